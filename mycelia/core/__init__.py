@@ -1,0 +1,1 @@
+"""Facts every layer shares: dtypes, shapes, user source positions, errors, settings."""

@@ -1,0 +1,44 @@
+"""Errors that teach: the problem, what came, what was expected, the fix, the user's own line."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from mycelia.core.source import user_span
+
+E = TypeVar("E", bound=BaseException)
+
+
+def problem(
+    kind: type[E], what: str, *, got: str = "", expected: str = "", fix: str = ""
+) -> E:
+    """Build an exception of MindSpore's type `kind` with our message. The caller raises it."""
+    lines = [what]
+    lines += [
+        f"  {label + ':':<10}{text}"
+        for label, text in (("got", got), ("expected", expected), ("fix", fix))
+        if text
+    ]
+    span = user_span()
+    if span is not None:
+        lines += ["", span.show()]
+    return kind("\n".join(lines))
+
+
+def wrong_type(owner: str, argument: str, value: Any, expected: str) -> TypeError:
+    """The error for an argument of a wrong Python type."""
+    return problem(
+        TypeError,
+        f"For '{owner}', the '{argument}' must be {expected}, but got '{type(value).__name__}'",
+        got=f"{argument}={value!r}",
+        expected=expected,
+    )
+
+
+def wrong_value(owner: str, argument: str, value: Any, expected: str) -> ValueError:
+    """The error for an argument of the right type but a value that makes no sense."""
+    return problem(
+        ValueError,
+        f"For '{owner}', the '{argument}' must be {expected}, "
+        f"but got '{value}' with type '{type(value).__name__}'.",
+    )

@@ -1,0 +1,53 @@
+"""The random state of the process: one seed, and how many keys were drawn from it."""
+
+from __future__ import annotations
+
+import secrets
+
+import numpy as np
+
+from mycelia.core.checks import check_non_negative_int
+
+
+class _State:
+    seed: int | None = None
+    base: int = secrets.randbits(32)
+    drawn: int = 0
+    initialized: int = 0
+
+
+def set_seed(seed: int) -> None:
+    """Make every random result after this repeat exactly; numpy's global state is seeded too."""
+    value = check_non_negative_int("global_seed", "seed", seed)
+    _State.seed = value
+    _State.base = value
+    _State.drawn = _State.initialized = 0
+    np.random.seed(value % 2**32)
+
+
+def get_seed() -> int | None:
+    """The seed given to `set_seed`, or None."""
+    return _State.seed
+
+
+def next_key() -> np.ndarray:
+    """A fresh key for one random operator."""
+    _State.drawn += 1
+    return np.array([_State.base & 0xFFFFFFFF, _State.drawn], dtype=np.uint32)
+
+
+def next_generator() -> np.random.Generator:
+    """A fresh numpy generator for one initializer."""
+    _State.initialized += 1
+    return np.random.default_rng([_State.base, _State.initialized, 0x6D796365])
+
+
+def get_state() -> tuple[int, int, int]:
+    """The whole random state, for checkpoints."""
+    return _State.base, _State.drawn, _State.initialized
+
+
+def set_state(state: tuple[int, int, int]) -> None:
+    """Restore what `get_state` gave."""
+    _State.base, _State.drawn, _State.initialized = state
+    _State.seed = _State.base

@@ -1,0 +1,1 @@
+"""What graphs are made of: types, operators as values, examples of operators."""

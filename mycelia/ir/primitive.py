@@ -1,0 +1,244 @@
+"""Operators as values: named, hashable, callable. What a graph needs to know of an operator."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from mycelia.core.dtype import DType
+from mycelia.core.errors import problem
+from mycelia.ir.example import Case
+from mycelia.ir.value import Value
+
+Dispatcher = Callable[["Primitive", tuple[Any, ...], dict[str, Any]], Any]
+
+
+class Slot:
+    """The single place where calling an operator reaches the runtime."""
+
+    dispatch: Dispatcher
+
+
+class Primitive:
+    """The base of every operator, ours and the users'.
+
+    The rules are methods: `infer` (types to types), `lower` (arrays to arrays), `grad` (plain Python
+    with operators), `shard_rule` (axis names). Arguments named in `static` are compile-time values, the
+    rest is data. `writes` names arguments that the operator updates: its `lower` then returns
+    the result and the tuple of new values. An operator that `draws` takes a random key as its last
+    argument, which the runtime supplies.
+    """
+
+    static: ClassVar[tuple[str, ...]] = ()
+    promotes: ClassVar[tuple[str, ...]] = ()
+    writes: ClassVar[tuple[str, ...]] = ()
+    draws: ClassVar[bool] = False
+    differentiable: ClassVar[bool] = True
+    examples: ClassVar[tuple[Case, ...]] = ()
+    host: ClassVar[Callable[..., Any] | None] = None
+    host_limit: ClassVar[int] = 8192
+    arguments: ClassVar[Arguments]
+
+    @property
+    def name(self) -> str:
+        return type(self).__name__
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """What the operator was made with: its fields by name."""
+        return {}
+
+    @property
+    def attrs(self) -> dict[str, Any]:
+        """The fields and everything added with `add_prim_attr`."""
+        return self.attributes | self.marks
+
+    @cached_property
+    def marks(self) -> dict[str, Any]:
+        """What users attached later (`shard`, `add_prim_attr`); part of the identity."""
+        return {}
+
+    @cached_property
+    def key(self) -> tuple[Any, ...]:
+        """The identity of the operator: its class, its fields, its marks."""
+        pairs = sorted((self.attributes | self.marks).items())
+        return (type(self), *((name, freeze(value)) for name, value in pairs))
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self.key)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return isinstance(other, Primitive) and self.key == other.key
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return Slot.dispatch(self, args, kwargs)
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{k}={v}" for k, v in self.attrs.items())
+        return f"Prim[{self.name}]<{fields}>" if fields else f"Prim[{self.name}]"
+
+    def infer(self, *args: Any) -> Any:
+        raise problem(
+            RuntimeError,
+            f"{self.name} has no infer rule",
+            fix="give it infer_shape and infer_dtype, or a lower method",
+        )
+
+    def lower(self, *args: Any) -> Any:
+        raise problem(
+            RuntimeError,
+            f"{self.name} has no kernel",
+            fix="give the operator a lower(self, *arrays) method, or use ops.Custom",
+        )
+
+    grad: Callable[..., tuple[Any, ...]]
+
+    def shard_rule(self, *args: Any) -> str | None:
+        """The axes of inputs and outputs, einsum style, or None where nothing is known."""
+        return None
+
+    def add_prim_attr(self, name: str, value: Any) -> Self:
+        self.marks[name] = value
+        self._forget_identity()
+        return self
+
+    def del_prim_attr(self, name: str) -> Self:
+        self.marks.pop(name, None)
+        self._forget_identity()
+        return self
+
+    def set_prim_instance_name(self, name: str) -> Self:
+        return self.add_prim_attr("instance_name", name)
+
+    def set_stage(self, stage: int) -> Self:
+        return self.add_prim_attr("stage", stage)
+
+    def set_device(self, device_target: str) -> Self:
+        return self.add_prim_attr("primitive_target", device_target)
+
+    def recompute(self, mode: bool = True) -> Self:
+        return self.add_prim_attr("recompute", mode)
+
+    def shard(self, in_strategy: Any = None, out_strategy: Any = None) -> Self:
+        """Say how inputs (and outputs) are cut over devices, as in `shard(((2, 1), (1, 4)))`."""
+        for label, strategy in (("in_strategy", in_strategy), ("out_strategy", out_strategy)):
+            if strategy is None:
+                continue
+            if not isinstance(strategy, tuple):
+                raise problem(
+                    TypeError,
+                    f"{label} must be tuple type, but got:{type(strategy)}",
+                    expected="one tuple of ints for each input, as ((2, 1), (1, 4))",
+                )
+            self.add_prim_attr(label, strategy)
+        return self
+
+    def _forget_identity(self) -> None:
+        for cached in ("key", "_hash"):
+            self.__dict__.pop(cached, None)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls.arguments = Arguments.of(cls)
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """Which arguments of an operator are data and which are static, read off its `lower`."""
+
+    names: tuple[str, ...]
+    data_names: tuple[str, ...]
+    static: tuple[int, ...]
+    defaults: dict[int, Any]
+    variadic: bool
+
+    @classmethod
+    def of(cls, op: type[Primitive]) -> Arguments:
+        parameters = list(inspect.signature(op.lower).parameters.values())[1:]
+        variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+        named = [p for p in parameters if p.kind is not p.VAR_POSITIONAL]
+        if op.draws:
+            named = named[:-1]
+        names = tuple(p.name for p in named)
+        missing = [n for n in (*op.static, *op.writes) if n not in names and not variadic]
+        if missing:
+            raise TypeError(f"{op.__name__}.lower has no argument called {missing[0]}")
+        static = tuple(i for i, n in enumerate(names) if n in op.static)
+        defaults = {i: p.default for i, p in enumerate(named) if p.default is not p.empty}
+        data_names = tuple(n for n in names if n not in op.static)
+        return cls(names, data_names, static, defaults, variadic)
+
+    def bind(
+        self, owner: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Split a call into its data arguments and its static values."""
+        data, static = self.split(self._fill(owner, args, kwargs))
+        return data, tuple(freeze(value) for value in static)
+
+    def split(self, full: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Separate a full argument list into data and static values."""
+        if not self.static:
+            return full, ()
+        static = tuple(full[i] for i in self.static)
+        return tuple(a for i, a in enumerate(full) if i not in self.static), static
+
+    def merge(self, data: tuple[Any, ...], static: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Put data and static values back into the order `lower` takes them in."""
+        if not static:
+            return data
+        rest, values = iter(data), iter(static)
+        count = len(data) + len(static)
+        return tuple(next(values) if i in self.static else next(rest) for i in range(count))
+
+    def _fill(self, owner: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        if self.variadic or (not kwargs and len(args) == len(self.names)):
+            return args
+        if len(args) > len(self.names):
+            raise self._wrong_count(owner, f"{len(args)} arguments")
+        full = list(args)
+        for position in range(len(args), len(self.names)):
+            name = self.names[position]
+            if name in kwargs:
+                full.append(kwargs[name])
+            elif position in self.defaults:
+                full.append(self.defaults[position])
+            else:
+                raise self._wrong_count(owner, f"no {name!r}")
+        unknown = set(kwargs) - set(self.names[len(args) :])
+        if unknown:
+            raise self._wrong_count(owner, f"an unexpected argument {sorted(unknown)[0]!r}")
+        return tuple(full)
+
+    def _wrong_count(self, owner: str, got: str) -> TypeError:
+        return problem(
+            TypeError,
+            f"{owner}: wrong arguments",
+            got=got,
+            expected=f"{owner}()({', '.join(self.names)})",
+        )
+
+
+def freeze(value: Any) -> Any:
+    """A static value as something hashable: lists and arrays become tuples, tensors are read."""
+    if value is None or isinstance(value, (int, float, str, bool, DType)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return tuple(freeze(v) for v in value)
+    if isinstance(value, Value):
+        return freeze(np.asarray(value).tolist())
+    if isinstance(value, np.ndarray | np.generic):
+        return freeze(value.tolist())
+    if isinstance(value, dict):
+        return tuple(sorted((k, freeze(v)) for k, v in value.items()))
+    return value

@@ -1,0 +1,20 @@
+"""The values operators take and give, seen from below: a Tensor without its methods."""
+
+from __future__ import annotations
+
+from mycelia.core.dtype import DType
+from mycelia.core.shape import Shape
+from mycelia.ir.types import TensorType
+
+
+class Value:
+    """What every tensor is to the operator layer: something with a dtype and a shape."""
+
+    __slots__ = ()
+
+    shape: Shape
+    dtype: DType
+
+    @property
+    def type(self) -> TensorType:
+        return TensorType(self.dtype, self.shape)

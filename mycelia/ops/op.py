@@ -1,0 +1,148 @@
+"""How our operators are written: a frozen class with fields, examples and rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property, lru_cache
+from typing import Any, Self, dataclass_transform
+
+import numpy as np
+
+from mycelia.core.dtype import from_numpy
+from mycelia.core.errors import problem
+from mycelia.ir.primitive import Primitive
+from mycelia.ir.types import TensorType
+from mycelia.ops.engine import jax
+
+REGISTRY: dict[str, type[Op]] = {}
+
+
+@dataclass_transform(frozen_default=True, eq_default=False)
+class Op(Primitive):
+    """An operator of the framework. Defining a subclass registers it by its class name.
+
+    Annotated names are static fields; `normalize` may tidy and check them once. `infer` defaults to
+    what XLA says of `lower`, `grad` to the vector-Jacobian product of `lower`.
+    """
+
+    def __init_subclass__(cls, register: bool = True, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        dataclass(frozen=True, eq=False, repr=False)(cls)
+        if register:
+            if cls.__name__ in REGISTRY:
+                raise TypeError(f"two operators are called {cls.__name__}")
+            REGISTRY[cls.__name__] = cls
+
+    def __post_init__(self) -> None:
+        for name, value in self.normalize().items():
+            object.__setattr__(self, name, value)
+
+    def normalize(self) -> dict[str, Any]:
+        """Fields to replace after construction; the place to check them."""
+        return {}
+
+    @classmethod
+    def of(cls, *args: Any, **kwargs: Any) -> Self:
+        """The shared instance with these (hashable) fields; for functions, which call it often."""
+        return _shared(cls, args, tuple(kwargs.items()))
+
+    @cached_property
+    def attributes(self) -> dict[str, Any]:  # type: ignore[override]
+        return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+
+    def infer(self, *args: Any) -> Any:
+        specs = jax.tree.map(_spec, args, is_leaf=_is_type)
+        positions = [i for i, s in enumerate(specs) if _has_spec(s)]
+
+        def on_data(*data: Any) -> Any:
+            full = list(args)
+            for position, value in zip(positions, data, strict=True):
+                full[position] = value
+            return self.lower(*full)
+
+        result = jax.eval_shape(on_data, *(specs[i] for i in positions))
+        return jax.tree.map(lambda s: TensorType(from_numpy(s.dtype), tuple(s.shape)), result)
+
+    def grad(self, *args: Any) -> tuple[Any, ...]:
+        *inputs, _, dout = args
+        data, static = self.arguments.split(tuple(inputs))
+        return Vjp.of(self, static)(*data, dout)
+
+
+class Vjp(Op, register=False):
+    """The default gradient of an operator: the vector-Jacobian product of its `lower`.
+
+    It is an operator itself, so gradients of any order follow.
+    """
+
+    op: Primitive
+    static_values: tuple[Any, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return f"Vjp({self.op.name})"
+
+    def lower(self, *args: Any) -> tuple[Any, ...]:
+        *inputs, dout = args
+        positions = [i for i, a in enumerate(inputs) if _is_differentiable(a)]
+
+        def on_inexact(*data: Any) -> Any:
+            full = list(inputs)
+            for position, value in zip(positions, data, strict=True):
+                full[position] = value
+            merged = self.op.arguments.merge(tuple(full), self.static_values)
+            result = self.op.lower(*merged)
+            return result[0] if self.op.writes else result
+
+        result, pull = jax.vjp(on_inexact, *(inputs[i] for i in positions))
+        found = iter(pull(_cotangent(result, dout)))
+        return tuple(next(found) if i in positions else None for i in range(len(inputs)))
+
+
+@lru_cache(maxsize=4096)
+def _shared(cls: type[Op], args: tuple[Any, ...], kwargs: tuple[Any, ...]) -> Any:
+    return cls(*args, **dict(kwargs))
+
+
+def _spec(value: Any) -> Any:
+    if isinstance(value, TensorType):
+        return jax.ShapeDtypeStruct(value.shape, value.dtype.numpy)
+    return value
+
+
+def _is_type(value: Any) -> bool:
+    return isinstance(value, TensorType)
+
+
+def _has_spec(value: Any) -> bool:
+    return any(isinstance(leaf, jax.ShapeDtypeStruct) for leaf in jax.tree.leaves(value))
+
+
+def _is_differentiable(value: Any) -> bool:
+    leaves = jax.tree.leaves(value)
+    return bool(leaves) and all(
+        hasattr(leaf, "dtype") and jax.numpy.issubdtype(leaf.dtype, jax.numpy.inexact)
+        for leaf in leaves
+    )
+
+
+def _cotangent(result: Any, dout: Any) -> Any:
+    """`dout` in the form jax expects: float0 where the result has no tangent."""
+
+    def one(out: Any, d: Any) -> Any:
+        if jax.numpy.issubdtype(out.dtype, jax.numpy.inexact):
+            return d
+        return np.zeros(out.shape, dtype=jax.dtypes.float0)
+
+    return jax.tree.map(one, result, dout)
+
+
+def unsupported_dtype(op: str, type_: TensorType, expected: str) -> TypeError:
+    """The error for an operand whose dtype an operator cannot take."""
+    return problem(
+        TypeError,
+        f"{op}: unsupported dtype {type_.dtype}",
+        got=str(type_),
+        expected=expected,
+        fix="cast it first: x.astype(mycelia.float32)",
+    )

@@ -1,0 +1,244 @@
+"""Operators that change shape or dtype and keep the elements: reshape, transpose, cast, broadcast."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mycelia.core.dtype import as_dtype
+from mycelia.core.errors import problem
+from mycelia.core.shape import Shape, as_shape, broadcast, normalize_axis, size
+from mycelia.ir.example import case
+from mycelia.ir.types import TensorType
+from mycelia.ops.engine import Array, jnp, lax
+from mycelia.ops.op import Op
+
+
+class Cast(Op):
+    """The same numbers in another dtype."""
+
+    static = ("dtype",)
+    examples = (
+        case("f32[2,3]", "float16", differentiate=False),
+        case("f32[2,3]", "float64"),
+        case("i32[4]", "float32"),
+        case("f32[0,2]", "float64"),
+    )
+
+    def infer(self, x: TensorType, dtype: Any) -> TensorType:
+        return x.with_dtype(as_dtype(dtype))
+
+    def lower(self, x: Array, dtype: Any) -> Array:
+        return jnp.asarray(x).astype(as_dtype(dtype).numpy)
+
+    def host(self, x: Any, dtype: Any) -> Any:
+        return x.astype(as_dtype(dtype).numpy)
+
+    def grad(self, x: Any, dtype: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        return (Cast.of()(dout, x.dtype),)
+
+
+class Reshape(Op):
+    """The same elements in another shape; one size may be -1."""
+
+    static = ("shape",)
+    examples = (case("f32[2,3]", (3, 2)), case("f32[4]", (2, -1)), case("f32[1]", ()))
+
+    def infer(self, x: TensorType, shape: Any) -> TensorType:
+        return x.with_shape(resolve_shape(x.shape, shape))
+
+    def lower(self, x: Array, shape: Any) -> Array:
+        return jnp.reshape(x, resolve_shape(x.shape, shape))
+
+    def host(self, x: Any, shape: Any) -> Any:
+        return x.reshape(resolve_shape(x.shape, shape))
+
+    def grad(self, x: Any, shape: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        return (Reshape.of()(dout, x.shape),)
+
+
+def resolve_shape(old: Shape, new: Any) -> Shape:
+    """`new` with its -1 worked out, or a ValueError when the sizes do not fit."""
+    wanted = as_shape(new, "Reshape")
+    known = size(tuple(n for n in wanted if n != -1))
+    if wanted.count(-1) == 1 and known and size(old) % known == 0:
+        wanted = tuple(size(old) // known if n == -1 else n for n in wanted)
+    if -1 in wanted or size(wanted) != size(old):
+        raise problem(
+            ValueError,
+            "Reshape: the sizes do not fit",
+            got=f"a tensor of shape {list(old)} ({size(old)} elements) and the shape {list(wanted)}",
+            expected="the same number of elements, with at most one -1",
+        )
+    return wanted
+
+
+class Transpose(Op):
+    """The axes in another order."""
+
+    static = ("perm",)
+    examples = (case("f32[2,3]", (1, 0)), case("f32[2,3,4]", (2, 0, -2)))
+
+    def infer(self, x: TensorType, perm: Any) -> TensorType:
+        order = self._order(x.ndim, perm)
+        return x.with_shape(tuple(x.shape[i] for i in order))
+
+    def lower(self, x: Array, perm: Any) -> Array:
+        return jnp.transpose(x, self._order(x.ndim, perm))
+
+    def grad(self, x: Any, perm: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        order = self._order(len(x.shape), perm)
+        return (Transpose.of()(dout, tuple(order.index(i) for i in range(len(order)))),)
+
+    def _order(self, rank: int, perm: Any) -> tuple[int, ...]:
+        order = tuple(normalize_axis(p, rank, self.name) for p in perm)
+        if sorted(order) != list(range(rank)):
+            raise problem(
+                ValueError,
+                "Transpose: the permutation does not name every axis once",
+                got=f"{tuple(perm)} for a tensor of {rank} dimensions",
+                expected=f"the numbers 0 to {rank - 1} in any order",
+            )
+        return order
+
+
+class BroadcastTo(Op):
+    """Repeat along axes of size 1, and along new leading axes, up to `shape`; -1 keeps a size."""
+
+    shape: tuple[int, ...]
+    examples = (
+        case("f32[1,3]", shape=(2, 3)),
+        case("f32[3]", shape=(2, 2, 3)),
+        case("f32[2,1]", shape=(-1, 4)),
+    )
+
+    def normalize(self) -> dict[str, Any]:
+        return {"shape": as_shape(self.shape, "BroadcastTo")}
+
+    def infer(self, x: TensorType) -> TensorType:
+        return x.with_shape(self._target(x.shape))
+
+    def lower(self, x: Array) -> Array:
+        return jnp.broadcast_to(x, self._target(x.shape))
+
+    def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        return (sum_to(dout, x.shape),)
+
+    def _target(self, shape: Shape) -> Shape:
+        extra = len(self.shape) - len(shape)
+        target = tuple(
+            shape[i - extra] if n == -1 and i >= extra else n for i, n in enumerate(self.shape)
+        )
+        if extra < 0 or broadcast(shape, target, op=self.name) != target:
+            raise problem(
+                ValueError,
+                "BroadcastTo: the shape cannot be reached",
+                got=f"a tensor of shape {list(shape)} and the target {list(self.shape)}",
+                expected="each size equal to the target's, or 1",
+            )
+        return target
+
+
+class SumTo(Op):
+    """The opposite of broadcasting: sum until the result has `shape`."""
+
+    static = ("shape",)
+    examples = (case("f32[2,3]", (3,)), case("f32[2,3]", (2, 1)), case("f32[2,3,4]", (1, 4)))
+
+    def infer(self, x: TensorType, shape: Any) -> TensorType:
+        return x.with_shape(shape)
+
+    def lower(self, x: Array, shape: Any) -> Array:
+        extra = x.ndim - len(shape)
+        kept = [i for i, n in enumerate(shape) if n == 1 and x.shape[i + extra] != 1]
+        axes = (*range(extra), *(i + extra for i in kept))
+        return jnp.sum(x, axis=axes, dtype=x.dtype).reshape(shape)
+
+    def grad(self, x: Any, shape: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        return (BroadcastTo.of(x.shape)(dout),)
+
+
+def sum_to(x: Any, shape: Shape) -> Any:
+    """`x` summed back to `shape`, from which it was broadcast."""
+    return x if x.shape == tuple(shape) else SumTo.of()(x, tuple(shape))
+
+
+class ExpandDims(Op):
+    """One new axis of size 1."""
+
+    static = ("axis",)
+    examples = (case("f32[2,3]", 0), case("f32[2,3]", -1), case("f32[]", 0))
+
+    def infer(self, x: TensorType, axis: int) -> TensorType:
+        place = normalize_axis(axis, x.ndim + 1, self.name)
+        return x.with_shape((*x.shape[:place], 1, *x.shape[place:]))
+
+    def lower(self, x: Array, axis: int) -> Array:
+        return jnp.expand_dims(x, normalize_axis(axis, x.ndim + 1, self.name))
+
+    def grad(self, x: Any, axis: int, out: Any, dout: Any) -> tuple[Any, ...]:
+        return (Reshape.of()(dout, x.shape),)
+
+
+class Squeeze(Op):
+    """Axes of size 1 removed: those named, or all."""
+
+    axis: tuple[int, ...] = ()
+    examples = (case("f32[2,1,3]"), case("f32[2,1,3]", axis=1), case("f32[1,1,3]", axis=(0, -2)))
+
+    def normalize(self) -> dict[str, Any]:
+        return {"axis": as_shape(self.axis, "Squeeze")}
+
+    def infer(self, x: TensorType) -> TensorType:
+        gone = self._gone(x.shape)
+        return x.with_shape(tuple(n for i, n in enumerate(x.shape) if i not in gone))
+
+    def lower(self, x: Array) -> Array:
+        return lax.squeeze(jnp.asarray(x), self._gone(x.shape))
+
+    def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        return (Reshape.of()(dout, x.shape),)
+
+    def _gone(self, shape: Shape) -> tuple[int, ...]:
+        if not self.axis:
+            return tuple(i for i, n in enumerate(shape) if n == 1)
+        gone = tuple(normalize_axis(a, len(shape), self.name) for a in self.axis)
+        for axis in gone:
+            if shape[axis] != 1:
+                raise problem(
+                    ValueError,
+                    f"Squeeze: axis {axis} is not of size 1",
+                    got=f"shape {list(shape)}",
+                    expected="axes of size 1",
+                )
+        return gone
+
+
+def cast(input: Any, dtype: Any) -> Any:
+    """`input` in another dtype."""
+    wanted = as_dtype(dtype)
+    return input if getattr(input, "dtype", None) is wanted else Cast.of()(input, wanted)
+
+
+def reshape(input: Any, shape: Any) -> Any:
+    """The same elements in another shape; one size may be -1."""
+    return Reshape.of()(input, shape)
+
+
+def transpose(input: Any, dims: Any) -> Any:
+    """The axes of `input` in the order `dims`."""
+    return Transpose.of()(input, dims)
+
+
+def broadcast_to(input: Any, shape: Any) -> Any:
+    """`input` repeated up to `shape`; -1 keeps a size."""
+    return BroadcastTo.of(as_shape(shape, "broadcast_to"))(input)
+
+
+def expand_dims(input_x: Any, axis: int) -> Any:
+    """One new axis of size 1 at `axis`."""
+    return ExpandDims.of()(input_x, axis)
+
+
+def squeeze(input: Any, axis: Any = None) -> Any:
+    """`input` without its axes of size 1, or without those in `axis`."""
+    return Squeeze.of(() if axis is None else as_shape(axis, "squeeze"))(input)

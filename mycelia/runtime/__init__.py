@@ -1,0 +1,1 @@
+"""Running operators and graphs: on XLA, on the host, recorded for gradients."""

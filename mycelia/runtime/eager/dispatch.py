@@ -1,0 +1,213 @@
+"""Calling one operator: arguments to arrays, run (host kernel or XLA program), results to tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+
+from mycelia.core import dtype as dtypes
+from mycelia.core.dtype import DType
+from mycelia.core.errors import problem
+from mycelia.core.seed import next_key
+from mycelia.ir.primitive import Primitive, Slot
+from mycelia.ir.types import TensorType
+from mycelia.ops.op import Op
+from mycelia.ops.shaping import Cast
+from mycelia.runtime.eager.mode import mode
+from mycelia.runtime.xla.compile import compile
+from mycelia.tensor.tensor import Tensor
+
+_NUMBERS = (bool, int, float, complex)
+_CAST = Cast.of()
+_programs: dict[tuple[Primitive, tuple[Any, ...]], Any] = {}
+
+
+def dispatch(op: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run `op` now on tensors, and remember the call when gradients are being recorded."""
+    arguments = op.arguments
+    if kwargs or arguments.static or len(args) != len(arguments.names):
+        args, static = arguments.bind(op.name, args, kwargs)
+    else:
+        static = ()
+    if op.promotes:
+        args = _promote(op, args)
+    if op.draws:
+        args = (*args, Tensor._wrap(next_key()))
+    arrays = tuple([_array(op, a) for a in args])
+    result = _run(op, arrays, static)
+    updates: tuple[Any, ...] = ()
+    if op.writes:
+        result, updates = result
+    wrapped = _wrap(result)
+    recording = mode.recording
+    if recording is not None and op.differentiable:
+        recording.record(op, static, args, arrays, wrapped)
+    if updates:
+        _write(op, args, updates)
+        if result is None:
+            return args[arguments.names.index(op.writes[0])]
+    return wrapped
+
+
+Slot.dispatch = dispatch
+
+
+def _run(op: Primitive, arrays: tuple[Any, ...], static: tuple[Any, ...]) -> Any:
+    if mode.inline:
+        return op.lower(*op.arguments.merge(arrays, static))
+    if op.host is not None and _on_host(op, arrays):
+        return _run_on_host(op, arrays, static)
+    key = (op, static)
+    program = _programs.get(key)
+    if program is None:
+        program = _programs[key] = compile(_checked(op, static))
+    return program(*arrays)
+
+
+def _on_host(op: Primitive, arrays: tuple[Any, ...]) -> bool:
+    limit = op.host_limit
+    for array in arrays:
+        if type(array) is np.ndarray:
+            if array.size > limit:
+                return False
+        elif not isinstance(array, np.generic):
+            return False
+    return True
+
+
+def _run_on_host(op: Primitive, arrays: tuple[Any, ...], static: tuple[Any, ...]) -> Any:
+    """Small arrays already on the host: numpy gives the same numbers without a dispatch."""
+    kernel: Any = op.host
+    try:
+        with np.errstate(all="ignore"):
+            result = kernel(*arrays) if not static else kernel(*op.arguments.merge(arrays, static))
+    except (ValueError, TypeError, IndexError):
+        op.infer(*op.arguments.merge(_types(arrays), static))  # says what is wrong, if it can
+        raise
+    return result if type(result) is np.ndarray else np.asarray(result)
+
+
+def _checked(op: Primitive, static: tuple[Any, ...]) -> Any:
+    """`op.lower` with its `infer` run first, once for each program, so that errors are ours."""
+    merge = op.arguments.merge
+    has_infer = type(op).infer is not Op.infer
+
+    def run(*arrays: Any) -> Any:
+        types = _types(arrays)
+        if has_infer:
+            op.infer(*merge(types, static))
+        try:
+            return op.lower(*merge(arrays, static))
+        except (TypeError, ValueError, IndexError, NotImplementedError) as error:
+            raise _explained(op, types, static, error) from None
+
+    run.__name__ = op.name
+    return run
+
+
+def _explained(op: Primitive, types: Any, static: tuple[Any, ...], error: Exception) -> Exception:
+    text = str(error)
+    if "\n  got:" in text or "\n\n  " in text:
+        return error
+    kind = type(error) if type(error) in (TypeError, ValueError, IndexError) else TypeError
+    said = text.splitlines()[0] if text else type(error).__name__
+    shown = ", ".join([*(_show(t) for t in types), *(repr(s) for s in static)])
+    return problem(kind, f"{op.name}: {said}", got=f"{op!r} called with {shown}")
+
+
+def _show(type_: Any) -> str:
+    if isinstance(type_, tuple):
+        return f"({', '.join(_show(t) for t in type_)})"
+    return str(type_)
+
+
+def _types(arrays: Any) -> Any:
+    if isinstance(arrays, tuple):
+        return tuple(_types(a) for a in arrays)
+    if arrays is None:
+        return None
+    return TensorType(dtypes.from_numpy(arrays.dtype), tuple(arrays.shape))
+
+
+def _array(op: Primitive, value: Any) -> Any:
+    if isinstance(value, Tensor):
+        array = value._data
+        return array.copy() if value._shared and type(array) is np.ndarray else array
+    if value is None or isinstance(value, np.generic):
+        return value
+    if isinstance(value, (tuple, list)):
+        return tuple([_array(op, v) for v in value])
+    raise problem(
+        TypeError,
+        f"{op.name}: an argument is not a Tensor",
+        got=f"{value!r} of type {type(value).__name__}",
+        expected=f"{op.name}()({', '.join(op.arguments.names)}) with Tensors",
+        fix="wrap it: Tensor(value)",
+    )
+
+
+def _wrap(result: Any) -> Any:
+    if isinstance(result, (tuple, list)):
+        return tuple([_wrap(r) for r in result])
+    return None if result is None else Tensor._wrap(result)
+
+
+def _write(op: Primitive, args: tuple[Any, ...], updates: tuple[Any, ...]) -> None:
+    for name, update in zip(op.writes, updates, strict=True):
+        target = args[op.arguments.names.index(name)]
+        if isinstance(target, Tensor):
+            target._replace(update)
+        else:
+            for one, new in zip(target, update, strict=True):
+                one._replace(new)
+
+
+def _promote(op: Primitive, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Bring the arguments named in `promotes` to one dtype; numbers follow the tensors."""
+    names = op.arguments.data_names
+    leaves: list[Any] = []
+    for name, value in zip(names, args, strict=False):
+        if name in op.promotes:
+            leaves += value if isinstance(value, (tuple, list)) else (value,)
+    common = _common_dtype(op, leaves)
+    return tuple(
+        [_to_dtype(a, common) if n in op.promotes else a for n, a in zip(names, args, strict=False)]
+    )
+
+
+def _common_dtype(op: Primitive, leaves: list[Any]) -> DType:
+    common: DType | None = None
+    numbers: list[type] = []
+    for leaf in leaves:
+        if isinstance(leaf, Tensor):
+            common = leaf.dtype if common is None else dtypes.promote(common, leaf.dtype)
+        elif isinstance(leaf, _NUMBERS):
+            numbers.append(type(leaf))
+        elif leaf is not None:
+            _array(op, leaf)
+    for number in numbers:
+        if common is None:
+            common = dtypes.as_dtype(number)
+        else:
+            common = dtypes.promote_number(common, number)
+    return common if common is not None else dtypes.float32
+
+
+def _to_dtype(value: Any, dtype: DType) -> Any:
+    if isinstance(value, Tensor):
+        return value if value.dtype is dtype else _CAST(value, dtype)
+    if isinstance(value, (tuple, list)):
+        return tuple([_to_dtype(v, dtype) for v in value])
+    if value is None:
+        return None
+    try:
+        return Tensor._wrap(np.asarray(value, dtype.numpy))
+    except OverflowError:
+        return Tensor._wrap(np.asarray(value).astype(dtype.numpy))
+
+
+def device_array(tensor: Tensor) -> jax.Array:
+    """The data of `tensor` on the device, waiting for nothing."""
+    return jax.numpy.asarray(tensor._data)

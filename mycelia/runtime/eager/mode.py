@@ -1,0 +1,43 @@
+"""What the current thread is doing: nothing special, recording, or tracing a program."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mycelia.runtime.eager.tape import Recording
+
+
+class Mode(threading.local):
+    """`recording` collects operator calls for gradients; `inline` lowers them into a trace."""
+
+    recording: Recording | None = None
+    inline: bool = False
+
+
+mode = Mode()
+
+
+@contextmanager
+def recording_into(recording: Recording | None) -> Iterator[None]:
+    """Record into `recording` (None: into nothing) inside the block."""
+    before = mode.recording
+    mode.recording = recording
+    try:
+        yield
+    finally:
+        mode.recording = before
+
+
+@contextmanager
+def inlined() -> Iterator[None]:
+    """Operators called inside the block become part of the XLA program being traced."""
+    before = mode.recording, mode.inline
+    mode.recording, mode.inline = None, True
+    try:
+        yield
+    finally:
+        mode.recording, mode.inline = before

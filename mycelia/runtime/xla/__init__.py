@@ -1,0 +1,1 @@
+"""XLA programs: how functions on arrays are compiled."""

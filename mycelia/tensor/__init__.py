@@ -1,0 +1,1 @@
+"""Tensors, parameters, and how they are made."""

@@ -1,0 +1,196 @@
+"""The Tensor: an array on the host or the device, with MindSpore's interface."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mycelia.core import dtype as dtypes
+from mycelia.core.dtype import DType
+from mycelia.core.shape import Shape
+from mycelia.ir.value import Value
+from mycelia.tensor.conversion import array_from, check_shape_and_init
+from mycelia.tensor.printing import tensor_repr
+
+
+class Tensor(Value):
+    """An n-dimensional array of one dtype.
+
+    Its array is a numpy array (small or fresh data) or a device array. Arrays are replaced, never
+    changed in place, unless `asnumpy` or `from_numpy` shares one with the user.
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "_data", "_mark", "_shared")
+    __array_priority__ = 100.0
+    _is_parameter: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        input_data: Any = None,
+        dtype: Any = None,
+        shape: Any = None,
+        init: Any = None,
+        internal: bool = False,
+        const_arg: bool = False,
+    ) -> None:
+        wanted = None if dtype is None else dtypes.as_dtype(dtype)
+        self._mark = None
+        self._shared = False
+        if init is not None or (input_data is None and shape is not None):
+            shape_, wanted = check_shape_and_init(input_data, wanted, shape, init)
+            self._data = _initial_array(init, shape_, wanted)
+            return
+        self._data = array_from(input_data, wanted)
+
+    @classmethod
+    def _wrap(cls, array: Any) -> Tensor:
+        """A tensor around `array`, without copies or checks."""
+        tensor = Tensor.__new__(Tensor)
+        tensor._data = array
+        tensor._mark = None
+        tensor._shared = False
+        return tensor
+
+    def _replace(self, array: Any) -> None:
+        """Give the tensor another array of the same meaning; gradients flow no further back."""
+        self._data = array
+        self._shared = False
+
+    @staticmethod
+    def from_numpy(array: np.ndarray) -> Tensor:
+        """A tensor that shares memory with `array`: changes to one show in the other."""
+        if not isinstance(array, np.ndarray):
+            raise TypeError(f"The input array must be numpy.ndarray, but got {type(array)}.")
+        dtypes.from_numpy(array.dtype)
+        tensor = Tensor._wrap(np.ascontiguousarray(array))
+        tensor._shared = True
+        return tensor
+
+    @property
+    def shape(self) -> Shape:  # type: ignore[override]
+        return tuple(self._data.shape)
+
+    @property
+    def dtype(self) -> DType:  # type: ignore[override]
+        return dtypes.from_numpy(self._data.dtype)
+
+    @property
+    def ndim(self) -> int:
+        return len(self._data.shape)
+
+    @property
+    def size(self) -> int:
+        return int(self._data.size)
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.bits // 8
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.itemsize
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        return np.empty(self.shape, self.dtype.numpy).strides
+
+    def asnumpy(self) -> np.ndarray:
+        """The numbers as a numpy array that shares memory with the tensor and may be written."""
+        data = self._data
+        if type(data) is not np.ndarray or not data.flags.writeable:
+            self._data = data = np.array(data)
+        self._shared = True
+        return data
+
+    def numpy(self) -> np.ndarray:
+        """The same as `asnumpy`."""
+        return self.asnumpy()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        array = np.asarray(self._data)
+        return array if dtype is None else array.astype(dtype)
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        return np.array(self._data).__dlpack__(**kwargs)
+
+    def __dlpack_device__(self) -> tuple[Any, int]:
+        return np.asarray(self._data).__dlpack_device__()
+
+    def item(self, index: int | None = None) -> Any:
+        """The only element (or the one at `index` of the flattened tensor) as a Python number."""
+        if index is None and self.size != 1:
+            raise ValueError(
+                f"only a tensor of one element converts to a Python number, got shape {self.shape}"
+            )
+        array = np.asarray(self._data)
+        return array.item() if index is None else array.item(index)
+
+    def tolist(self) -> Any:
+        return np.asarray(self._data).tolist()
+
+    def __bool__(self) -> bool:
+        if self.size != 1:
+            raise ValueError(
+                "The truth value of an array with several elements is ambiguous. "
+                f"Use any() or all(). Got shape {self.shape}."
+            )
+        return bool(np.asarray(self._data).item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
+    def __index__(self) -> int:
+        if not self.dtype.is_integer:
+            raise TypeError(f"only an integer tensor can be an index, got {self.dtype}")
+        return int(self.item())
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("Not support len of a 0-D tensor")
+        return self.shape[0]
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self) -> str:
+        return tensor_repr(np.asarray(self._data), self.dtype)
+
+    def __str__(self) -> str:
+        return str(np.asarray(self._data))
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec and self.size == 1 else format(str(self), spec)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return _restore, (type(self), np.asarray(self._data), dict(self.__dict__))
+
+    def __copy__(self) -> Tensor:
+        return self.__deepcopy__({})
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        clone = _restore(type(self), np.array(self._data), dict(self.__dict__))
+        memo[id(self)] = clone
+        return clone
+
+
+def _restore(cls: type[Tensor], array: np.ndarray, state: dict[str, Any]) -> Tensor:
+    tensor = cls.__new__(cls)
+    tensor._data = array
+    tensor._mark = None
+    tensor._shared = False
+    tensor.__dict__.update(state)
+    return tensor
+
+
+def _initial_array(init: Any, shape: Shape, dtype: DType) -> np.ndarray:
+    array = np.zeros(shape, dtype.numpy)
+    if init is not None:
+        init(array)
+    return array
