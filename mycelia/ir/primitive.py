@@ -31,7 +31,8 @@ class Primitive:
     with operators), `shard_rule` (axis names). Arguments named in `static` are compile-time values, the
     rest is data. `writes` names arguments that the operator updates: its `lower` then returns
     the result and the tuple of new values. An operator that `draws` takes a random key as its last
-    argument, which the runtime supplies.
+    argument, which the runtime supplies. `host` is a numpy kernel with identical results, used for
+    small arrays; a `host_only` operator has results whose shape depends on values, which XLA cannot hold.
     """
 
     static: ClassVar[tuple[str, ...]] = ()
@@ -42,11 +43,16 @@ class Primitive:
     examples: ClassVar[tuple[Case, ...]] = ()
     host: ClassVar[Callable[..., Any] | None] = None
     host_limit: ClassVar[int] = 8192
+    host_only: ClassVar[bool] = False
     arguments: ClassVar[Arguments]
+
+    def __init__(self, name: str | None = None) -> None:
+        if name is not None:
+            self.__dict__["given_name"] = name
 
     @property
     def name(self) -> str:
-        return type(self).__name__
+        return self.__dict__.get("given_name") or type(self).__name__
 
     @property
     def attributes(self) -> dict[str, Any]:

@@ -64,9 +64,7 @@ class Op(Primitive):
         return jax.tree.map(lambda s: TensorType(from_numpy(s.dtype), tuple(s.shape)), result)
 
     def grad(self, *args: Any) -> tuple[Any, ...]:
-        *inputs, _, dout = args
-        data, static = self.arguments.split(tuple(inputs))
-        return Vjp.of(self, static)(*data, dout)
+        return default_grad(self, args)
 
 
 class Vjp(Op, register=False):
@@ -97,6 +95,13 @@ class Vjp(Op, register=False):
         result, pull = jax.vjp(on_inexact, *(inputs[i] for i in positions))
         found = iter(pull(_cotangent(result, dout)))
         return tuple(next(found) if i in positions else None for i in range(len(inputs)))
+
+
+def default_grad(op: Primitive, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The gradient of an operator without a rule: inputs, output and output gradient in."""
+    *inputs, _, dout = args
+    data, static = op.arguments.split(tuple(inputs))
+    return Vjp.of(op, static)(*data, dout)
 
 
 @lru_cache(maxsize=4096)

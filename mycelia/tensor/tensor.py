@@ -22,7 +22,6 @@ class Tensor(Value):
     """
 
     __slots__ = ("__dict__", "__weakref__", "_data", "_mark", "_shared")
-    __array_priority__ = 100.0
     _is_parameter: ClassVar[bool] = False
 
     def __init__(

@@ -41,6 +41,8 @@ def test_infer_says_what_lower_does(cls: type[Op], example: Case):
     arrays = _with_key(op, example.arrays())
     types = tuple(_type_of(a) for a in arrays)
     lowered = _lower(op, arrays)
+    if op.host_only:
+        pytest.skip("the result type depends on values")
     inferred = op.infer(*types)
     if op.writes:
         inferred, lowered = inferred[0], lowered[0]
@@ -138,6 +140,8 @@ def _against_differences(
 
 
 def _lower(op: Op, arrays: tuple[Any, ...]) -> Any:
+    if op.host_only:
+        return op.host(*arrays)
     data, static = op.arguments.split(arrays)
     return jax.jit(lambda *d: op.lower(*op.arguments.merge(d, static)))(*data)
 

@@ -57,8 +57,11 @@ Slot.dispatch = dispatch
 def _run(op: Primitive, arrays: tuple[Any, ...], static: tuple[Any, ...]) -> Any:
     if mode.inline:
         return op.lower(*op.arguments.merge(arrays, static))
-    if op.host is not None and _on_host(op, arrays):
-        return _run_on_host(op, arrays, static)
+    if op.host is not None:
+        if op.host_only:
+            return _run_on_host(op, _fetched(arrays), static)
+        if _on_host(op, arrays):
+            return _run_on_host(op, arrays, static)
     key = (op, static)
     program = _programs.get(key)
     if program is None:
@@ -86,7 +89,15 @@ def _run_on_host(op: Primitive, arrays: tuple[Any, ...], static: tuple[Any, ...]
     except (ValueError, TypeError, IndexError):
         op.infer(*op.arguments.merge(_types(arrays), static))  # says what is wrong, if it can
         raise
+    if isinstance(result, tuple):
+        return tuple([np.asarray(r) for r in result])
     return result if type(result) is np.ndarray else np.asarray(result)
+
+
+def _fetched(arrays: Any) -> Any:
+    if isinstance(arrays, tuple):
+        return tuple([_fetched(a) for a in arrays])
+    return None if arrays is None else np.asarray(arrays)
 
 
 def _checked(op: Primitive, static: tuple[Any, ...]) -> Any:

@@ -90,7 +90,7 @@ class Recording:
     def _mark_outputs(self, result: Nested) -> Nested:
         if isinstance(result, tuple):
             return tuple([self._mark_outputs(r) for r in result])
-        if result is None or not from_numpy(result._data.dtype).is_inexact:
+        if not isinstance(result, Tensor) or not from_numpy(result._data.dtype).is_inexact:
             return None
         result._mark = self.mark()
         return result._mark

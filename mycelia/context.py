@@ -1,0 +1,59 @@
+"""The context: `set_context` and `get_context` with MindSpore's keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mycelia.core import settings
+from mycelia.core.errors import problem
+from mycelia.core.settings import GRAPH_MODE as GRAPH_MODE
+from mycelia.core.settings import PYNATIVE_MODE as PYNATIVE_MODE
+from mycelia.runtime import devices
+
+
+def set_context(*args: Any, **kwargs: Any) -> None:
+    """Change settings of the process, for example `set_context(mode=GRAPH_MODE)`."""
+    if args:
+        raise problem(
+            TypeError,
+            "too many positional arguments",
+            got=f"set_context({', '.join(map(repr, args))})",
+            fix="name them: set_context(mode=mycelia.GRAPH_MODE)",
+        )
+    before = settings.current()
+    settings.change(**kwargs)
+    if "device_target" not in kwargs and "device_id" not in kwargs:
+        return
+    now = settings.current()
+    try:
+        settings.change(device_target=devices.select(now.device_target, now.device_id))
+    except RuntimeError:
+        settings.restore(before)
+        raise
+
+
+def get_context(attr_key: str) -> Any:
+    """The value of one setting."""
+    if not isinstance(attr_key, str) or not hasattr(settings.current(), attr_key):
+        raise problem(
+            ValueError,
+            "For 'context.get_context', the argument 'attr_key' is not recognized! "
+            f"It must be a key of set_context, but got {attr_key}.",
+        )
+    return getattr(settings.current(), attr_key)
+
+
+def set_device(device_target: str, device_id: int | None = None) -> None:
+    """Run on `device_target` from now on."""
+    set_context(device_target=device_target, device_id=device_id or 0)
+
+
+def get_current_device() -> tuple[str, int]:
+    """The kind and number of the device programs run on."""
+    now = settings.current()
+    return now.device_target, now.device_id
+
+
+def set_deterministic(deterministic: bool) -> None:
+    """Ask for results that repeat bit for bit; on CPU they always do."""
+    set_context(deterministic="ON" if deterministic else "OFF")

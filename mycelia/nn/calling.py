@@ -1,0 +1,110 @@
+"""Calling a cell that has hooks, its own gradient, or a compute dtype."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mycelia.core.errors import problem
+from mycelia.ops.shaping import cast
+from mycelia.runtime.eager.mode import mode, recording_into
+from mycelia.tensor.tensor import Tensor
+
+if TYPE_CHECKING:
+    from mycelia.nn.cell import Cell
+
+
+def call_with_hooks(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run `construct` with everything users attached to the cell around it."""
+    hooks = cell.hooks
+    if hooks is not None:
+        for hook, with_kwargs in hooks.forward_pre:
+            changed = hook(cell, args, kwargs) if with_kwargs else hook(cell, args)
+            if changed is not None:
+                args = changed if isinstance(changed, tuple) else (changed,)
+    if cell.compute_dtype is not None:
+        args = _cast_floats(args, cell.compute_dtype)
+        kwargs = {name: _cast_floats(v, cell.compute_dtype) for name, v in kwargs.items()}
+    output = _run(cell, args, kwargs)
+    if hooks is not None:
+        for hook, with_kwargs in hooks.forward:
+            changed = hook(cell, args, kwargs, output) if with_kwargs else hook(cell, args, output)
+            output = output if changed is None else changed
+    return output
+
+
+def _run(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    hooks = cell.hooks
+    if mode.recording is not None and hooks is not None and (hooks.backward or hooks.backward_pre):
+        return _run_with_backward_hooks(cell, args, kwargs)
+    return _construct(cell, args, kwargs)
+
+
+def _construct(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if mode.recording is None or not hasattr(cell, "bprop"):
+        return cell.construct(*args, **kwargs)
+    recording = mode.recording
+    with recording_into(None):
+        output = cell.construct(*args, **kwargs)
+    output = _fresh(output)
+
+    def backward(dout: Any) -> tuple[Any, ...]:
+        grads = cell.bprop(*args, output, dout)
+        grads = grads if isinstance(grads, tuple) else (grads,)
+        if len(grads) < len(args):
+            raise problem(
+                RuntimeError,
+                f"Grad size should lager than forward inputs, but got {len(grads)} vs {len(args)}",
+                got=f"{type(cell).__name__}.bprop gave {len(grads)} gradients",
+                expected="one for each input of construct",
+            )
+        return grads
+
+    recording.record_custom(args, output, backward)
+    return output
+
+
+def _run_with_backward_hooks(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Two identity steps around the cell see its gradients in the backward pass."""
+    recording = mode.recording
+    assert recording is not None
+    seen: dict[str, Any] = {}
+
+    def at_input(*grads: Any) -> tuple[Any, ...]:
+        result = grads[0]
+        for hook, _ in cell.hooks.backward:
+            changed = hook(cell, result, seen["grad_output"])
+            if changed is not None:
+                result = changed if isinstance(changed, tuple) else (changed,)
+        return result
+
+    def at_output(dout: Any) -> tuple[Any, ...]:
+        grads = dout if isinstance(dout, tuple) else (dout,)
+        for hook, _ in cell.hooks.backward_pre:
+            changed = hook(cell, grads)
+            if changed is not None:
+                grads = changed if isinstance(changed, tuple) else (changed,)
+        seen["grad_output"] = grads
+        return grads
+
+    inner = tuple(_fresh(a) for a in args)
+    recording.record_custom(args, inner, at_input)
+    output = _construct(cell, inner, kwargs)
+    outer = _fresh(output)
+    parts = output if isinstance(output, tuple) else (output,)
+    recording.record_custom(parts, outer, at_output)
+    return outer
+
+
+def _fresh(value: Any) -> Any:
+    """The same arrays in new tensors, which are no part of the recording yet."""
+    if isinstance(value, (tuple, list)):
+        return tuple(_fresh(v) for v in value)
+    return Tensor._wrap(value._data) if isinstance(value, Tensor) else value
+
+
+def _cast_floats(value: Any, dtype: Any) -> Any:
+    if isinstance(value, (tuple, list)):
+        return type(value)(_cast_floats(v, dtype) for v in value)
+    if isinstance(value, Tensor) and value.dtype.is_float:
+        return cast(value, dtype)
+    return value

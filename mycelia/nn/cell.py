@@ -1,0 +1,275 @@
+"""The Cell: a network or a part of one, with its parameters and sub-cells."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from typing import Any, Self
+
+from mycelia.core import dtype as dtypes
+from mycelia.core.checks import check_bool
+from mycelia.core.dtype import DType
+from mycelia.core.errors import problem, wrong_type
+from mycelia.nn.calling import call_with_hooks
+from mycelia.nn.hooks import HookHandle, Hooks
+from mycelia.nn.tree import CellTree
+from mycelia.ops.shaping import cast
+from mycelia.tensor.parameter import Parameter, ParameterTuple
+from mycelia.tensor.tensor import Tensor
+
+
+class Cell(CellTree):
+    """The base class of networks. A subclass makes its parts in `__init__` and runs in `construct`.
+
+    A subclass may define `bprop(self, *inputs, out, dout)` to give its own gradient.
+    """
+
+    def __init__(self, auto_prefix: bool = True, flags: dict[str, Any] | None = None) -> None:
+        set_plain = object.__setattr__
+        set_plain(self, "_params", OrderedDict())
+        set_plain(self, "_cells", OrderedDict())
+        set_plain(self, "_auto_prefix", auto_prefix)
+        set_plain(self, "_flags", dict(flags or {}))
+        set_plain(self, "training", False)
+        set_plain(self, "requires_grad", False)
+        set_plain(self, "hooks", None)
+        set_plain(self, "compute_dtype", None)
+        set_plain(self, "_param_prefix", "")
+
+    def construct(self, *args: Any, **kwargs: Any) -> Any:
+        raise problem(
+            AttributeError,
+            "For 'Cell', the method 'construct' is not defined.",
+            got=f"the class {type(self).__name__}",
+            fix="define construct(self, ...) with the computation",
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.hooks is None and self.compute_dtype is None and not hasattr(self, "bprop"):
+            return self.construct(*args, **kwargs)
+        return call_with_hooks(self, args, kwargs)
+
+    # ---- attributes -------------------------------------------------------------------------
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, Parameter):
+            self.insert_param_to_cell(name, value)
+        elif isinstance(value, Cell):
+            self._set_cell(name, value)
+        elif isinstance(value, ParameterTuple):
+            self._set_parameter_tuple(name, value)
+        else:
+            self._set_other(name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        parameters = self.__dict__.get("_params")
+        if parameters is not None and name in parameters:
+            found = parameters[name]
+            wanted = self.__dict__["compute_dtype"]
+            if wanted is not None and found is not None and found.dtype.is_float:
+                return cast(found, wanted)
+            return found
+        raise AttributeError(f"The '{type(self).__name__}' object has no attribute '{name}'.")
+
+    def __delattr__(self, name: str) -> None:
+        if name in self._params:
+            del self._params[name]
+        else:
+            self._cells.pop(name, None)
+            object.__delattr__(self, name)
+
+    def insert_param_to_cell(
+        self, param_name: str, param: Any, check_name_contain_dot: bool = True
+    ) -> None:
+        """Make `param` a parameter of this cell under `param_name`."""
+        if "_params" not in self.__dict__:
+            raise problem(
+                AttributeError,
+                "For 'insert_param_to_cell', please call Cell.__init__() firstly.",
+                fix="call super().__init__() at the start of __init__",
+            )
+        if not isinstance(param_name, str):
+            raise wrong_type("insert_param_to_cell", "param_name", param_name, "str")
+        if check_name_contain_dot and "." in param_name:
+            raise problem(KeyError, "a parameter's attribute name has no dot", got=param_name)
+        if param is not None and not isinstance(param, Parameter):
+            raise wrong_type("insert_param_to_cell", "param", param, "Parameter")
+        if param_name in self.__dict__:
+            if isinstance(self.__dict__[param_name], Cell):
+                raise self._taken(param_name)
+            del self.__dict__[param_name]
+        if param is not None and param.has_default_name:
+            param.name = self._param_prefix + param_name
+        self._params[param_name] = param
+
+    def insert_child_to_cell(self, child_name: str, child_cell: Any) -> None:
+        """Make `child_cell` a part of this cell; its parameters keep their names."""
+        if not child_name or "." in child_name:
+            raise problem(KeyError, "a cell's name is a word without dots", got=repr(child_name))
+        if hasattr(self, child_name) and child_name not in self._cells:
+            raise problem(KeyError, f"the name {child_name!r} is taken")
+        if child_cell is not None and not isinstance(child_cell, Cell):
+            raise wrong_type("insert_child_to_cell", "child_cell", child_cell, "Cell")
+        self._cells[child_name] = child_cell
+        object.__setattr__(self, child_name, child_cell)
+
+    def _set_cell(self, name: str, value: Cell) -> None:
+        if "_cells" not in self.__dict__:
+            raise problem(
+                AttributeError,
+                f"The '{type(self).__name__}' object has no attribute '_auto_prefix'.",
+                fix="call super().__init__() at the start of __init__",
+            )
+        self._params.pop(name, None)
+        if self._auto_prefix:
+            value.update_parameters_name(name + ".")
+        self._cells[name] = value
+        object.__setattr__(self, name, value)
+
+    def _set_parameter_tuple(self, name: str, value: ParameterTuple) -> None:
+        for parameter in value:
+            self.insert_param_to_cell(parameter.name, parameter, check_name_contain_dot=False)
+        object.__setattr__(self, name, value)
+
+    def _set_other(self, name: str, value: Any) -> None:
+        own = self.__dict__
+        if "_params" in own and name in own["_params"]:
+            self._assign_parameter(name, value)
+        elif "_cells" in own and name in own["_cells"] and value is not None:
+            raise self._taken(name)
+        else:
+            if "_cells" in own:
+                own["_cells"].pop(name, None)
+            object.__setattr__(self, name, value)
+
+    def _assign_parameter(self, name: str, value: Any) -> None:
+        """`self.p = tensor` changes the parameter; `self.p = None` removes it."""
+        current = self._params[name]
+        if value is None:
+            self._params[name] = None
+        elif isinstance(value, Tensor) and current is not None:
+            current.set_data(value)
+        else:
+            raise problem(
+                TypeError,
+                f"Parameter '{name}' already exists in network, can not assign this type",
+                got=type(value).__name__,
+                expected="a Parameter or a Tensor",
+            )
+
+    def _taken(self, name: str) -> TypeError:
+        return problem(
+            TypeError,
+            f"Sub cell '{name}' already exists in network, can not assign this type",
+            expected="a Cell or None",
+        )
+
+    # ---- modes ------------------------------------------------------------------------------
+
+    def set_train(self, mode: bool = True) -> Self:
+        """Switch this cell and all below between training and inference."""
+        check_bool("set_train", "mode", mode)
+        for _, cell in self.cells_and_names():
+            object.__setattr__(cell, "training", mode)
+        return self
+
+    def set_grad(self, requires_grad: bool = True) -> Self:
+        """Say that gradients of this cell will be asked for."""
+        for _, cell in self.cells_and_names():
+            object.__setattr__(cell, "requires_grad", requires_grad)
+        return self
+
+    def to_float(self, dst_type: DType) -> Self:
+        """Compute this cell and all below in `dst_type`; parameters keep their own dtype."""
+        if dst_type not in (dtypes.float16, dtypes.float32, dtypes.bfloat16):
+            raise problem(
+                ValueError,
+                "For 'to_float', the argument 'dst_type' must be float32, float16 or bfloat16",
+                got=str(dst_type),
+            )
+        for _, cell in self.cells_and_names():
+            object.__setattr__(cell, "compute_dtype", dst_type)
+            cell.add_flags(fp16=dst_type is dtypes.float16, fp32=dst_type is dtypes.float32)
+        return self
+
+    def add_flags(self, **flags: Any) -> Self:
+        self._flags.update(flags)
+        for name, value in flags.items():
+            object.__setattr__(self, name, value)
+        return self
+
+    def add_flags_recursive(self, **flags: Any) -> Self:
+        for _, cell in self.cells_and_names():
+            cell.add_flags(**flags)
+        return self
+
+    def get_flags(self) -> dict[str, Any]:
+        return self._flags
+
+    def recompute(self, **kwargs: Any) -> None:
+        """Mark this cell: in the backward pass its inner values are computed again, not kept."""
+        for _, cell in self.cells_and_names():
+            cell.add_flags(recompute=True)
+
+    def apply(self, fn: Callable[[Cell], Any]) -> Self:
+        """Call `fn` on every cell below, then on this one."""
+        for cell in self.cells():
+            cell.apply(fn)
+        fn(self)
+        return self
+
+    # ---- hooks ------------------------------------------------------------------------------
+
+    def register_forward_pre_hook(
+        self, hook_fn: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> HookHandle:
+        """Call `hook_fn(cell, inputs)` before each run; what it returns replaces the inputs."""
+        return self._hooks().add("forward_pre", hook_fn, prepend, with_kwargs)
+
+    def register_forward_hook(
+        self,
+        hook_fn: Callable[..., Any],
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
+        always_call: bool = False,
+    ) -> HookHandle:
+        """Call `hook_fn(cell, inputs, output)` after each run; what it returns is the output."""
+        return self._hooks().add("forward", hook_fn, prepend, with_kwargs)
+
+    def register_backward_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
+        """Call `hook_fn(cell, grad_input, grad_output)` in the backward pass."""
+        return self._hooks().add("backward", hook_fn)
+
+    def register_backward_pre_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
+        """Call `hook_fn(cell, grad_output)` before the backward pass of this cell."""
+        return self._hooks().add("backward_pre", hook_fn)
+
+    def _hooks(self) -> Hooks:
+        if self.hooks is None:
+            object.__setattr__(self, "hooks", Hooks())
+        return self.hooks
+
+    # ---- printing ---------------------------------------------------------------------------
+
+    def extend_repr(self) -> str:
+        """What stands between the parentheses of this cell when it is printed."""
+        return ""
+
+    def __repr__(self) -> str:
+        extra = self.extend_repr()
+        if not self._cells:
+            return f"{type(self).__name__}({extra})"
+        lines = [f"{type(self).__name__}("]
+        if extra:
+            lines.append(f"  {extra}")
+        for name, cell in self._cells.items():
+            lines.append(f"  ({name}): " + repr(cell).replace("\n", "\n  "))
+        return "\n".join([*lines, ")"])
+
+    @property
+    def cls_name(self) -> str:
+        return type(self).__name__
+
+    def __iter__(self) -> Iterator[Any]:
+        raise problem(TypeError, f"'{type(self).__name__}' object is not iterable")

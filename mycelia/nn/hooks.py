@@ -1,0 +1,45 @@
+"""Functions users attach to cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mycelia.core.errors import wrong_type
+
+Hook = tuple[Callable[..., Any], bool]  # the function, and whether it also takes keyword arguments
+
+
+class Hooks:
+    """The hooks of one cell, by kind."""
+
+    def __init__(self) -> None:
+        self.forward_pre: list[Hook] = []
+        self.forward: list[Hook] = []
+        self.backward: list[Hook] = []
+        self.backward_pre: list[Hook] = []
+
+    def add(
+        self,
+        kind: str,
+        fn: Callable[..., Any],
+        prepend: bool = False,
+        with_kwargs: bool = False,
+    ) -> HookHandle:
+        if not callable(fn):
+            raise wrong_type(f"register_{kind}_hook", "hook_fn", fn, "function")
+        hooks: list[Hook] = getattr(self, kind)
+        hook = (fn, with_kwargs)
+        hooks.insert(0 if prepend else len(hooks), hook)
+        return HookHandle(hooks, hook)
+
+
+class HookHandle:
+    """What registering a hook gives back; `remove` takes the hook off again."""
+
+    def __init__(self, hooks: list[Any], hook: Any) -> None:
+        self._hooks, self._hook = hooks, hook
+
+    def remove(self) -> None:
+        if self._hook in self._hooks:
+            self._hooks.remove(self._hook)

@@ -1,0 +1,130 @@
+"""Functions over functions: HyperMap, Map, MultitypeFuncGraph, Partial."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial as python_partial
+from typing import Any
+
+from mycelia.core.dtype import DType
+from mycelia.core.errors import problem, wrong_type
+from mycelia.ir.value import Value
+
+
+class HyperMap:
+    """Apply a function to every leaf of nested tuples and lists; results are tuples."""
+
+    def __init__(self, ops: Any = None, reverse: bool = False) -> None:
+        if ops is not None and not callable(ops):
+            raise wrong_type(type(self).__name__, "ops", ops, "a function, an operator or None")
+        self.ops = ops
+        self.reverse = reverse
+
+    def __call__(self, *args: Any) -> Any:
+        fn, args = (args[0], args[1:]) if self.ops is None else (self.ops, args)
+        if not args:
+            raise problem(TypeError, f"{type(self).__name__}: no arguments to map over")
+        return self._map(fn, args, depth=0)
+
+    def _goes_into(self, depth: int) -> bool:
+        return True
+
+    def _map(self, fn: Callable[..., Any], args: tuple[Any, ...], depth: int) -> Any:
+        sequences = [a for a in args if isinstance(a, (tuple, list))]
+        if not sequences or not self._goes_into(depth):
+            return fn(*args)
+        lengths = {len(s) for s in sequences}
+        if len(sequences) != len(args) or len(lengths) != 1:
+            raise problem(
+                ValueError,
+                f"{type(self).__name__}: the arguments do not have the same structure",
+                got=", ".join(
+                    f"{type(a).__name__} of {len(a)}" if a in sequences else type(a).__name__
+                    for a in args
+                ),
+            )
+        order = range(lengths.pop())
+        places = reversed(order) if self.reverse else order
+        found = {i: self._map(fn, tuple(a[i] for a in args), depth + 1) for i in places}
+        return tuple(found[i] for i in order)
+
+
+class Map(HyperMap):
+    """Apply a function to the elements of sequences, one level deep."""
+
+    def _goes_into(self, depth: int) -> bool:
+        return depth == 0
+
+
+class MultitypeFuncGraph:
+    """One name for several functions, chosen by the types of the arguments.
+
+    Register each with the names of its argument types: Tensor, Number, Bool, String, Tuple, List, ...
+    """
+
+    def __init__(self, name: str, read_value: bool = False) -> None:
+        self.name = name
+        self.entries: list[tuple[tuple[Any, ...], Callable[..., Any]]] = []
+
+    def register(self, *type_names: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Use the decorated function for arguments of these types."""
+
+        def decorate(fn: Callable[..., Any]) -> Callable[..., Any]:
+            self.entries.append((type_names, fn))
+            return fn
+
+        return decorate
+
+    def register_default(self) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Use the decorated function where nothing else fits."""
+        return self.register()
+
+    def __call__(self, *args: Any) -> Any:
+        for wanted, fn in self.entries:
+            if len(wanted) == len(args) and all(map(_fits, args, wanted)):
+                return fn(*args)
+        for wanted, fn in self.entries:
+            if not wanted:
+                return fn(*args)
+        raise problem(
+            ValueError,
+            "For 'MultitypeFuncGraph', cannot find fn match given args.",
+            got=f"{self.name}({', '.join(type(a).__name__ for a in args)})",
+            expected=" or ".join(f"({', '.join(map(str, w))})" for w, _ in self.entries),
+        )
+
+
+_PYTHON_TYPES: dict[str, Any] = {
+    "Number": (int, float, complex),
+    "Int": int,
+    "Float": float,
+    "Bool": bool,
+    "String": str,
+    "Tuple": tuple,
+    "List": list,
+    "Dict": dict,
+    "None": type(None),
+    "Function": Callable,
+    "Tensor": Value,
+}
+
+
+def _fits(value: Any, wanted: Any) -> bool:
+    if isinstance(wanted, DType):
+        return isinstance(value, (bool, int, float)) and wanted.title in type(value).__name__.title()
+    if wanted in ("TensorList", "ListTensor"):
+        return isinstance(value, (tuple, list)) and all(isinstance(v, Value) for v in value)
+    kind = _PYTHON_TYPES.get(str(wanted))
+    return kind is not None and isinstance(value, kind)
+
+
+class Partial:
+    """`Partial()(fn, *args)`: `fn` with its first arguments already given."""
+
+    def __call__(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Callable[..., Any]:
+        if not callable(fn):
+            raise wrong_type("Partial", "fn", fn, "a function")
+        return python_partial(fn, *args, **kwargs)
+
+
+partial = Partial()

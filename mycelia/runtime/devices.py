@@ -1,0 +1,50 @@
+"""Devices: which ones are here, and which one programs run on."""
+
+from __future__ import annotations
+
+import jax
+
+from mycelia.core import settings
+from mycelia.core.errors import problem
+from mycelia.core.logs import warn_once
+
+_PLATFORMS = {"CPU": "cpu", "GPU": "gpu", "TPU": "tpu"}
+
+
+def available() -> list[str]:
+    """The device targets present on this machine, best first."""
+    return [name for name in ("TPU", "GPU", "CPU") if _devices(name)]
+
+
+def select(target: str, device_id: int = 0) -> str:
+    """Run programs on `target` from now on, or on the best device here, with a warning."""
+    here = available()
+    if target not in here:
+        if settings.current().strict_device:
+            raise problem(
+                RuntimeError,
+                f"Unsupported device target {target}. This process only supports one of the {here}.",
+                fix="leave strict_device out to run on the best device present",
+            )
+        warn_once(
+            f"device_target={target!r} is not on this machine; running on {here[0]}. "
+            "Pass strict_device=True to make this an error."
+        )
+        target, device_id = here[0], 0
+    devices = _devices(target)
+    if not 0 <= device_id < len(devices):
+        raise problem(
+            RuntimeError,
+            f"there is no device {device_id} of kind {target}",
+            got=f"device_id={device_id}",
+            expected=f"0 to {len(devices) - 1}",
+        )
+    jax.config.update("jax_default_device", devices[device_id])
+    return target
+
+
+def _devices(target: str) -> list[jax.Device]:
+    try:
+        return jax.devices(_PLATFORMS[target]) if target in _PLATFORMS else []
+    except RuntimeError:  # jax says that the platform is not there
+        return []

@@ -1,0 +1,218 @@
+"""Running a recording backwards: from output gradients to the gradients of chosen values.
+
+Runs of plain operators become one compiled program, kept for each structure; custom backward
+functions and hooked values run in Python between them. Inside another gradient everything runs in
+Python, so that the outer recording sees each step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from mycelia.core.errors import problem
+from mycelia.ops.arithmetic import add
+from mycelia.runtime.eager.mode import inlined
+from mycelia.runtime.eager.tape import Entry, Mark, Nested, leaves
+from mycelia.runtime.xla.compile import compile
+from mycelia.tensor.tensor import Tensor
+
+Cotangents = dict[Any, Tensor]
+_programs: dict[Any, Callable[..., Any]] = {}
+
+
+def sweep(
+    entries: list[Entry], seeds: list[tuple[Mark, Tensor]], targets: list[Mark], nested: bool
+) -> list[Tensor | None]:
+    """The gradients of `targets`, given the gradients `seeds` of some outputs."""
+    cotangents: Cotangents = {}
+    for mark, seed in seeds:
+        _accumulate(cotangents, mark, seed)
+    chosen = _between(entries, targets, [mark for mark, _ in seeds])
+    if nested:
+        for entry in reversed(chosen):
+            _pull(entry, cotangents)
+    else:
+        for in_python, run in groupby(reversed(chosen), _needs_python):
+            if in_python:
+                for entry in run:
+                    _pull(entry, cotangents)
+            else:
+                _pull_compiled(list(run), cotangents)
+    return [_hooked(mark, cotangents.get(mark)) for mark in targets]
+
+
+def _between(entries: list[Entry], targets: list[Mark], outputs: list[Mark]) -> list[Entry]:
+    """The entries on a path from a target to an output."""
+    live = set(targets)
+    forward = []
+    for entry in entries:
+        if any(m in live for m in _marks(entry.input_marks)):
+            live.update(_marks(entry.output_marks))
+            forward.append(entry)
+    reached = set(outputs)
+    chosen = []
+    for entry in reversed(forward):
+        if any(m in reached for m in _marks(entry.output_marks)):
+            reached.update(m for m in _marks(entry.input_marks) if m in live)
+            chosen.append(entry)
+    chosen.reverse()
+    return chosen
+
+
+def _marks(nested: Nested) -> Iterable[Mark]:
+    return (m for m in leaves(nested) if m is not None)
+
+
+def _needs_python(entry: Entry) -> bool:
+    return entry.backward is not None or any(m.hooks for m in _marks(entry.output_marks))
+
+
+def _pull(entry: Entry, cotangents: Cotangents) -> None:
+    """Move the gradient of one call from its outputs to its inputs."""
+    dout = _gather(entry.output_marks, entry.outputs, cotangents)
+    if entry.backward is not None:
+        grads = entry.backward(dout)
+    else:
+        assert entry.op is not None
+        inputs = _tensors(entry.inputs, entry.input_marks)
+        out = _tensors(entry.outputs, entry.output_marks)
+        grads = entry.op.grad(*entry.op.arguments.merge(inputs, entry.static), out, dout)
+    _scatter(entry, grads, cotangents)
+
+
+def _scatter(entry: Entry, grads: tuple[Any, ...], cotangents: Cotangents) -> None:
+    if len(grads) < len(entry.input_marks):
+        name = entry.op.name if entry.op is not None else "bprop"
+        raise problem(
+            RuntimeError,
+            f"{name}: the backward gave too few gradients",
+            got=f"{len(grads)} for {len(entry.input_marks)} inputs",
+            expected="one for each input",
+        )
+    for mark, grad in zip(entry.input_marks, grads, strict=False):
+        _scatter_one(mark, grad, cotangents)
+
+
+def _scatter_one(mark: Nested, grad: Any, cotangents: Cotangents) -> None:
+    if isinstance(mark, tuple):
+        for one, part in zip(mark, grad or (None,) * len(mark), strict=True):
+            _scatter_one(one, part, cotangents)
+    elif mark is not None and grad is not None:
+        _accumulate(cotangents, mark, grad)
+
+
+def _accumulate(cotangents: Cotangents, mark: Any, grad: Tensor) -> None:
+    before = cotangents.get(mark)
+    cotangents[mark] = grad if before is None else add(before, grad)
+
+
+def _gather(marks: Nested, outputs: Nested, cotangents: Cotangents) -> Any:
+    if isinstance(outputs, tuple):
+        parts = marks if marks is not None else (None,) * len(outputs)
+        return tuple([_gather(m, o, cotangents) for m, o in zip(parts, outputs, strict=True)])
+    if not hasattr(outputs, "dtype"):
+        return None
+    found = cotangents.pop(marks, None) if marks is not None else None
+    if found is None:
+        return Tensor._wrap(np.zeros(outputs.shape, outputs.dtype))
+    return _hooked(marks, found)
+
+
+def _hooked(mark: Any, grad: Tensor | None) -> Tensor | None:
+    hooks = mark.hooks if isinstance(mark, Mark) else None
+    if hooks and grad is not None:
+        for hook in hooks:
+            changed = hook(grad)
+            grad = grad if changed is None else changed
+    return grad
+
+
+def _tensors(arrays: Nested, marks: Nested) -> Any:
+    if isinstance(arrays, tuple):
+        parts = marks if marks is not None else (None,) * len(arrays)
+        return tuple([_tensors(a, m) for a, m in zip(arrays, parts, strict=True)])
+    if arrays is None:
+        return None
+    tensor = Tensor._wrap(arrays)
+    if isinstance(marks, Mark):
+        tensor._mark = marks
+    return tensor
+
+
+def _pull_compiled(run: list[Entry], cotangents: Cotangents) -> None:
+    """Pull a run of plain operators (last call first) as one program."""
+    numbering = _Numbering()
+    structure = tuple([numbering.describe(entry) for entry in run])
+    given = [(numbering.mark(m), m) for m in list(cotangents) if m in numbering.marks]
+    key = (structure, tuple([number for number, _ in given]))
+    program = _programs.get(key)
+    if program is None:
+        program = _programs[key] = compile(_program(structure, key[1]))
+    found = program(numbering.arrays, [cotangents.pop(m)._data for _, m in given])
+    names = {number: mark for mark, number in numbering.marks.items()}
+    for number, array in found.items():
+        _accumulate(cotangents, names[number], Tensor._wrap(array))
+
+
+class _Numbering:
+    """Numbers for the arrays and marks of a run, so that equal structures are equal keys."""
+
+    def __init__(self) -> None:
+        self.arrays: list[Any] = []
+        self.marks: dict[Mark, int] = {}
+        self._places: dict[int, int] = {}
+
+    def describe(self, entry: Entry) -> tuple[Any, ...]:
+        return (
+            entry.op,
+            entry.static,
+            self._nested(entry.inputs, self._place),
+            self._nested(entry.input_marks, self.mark),
+            self._nested(entry.outputs, self._place),
+            self._nested(entry.output_marks, self.mark),
+        )
+
+    def mark(self, mark: Mark) -> int:
+        return self.marks.setdefault(mark, len(self.marks))
+
+    def _place(self, array: Any) -> int:
+        place = self._places.get(id(array))
+        if place is None:
+            place = self._places[id(array)] = len(self.arrays)
+            self.arrays.append(array)
+        return place
+
+    def _nested(self, value: Nested, number: Callable[[Any], int]) -> Nested:
+        if isinstance(value, tuple):
+            return tuple([self._nested(v, number) for v in value])
+        return None if value is None else number(value)
+
+
+def _program(structure: tuple[Any, ...], given: tuple[int, ...]) -> Callable[..., Any]:
+    """The function that one structure compiles to: arrays and gradients in, gradients out."""
+
+    def run(arrays: list[Any], gradients: list[Any]) -> dict[int, Any]:
+        cotangents: Cotangents = {
+            number: Tensor._wrap(g) for number, g in zip(given, gradients, strict=True)
+        }
+        with inlined():
+            for op, static, inputs, input_marks, outputs, output_marks in structure:
+                entry = Entry(
+                    op, static, _look_up(inputs, arrays), input_marks,
+                    _look_up(outputs, arrays), output_marks,
+                )  # fmt: skip
+                _pull(entry, cotangents)
+        return {number: grad._data for number, grad in cotangents.items()}
+
+    run.__name__ = "backward"
+    return run
+
+
+def _look_up(places: Nested, arrays: list[Any]) -> Nested:
+    if isinstance(places, tuple):
+        return tuple([_look_up(p, arrays) for p in places])
+    return None if places is None else arrays[places]

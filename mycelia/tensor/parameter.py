@@ -1,0 +1,155 @@
+"""Parameters: tensors with a name that a network owns and an optimizer updates."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mycelia.core.errors import problem
+from mycelia.tensor.initializer import initializer
+from mycelia.tensor.tensor import Tensor
+
+DEFAULT_NAME = "Parameter"
+
+
+class Parameter(Tensor):
+    """A tensor that is part of a network's state."""
+
+    _is_parameter = True
+    _unnamed: ClassVar[int] = 0
+
+    def __init__(
+        self,
+        default_input: Any,
+        name: str | None = None,
+        requires_grad: bool = True,
+        layerwise_parallel: bool = False,
+        parallel_optimizer: bool = True,
+        storage_format: str = "",
+        device: str | None = None,
+    ) -> None:
+        _check_name(name)
+        for label, value in (
+            ("requires_grad", requires_grad),
+            ("layerwise_parallel", layerwise_parallel),
+            ("parallel_optimizer", parallel_optimizer),
+        ):
+            if not isinstance(value, bool):
+                raise problem(
+                    TypeError,
+                    f"The argument `{label}` must be bool type",
+                    got=f"{value!r} of type {type(value).__name__}",
+                )
+        if isinstance(default_input, Tensor):
+            self._data = default_input._data
+            self._mark, self._shared = None, default_input._shared
+        else:
+            super().__init__(default_input)
+        self.has_default_name = name is None
+        self._name = name if name is not None else self._next_default_name()
+        self.requires_grad = requires_grad
+        self.layerwise_parallel = layerwise_parallel
+        self.parallel_optimizer = parallel_optimizer
+        self.storage_format = storage_format
+
+    @classmethod
+    def _next_default_name(cls) -> str:
+        Parameter._unnamed += 1
+        return DEFAULT_NAME if cls._unnamed == 1 else f"{DEFAULT_NAME}#{cls._unnamed}"
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @name.setter
+    def name(self, value: str) -> None:
+        _check_name(value)
+        self._name = value
+        self.has_default_name = False
+
+    @property
+    def data(self) -> Parameter:
+        return self
+
+    def set_data(self, data: Any, slice_shape: bool = False) -> Parameter:
+        """Replace the numbers, keeping the dtype; the shape may change only with `slice_shape`."""
+        new = data if isinstance(data, Tensor) else Tensor(data)
+        if new.shape != self.shape and not slice_shape:
+            raise problem(
+                ValueError,
+                f"Parameter {self.name}: the new data has another shape",
+                got=f"{new.shape}",
+                expected=f"{self.shape}",
+            )
+        array = new._data
+        if new.dtype is not self.dtype:
+            if self.dtype.is_integer and new.dtype.is_inexact:
+                raise problem(
+                    TypeError,
+                    f"Parameter {self.name}: the new data would lose its fractions",
+                    got=str(new.dtype),
+                    expected=str(self.dtype),
+                )
+            array = np.asarray(array).astype(self.dtype.numpy)
+        self._replace(array.copy() if isinstance(array, np.ndarray) else array)
+        return self
+
+    def assign_value(self, value: Any) -> Parameter:
+        """The same as `set_data`."""
+        return self.set_data(value)
+
+    def clone(self, init: Any = "same") -> Parameter:
+        """A new parameter of the same name, shape and dtype, with the same or other numbers."""
+        other = copy.copy(self)
+        if not (isinstance(init, str) and init == "same"):
+            other._replace(initializer(init, self.shape, self.dtype)._data)
+        return other
+
+    def init_data(self, layout: Any = None, set_sliced: bool = False) -> Parameter:
+        """Parameters have their data from the start; kept for scripts that ask."""
+        return self
+
+    def __repr__(self) -> str:
+        return (
+            f"Parameter (name={self.name}, shape={self.shape}, dtype={self.dtype}, "
+            f"requires_grad={self.requires_grad})"
+        )
+
+    __str__ = __repr__
+
+
+class ParameterTuple(tuple):
+    """A tuple of parameters, each once."""
+
+    def __new__(cls, iterable: Iterable[Parameter]) -> ParameterTuple:
+        items = tuple(iterable)
+        for item in items:
+            if not isinstance(item, Parameter):
+                raise problem(
+                    TypeError,
+                    "ParameterTuple holds Parameters only",
+                    got=type(item).__name__,
+                )
+        if len({id(i) for i in items}) != len(items):
+            raise problem(RuntimeError, "ParameterTuple: a parameter stands twice in the tuple")
+        return super().__new__(cls, items)
+
+    def clone(self, prefix: str, init: Any = "same") -> ParameterTuple:
+        """Clones of all members, their names behind `prefix` and a dot."""
+        clones = []
+        for parameter in self:
+            other = parameter.clone(init)
+            other.name = f"{prefix}.{parameter.name}"
+            clones.append(other)
+        return ParameterTuple(clones)
+
+
+def _check_name(name: Any) -> None:
+    if name is not None and not isinstance(name, str):
+        raise problem(
+            ValueError,
+            f"The type of the Parameter's name should be 'string' or 'None', but got {type(name)}.",
+        )

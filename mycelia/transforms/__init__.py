@@ -1,0 +1,1 @@
+"""Functions that take functions: gradients, Jacobians."""

@@ -1,0 +1,222 @@
+"""Gradients of functions and cells: grad, value_and_grad, GradOperation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any
+
+from mycelia.core.checks import check_bool
+from mycelia.core.errors import problem, wrong_type
+from mycelia.runtime.eager.differentiate import (
+    Pullback,
+    ones_like,
+    record_call,
+    tensors_of,
+)
+from mycelia.tensor.tensor import Tensor
+
+
+def value_and_grad(
+    fn: Callable[..., Any],
+    grad_position: Any = 0,
+    weights: Any = None,
+    has_aux: bool = False,
+    return_ids: bool = False,
+    sens_param: bool = False,
+) -> Callable[..., Any]:
+    """A function that gives `(fn(...), gradients)`.
+
+    `grad_position` names positional inputs (an int, a tuple, or None), `weights` parameters. With
+    `has_aux` only the first output is differentiated. Several outputs count by their sum.
+    """
+    positions = _check_positions(grad_position, weights)
+    chosen = _as_weights(weights)
+
+    @_named_after(fn)
+    def run(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        inputs, sens = (args[:-1], args[-1]) if sens_param else (args, None)
+        pullback = record_call(fn, inputs, kwargs, positions, chosen)
+        try:
+            by_input, by_weight = pullback.pull(_seeds(pullback, has_aux, sens))
+        finally:
+            pullback.close()
+        gradients = _arrange(grad_position, weights, by_input, by_weight, return_ids, chosen)
+        return pullback.value, gradients
+
+    return run
+
+
+def grad(
+    fn: Callable[..., Any],
+    grad_position: Any = 0,
+    weights: Any = None,
+    has_aux: bool = False,
+    return_ids: bool = False,
+    sens_param: bool = False,
+) -> Callable[..., Any]:
+    """A function that gives the gradients of `fn`; with `has_aux`, also its further outputs."""
+    both = value_and_grad(fn, grad_position, weights, has_aux, return_ids, sens_param)
+
+    @_named_after(fn)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        value, gradients = both(*args, **kwargs)
+        return (gradients, tuple(value[1:])) if has_aux else gradients
+
+    return run
+
+
+def get_grad(gradients: Any, identifier: Any) -> Tensor:
+    """The gradient of one input (by position) or one parameter, out of `return_ids=True`."""
+    wanted = getattr(identifier, "name", identifier)
+    for name, gradient in _pairs(gradients):
+        if name == wanted:
+            return gradient
+    raise problem(RuntimeError, f"no gradient belongs to {wanted!r}", got=repr(gradients))
+
+
+class GradOperation:
+    """The gradient transform as an object, the older interface.
+
+    `get_all` gives the gradients of all inputs, `get_by_list` those of parameters, `sens_param` takes
+    the gradient of the output as the last argument.
+    """
+
+    def __init__(
+        self, get_all: bool = False, get_by_list: bool = False, sens_param: bool = False
+    ) -> None:
+        self.get_all = check_bool("GradOperation", "get_all", get_all)
+        self.get_by_list = check_bool("GradOperation", "get_by_list", get_by_list)
+        self.sens_param = check_bool("GradOperation", "sens_param", sens_param)
+
+    def __call__(
+        self, fn: Callable[..., Any], weights: Any = None, grad_position: Any = 0
+    ) -> Callable[..., Any]:
+        if not callable(fn):
+            raise wrong_type("GradOperation", "fn", fn, "a function or a Cell")
+        chosen = self._weights(fn, weights)
+
+        @_named_after(fn)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            inputs, sens = (args[:-1], args[-1]) if self.sens_param else (args, None)
+            positions = self._positions(len(inputs), grad_position)
+            pullback = record_call(fn, inputs, kwargs, positions, chosen)
+            try:
+                by_input, by_weight = pullback.pull(_seeds(pullback, False, sens))
+            finally:
+                pullback.close()
+            return self._arrange(by_input, by_weight)
+
+        return run
+
+    def _weights(self, fn: Any, weights: Any) -> tuple[Tensor, ...]:
+        if not self.get_by_list:
+            return ()
+        if weights is None and hasattr(fn, "trainable_params"):
+            weights = fn.trainable_params()
+        return _as_weights(weights)
+
+    def _positions(self, count: int, grad_position: Any) -> tuple[int, ...]:
+        if self.get_all:
+            return tuple(range(count))
+        if self.get_by_list or not count:
+            return ()
+        return grad_position if isinstance(grad_position, tuple) else (grad_position,)
+
+    def _arrange(self, by_input: tuple[Any, ...], by_weight: tuple[Any, ...]) -> Any:
+        if self.get_by_list:
+            return (by_input, by_weight) if self.get_all else by_weight
+        if self.get_all or len(by_input) != 1:
+            return tuple(g for g in by_input if isinstance(g, Tensor) or g != ())
+        return by_input[0]
+
+
+def _check_positions(grad_position: Any, weights: Any) -> tuple[int, ...]:
+    if grad_position is None:
+        if weights is None:
+            raise problem(
+                ValueError, "`grad_position` and `weight` can not be None at the same time."
+            )
+        return ()
+    positions = grad_position if isinstance(grad_position, (tuple, list)) else (grad_position,)
+    for position in positions:
+        if not isinstance(position, int) or isinstance(position, bool):
+            raise wrong_type("grad", "grad_position", position, "int or tuple of ints")
+        if position < 0:
+            raise problem(ValueError, "grad_position must be >= 0", got=str(position))
+    return tuple(positions)
+
+
+def _as_weights(weights: Any) -> tuple[Tensor, ...]:
+    if weights is None:
+        return ()
+    listed: Sequence[Any] = (weights,) if isinstance(weights, Tensor) else tuple(weights)
+    for weight in listed:
+        if not isinstance(weight, Tensor):
+            raise wrong_type("grad", "weights", weight, "Parameter or a list of Parameters")
+    return tuple(listed)
+
+
+def _seeds(pullback: Pullback, has_aux: bool, sens: Any) -> list[tuple[Tensor, Tensor]]:
+    value = pullback.value
+    if has_aux:
+        if not isinstance(value, (tuple, list)):
+            raise problem(
+                ValueError,
+                "When 'has_aux' is True, the function must return several outputs.",
+                got=type(value).__name__,
+            )
+        value = value[0]
+    outputs = tensors_of(value)
+    if not outputs:
+        raise problem(
+            TypeError,
+            "grad: the function returned no Tensor, so there is nothing to differentiate",
+            got=type(value).__name__,
+        )
+    if sens is None:
+        return [(out, ones_like(out)) for out in outputs]
+    seeds = tensors_of(sens)
+    if len(seeds) != len(outputs):
+        raise problem(
+            ValueError,
+            "the gradient given for the outputs does not match them",
+            got=f"{len(seeds)} tensors for {len(outputs)} outputs",
+        )
+    return list(zip(outputs, seeds, strict=True))
+
+
+def _arrange(
+    grad_position: Any,
+    weights: Any,
+    by_input: tuple[Any, ...],
+    by_weight: tuple[Any, ...],
+    return_ids: bool,
+    chosen: tuple[Tensor, ...],
+) -> Any:
+    positions = grad_position if isinstance(grad_position, (tuple, list)) else (grad_position,)
+    if return_ids:
+        by_input = tuple(zip(positions, by_input, strict=False))
+        names = [getattr(w, "name", None) for w in chosen]
+        by_weight = tuple(zip(names, by_weight, strict=True))
+    inputs = by_input if isinstance(grad_position, (tuple, list)) else by_input[:1]
+    first: Any = tuple(inputs) if isinstance(grad_position, (tuple, list)) else (inputs or (None,))[0]
+    second: Any = by_weight[0] if isinstance(weights, Tensor) else by_weight
+    if grad_position is None:
+        return second
+    return first if weights is None else (first, second)
+
+
+def _pairs(gradients: Any) -> list[tuple[Any, Tensor]]:
+    if isinstance(gradients, tuple):
+        if len(gradients) == 2 and isinstance(gradients[1], Tensor):
+            return [gradients]
+        return [pair for part in gradients for pair in _pairs(part)]
+    return []
+
+
+def _named_after(fn: Callable[..., Any]) -> Callable[[Any], Any]:
+    def decorate(run: Any) -> Any:
+        return wraps(fn)(run) if hasattr(fn, "__name__") else run
+
+    return decorate

@@ -1,0 +1,188 @@
+"""Jacobians and directional derivatives: vjp, jvp, jacrev, jacfwd."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mycelia.core.errors import problem, wrong_type
+from mycelia.ops.arithmetic import add, mul
+from mycelia.ops.joining import stack
+from mycelia.ops.reduction import reduce_sum
+from mycelia.ops.shaping import reshape
+from mycelia.runtime.eager.differentiate import Pullback, record_call, tensors_of
+from mycelia.tensor.tensor import Tensor
+from mycelia.transforms.grad import grad
+
+
+def vjp(
+    fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool = False
+) -> tuple[Any, ...]:
+    """`fn(*inputs)` and the function from output gradients to input gradients."""
+    chosen = () if weights is None else tuple(weights)
+    pullback = record_call(fn, inputs, {}, range(len(inputs)), chosen)
+    value = pullback.value[0] if has_aux else pullback.value
+    outputs = tensors_of(value)
+
+    def pull(*sens: Any) -> Any:
+        seeds = tensors_of(sens)
+        _check_alike("vjp", "the output gradients", seeds, outputs)
+        by_input, by_weight = pullback.pull(list(zip(outputs, seeds, strict=True)))
+        gradients = by_input[0] if len(by_input) == 1 else by_input
+        return gradients if weights is None else (gradients, by_weight)
+
+    return (value, pull, pullback.value[1:]) if has_aux else (value, pull)
+
+
+def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> tuple[Any, ...]:
+    """`fn(*inputs)` and its derivative in the direction `v`.
+
+    Forward mode from reverse mode: the pullback is linear in the output gradient u, and the
+    derivative of <pullback(u), v> by u is the directional derivative.
+    """
+    points = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
+    directions = v if isinstance(v, (tuple, list)) else (v,)
+    _check_alike("jvp", "the directions v", directions, points)
+    full = fn(*points)
+    value = full[0] if has_aux else full
+    single = isinstance(value, Tensor)
+    probes = [Tensor._wrap(np.zeros(o.shape, o.dtype.numpy)) for o in tensors_of(value)]
+
+    def along(*sens: Any) -> Any:
+        pullback = record_call(fn, points, {}, range(len(points)))
+        outputs = tensors_of(pullback.value[0] if has_aux else pullback.value)
+        by_input, _ = pullback.pull(list(zip(outputs, sens, strict=True)))
+        return _inner(tensors_of(by_input), tensors_of(directions))
+
+    tangents = grad(along, tuple(range(len(probes))))(*probes)
+    tangent = tangents[0] if single else tuple(tangents)
+    return (value, tangent, full[1:]) if has_aux else (value, tangent)
+
+
+def jacrev(
+    fn: Callable[..., Any], grad_position: Any = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    """The Jacobian of `fn`, one output element after the other."""
+    positions = _positions(grad_position)
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        pullback = record_call(fn, args, kwargs, positions)
+        try:
+            value = pullback.value[0] if has_aux else pullback.value
+            jacobians = _per_output(value, lambda out: _rows(pullback, out, args, positions))
+        finally:
+            pullback.close()
+        result = _unpack(jacobians, grad_position)
+        return (result, pullback.value[1:]) if has_aux else result
+
+    return run
+
+
+def jacfwd(
+    fn: Callable[..., Any], grad_position: Any = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    """The Jacobian of `fn`, one input element after the other."""
+    positions = _positions(grad_position)
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        full = fn(*args, **kwargs)
+        value = full[0] if has_aux else full
+        columns = tuple(_columns(fn, args, kwargs, position, has_aux) for position in positions)
+        result = _unpack(_by_output(value, columns), grad_position)
+        return (result, full[1:]) if has_aux else result
+
+    return run
+
+
+def _rows(
+    pullback: Pullback, output: Tensor, args: tuple[Any, ...], positions: tuple[int, ...]
+) -> tuple[Tensor, ...]:
+    rows: list[list[Tensor]] = [[] for _ in positions]
+    for number in range(output.size):
+        by_input, _ = pullback.pull([(output, _unit(output, number))])
+        for row, gradient in zip(rows, by_input, strict=True):
+            row.append(gradient)
+    return tuple(
+        reshape(stack(tuple(row), 0), (*output.shape, *args[p].shape))
+        for row, p in zip(rows, positions, strict=True)
+    )
+
+
+def _columns(
+    fn: Callable[..., Any], args: Any, kwargs: Any, position: int, has_aux: bool
+) -> list[list[Tensor]]:
+    """For each element of one input, the tangents of all outputs."""
+
+    def of_one(x: Any) -> Any:
+        full = fn(*args[:position], x, *args[position + 1 :], **kwargs)
+        return full[0] if has_aux else full
+
+    point = args[position]
+    found = []
+    for number in range(point.size):
+        _, tangent = jvp(of_one, point, _unit(point, number))
+        found.append([reshape(t, (*t.shape, 1)) for t in tensors_of(tangent)])
+    return [[*outputs, point.shape] for outputs in found]
+
+
+def _by_output(value: Any, columns: tuple[Any, ...]) -> Any:
+    outputs = tensors_of(value)
+    per_output = []
+    for place, output in enumerate(outputs):
+        parts = []
+        for column in columns:
+            shape = column[0][-1]
+            stacked = stack(tuple(c[place] for c in column), -1)
+            parts.append(reshape(stacked, (*output.shape, *shape)))
+        per_output.append(tuple(parts))
+    return per_output[0] if isinstance(value, Tensor) else tuple(per_output)
+
+
+def _per_output(value: Any, rows: Callable[[Tensor], tuple[Tensor, ...]]) -> Any:
+    if isinstance(value, Tensor):
+        return rows(value)
+    return tuple(rows(out) for out in tensors_of(value))
+
+
+def _unpack(jacobians: Any, grad_position: Any) -> Any:
+    if isinstance(grad_position, tuple):
+        return jacobians
+    if jacobians and isinstance(jacobians[0], Tensor):
+        return jacobians[0]
+    return tuple(j[0] for j in jacobians)
+
+
+def _unit(like: Tensor, number: int) -> Tensor:
+    array = np.zeros(like.size, like.dtype.numpy)
+    array[number] = 1
+    return Tensor._wrap(array.reshape(like.shape))
+
+
+def _inner(a: list[Tensor], b: list[Tensor]) -> Tensor:
+    total = reduce_sum(mul(a[0], b[0]))
+    for x, y in zip(a[1:], b[1:], strict=True):
+        total = add(total, reduce_sum(mul(x, y)))
+    return total
+
+
+def _positions(grad_position: Any) -> tuple[int, ...]:
+    positions = grad_position if isinstance(grad_position, tuple) else (grad_position,)
+    for position in positions:
+        if not isinstance(position, int) or isinstance(position, bool):
+            raise wrong_type("jacobian", "grad_position", position, "int or tuple of ints")
+    return positions
+
+
+def _check_alike(owner: str, what: str, given: Any, wanted: Any) -> None:
+    given, wanted = tensors_of(given), tensors_of(wanted)
+    shapes = [g.shape for g in given]
+    expected = [w.shape for w in wanted]
+    if shapes != expected:
+        raise problem(
+            ValueError,
+            f"{owner}: {what} do not fit",
+            got=f"shapes {shapes}",
+            expected=f"shapes {expected}",
+        )
