@@ -31,8 +31,8 @@ class Equal(Compare):
     examples = (*_PAIRS, case("c64[2]", "c64[2]"))
     host = staticmethod(np.equal)
 
-    def lower(self, input: Array, other: Array) -> Array:
-        return jnp.equal(input, other)
+    def lower(self, x: Array, y: Array) -> Array:
+        return jnp.equal(x, y)
 
 
 class NotEqual(Compare):
@@ -41,8 +41,8 @@ class NotEqual(Compare):
     examples = (*_PAIRS, case("c64[2]", "c64[2]"))
     host = staticmethod(np.not_equal)
 
-    def lower(self, input: Array, other: Array) -> Array:
-        return jnp.not_equal(input, other)
+    def lower(self, x: Array, y: Array) -> Array:
+        return jnp.not_equal(x, y)
 
 
 class _Ordered(Compare, register=False):
@@ -57,8 +57,8 @@ class Greater(_Ordered):
 
     host = refusing("c", np.greater)
 
-    def lower(self, input: Array, other: Array) -> Array:
-        return jnp.greater(input, other)
+    def lower(self, x: Array, y: Array) -> Array:
+        return jnp.greater(x, y)
 
 
 class GreaterEqual(_Ordered):
@@ -66,8 +66,8 @@ class GreaterEqual(_Ordered):
 
     host = refusing("c", np.greater_equal)
 
-    def lower(self, input: Array, other: Array) -> Array:
-        return jnp.greater_equal(input, other)
+    def lower(self, x: Array, y: Array) -> Array:
+        return jnp.greater_equal(x, y)
 
 
 class Less(_Ordered):
@@ -75,8 +75,8 @@ class Less(_Ordered):
 
     host = refusing("c", np.less)
 
-    def lower(self, input: Array, other: Array) -> Array:
-        return jnp.less(input, other)
+    def lower(self, x: Array, y: Array) -> Array:
+        return jnp.less(x, y)
 
 
 class LessEqual(_Ordered):
@@ -84,8 +84,8 @@ class LessEqual(_Ordered):
 
     host = refusing("c", np.less_equal)
 
-    def lower(self, input: Array, other: Array) -> Array:
-        return jnp.less_equal(input, other)
+    def lower(self, x: Array, y: Array) -> Array:
+        return jnp.less_equal(x, y)
 
 
 class LogicalAnd(Compare):
@@ -114,8 +114,8 @@ class LogicalXor(Compare):
     examples = _PAIRS
     host = staticmethod(np.logical_xor)
 
-    def lower(self, input: Array, other: Array) -> Array:
-        return jnp.logical_xor(input, other)
+    def lower(self, x: Array, y: Array) -> Array:
+        return jnp.logical_xor(x, y)
 
 
 class _Test(Unary, register=False):
@@ -202,7 +202,7 @@ class IsClose(Op):
 
     rtol: float = 1e-05
     atol: float = 1e-08
-    equal_nan: bool = True
+    equal_nan: bool = False
     differentiable = False
     examples = (
         case("f32[3]", "f32[3]"),

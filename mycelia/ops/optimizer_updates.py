@@ -13,7 +13,8 @@ from typing import Any
 from mycelia.ir.example import case
 from mycelia.ops.engine import Array, jnp
 from mycelia.ops.op import Op
-from mycelia.ops.update_family import Arrays, Rates, Update, rate_each, update_all, widened
+from mycelia.ops.precision import widened
+from mycelia.ops.update_family import Arrays, Rates, Update, rate_each, update_all
 from mycelia.ops.update_rules import (
     adadelta_rule,
     adagrad_rule,

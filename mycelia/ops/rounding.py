@@ -151,11 +151,6 @@ def round(input: Any, *, decimals: int = 0) -> Any:
     return Round.of()(input, decimals)
 
 
-def rint(input: Any) -> Any:
-    """The nearest whole numbers; halves go to even."""
-    return Rint.of()(input)
-
-
 def trunc(input: Any) -> Any:
     """`input` without its fraction."""
     return Trunc.of()(input)

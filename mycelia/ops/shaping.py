@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from mycelia.core.checks import is_number
 from mycelia.core.dtype import as_dtype
 from mycelia.core.errors import problem
 from mycelia.core.shape import Shape, as_shape, broadcast, normalize_axis, size
@@ -14,9 +17,10 @@ from mycelia.ops.op import Op
 
 
 class Cast(Op):
-    """The same numbers in another dtype."""
+    """The same numbers in another dtype; a Python number becomes a 0-d tensor."""
 
     static = ("dtype",)
+    promotes = ("x",)
     examples = (
         case("f32[2,3]", "float16", differentiate=False),
         case("f32[2,3]", "float64"),
@@ -50,7 +54,7 @@ class Reshape(Op):
         return jnp.reshape(x, resolve_shape(x.shape, shape))
 
     def host(self, x: Any, shape: Any) -> Any:
-        return x.reshape(resolve_shape(x.shape, shape))
+        return copied(x.reshape(resolve_shape(x.shape, shape)))
 
     def grad(self, x: Any, shape: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return (Reshape.of()(dout, x.shape),)
@@ -85,12 +89,15 @@ class Transpose(Op):
     def lower(self, x: Array, perm: Any) -> Array:
         return jnp.transpose(x, self._order(x.ndim, perm))
 
+    def host(self, x: Any, perm: Any) -> Any:
+        return copied(x.transpose(self._order(x.ndim, perm)))
+
     def grad(self, x: Any, perm: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         order = self._order(len(x.shape), perm)
         return (Transpose.of()(dout, tuple(order.index(i) for i in range(len(order)))),)
 
     def _order(self, rank: int, perm: Any) -> tuple[int, ...]:
-        order = tuple(normalize_axis(p, rank, self.name) for p in perm)
+        order = tuple(normalize_axis(p, rank, self.name) for p in as_shape(perm, self.name))
         if sorted(order) != list(range(rank)):
             raise problem(
                 ValueError,
@@ -120,6 +127,9 @@ class BroadcastTo(Op):
     def lower(self, x: Array) -> Array:
         return jnp.broadcast_to(x, self._target(x.shape))
 
+    def host(self, x: Any) -> Any:
+        return copied(np.broadcast_to(x, self._target(x.shape)))
+
     def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return (sum_to(dout, x.shape),)
 
@@ -128,7 +138,7 @@ class BroadcastTo(Op):
         target = tuple(
             shape[i - extra] if n == -1 and i >= extra else n for i, n in enumerate(self.shape)
         )
-        if extra < 0 or broadcast(shape, target, op=self.name) != target:
+        if extra < 0 or -1 in target or broadcast(shape, target, op=self.name) != target:
             raise problem(
                 ValueError,
                 "BroadcastTo: the shape cannot be reached",
@@ -175,15 +185,23 @@ class ExpandDims(Op):
     def lower(self, x: Array, axis: int) -> Array:
         return jnp.expand_dims(x, normalize_axis(axis, x.ndim + 1, self.name))
 
+    def host(self, x: Any, axis: int) -> Any:
+        return copied(np.expand_dims(x, normalize_axis(axis, x.ndim + 1, self.name)))
+
     def grad(self, x: Any, axis: int, out: Any, dout: Any) -> tuple[Any, ...]:
         return (Reshape.of()(dout, x.shape),)
 
 
 class Squeeze(Op):
-    """Axes of size 1 removed: those named, or all."""
+    """Axes of size 1 removed: those of them that are named, or all."""
 
     axis: tuple[int, ...] = ()
-    examples = (case("f32[2,1,3]"), case("f32[2,1,3]", axis=1), case("f32[1,1,3]", axis=(0, -2)))
+    examples = (
+        case("f32[2,1,3]"),
+        case("f32[2,1,3]", axis=1),
+        case("f32[1,1,3]", axis=(0, -2)),
+        case("f32[2,1]", axis=0),
+    )
 
     def normalize(self) -> dict[str, Any]:
         return {"axis": as_shape(self.axis, "Squeeze")}
@@ -198,25 +216,99 @@ class Squeeze(Op):
     def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return (Reshape.of()(dout, x.shape),)
 
+    def host(self, x: Any) -> Any:
+        return copied(np.squeeze(x, self._gone(x.shape)))
+
     def _gone(self, shape: Shape) -> tuple[int, ...]:
-        if not self.axis:
-            return tuple(i for i, n in enumerate(shape) if n == 1)
-        gone = tuple(normalize_axis(a, len(shape), self.name) for a in self.axis)
-        for axis in gone:
-            if shape[axis] != 1:
-                raise problem(
-                    ValueError,
-                    f"Squeeze: axis {axis} is not of size 1",
-                    got=f"shape {list(shape)}",
-                    expected="axes of size 1",
-                )
-        return gone
+        named = self.axis or tuple(range(len(shape)))
+        axes = {normalize_axis(a, len(shape), self.name) for a in named}
+        return tuple(sorted(a for a in axes if shape[a] == 1))
+
+
+class Flatten(Op):
+    """All axes but the first merged into one."""
+
+    examples = (case("f32[2,3,4]"), case("f32[3]"), case("f32[0,3]"))
+
+    def infer(self, x: TensorType) -> TensorType:
+        if not x.ndim:
+            raise problem(
+                RuntimeError,
+                "Flatten: a 0-d tensor has no first axis to keep",
+                got=str(x),
+                fix="reshape it first: x.reshape((1,))",
+            )
+        return x.with_shape((x.shape[0], size(x.shape[1:])))
+
+    def lower(self, x: Array) -> Array:
+        return jnp.reshape(x, (x.shape[0], size(x.shape[1:])))
+
+    def host(self, x: Any) -> Any:
+        return copied(x.reshape((x.shape[0], size(x.shape[1:]))))
+
+    def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        return (Reshape.of()(dout, x.shape),)
+
+
+class Identity(Op):
+    """The tensor itself."""
+
+    examples = (case("f32[2,3]"), case("i32[]"), case("f32[0]"))
+
+    def infer(self, x: TensorType) -> TensorType:
+        return x
+
+    def lower(self, x: Array) -> Array:
+        return jnp.asarray(x)
+
+    def host(self, x: Any) -> Any:
+        return copied(x)
+
+    def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        return (dout,)
+
+
+class ScalarToTensor(Op):
+    """A Python number as a 0-d tensor."""
+
+    static = ("input_x", "dtype")
+    differentiable = False
+    examples = (case(3, "float32"), case(2.5, "int64"), case(True, "bool_"))
+
+    def infer(self, input_x: Any, dtype: Any = "float32") -> TensorType:
+        if not isinstance(input_x, bool) and not is_number(input_x):
+            raise problem(
+                TypeError,
+                "ScalarToTensor: this is not a number",
+                got=f"{input_x!r} of type {type(input_x).__name__}",
+                expected="a bool, int or float",
+            )
+        return TensorType(as_dtype(dtype), ())
+
+    def lower(self, input_x: Any, dtype: Any = "float32") -> Array:
+        return jnp.asarray(self.host(input_x, dtype))
+
+    def host(self, input_x: Any, dtype: Any = "float32") -> Any:
+        self.infer(input_x, dtype)
+        return np.asarray(input_x).astype(as_dtype(dtype).numpy)
+
+
+def copied(view: Any) -> np.ndarray:
+    """A numpy array of its own, so that what users write into one tensor shows in no other."""
+    return np.array(view, order="C")
 
 
 def cast(input: Any, dtype: Any) -> Any:
     """`input` in another dtype."""
     wanted = as_dtype(dtype)
+    if isinstance(input, bool) or is_number(input):
+        return ScalarToTensor.of()(input, wanted)
     return input if getattr(input, "dtype", None) is wanted else Cast.of()(input, wanted)
+
+
+def scalar_to_tensor(input_x: Any, dtype: Any = "float32") -> Any:
+    """A Python number as a 0-d tensor of `dtype`."""
+    return ScalarToTensor.of()(input_x, as_dtype(dtype))
 
 
 def reshape(input: Any, shape: Any) -> Any:
@@ -240,5 +332,10 @@ def expand_dims(input_x: Any, axis: int) -> Any:
 
 
 def squeeze(input: Any, axis: Any = None) -> Any:
-    """`input` without its axes of size 1, or without those in `axis`."""
+    """`input` without its axes of size 1, or without those of them in `axis`."""
     return Squeeze.of(() if axis is None else as_shape(axis, "squeeze"))(input)
+
+
+def identity(x: Any) -> Any:
+    """`x` itself, as a new tensor."""
+    return Identity.of()(x)

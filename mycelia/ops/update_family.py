@@ -7,6 +7,7 @@ from typing import Any
 
 from mycelia.ops.engine import Array, jnp
 from mycelia.ops.op import Op
+from mycelia.ops.precision import widened, working_dtype
 
 Arrays = tuple[Array, ...]
 Rates = Array | Arrays
@@ -43,7 +44,7 @@ class Update(Op, register=False):
         return tuple(self._centered(i, self._unscaled(p, g)) for i, (p, g) in pairs)
 
     def _unscaled(self, param: Array, gradient: Array) -> Array:
-        wide = jnp.asarray(gradient).astype(_working_dtype(param))
+        wide = jnp.asarray(gradient).astype(working_dtype(param))
         return wide / self.loss_scale if self.loss_scale != 1.0 else wide
 
     def _centered(self, index: int, gradient: Array) -> Array:
@@ -89,12 +90,3 @@ def rate_each(rates: Rates, count: int) -> Arrays:
     if isinstance(rates, (tuple, list)):
         return tuple(jnp.reshape(rate, ()) for rate in rates)
     return (jnp.reshape(rates, ()),) * count
-
-
-def widened(x: Array) -> Array:
-    return jnp.asarray(x).astype(_working_dtype(x))
-
-
-def _working_dtype(x: Array) -> Any:
-    """The precision of the arithmetic: float32, or float64 for float64 parameters."""
-    return jnp.float64 if x.dtype == jnp.float64 else jnp.float32

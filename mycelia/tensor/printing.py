@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mycelia.core.dtype import DType
+from mycelia.core.dtype import DType, bfloat16, float16
 
 
 def tensor_repr(array: np.ndarray, dtype: DType) -> str:
@@ -17,8 +17,12 @@ def tensor_repr(array: np.ndarray, dtype: DType) -> str:
 def _value_text(array: np.ndarray, dtype: DType) -> str:
     if array.ndim == 0:
         return str(array.item()) if not dtype.is_float else f"{array.item():.6g}"
-    shown = array.astype(np.float32) if dtype.bits == 16 and dtype.is_float else array
-    formatter = {"float_kind": lambda v: f"{v: .8e}"} if dtype.is_float else None
+    if array.size == 0:
+        return ""
+    if dtype is bfloat16:
+        return np.array2string(array.astype(np.float32), separator=", ", threshold=1000)
+    digits = 4 if dtype is float16 else 8
+    formatter = {"float_kind": lambda v: f"{v: .{digits}e}"} if dtype.is_float else None
     return np.array2string(
-        shown, separator=", ", threshold=1000, formatter=formatter, max_line_width=120
+        array, separator=", ", threshold=1000, formatter=formatter, max_line_width=120
     )

@@ -66,6 +66,11 @@ class Tensor(Value):
         tensor._shared = True
         return tensor
 
+    @staticmethod
+    def from_dlpack(source: Any) -> Tensor:
+        """A tensor with the numbers of any object that speaks dlpack."""
+        return Tensor(np.from_dlpack(source))
+
     @property
     def shape(self) -> Shape:  # type: ignore[override]
         return tuple(self._data.shape)

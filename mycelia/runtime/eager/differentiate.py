@@ -73,6 +73,7 @@ def record_call(
     marks_before = [w._mark for w in weights]
     weight_marks = tuple(_mark(w, recording) or recording.mark() for w in weights)
     for weight, mark in zip(weights, weight_marks, strict=True):
+        mark.hooks = weight.__dict__.get("hooks")
         weight._mark = mark
     try:
         with recording_into(recording):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import jax
@@ -31,11 +32,13 @@ def dispatch(op: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
         args, static = arguments.bind(op.name, args, kwargs)
     else:
         static = ()
-    if op.promotes:
+    if op.promotes and not _alike(args):
         args = _promote(op, args)
     if op.draws:
         args = (*args, Tensor._wrap(next_key()))
-    arrays = tuple([_array(op, a) for a in args])
+    arrays = tuple(
+        [a._data if type(a) is Tensor and not a._shared else _array(op, a) for a in args]
+    )
     result = _run(op, arrays, static)
     updates: tuple[Any, ...] = ()
     if op.writes:
@@ -84,10 +87,11 @@ def _run_on_host(op: Primitive, arrays: tuple[Any, ...], static: tuple[Any, ...]
     """Small arrays already on the host: numpy gives the same numbers without a dispatch."""
     kernel: Any = op.host
     try:
-        with np.errstate(all="ignore"):
-            result = kernel(*arrays) if not static else kernel(*op.arguments.merge(arrays, static))
+        if static:
+            arrays = op.arguments.merge(arrays, static)
+        result = kernel(*arrays) if op.host_only else mode.quietly(kernel, *arrays)
     except (ValueError, TypeError, IndexError):
-        op.infer(*op.arguments.merge(_types(arrays), static))  # says what is wrong, if it can
+        op.infer(*_types(arrays))  # says what is wrong, if it can
         raise
     if isinstance(result, tuple):
         return tuple([np.asarray(r) for r in result])
@@ -137,8 +141,8 @@ def _show(type_: Any) -> str:
 def _types(arrays: Any) -> Any:
     if isinstance(arrays, tuple):
         return tuple(_types(a) for a in arrays)
-    if arrays is None:
-        return None
+    if not hasattr(arrays, "dtype"):
+        return arrays
     return TensorType(dtypes.from_numpy(arrays.dtype), tuple(arrays.shape))
 
 
@@ -160,6 +164,8 @@ def _array(op: Primitive, value: Any) -> Any:
 
 
 def _wrap(result: Any) -> Any:
+    if type(result) is np.ndarray:
+        return Tensor._wrap(result)
     if isinstance(result, (tuple, list)):
         return tuple([_wrap(r) for r in result])
     return None if result is None else Tensor._wrap(result)
@@ -175,8 +181,27 @@ def _write(op: Primitive, args: tuple[Any, ...], updates: tuple[Any, ...]) -> No
                 one._replace(new)
 
 
+def _alike(args: tuple[Any, ...]) -> bool:
+    """Whether all arguments are tensors of one dtype, the case that needs no promotion."""
+    first = None
+    for arg in args:
+        if not isinstance(arg, Tensor):
+            return False
+        dtype = arg._data.dtype
+        if first is None:
+            first = dtype
+        elif dtype is not first:
+            return False
+    return True
+
+
 def _promote(op: Primitive, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Bring the arguments named in `promotes` to one dtype; numbers follow the tensors."""
+    if len(args) == 2 and len(op.promotes) == 2:
+        tensor, number = args
+        if isinstance(tensor, Tensor) and type(number) in _NUMBERS:
+            common = dtypes.promote_number(tensor.dtype, type(number))
+            return _to_dtype(tensor, common), _to_dtype(number, common)
     names = op.arguments.data_names
     leaves: list[Any] = []
     for name, value in zip(names, args, strict=False):
@@ -213,6 +238,13 @@ def _to_dtype(value: Any, dtype: DType) -> Any:
         return tuple([_to_dtype(v, dtype) for v in value])
     if value is None:
         return None
+    # -0.0 equals 0.0 as a key, so zeros are not kept
+    return _number(value, type(value), dtype) if value else _number.__wrapped__(value, None, dtype)
+
+
+@lru_cache(maxsize=4096)
+def _number(value: Any, kind: Any, dtype: DType) -> Tensor:
+    """A Python number as a tensor; the same few come again and again."""
     try:
         return Tensor._wrap(np.asarray(value, dtype.numpy))
     except OverflowError:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from contextvars import Context, copy_context
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 if TYPE_CHECKING:
     from mycelia.runtime.eager.tape import Recording
@@ -16,6 +19,16 @@ class Mode(threading.local):
 
     recording: Recording | None = None
     inline: bool = False
+
+    def __init__(self) -> None:
+        self.quietly: Callable[..., Any] = _quiet_context().run
+
+
+def _quiet_context() -> Context:
+    """A context in which numpy does not warn: nan and inf flow through, as on the device."""
+    context = copy_context()
+    context.run(np.seterr, all="ignore")
+    return context
 
 
 mode = Mode()

@@ -1,0 +1,28 @@
+"""The `mycelia` command."""
+
+from __future__ import annotations
+
+import argparse
+import platform
+from importlib.metadata import version
+
+from mycelia.runtime import devices
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one subcommand; gives the exit code."""
+    parser = argparse.ArgumentParser(prog="mycelia", description="The Mycelia framework.")
+    parser.add_argument("--version", action="version", version=f"mycelia {version('mycelia')}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    info = commands.add_parser("info", help="show versions and the devices programs can run on")
+    info.set_defaults(run=show_info)
+    options = parser.parse_args(arguments)
+    return options.run()
+
+
+def show_info() -> int:
+    """Print versions and devices."""
+    print(f"mycelia {version('mycelia')} on Python {platform.python_version()}")
+    print(f"engine: jax {version('jax')}")
+    print(f"device targets here, best first: {', '.join(devices.available())}")
+    return 0

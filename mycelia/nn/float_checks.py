@@ -1,0 +1,26 @@
+"""Checks of settings that must be Python floats: an int is refused, as in MindSpore."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mycelia.core.checks import (
+    check_instance,
+    check_non_negative_float,
+    check_positive_float,
+    check_range,
+)
+
+
+def positive_float(owner: str, argument: str, value: Any) -> float:
+    return check_positive_float(owner, argument, check_instance(owner, argument, value, float))
+
+
+def non_negative_float(owner: str, argument: str, value: Any) -> float:
+    return check_non_negative_float(owner, argument, check_instance(owner, argument, value, float))
+
+
+def open_unit_float(owner: str, argument: str, value: Any) -> float:
+    """A float between 0 and 1, both excluded."""
+    checked = check_instance(owner, argument, value, float)
+    return check_range(owner, argument, checked, 0.0, 1.0, closed="none")

@@ -1,0 +1,138 @@
+"""Learning rates as cells: called with the number of steps done, they give the rate."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from mycelia.core.checks import check_bool, check_positive_int
+from mycelia.core.errors import problem
+from mycelia.nn.cell import Cell
+from mycelia.nn.float_checks import non_negative_float, positive_float
+from mycelia.ops.arithmetic import add, div, maximum, minimum, mul, sub
+from mycelia.ops.power import pow
+from mycelia.ops.rounding import ceil, floor
+from mycelia.ops.transcendental import exp
+from mycelia.ops.trigonometry import cos
+
+
+class LearningRateSchedule(Cell):
+    """The base class: a subclass computes the rate in `construct(self, global_step)`."""
+
+    def construct(self, global_step: Any) -> Any:
+        raise problem(
+            NotImplementedError,
+            f"{type(self).__name__} does not say what the learning rate is",
+            fix="define construct(self, global_step), which gives a Tensor",
+        )
+
+
+class _Decay(LearningRateSchedule):
+    """What the schedules of one rate and one factor share."""
+
+    def __init__(
+        self, learning_rate: float, decay_rate: float, decay_steps: int, is_stair: bool = False
+    ) -> None:
+        super().__init__()
+        owner = type(self).__name__
+        self.learning_rate = positive_float(owner, "learning_rate", learning_rate)
+        self.decay_rate = positive_float(owner, "decay_rate", decay_rate)
+        self.decay_steps = check_positive_int(owner, "decay_steps", decay_steps)
+        self.is_stair = check_bool(owner, "is_stair", is_stair)
+
+    def progress(self, global_step: Any) -> Any:
+        """How many times `decay_steps` have passed; in stairs, only whole times count."""
+        passed = div(global_step, self.decay_steps)
+        return floor(passed) if self.is_stair else passed
+
+
+class ExponentialDecayLR(_Decay):
+    """The rate times `decay_rate` once in `decay_steps` steps."""
+
+    def construct(self, global_step: Any) -> Any:
+        return mul(pow(self.decay_rate, self.progress(global_step)), self.learning_rate)
+
+
+class NaturalExpDecayLR(_Decay):
+    """The rate times exp(-decay_rate) each step; in stairs, for `decay_steps` steps at once."""
+
+    def construct(self, global_step: Any) -> Any:
+        steps = global_step
+        if self.is_stair:
+            steps = mul(self.progress(global_step), self.decay_steps)
+        return mul(exp(mul(steps, -self.decay_rate)), self.learning_rate)
+
+
+class InverseDecayLR(_Decay):
+    """The rate divided by one plus `decay_rate` for each `decay_steps` steps."""
+
+    def construct(self, global_step: Any) -> Any:
+        return div(self.learning_rate, add(mul(self.progress(global_step), self.decay_rate), 1.0))
+
+
+class CosineDecayLR(LearningRateSchedule):
+    """Half a cosine wave from `max_lr` down to `min_lr` in `decay_steps` steps."""
+
+    def __init__(self, min_lr: float, max_lr: float, decay_steps: int) -> None:
+        super().__init__()
+        owner = type(self).__name__
+        self.min_lr = non_negative_float(owner, "min_lr", min_lr)
+        self.max_lr = positive_float(owner, "max_lr", max_lr)
+        self.decay_steps = check_positive_int(owner, "decay_steps", decay_steps)
+        if min_lr >= max_lr:
+            raise problem(
+                ValueError,
+                f"For '{owner}', the 'max_lr' must be greater than the 'min_lr'",
+                got=f"max_lr={max_lr} and min_lr={min_lr}",
+            )
+
+    def construct(self, global_step: Any) -> Any:
+        angle = mul(div(minimum(global_step, self.decay_steps), self.decay_steps), math.pi)
+        wave = mul(add(cos(angle), 1.0), 0.5 * (self.max_lr - self.min_lr))
+        return add(wave, self.min_lr)
+
+
+class PolynomialDecayLR(LearningRateSchedule):
+    """A polynomial from `learning_rate` to `end_learning_rate` in `decay_steps` steps.
+
+    With `update_decay_steps` the span of the polynomial grows whenever its end is reached.
+    """
+
+    def __init__(
+        self,
+        learning_rate: float,
+        end_learning_rate: float,
+        decay_steps: int,
+        power: float,
+        update_decay_steps: bool = False,
+    ) -> None:
+        super().__init__()
+        owner = type(self).__name__
+        self.learning_rate = positive_float(owner, "learning_rate", learning_rate)
+        self.end_learning_rate = non_negative_float(owner, "end_learning_rate", end_learning_rate)
+        self.decay_steps = check_positive_int(owner, "decay_steps", decay_steps)
+        self.power = positive_float(owner, "power", power)
+        self.update_decay_steps = check_bool(owner, "update_decay_steps", update_decay_steps)
+
+    def construct(self, global_step: Any) -> Any:
+        span: Any = self.decay_steps
+        if self.update_decay_steps:
+            rounds = maximum(ceil(div(global_step, self.decay_steps)), 1.0)
+            span = mul(rounds, self.decay_steps)
+        left = sub(1.0, div(minimum(global_step, span), span))
+        gone = mul(pow(left, self.power), self.learning_rate - self.end_learning_rate)
+        return add(gone, self.end_learning_rate)
+
+
+class WarmUpLR(LearningRateSchedule):
+    """A straight line from 0 to `learning_rate` in `warmup_steps` steps."""
+
+    def __init__(self, learning_rate: float, warmup_steps: int) -> None:
+        super().__init__()
+        owner = type(self).__name__
+        self.learning_rate = non_negative_float(owner, "learning_rate", learning_rate)
+        self.warmup_steps = check_positive_int(owner, "warmup_steps", warmup_steps)
+
+    def construct(self, global_step: Any) -> Any:
+        passed = div(minimum(global_step, self.warmup_steps), self.warmup_steps)
+        return mul(passed, self.learning_rate)

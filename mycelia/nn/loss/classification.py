@@ -1,0 +1,181 @@
+"""Losses between scores or probabilities and classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mycelia.core.checks import check_bool, check_int, check_range
+from mycelia.core.errors import problem
+from mycelia.nn.loss.base import (
+    LossBase,
+    check_optional_tensor,
+    check_real_float,
+    check_tensor,
+)
+from mycelia.ops.creation import one_hot
+from mycelia.ops.loss import (
+    BCEWithLogitsLoss as BCEWithLogits,
+)
+from mycelia.ops.loss import (
+    SoftmaxCrossEntropyWithLogits as SoftmaxCrossEntropy,
+)
+from mycelia.ops.loss import (
+    SparseSoftmaxCrossEntropyWithLogits as SparseSoftmaxCrossEntropy,
+)
+from mycelia.ops.loss_functions import (
+    binary_cross_entropy,
+    cross_entropy,
+    kl_div,
+    nll_loss,
+)
+from mycelia.ops.shaping import cast
+
+
+class SoftmaxCrossEntropyWithLogits(LossBase):
+    """The cross entropy of softmax(logits); `labels` are distributions, or classes if `sparse`."""
+
+    def __init__(self, sparse: bool = False, reduction: str = "none") -> None:
+        super().__init__(reduction)
+        self.sparse = check_bool("SoftmaxCrossEntropyWithLogits", "sparse", sparse)
+        self.softmax_cross_entropy = SoftmaxCrossEntropy()
+        self.sparse_softmax_cross_entropy = SparseSoftmaxCrossEntropy()
+
+    def construct(self, logits: Any, labels: Any) -> Any:
+        check_tensor("SoftmaxCrossEntropyWithLogits", "logits", logits)
+        check_tensor("SoftmaxCrossEntropyWithLogits", "labels", labels)
+        if self.sparse:
+            if self.reduction == "mean":
+                return self.sparse_softmax_cross_entropy(logits, labels)
+            labels = cast(one_hot(labels, logits.shape[-1]), logits.dtype)
+        losses, _ = self.softmax_cross_entropy(logits, labels)
+        return self.get_loss(losses)
+
+
+class CrossEntropyLoss(LossBase):
+    """The cross entropy of softmax over axis 1; `labels` are classes or distributions."""
+
+    def __init__(
+        self,
+        weight: Any = None,
+        ignore_index: int = -100,
+        reduction: str = "mean",
+        label_smoothing: float = 0.0,
+    ) -> None:
+        super().__init__(reduction)
+        check_optional_tensor("CrossEntropyLoss", "weight", weight)
+        check_real_float("CrossEntropyLoss", "label_smoothing", label_smoothing)
+        self.weight = weight
+        self.ignore_index = check_int("CrossEntropyLoss", "ignore_index", ignore_index)
+        self.label_smoothing = check_range(
+            "CrossEntropyLoss", "label_smoothing", label_smoothing, 0.0, 1.0
+        )
+
+    def construct(self, logits: Any, labels: Any) -> Any:
+        check_tensor("CrossEntropyLoss", "logits", logits)
+        check_tensor("CrossEntropyLoss", "labels", labels)
+        return cross_entropy(
+            logits, labels, self.weight, self.ignore_index, self.reduction, self.label_smoothing
+        )
+
+
+class NLLLoss(LossBase):
+    """Minus the log-probability (axis 1 of `logits`) of the classes in `labels`."""
+
+    def __init__(
+        self, weight: Any = None, ignore_index: int = -100, reduction: str = "mean"
+    ) -> None:
+        super().__init__(reduction)
+        check_optional_tensor("NLLLoss", "weight", weight)
+        self.weight = weight
+        self.ignore_index = check_int("NLLLoss", "ignore_index", ignore_index)
+
+    def construct(self, logits: Any, labels: Any) -> Any:
+        check_tensor("NLLLoss", "logits", logits)
+        check_tensor("NLLLoss", "labels", labels)
+        return nll_loss(logits, labels, self.weight, self.ignore_index, self.reduction)
+
+
+class BCELoss(LossBase):
+    """The cross entropy of probabilities `logits` against probabilities `labels`."""
+
+    def __init__(self, weight: Any = None, reduction: str = "mean") -> None:
+        super().__init__(reduction)
+        self.weight = weight
+
+    def construct(self, logits: Any, labels: Any) -> Any:
+        return binary_cross_entropy(logits, labels, self.weight, self.reduction)
+
+
+class BCEWithLogitsLoss(LossBase):
+    """The cross entropy of sigmoid(input) against probabilities `target`."""
+
+    def __init__(
+        self, reduction: str = "mean", weight: Any = None, pos_weight: Any = None
+    ) -> None:
+        super().__init__(reduction)
+        self.weight = weight
+        self.pos_weight = pos_weight
+        self.bce_with_logits_loss = BCEWithLogits(reduction)
+
+    def construct(self, input: Any, target: Any) -> Any:
+        return self.bce_with_logits_loss(input, target, self.weight, self.pos_weight)
+
+
+class KLDivLoss(LossBase):
+    """The Kullback-Leibler divergence; `logits` are log-probabilities, `labels` probabilities.
+
+    Besides the usual reductions there is `batchmean`, the sum divided by the batch size.
+    """
+
+    def __init__(self, reduction: str = "mean") -> None:
+        super().__init__("mean" if reduction == "batchmean" else reduction)
+        self.reduction = reduction
+
+    def construct(self, logits: Any, labels: Any) -> Any:
+        check_tensor("KLDivLoss", "logits", logits)
+        check_tensor("KLDivLoss", "labels", labels)
+        return kl_div(logits, labels, self.reduction)
+
+
+class FocalLoss(LossBase):
+    """Cross entropy that counts well-classified examples less: -(1 - p)^gamma log p.
+
+    From "Focal Loss for Dense Object Detection". `labels` are classes, with one channel on axis 1,
+    or one-hot with as many channels as `logits`.
+    """
+
+    def __init__(
+        self, weight: Any = None, gamma: float = 2.0, reduction: str = "mean"
+    ) -> None:
+        super().__init__(reduction)
+        check_optional_tensor("FocalLoss", "weight", weight)
+        if weight is not None and weight.ndim != 1:
+            raise problem(
+                ValueError,
+                "For 'FocalLoss', the dimension of 'weight' must be 1",
+                got=f"shape {weight.shape}",
+            )
+        self.gamma = check_real_float("FocalLoss", "gamma", gamma)
+        self.weight = weight
+
+    def construct(self, logits: Any, labels: Any) -> Any:
+        _check_focal(logits, labels)
+        batch, classes = logits.shape[:2]
+        logs = log_softmax(reshape(logits, (batch, classes, -1)), 1)
+        labels = reshape(labels, (labels.shape[0], labels.shape[1], -1))
+        sparse = labels.shape[1] == 1
+        weights = None
+        if self.weight is not None:
+            weights = reshape(cast(self.weight, logits.dtype), (1, classes, 1))
+            weights = broadcast_to(weights, logs.shape)
+        if sparse:
+            labels = cast(labels, int32)
+            logs = gather_d(logs, 1, labels)
+            weights = None if weights is None else gather_d(weights, 1, labels)
+        losses = -(pow(1 - exp(logs), self.gamma)) * logs
+        if not sparse:
+            losses = losses * cast(labels, logits.dtype)
+        if weights is not None:
+            losses = losses * weights
+        losses = mean(losses, -1)
+        return self.get_loss(squeeze(losses, 1) if sparse else losses)

@@ -1,0 +1,115 @@
+"""Losses on regions: how well a predicted region covers the labelled one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mycelia.core.checks import check_instance, check_int
+from mycelia.core.dtype import float32, uint8
+from mycelia.core.errors import problem, wrong_type, wrong_value
+from mycelia.nn.activation import get_activation
+from mycelia.nn.cell import Cell
+from mycelia.nn.loss.base import LossBase, check_optional_tensor, check_real_float
+from mycelia.ops.reduction import ReduceSum
+from mycelia.ops.shaping import cast
+
+_ACTIVATIONS = ("softmax", "logsoftmax", "relu", "relu6", "tanh", "sigmoid")
+_sum = ReduceSum.of()
+
+
+class DiceLoss(LossBase):
+    """1 - 2 sum(logits * label) / (sum(logits^2) + sum(label^2) + smooth)."""
+
+    def __init__(self, smooth: float = 1e-5) -> None:
+        super().__init__()
+        self.smooth = check_real_float("DiceLoss", "smooth", smooth)
+        if smooth <= 0:
+            raise wrong_value("DiceLoss", "smooth", smooth, "float and must > 0")
+
+    def construct(self, logits: Any, label: Any) -> Any:
+        _check_same_shape("DiceLoss", logits, label)
+        for argument, value in (("logits", logits), ("labels", label)):
+            if value.dtype is uint8:
+                raise problem(
+                    TypeError, f"For 'DiceLoss', the dtype of '{argument}' can not be uint8."
+                )
+        if not logits.dtype.is_float:
+            logits = cast(logits, float32)
+        label = cast(label, logits.dtype)
+        common = _sum(logits * label)
+        total = _sum(logits * logits) + _sum(label * label)
+        return 1.0 - common * 2.0 / (total + self.smooth)
+
+
+class MultiClassDiceLoss(LossBase):
+    """The Dice loss of each class (axis 1), weighted, added up and divided by their number."""
+
+    def __init__(
+        self,
+        weights: Any = None,
+        ignore_indiex: int | None = None,
+        activation: str | Cell | None = "softmax",
+    ) -> None:
+        super().__init__()
+        self.binarydiceloss = DiceLoss(smooth=1e-5)
+        check_optional_tensor("MultiClassDiceLoss", "weights", weights)
+        if weights is not None and weights.ndim != 2:
+            raise problem(
+                ValueError,
+                "For 'MultiClassDiceLoss', the dimension of 'weights' must be 2",
+                got=f"shape {weights.shape}",
+            )
+        self.weights = weights
+        if ignore_indiex is not None:
+            check_int("MultiClassDiceLoss", "ignore_indiex", ignore_indiex)
+        self.ignore_indiex = ignore_indiex
+        self.activation = _activation(activation)
+
+    def construct(self, logits: Any, label: Any) -> Any:
+        _check_same_shape("MultiClassDiceLoss", logits, label)
+        self._check_classes(label.shape)
+        if self.activation is not None:
+            logits = self.activation(logits)
+        total: Any = 0.0
+        for index in range(label.shape[1]):
+            if index != self.ignore_indiex:
+                loss = self.binarydiceloss(logits[:, index], label[:, index])
+                if self.weights is not None:
+                    loss = loss * self.weights[index]
+                total = total + loss
+        return total / label.shape[1]
+
+    def _check_classes(self, shape: tuple[int, ...]) -> None:
+        if len(shape) < 2:
+            raise problem(
+                ValueError,
+                "For 'MultiClassDiceLoss', the 'logits' dimension must be greater than 1",
+                got=f"shape {shape}",
+            )
+        if self.weights is not None and self.weights.shape[0] != shape[1]:
+            raise problem(
+                ValueError,
+                "For 'MultiClassDiceLoss', there must be one row of 'weights' for each class",
+                got=f"weights {self.weights.shape} for {shape[1]} classes",
+            )
+
+
+def _activation(activation: Any) -> Any:
+    if activation is None:
+        return None
+    if isinstance(activation, str):
+        if activation not in _ACTIVATIONS:
+            raise wrong_value(
+                "MultiClassDiceLoss", "activation", activation, f"one of {list(_ACTIVATIONS)}"
+            )
+        return get_activation(activation)
+    return check_instance("MultiClassDiceLoss", "activation", activation, (str, Cell))
+
+
+def _check_same_shape(owner: str, logits: Any, label: Any) -> None:
+    if logits.shape != label.shape:
+        raise problem(
+            ValueError,
+            f"{owner}: logits and label have different shapes",
+            got=f"logits {logits.shape} and label {label.shape}",
+        )

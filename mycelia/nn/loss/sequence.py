@@ -1,0 +1,33 @@
+"""The loss of label sequences without alignment: CTC."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mycelia.nn.loss.base import LossBase
+from mycelia.ops.loss_functions import ctc_loss
+
+
+class CTCLoss(LossBase):
+    """Connectionist temporal classification: minus the log-probability of a label sequence."""
+
+    def __init__(
+        self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False
+    ) -> None:
+        super().__init__(reduction)
+        self.blank = blank
+        self.zero_infinity = zero_infinity
+
+    def construct(
+        self, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any
+    ) -> Any:
+        loss, _ = ctc_loss(
+            log_probs,
+            targets,
+            input_lengths,
+            target_lengths,
+            self.blank,
+            self.reduction,
+            self.zero_infinity,
+        )
+        return loss

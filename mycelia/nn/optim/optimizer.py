@@ -1,0 +1,297 @@
+"""The base of all optimizers: learning rates, weight decay, and the state that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from mycelia.core import dtype as dtypes
+from mycelia.core.checks import check_positive_float
+from mycelia.core.errors import problem, wrong_type, wrong_value
+from mycelia.nn.cell import Cell
+from mycelia.nn.container import CellList
+from mycelia.nn.optim.groups import Decay, Plan, plan
+from mycelia.nn.optim.rates import ConstantRate, ListedRate
+from mycelia.ops.arithmetic import add, mul, sub
+from mycelia.ops.reduction import mean
+from mycelia.ops.shaping import cast, reshape
+from mycelia.tensor.parameter import Parameter, ParameterTuple
+from mycelia.tensor.tensor import Tensor
+
+
+class Optimizer(Cell):
+    """The base class: called with the gradients, an optimizer changes its parameters.
+
+    Ours keep in `update` an operator that updates all parameters at once, in one program. Users may
+    write their own in `construct(self, gradients)` with `decay_weight`, `gradients_centralization`,
+    `scale_grad` and `get_lr`.
+    """
+
+    update: Any = None
+
+    def __init__(
+        self,
+        learning_rate: Any,
+        parameters: Any,
+        weight_decay: Any = 0.0,
+        loss_scale: float = 1.0,
+    ) -> None:
+        super().__init__(auto_prefix=False)
+        owner = type(self).__name__
+        found = plan(owner, parameters, learning_rate, weight_decay)
+        self.loss_scale = check_positive_float(owner, "loss_scale", loss_scale)
+        self.reciprocal_scale = Tensor(1.0 / self.loss_scale, dtypes.float32)
+        self.need_scale = self.loss_scale != 1.0
+        self.is_group = found.grouped
+        self.is_group_lr = found.grouped_rates
+        self.is_group_params_ordered = found.ordered
+        self.global_step = Parameter(Tensor([0], dtypes.int32), name="global_step")
+        self._adopt_rates(found)
+        self.parameters = ParameterTuple(setting.parameter for setting in found.settings)
+        self._parameters = self.parameters
+        self.param_length = len(self.parameters)
+        self._adopt_decays(found)
+        self._centralize = tuple(setting.centralize for setting in found.settings)
+        self.grad_centralization = any(self._centralize)
+        self._unique = True
+        self._target = "CPU"
+
+    def construct(self, gradients: Any) -> Any:
+        raise problem(
+            NotImplementedError,
+            f"{type(self).__name__} does not say how to update parameters",
+            fix="define construct(self, gradients)",
+        )
+
+    # ---- learning rates ---------------------------------------------------------------------
+
+    def _adopt_rates(self, found: Plan) -> None:
+        rates = [setting.rate for setting in found.settings]
+        self.dynamic_lr = any(isinstance(rate, Cell) for rate in rates)
+        self._schedules: tuple[Any, ...] = ()
+        self._schedule_places: tuple[int, ...] = ()
+        self._rate_of = {s.parameter.name: _shown_rate(s.rate) for s in found.settings}
+        if not self.is_group_lr:
+            self.learning_rate = rates[0]
+            self._schedules = (rates[0],)
+        elif self.dynamic_lr:
+            self._schedules, self._schedule_places = _distinct(rates)
+            self._schedules = tuple(
+                rate if isinstance(rate, Cell) else ConstantRate(rate) for rate in self._schedules
+            )
+            cells = [self._schedules[place] for place in self._schedule_places]
+            self.learning_rate = CellList(cells, auto_prefix=False)
+        else:
+            for rate in rates:
+                self.insert_param_to_cell(rate.name, rate)
+            # One of them may be called learning_rate, a name that stands for all of them.
+            object.__setattr__(self, "learning_rate", tuple(rates))
+
+    def get_lr(self) -> Any:
+        """The learning rate of this step, or with rates by group a tuple with each parameter's."""
+        if not self.dynamic_lr:
+            return self.learning_rate
+        values = tuple(reshape(rate(self.global_step), ()) for rate in self._schedules)
+        if not self.is_group_lr:
+            return values[0]
+        return tuple(values[place] for place in self._schedule_places)
+
+    def get_lr_parameter(self, param: Any) -> Any:
+        """The learning rate behind a parameter, or a list of them for a list."""
+        if isinstance(param, list):
+            return [self.get_lr_parameter(one) for one in param]
+        if not isinstance(param, Parameter):
+            raise wrong_type("get_lr_parameter", "param", param, "Parameter or list")
+        if param.name not in self._rate_of:
+            raise problem(
+                ValueError,
+                f"get_lr_parameter: the optimizer does not update {param.name!r}",
+                expected=f"one of {', '.join(self._rate_of)}",
+            )
+        return self._rate_of[param.name]
+
+    # ---- weight decay -----------------------------------------------------------------------
+
+    def _may_decay(self, parameter: Parameter) -> bool:
+        """Whether a decay given for all parameters holds for this one, too."""
+        return "beta" not in parameter.name and "gamma" not in parameter.name
+
+    def _adopt_decays(self, found: Plan) -> None:
+        decays = [setting.decay for setting in found.settings]
+        if found.grouped:
+            self.decay_flags = tuple(_decays(decay) for decay in decays)
+            self.weight_decay = tuple(self._shown_decay(decay) for decay in decays)
+        else:
+            self.decay_flags = tuple(self._may_decay(s.parameter) for s in found.settings)
+            self.weight_decay = self._shown_decay(decays[0])
+        flagged = zip(decays, self.decay_flags, strict=True)
+        self._set_decays(tuple(decay if flag else 0.0 for decay, flag in flagged))
+
+    def _set_decays(self, decays: tuple[Decay, ...]) -> None:
+        self._decays = decays
+        self.exec_weight_decay = any(_decays(decay) for decay in decays)
+        self.dynamic_weight_decay = any(isinstance(decay, Cell) for decay in decays)
+        sources, self._decay_places = _distinct(decays)
+        self._decay_sources = tuple(
+            source if isinstance(source, Cell) else Tensor(source, dtypes.float32)
+            for source in sources
+        )
+
+    def _shown_decay(self, decay: Decay) -> Any:
+        """What users see as the decay: it is for gradients that still carry the loss scale."""
+        if isinstance(decay, Cell):
+            return decay
+        return Tensor(decay * self.loss_scale, dtypes.float32)
+
+    def get_weight_decay(self) -> Any:
+        """The decay of this step, times the loss scale; with groups a tuple."""
+        if not self.dynamic_weight_decay:
+            return self.weight_decay
+        if not self.is_group:
+            return mul(self.weight_decay(self.global_step), self.loss_scale)
+        return tuple(mul(decay, self.loss_scale) for decay in self.decays_now())
+
+    def decays_now(self) -> Any:
+        """The decay of each parameter at this step as tensors, or None when they never change."""
+        if not self.dynamic_weight_decay:
+            return None
+        values = [
+            source(self.global_step) if isinstance(source, Cell) else source
+            for source in self._decay_sources
+        ]
+        return tuple(values[place] for place in self._decay_places)
+
+    def hand_over_decay(self) -> tuple[Decay, ...]:
+        """Leave the decay to a wrapper, which works on the gradients first; gives the decays."""
+        decays = self._decays
+        self.decay_flags = (False,) * len(decays)
+        self._set_decays((0.0,) * len(decays))
+        if self.update is not None:
+            self.update = replace(self.update, weight_decay=())
+        return decays
+
+    # ---- gradients --------------------------------------------------------------------------
+
+    def decay_weight(self, gradients: Any) -> Any:
+        """The gradients with the decay added; they still carry the loss scale."""
+        if not self.exec_weight_decay:
+            return gradients
+        decays = self.decays_now() if self.dynamic_weight_decay else self._decays
+        each = zip(self.parameters, gradients, decays, self.decay_flags, strict=True)
+        return tuple(
+            add(gradient, cast(mul(mul(parameter, decay), self.loss_scale), gradient.dtype))
+            if flag
+            else gradient
+            for parameter, gradient, decay, flag in each
+        )
+
+    def gradients_centralization(self, gradients: Any) -> Any:
+        """The gradients, those of groups that ask for it with the mean of each row taken out."""
+        if not self.grad_centralization:
+            return gradients
+        return tuple(
+            sub(gradient, mean(gradient, tuple(range(1, gradient.ndim)), True))
+            if wanted and gradient.ndim > 1
+            else gradient
+            for gradient, wanted in zip(gradients, self._centralize, strict=True)
+        )
+
+    def scale_grad(self, gradients: Any) -> Any:
+        """The gradients without the loss scale."""
+        if not self.need_scale:
+            return gradients
+        return tuple(mul(gradient, 1.0 / self.loss_scale) for gradient in gradients)
+
+    def flatten_gradients(self, gradients: Any) -> Any:
+        """Weights are not flattened here, so gradients stay as they are."""
+        return gradients
+
+    def broadcast_params(self, optim_result: Any) -> Any:
+        """Each device holds all parameters, so there is nothing to send."""
+        return optim_result
+
+    # ---- steps ------------------------------------------------------------------------------
+
+    def update_fields(self) -> dict[str, Any]:
+        """The fields that all update operators share."""
+        fixed = self.exec_weight_decay and not self.dynamic_weight_decay
+        return {
+            "weight_decay": self._decays if fixed else (),
+            "loss_scale": self.loss_scale,
+            "centralize": self._centralize if self.grad_centralization else (),
+        }
+
+    def checked(self, gradients: Any) -> Any:
+        """The gradients, if there is one for each parameter."""
+        if not isinstance(gradients, (tuple, list)):
+            raise wrong_type(type(self).__name__, "gradients", gradients, "tuple of Tensors")
+        if len(gradients) != self.param_length:
+            raise problem(
+                RuntimeError,
+                f"{type(self).__name__}: the number of gradients is wrong",
+                got=f"{len(gradients)} gradients",
+                expected=f"{self.param_length}, one for each parameter",
+            )
+        return gradients
+
+    def finish_step(self) -> tuple[bool, ...]:
+        """Count the step; gives True for each parameter."""
+        self.global_step = add(self.global_step, 1)
+        return (True,) * self.param_length
+
+    # ---- properties -------------------------------------------------------------------------
+
+    @property
+    def target(self) -> str:
+        """The device that updates the parameters."""
+        return self._target
+
+    @target.setter
+    def target(self, value: str) -> None:
+        self._set_target(value)
+
+    def _set_target(self, value: str) -> None:
+        raise problem(
+            NotImplementedError,
+            f"{type(self).__name__} updates parameters where they are: 'target' cannot be set",
+        )
+
+    @property
+    def unique(self) -> bool:
+        """Whether sparse gradients have their repeated rows summed first."""
+        return self._unique
+
+    @unique.setter
+    def unique(self, value: bool) -> None:
+        if not isinstance(value, bool):
+            raise wrong_type("Optimizer", "unique", value, "bool")
+        self._unique = value
+
+
+def checked_target(owner: str, value: Any, allowed: tuple[str, ...]) -> str:
+    """The name of a device that an optimizer may be sent to."""
+    if not isinstance(value, str):
+        raise wrong_type(owner, "target", value, "str")
+    if value not in allowed:
+        raise wrong_value(owner, "target", value, f"one of {list(allowed)}")
+    return value
+
+
+def _decays(decay: Decay) -> bool:
+    return isinstance(decay, Cell) or decay > 0
+
+
+def _shown_rate(rate: Any) -> Any:
+    return rate.learning_rate if isinstance(rate, ListedRate) else rate
+
+
+def _distinct(values: Sequence[Any]) -> tuple[tuple[Any, ...], tuple[int, ...]]:
+    """Each object once, and for each element of `values` its place among them."""
+    places: dict[int, int] = {}
+    found = []
+    for value in values:
+        if id(value) not in places:
+            places[id(value)] = len(found)
+            found.append(value)
+    return tuple(found), tuple(places[id(value)] for value in values)

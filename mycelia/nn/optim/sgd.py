@@ -1,0 +1,61 @@
+"""Stochastic gradient descent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mycelia.core import dtype as dtypes
+from mycelia.core.checks import check_bool, check_non_negative_float
+from mycelia.core.errors import problem
+from mycelia.nn.optim.optimizer import Optimizer
+from mycelia.ops.optimizer_updates import SgdUpdate
+from mycelia.tensor.parameter import Parameter
+from mycelia.tensor.tensor import Tensor
+
+
+class SGD(Optimizer):
+    """Gradient descent, with momentum and Nesterov's look ahead on request."""
+
+    def __init__(
+        self,
+        params: Any,
+        learning_rate: Any = 0.1,
+        momentum: float = 0.0,
+        dampening: float = 0.0,
+        weight_decay: Any = 0.0,
+        nesterov: bool = False,
+        loss_scale: float = 1.0,
+    ) -> None:
+        super().__init__(learning_rate, params, weight_decay, loss_scale)
+        momentum = check_non_negative_float("SGD", "momentum", _number(momentum))
+        self.dampening = check_non_negative_float("SGD", "dampening", _number(dampening))
+        self.nesterov = check_bool("SGD", "nesterov", nesterov)
+        if nesterov and (momentum <= 0.0 or self.dampening != 0.0):
+            raise problem(
+                ValueError,
+                "SGD: 'nesterov' needs a momentum and no dampening",
+                got=f"momentum={momentum} and dampening={self.dampening}",
+            )
+        self.momentum = Parameter(Tensor(momentum, dtypes.float32), name="momentum")
+        self.accum = self.parameters.clone("accum", "zeros")
+        self.stat = self.parameters.clone("stat", "ones")
+        self.update = SgdUpdate(
+            **self.update_fields(), dampening=self.dampening, nesterov=self.nesterov
+        )
+
+    def construct(self, gradients: Any) -> Any:
+        self.update(
+            self.parameters,
+            self.accum,
+            self.stat,
+            self.checked(gradients),
+            self.get_lr(),
+            self.momentum,
+            self.decays_now(),
+        )
+        return self.finish_step()
+
+
+def _number(value: Any) -> Any:
+    """Bools count as 0 and 1 here, as they do in MindSpore."""
+    return int(value) if isinstance(value, bool) else value

@@ -1,0 +1,83 @@
+"""Sizes, strides, paddings and ranks, as users give them to layers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mycelia.core.checks import check_non_negative_int, check_positive_int, is_int
+from mycelia.core.errors import problem, wrong_type, wrong_value
+
+
+def positive_pair(owner: str, argument: str, value: Any) -> tuple[int, int]:
+    """A positive int twice, or a tuple of two of them, for a convolution over images."""
+    if is_int(value):
+        value = (value, value)
+    if not isinstance(value, tuple) or len(value) != 2 or not all(map(is_int, value)):
+        raise wrong_type(owner, argument, value, "an int or a tuple of 2 ints")
+    for number in value:
+        check_positive_int(owner, f"{argument} item", number)
+    return value
+
+
+def positive_tuple(owner: str, argument: str, value: Any, length: int) -> tuple[int, ...]:
+    """A positive int repeated, or a tuple of `length` of them; a wrong length is a ValueError."""
+    if not is_int(value) and not isinstance(value, tuple):
+        raise wrong_type(owner, argument, value, f"a positive int or a tuple of {length}")
+    numbers = value if isinstance(value, tuple) else (value,) * length
+    if len(numbers) != length or not all(is_int(n) and n > 0 for n in numbers):
+        raise wrong_value(owner, argument, value, f"a positive int or a tuple of {length}")
+    return numbers
+
+
+def pooling_size(owner: str, argument: str, value: Any) -> Any:
+    """A kernel size or stride of a pooling layer, as it prints: an int or a tuple."""
+    if not is_int(value) and not isinstance(value, tuple):
+        raise wrong_type(owner, argument, value, "int or tuple")
+    numbers = value if isinstance(value, tuple) else (value,)
+    if not numbers or not all(is_int(n) and n > 0 for n in numbers):
+        raise wrong_value(owner, argument, value, "a positive int or a tuple of them")
+    return value if len(numbers) > 1 else numbers[0]
+
+
+def paddings(owner: str, value: Any, length: int) -> tuple[int, ...]:
+    """One non-negative int for all sides, or a tuple of `length` of them."""
+    if is_int(value):
+        check_non_negative_int(owner, "padding", value)
+        return (value,) * length
+    if not isinstance(value, tuple):
+        raise wrong_type(owner, "padding", value, "an int or a tuple of ints")
+    for number in value:
+        check_non_negative_int(owner, "padding item", number)
+    if len(value) != length:
+        raise wrong_value(owner, "padding", value, f"an int or a tuple of {length} ints")
+    return value
+
+
+def check_pad_mode(owner: str, pad_mode: Any) -> str:
+    """The way a convolution treats borders: 'valid', 'same' or 'pad'."""
+    if not isinstance(pad_mode, str):
+        raise wrong_type(owner, "pad_mode", pad_mode, "str")
+    if pad_mode not in ("valid", "same", "pad"):
+        raise wrong_value(owner, "pad_mode", pad_mode, "str and must be in 'valid', 'same', 'pad'")
+    return pad_mode
+
+
+def check_no_padding(owner: str, sides: tuple[int, ...], pad_mode: str) -> None:
+    """Explicit paddings make sense with pad_mode='pad' only."""
+    if pad_mode != "pad" and any(sides):
+        raise problem(
+            ValueError,
+            f"{owner}: the 'padding' must be zero when 'pad_mode' is not 'pad'",
+            got=f"padding {sides} and pad_mode {pad_mode!r}",
+            fix="use pad_mode='pad'",
+        )
+
+
+def check_rank(owner: str, x: Any, *ranks: int) -> None:
+    """The input of a layer has one of the numbers of dimensions in `ranks`."""
+    if len(x.shape) not in ranks:
+        raise problem(
+            ValueError,
+            f"{owner}: the input must have {' or '.join(map(str, ranks))} dimensions",
+            got=f"shape {x.shape}",
+        )

@@ -1,0 +1,195 @@
+"""Cells that put a loss, gradients or a training step around a network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mycelia.core.checks import check_bool
+from mycelia.core.dtype import float32
+from mycelia.core.errors import wrong_type
+from mycelia.nn.basic import Identity
+from mycelia.nn.cell import Cell
+from mycelia.ops.arithmetic import mul
+from mycelia.ops.shaping import cast
+from mycelia.ops.state import assign
+from mycelia.tensor.parameter import Parameter, ParameterTuple
+from mycelia.tensor.tensor import Tensor
+from mycelia.transforms.grad import GradOperation, value_and_grad
+
+
+class WithLossCell(Cell):
+    """A network and its loss: `loss_fn(backbone(data), label)`."""
+
+    def __init__(self, backbone: Any, loss_fn: Any) -> None:
+        super().__init__(auto_prefix=False)
+        self._backbone = backbone
+        self._loss_fn = loss_fn
+
+    def construct(self, data: Any, label: Any) -> Any:
+        return self._loss_fn(self._backbone(data), label)
+
+    @property
+    def backbone_network(self) -> Any:
+        """The network without the loss."""
+        return self._backbone
+
+
+class WithEvalCell(Cell):
+    """A network for evaluation: gives `(loss, outputs, label)`."""
+
+    def __init__(self, network: Any, loss_fn: Any, add_cast_fp32: bool = False) -> None:
+        super().__init__(auto_prefix=False)
+        self._network = network
+        self._loss_fn = loss_fn
+        self.add_cast_fp32 = check_bool("WithEvalCell", "add_cast_fp32", add_cast_fp32)
+
+    def construct(self, data: Any, label: Any) -> tuple[Any, Any, Any]:
+        outputs = self._network(data)
+        if self.add_cast_fp32:
+            label = _cast_floats(label)
+            outputs = cast(outputs, float32)
+        return self._loss_fn(outputs, label), outputs, label
+
+
+class WithGradCell(Cell):
+    """A network whose result is the gradients of its loss for its trainable parameters."""
+
+    def __init__(self, network: Any, loss_fn: Any = None, sens: Any = None) -> None:
+        super().__init__(auto_prefix=False)
+        self.network = network
+        self.loss_fn = loss_fn
+        self.weights = ParameterTuple(network.trainable_params())
+        self.grad = GradOperation(get_by_list=True, sens_param=sens is not None)
+        self.sens = sens
+        self.network_with_loss = network if loss_fn is None else WithLossCell(network, loss_fn)
+        self.network_with_loss.set_train()
+
+    def construct(self, *inputs: Any) -> tuple[Any, ...]:
+        _, gradients = scaled_gradients(self.network_with_loss, self.weights, self.sens, inputs)
+        return gradients
+
+
+class ForwardValueAndGrad(Cell):
+    """A network (or function) whose result is `(value, gradients)`.
+
+    The gradients are those of the first input; of all inputs with `get_all`; of `weights` with
+    `get_by_list`. With `sens_param` the last argument of a call is the gradient of the output.
+    """
+
+    def __init__(
+        self,
+        network: Callable[..., Any],
+        weights: Any = None,
+        get_all: bool = False,
+        get_by_list: bool = False,
+        sens_param: bool = False,
+    ) -> None:
+        super().__init__(auto_prefix=False)
+        if not callable(network):
+            raise wrong_type("ForwardValueAndGrad", "network", network, "a Cell or a function")
+        self.get_all = check_bool("ForwardValueAndGrad", "get_all", get_all)
+        self.get_by_list = check_bool("ForwardValueAndGrad", "get_by_list", get_by_list)
+        self.sens_param = check_bool("ForwardValueAndGrad", "sens_param", sens_param)
+        if get_by_list and not isinstance(weights, (tuple, list, ParameterTuple)):
+            raise wrong_type("ForwardValueAndGrad", "weights", weights, "a list of Parameters")
+        self.network = network
+        self.weights = weights
+
+    def construct(self, *inputs: Any) -> tuple[Any, Any]:
+        sens = None
+        if self.sens_param:
+            inputs, sens = inputs[:-1], inputs[-1]
+        positions: Any = 0
+        if self.get_all:
+            positions = tuple(range(len(inputs)))
+        elif self.get_by_list:
+            positions = None
+        weights = self.weights if self.get_by_list else None
+        if sens is None:
+            return value_and_grad(self.network, positions, weights)(*inputs)
+        scaled = _with_scaled_value(self.network, sens)
+        (_, value), gradients = value_and_grad(scaled, positions, weights, has_aux=True)(*inputs)
+        return value, gradients
+
+
+class TrainOneStepCell(Cell):
+    """One training step: the loss of `network`, its gradients, and the optimizer's update.
+
+    `sens` is the gradient of the loss the backward pass starts from (default 1). With
+    `return_grad` the result is `(loss, {parameter name: gradient})`.
+    """
+
+    def __init__(
+        self, network: Any, optimizer: Any, sens: Any = None, return_grad: bool = False
+    ) -> None:
+        super().__init__(auto_prefix=False)
+        self.network = network
+        self.network.set_grad()
+        self.optimizer = optimizer
+        self.weights = self.optimizer.parameters
+        self.grad = GradOperation(get_by_list=True, sens_param=True)
+        self.grad_no_sens = GradOperation(get_by_list=True)
+        self.sens = 1.0 if sens is None else sens
+        self.sense_flag = sens is not None
+        self.return_grad = return_grad
+        self.reducer_flag = False
+        self.grad_reducer = Identity()
+
+    def construct(self, *inputs: Any) -> Any:
+        sens = self.sens if self.sense_flag else None
+        loss, gradients = scaled_gradients(self.network, self.weights, sens, inputs)
+        gradients = self.grad_reducer(gradients)
+        self.optimizer(gradients)
+        if not self.return_grad:
+            return loss
+        names = [weight.name for weight in self.weights]
+        return loss, dict(zip(names, gradients, strict=True))
+
+
+class ParameterUpdate(Cell):
+    """Set a parameter to the tensor the cell is called with."""
+
+    def __init__(self, param: Parameter) -> None:
+        super().__init__(auto_prefix=False)
+        if not isinstance(param, Parameter):
+            raise wrong_type("ParameterUpdate", "param", param, "Parameter")
+        self._param = param
+
+    def construct(self, x: Any) -> Any:
+        assign(self._param, x)
+        return x
+
+
+def scaled_gradients(network: Any, weights: Any, sens: Any, inputs: Any) -> tuple[Any, Any]:
+    """The value of `network(*inputs)` and the gradients of `sens` times it for `weights`."""
+    if sens is None:
+        return value_and_grad(network, None, weights)(*inputs)
+    scaled = _with_scaled_value(network, sens)
+    (_, value), gradients = value_and_grad(scaled, None, weights, has_aux=True)(*inputs)
+    return value, gradients
+
+
+def _with_scaled_value(network: Any, sens: Any) -> Callable[..., tuple[Any, Any]]:
+    """`network` with two results: what it gives times `sens`, and what it gives."""
+
+    def run(*inputs: Any) -> tuple[Any, Any]:
+        value = network(*inputs)
+        return _scale(value, sens), value
+
+    return run
+
+
+def _scale(value: Any, sens: Any) -> Any:
+    if isinstance(value, (tuple, list)):
+        parts = sens if isinstance(sens, (tuple, list)) else [sens] * len(value)
+        return tuple(_scale(v, s) for v, s in zip(value, parts, strict=True))
+    if not value.dtype.is_inexact:
+        return value
+    return mul(value, cast(sens, value.dtype))
+
+
+def _cast_floats(value: Any) -> Any:
+    if isinstance(value, Tensor) and value.dtype.is_float:
+        return cast(value, float32)
+    return value

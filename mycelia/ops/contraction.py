@@ -1,0 +1,47 @@
+"""Dot products of arrays, and the checks that their operands fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mycelia.core.errors import problem
+from mycelia.ir.types import TensorType
+from mycelia.ops.engine import Array, jnp, lax
+
+
+def wide_dtype(dtype: Any) -> Any:
+    """The dtype sums are kept in: float32 for half precision, else `dtype` itself."""
+    return np.float32 if dtype in (np.float16, jnp.bfloat16) else dtype
+
+
+def contract(x: Array, y: Array, dimensions: Any) -> Array:
+    """A dot product over `dimensions` (as lax.dot_general names them) in the dtype of `x`."""
+    wide = wide_dtype(x.dtype)
+    product = lax.dot_general(
+        jnp.asarray(x), jnp.asarray(y), dimensions, preferred_element_type=wide
+    )
+    return product.astype(x.dtype)
+
+
+def check_same_dtype(name: str, x: TensorType, y: TensorType) -> None:
+    if x.dtype is not y.dtype:
+        raise problem(
+            TypeError,
+            f"{name}: the inputs have different dtypes",
+            got=f"{x} and {y}",
+            expected="one dtype",
+            fix="cast one of them: x.astype(y.dtype)",
+        )
+
+
+def check_inner_sizes(name: str, x: TensorType, y: TensorType, inner: int, other: int) -> None:
+    if inner != other:
+        raise problem(
+            ValueError,
+            f"{name}: the inner sizes of x and y differ",
+            got=f"x {x} and y {y}: inner sizes {inner} and {other}",
+            expected="equal inner sizes",
+            fix="transpose one side (transpose_a, transpose_b) or reshape it",
+        )

@@ -1,0 +1,278 @@
+"""Products of matrices, the linear layer as one operator, and bias."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mycelia.core.errors import problem
+from mycelia.core.shape import broadcast, size
+from mycelia.ir.example import case
+from mycelia.ir.types import TensorType
+from mycelia.ops.arithmetic import add
+from mycelia.ops.channels import along_channels, channel_axis, channel_sum
+from mycelia.ops.contraction import check_inner_sizes, check_same_dtype, contract, wide_dtype
+from mycelia.ops.engine import Array, jnp, lax
+from mycelia.ops.op import Op
+from mycelia.ops.shaping import broadcast_to, reshape, sum_to
+
+
+class MatMul(Op):
+    """The product of two matrices, either of them transposed first."""
+
+    transpose_a: bool = False
+    transpose_b: bool = False
+    examples = (
+        case("f32[2,3]", "f32[3,4]"),
+        case("f32[3,2]", "f32[4,3]", transpose_a=True, transpose_b=True),
+        case("f32[0,3]", "f32[4,3]", transpose_b=True),
+        case("f32[2,0]", "f32[0,3]"),
+        case("i32[2,3]", "i32[3,2]"),
+        case("f16[2,3]", "f16[3,2]", differentiate=False),
+    )
+
+    def infer(self, x: TensorType, y: TensorType) -> TensorType:
+        check_same_dtype(self.name, x, y)
+        if x.ndim != 2 or y.ndim != 2:
+            raise problem(
+                ValueError,
+                "MatMul: both inputs must be matrices",
+                got=f"x {x} and y {y}",
+                expected="two tensors of 2 dimensions",
+                fix="ops.matmul and ops.BatchMatMul take more dimensions",
+            )
+        rows, inner = x.shape[::-1] if self.transpose_a else x.shape
+        other, columns = y.shape[::-1] if self.transpose_b else y.shape
+        check_inner_sizes(self.name, x, y, inner, other)
+        return x.with_shape((rows, columns))
+
+    def lower(self, x: Array, y: Array) -> Array:
+        # A dot over the first axis of its left side is slow; a transposed copy and a plain dot win.
+        left = lax.optimization_barrier(jnp.transpose(x)) if self.transpose_a else x
+        return contract(left, y, (((1,), (1 if self.transpose_b else 0,)), ((), ())))
+
+    def grad(self, x: Any, y: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        return _product_grads(MatMul, self.transpose_a, self.transpose_b, x, y, dout)
+
+    def shard_rule(self, x: TensorType, y: TensorType) -> str | None:
+        left = "k m" if self.transpose_a else "m k"
+        right = "n k" if self.transpose_b else "k n"
+        return f"{left}, {right} -> m n"
+
+
+class BatchMatMul(Op):
+    """Matrix products over the last two axes; the axes before them broadcast."""
+
+    transpose_a: bool = False
+    transpose_b: bool = False
+    examples = (
+        case("f32[2,2,3]", "f32[2,3,4]"),
+        case("f32[5,3,2]", "f32[4,3]", transpose_a=True, transpose_b=True),
+        case("f32[2,1,2,3]", "f32[4,3,2]"),
+        case("f32[2,5,2,3]", "f32[3,4]"),
+        case("f32[0,2,3]", "f32[0,3,4]"),
+    )
+
+    def infer(self, x: TensorType, y: TensorType) -> TensorType:
+        check_same_dtype(self.name, x, y)
+        if x.ndim < 2 or y.ndim < 2:
+            raise problem(
+                ValueError,
+                f"{self.name}: both inputs must have at least 2 dimensions",
+                got=f"x {x} and y {y}",
+                fix="ops.matmul takes vectors too",
+            )
+        rows, inner = x.shape[:-3:-1] if self.transpose_a else x.shape[-2:]
+        other, columns = y.shape[:-3:-1] if self.transpose_b else y.shape[-2:]
+        check_inner_sizes(self.name, x, y, inner, other)
+        batch = broadcast(x.shape[:-2], y.shape[:-2], op=self.name)
+        return x.with_shape((*batch, rows, columns))
+
+    def lower(self, x: Array, y: Array) -> Array:
+        inner_x = x.ndim - (2 if self.transpose_a else 1)
+        inner_y = y.ndim - (1 if self.transpose_b else 2)
+        if y.ndim == 2 and not self.transpose_a:
+            return contract(x, y, (((inner_x,), (inner_y,)), ((), ())))
+        if x.shape[:-2] == y.shape[:-2]:
+            batch = tuple(range(x.ndim - 2))
+            return contract(x, y, (((inner_x,), (inner_y,)), (batch, batch)))
+        left = jnp.swapaxes(x, -1, -2) if self.transpose_a else x
+        right = jnp.swapaxes(y, -1, -2) if self.transpose_b else y
+        return jnp.matmul(left, right, preferred_element_type=wide_dtype(x.dtype)).astype(x.dtype)
+
+    def grad(self, x: Any, y: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        if len(y.shape) == 2 and not self.transpose_a:
+            rows = reshape(x, (size(x.shape[:-1]), x.shape[-1]))
+            drows = reshape(dout, (size(dout.shape[:-1]), dout.shape[-1]))
+            dx, dy = _product_grads(MatMul, False, self.transpose_b, rows, y, drows)
+            return reshape(dx, x.shape), dy
+        dx, dy = _product_grads(BatchMatMul, self.transpose_a, self.transpose_b, x, y, dout)
+        return sum_to(dx, x.shape), sum_to(dy, y.shape)
+
+
+class Dense(Op):
+    """x @ w^T + b in one operator; `x` may have any number of leading axes, `b` may be None."""
+
+    examples = (
+        case("f32[2,3]", "f32[4,3]", "f32[4]"),
+        case("f32[2,5,3]", "f32[4,3]", "f32[4]"),
+        case("f32[3]", "f32[4,3]", None),
+        case("f32[0,3]", "f32[4,3]", "f32[4]"),
+        case("bf16[2,3]", "bf16[4,3]", "bf16[4]", differentiate=False),
+    )
+
+    def infer(self, x: TensorType, w: TensorType, b: TensorType | None) -> TensorType:
+        check_same_dtype(self.name, x, w)
+        if w.ndim != 2 or x.ndim < 1:
+            raise problem(
+                ValueError,
+                "Dense: the weight must be a matrix and the input have a last axis",
+                got=f"input {x} and weight {w}",
+            )
+        check_inner_sizes(self.name, x, w, x.shape[-1], w.shape[1])
+        if b is not None and b.shape != (w.shape[0],):
+            raise problem(
+                ValueError,
+                "Dense: the bias does not fit the weight",
+                got=f"weight {w} and bias {b}",
+                expected=f"a bias of shape [{w.shape[0]}]",
+            )
+        return x.with_shape((*x.shape[:-1], w.shape[0]))
+
+    def lower(self, x: Array, w: Array, b: Array | None = None) -> Array:
+        product = contract(x, w, (((x.ndim - 1,), (1,)), ((), ())))
+        return product if b is None else product + b
+
+    def grad(self, x: Any, w: Any, b: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        rows = reshape(x, (size(x.shape[:-1]), x.shape[-1]))
+        drows = reshape(dout, (size(dout.shape[:-1]), dout.shape[-1]))
+        dx = reshape(MatMul.of()(drows, w), x.shape)
+        dw = MatMul.of(True)(drows, rows)
+        return dx, dw, None if b is None else BiasAddGrad.of("NHWC")(drows)
+
+
+class BiasAdd(Op):
+    """A vector added along the channel axis."""
+
+    data_format: str = "NCHW"
+    examples = (
+        case("f32[2,3]", "f32[3]"),
+        case("f32[2,3,2,2]", "f32[3]"),
+        case("f32[2,2,2,3]", "f32[3]", data_format="NHWC"),
+        case("f32[2,3,1,2,2]", "f32[3]", data_format="NCDHW"),
+    )
+
+    def normalize(self) -> dict[str, Any]:
+        channel_axis(self.name, self.data_format, 4)
+        return {}
+
+    def infer(self, input_x: TensorType, bias: TensorType) -> TensorType:
+        check_same_dtype(self.name, input_x, bias)
+        if not 2 <= input_x.ndim <= 5:
+            raise problem(
+                ValueError, "BiasAdd: the input must have 2 to 5 dimensions", got=str(input_x)
+            )
+        axis = channel_axis(self.name, self.data_format, input_x.ndim)
+        if bias.shape != (input_x.shape[axis],):
+            raise problem(
+                ValueError,
+                "BiasAdd: the bias does not fit the channels of the input",
+                got=f"input {input_x} and bias {bias}",
+                expected=f"a bias of shape [{input_x.shape[axis]}] ({self.data_format})",
+            )
+        return input_x
+
+    def lower(self, input_x: Array, bias: Array) -> Array:
+        axis = channel_axis(self.name, self.data_format, input_x.ndim)
+        return input_x + jnp.reshape(bias, along_channels(input_x.ndim, axis, bias.size))
+
+    def grad(self, input_x: Any, bias: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        return dout, BiasAddGrad.of(self.data_format)(dout)
+
+
+class BiasAddGrad(Op):
+    """The gradient of a bias: the sum over everything but the channels."""
+
+    data_format: str = "NCHW"
+    examples = (
+        case("f32[2,3]"),
+        case("f32[2,3,4,2]"),
+        case("f32[512,3]", data_format="NHWC"),
+        case("f32[0,3]", data_format="NHWC"),
+    )
+
+    def infer(self, dout: TensorType) -> TensorType:
+        return dout.with_shape((dout.shape[channel_axis(self.name, self.data_format, dout.ndim)],))
+
+    def lower(self, dout: Array) -> Array:
+        return channel_sum(dout, channel_axis(self.name, self.data_format, dout.ndim))
+
+    def grad(self, dout: Any, out: Any, ddout: Any) -> tuple[Any, ...]:
+        axis = channel_axis(self.name, self.data_format, len(dout.shape))
+        kept = reshape(ddout, along_channels(len(dout.shape), axis, dout.shape[axis]))
+        return (broadcast_to(kept, dout.shape),)
+
+
+def _product_grads(product: Any, trans_a: bool, trans_b: bool, x: Any, y: Any, dout: Any) -> Any:
+    """The gradients of both sides of a product, as products without extra transposes."""
+    dx = product.of(trans_b, True)(y, dout) if trans_a else product.of(False, not trans_b)(dout, y)
+    dy = product.of(True, trans_a)(dout, x) if trans_b else product.of(not trans_a, False)(x, dout)
+    return dx, dy
+
+
+def matmul(input: Any, other: Any) -> Any:
+    """The product of matrices or vectors by numpy's rules."""
+    rank_x, rank_y = len(input.shape), len(other.shape)
+    if rank_x == 2 and rank_y == 2:
+        return MatMul.of()(input, other)
+    if rank_x == 0 or rank_y == 0:
+        raise problem(
+            ValueError,
+            "matmul: the inputs must have at least 1 dimension",
+            fix="use mul for scalars",
+        )
+    x = reshape(input, (1, *input.shape)) if rank_x == 1 else input
+    y = reshape(other, (*other.shape, 1)) if rank_y == 1 else other
+    product = BatchMatMul.of()(x, y)
+    if rank_x > 1 and rank_y > 1:
+        return product
+    *batch, rows, columns = product.shape
+    kept_rows = (rows,) if rank_x > 1 else ()
+    kept_columns = (columns,) if rank_y > 1 else ()
+    return reshape(product, (*batch, *kept_rows, *kept_columns))
+
+
+def bmm(input_x: Any, mat2: Any) -> Any:
+    """Batches of matrix products."""
+    return BatchMatMul.of()(input_x, mat2)
+
+
+def mm(input: Any, mat2: Any) -> Any:
+    """The product of two matrices."""
+    return MatMul.of()(input, mat2)
+
+
+def mv(mat: Any, vec: Any) -> Any:
+    """The product of a matrix and a vector."""
+    if len(mat.shape) != 2 or len(vec.shape) != 1:
+        raise problem(
+            ValueError,
+            "mv: it takes a matrix and a vector",
+            got=f"shapes {list(mat.shape)} and {list(vec.shape)}",
+        )
+    return reshape(MatMul.of()(mat, reshape(vec, (*vec.shape, 1))), (mat.shape[0],))
+
+
+def dense(input: Any, weight: Any, bias: Any = None) -> Any:
+    """input @ weight^T + bias; a weight of one dimension is a vector."""
+    if len(weight.shape) == 2 and (bias is None or bias.shape == weight.shape[:1]):
+        return Dense.of()(input, weight, bias)
+    if len(weight.shape) == 2:
+        product = Dense.of()(input, weight, None)
+    else:
+        product = matmul(input, weight)
+    return product if bias is None else add(product, bias)
+
+
+def bias_add(input_x: Any, bias: Any) -> Any:
+    """`bias` added along the second axis of `input_x`."""
+    return BiasAdd.of()(input_x, bias)

@@ -1,0 +1,157 @@
+"""Softmax and its logarithm, computed without overflow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mycelia.core.checks import check_int, is_int
+from mycelia.core.dtype import as_dtype
+from mycelia.core.errors import problem, wrong_type, wrong_value
+from mycelia.core.shape import normalize_axis
+from mycelia.ir.example import case
+from mycelia.ir.types import TensorType
+from mycelia.ops.engine import Array, jnp
+from mycelia.ops.op import Op, unsupported_dtype
+from mycelia.ops.precision import widened
+from mycelia.ops.shaping import cast
+
+_CASES = (case("f32[2,3]"), case("f32[2,3,4]", axis=1), case("f32[2,0]"), case("f32[0,3]"))
+
+
+class Softmax(Op):
+    """exp(x) divided by its sum along `axis`."""
+
+    axis: int | tuple[int, ...] = -1
+    examples = (*_CASES, case("f32[2,3]", axis=(0, 1)))
+
+    def normalize(self) -> dict[str, Any]:
+        axes = (self.axis,) if is_int(self.axis) else self.axis
+        if not isinstance(axes, (tuple, list)) or not all(is_int(a) for a in axes):
+            raise wrong_type("Softmax", "axis", self.axis, "int or tuple of int")
+        if not axes:
+            raise wrong_value("Softmax", "axis", self.axis, "at least one axis")
+        return {"axis": tuple(axes)}
+
+    def infer(self, x: TensorType) -> TensorType:
+        axes = self.axis if isinstance(self.axis, tuple) else (self.axis,)
+        _check(self.name, x, axes)
+        return x
+
+    def lower(self, x: Array) -> Array:
+        powers = jnp.exp(widened(x) - _peak(x, self.axis))
+        total = jnp.sum(powers, axis=self.axis, keepdims=True, dtype=powers.dtype)
+        return (powers / total).astype(x.dtype)
+
+    def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        return (SoftmaxGrad.of(self.axis)(out, dout),)
+
+
+class SoftmaxGrad(Op, register=False):
+    """The gradient of Softmax from its result."""
+
+    axis: tuple[int, ...]
+
+    def infer(self, y: TensorType, dout: TensorType) -> TensorType:
+        return y
+
+    def lower(self, y: Array, dout: Array) -> Array:
+        wide, pulled = widened(y), widened(dout)
+        weighted = jnp.sum(pulled * wide, axis=self.axis, keepdims=True, dtype=wide.dtype)
+        return (wide * (pulled - weighted)).astype(y.dtype)
+
+
+class Softmin(Softmax):
+    """exp(-x) divided by its sum along `axis`."""
+
+    def lower(self, x: Array) -> Array:
+        return super().lower(-x)
+
+    def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        return (SoftminGrad.of(self.axis)(out, dout),)
+
+
+class SoftminGrad(SoftmaxGrad, register=False):
+    """The gradient of Softmin from its result."""
+
+    def lower(self, y: Array, dout: Array) -> Array:
+        return -super().lower(y, dout)
+
+
+class LogSoftmax(Op):
+    """The logarithm of softmax along `axis`."""
+
+    axis: int = -1
+    examples = (*_CASES, case("f32[]", axis=0))
+
+    def normalize(self) -> dict[str, Any]:
+        return {"axis": check_int("LogSoftmax", "axis", self.axis)}
+
+    def infer(self, x: TensorType) -> TensorType:
+        if x.ndim or self.axis not in (0, -1):
+            _check(self.name, x, (self.axis,))
+        return x
+
+    def lower(self, x: Array) -> Array:
+        if x.ndim == 0:
+            return x - x
+        shifted = widened(x) - _peak(x, self.axis)
+        total = jnp.sum(jnp.exp(shifted), axis=self.axis, keepdims=True, dtype=shifted.dtype)
+        return (shifted - jnp.log(total)).astype(x.dtype)
+
+    def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        return (LogSoftmaxGrad.of(self.axis)(out, dout),)
+
+
+class LogSoftmaxGrad(Op, register=False):
+    """The gradient of LogSoftmax from its result."""
+
+    axis: int
+
+    def infer(self, y: TensorType, dout: TensorType) -> TensorType:
+        return y
+
+    def lower(self, y: Array, dout: Array) -> Array:
+        if y.ndim == 0:
+            return dout - dout
+        pulled = widened(dout)
+        total = jnp.sum(pulled, axis=self.axis, keepdims=True, dtype=pulled.dtype)
+        return (pulled - jnp.exp(widened(y)) * total).astype(y.dtype)
+
+
+class LogSoftmaxExt(LogSoftmax):
+    """The other name of LogSoftmax."""
+
+
+def softmax(input: Any, axis: int = -1, *, dtype: Any = None) -> Any:
+    """exp(input) divided by its sum along `axis`, computed in `dtype` if given."""
+    if not is_int(axis):
+        raise wrong_type("softmax", "axis", axis, "int")
+    return Softmax.of(int(axis))(_in_dtype(input, dtype))
+
+
+def softmin(x: Any, axis: int = -1, *, dtype: Any = None) -> Any:
+    """The softmax of -x."""
+    return Softmin.of(axis)(_in_dtype(x, dtype))
+
+
+def log_softmax(logits: Any, axis: int = -1) -> Any:
+    """The logarithm of softmax along `axis`."""
+    return LogSoftmax.of(check_int("log_softmax", "axis", axis))(logits)
+
+
+def _in_dtype(x: Any, dtype: Any) -> Any:
+    return x if dtype is None else cast(x, as_dtype(dtype))
+
+
+def _check(op: str, x: TensorType, axes: tuple[int, ...]) -> None:
+    if not x.dtype.is_float:
+        raise unsupported_dtype(op, x, "a float tensor")
+    if x.ndim == 0:
+        raise problem(ValueError, f"{op}: a scalar has no axis", got=str(x))
+    for axis in axes:
+        normalize_axis(axis, x.ndim, op)
+
+
+def _peak(x: Array, axis: int | tuple[int, ...]) -> Array:
+    """The largest value along `axis`, which keeps exp from overflowing."""
+    return jnp.max(widened(x), axis=axis, keepdims=True, initial=-jnp.inf)

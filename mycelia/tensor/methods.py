@@ -1,0 +1,317 @@
+"""The methods of Tensor whose form differs from the operator function of the same name."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mycelia.core import dtype as dtypes
+from mycelia.core.dtype import DType
+from mycelia.core.errors import problem, wrong_type
+from mycelia.ops import blending, indexing, reduction, shaping
+from mycelia.ops.choosing import argmax, argmin
+from mycelia.ops.creation import full, ones, zeros
+from mycelia.ops.repeating import repeat_interleave, tile
+from mycelia.ops.statistics import std, var
+from mycelia.tensor.operators import Operators
+
+
+class Methods(Operators):
+    """Shape, dtype, reductions and copies in method form."""
+
+    __slots__ = ()
+
+    # ---- dtype ------------------------------------------------------------------------------
+
+    def astype(self, dtype: Any, copy: bool = True) -> Any:
+        """The same numbers in another dtype."""
+        return shaping.cast(self, dtype)
+
+    def to(self, *args: Any, **kwargs: Any) -> Any:
+        """`to(dtype)`: the same numbers in another dtype. Device names are accepted and ignored."""
+        wanted = [a for a in (*args, *kwargs.values()) if isinstance(a, (DType, np.dtype))]
+        return shaping.cast(self, wanted[0]) if wanted else self
+
+    def type_as(self, other: Any) -> Any:
+        return shaping.cast(self, other.dtype)
+
+    def set_dtype(self, dtype: Any) -> Any:
+        """Change the dtype of this very tensor."""
+        self._take(shaping.cast(self, dtype))
+        return self
+
+    def type(self, dtype: Any = None) -> Any:  # type: ignore[override]
+        return str(self.dtype) if dtype is None else shaping.cast(self, dtype)
+
+    def bool(self) -> Any:
+        return shaping.cast(self, dtypes.bool_)
+
+    def byte(self) -> Any:
+        return shaping.cast(self, dtypes.uint8)
+
+    def short(self) -> Any:
+        return shaping.cast(self, dtypes.int16)
+
+    def int(self) -> Any:
+        return shaping.cast(self, dtypes.int32)
+
+    def long(self) -> Any:
+        return shaping.cast(self, dtypes.int64)
+
+    def half(self) -> Any:
+        return shaping.cast(self, dtypes.float16)
+
+    def bfloat16(self) -> Any:
+        return shaping.cast(self, dtypes.bfloat16)
+
+    def float(self) -> Any:
+        return shaping.cast(self, dtypes.float32)
+
+    def double(self) -> Any:
+        return shaping.cast(self, dtypes.float64)
+
+    def is_floating_point(self) -> builtins.bool:
+        return self.dtype.is_float
+
+    def is_complex(self) -> builtins.bool:
+        return self.dtype.is_complex
+
+    def is_signed(self) -> builtins.bool:
+        return self.dtype.kind in ("int", "float", "complex")
+
+    # ---- shape ------------------------------------------------------------------------------
+
+    def reshape(self, *shape: Any) -> Any:
+        """The same elements in another shape: `reshape(2, 3)` or `reshape((2, 3))`."""
+        return shaping.reshape(self, _unpacked(shape))
+
+    def view(self, *shape: Any) -> Any:
+        """The same as `reshape`."""
+        return shaping.reshape(self, _unpacked(shape))
+
+    def reshape_as(self, other: Any) -> Any:
+        return shaping.reshape(self, other.shape)
+
+    def transpose(self, *axes: Any) -> Any:
+        """The axes in another order, reversed when none is named."""
+        order = _unpacked(axes) if axes and axes != (None,) else range(len(self.shape))[::-1]
+        return shaping.transpose(self, tuple(order))
+
+    def permute(self, *axis: Any) -> Any:
+        return shaping.transpose(self, tuple(_unpacked(axis)))
+
+    @property
+    def T(self) -> Any:
+        return self.transpose()
+
+    def flatten(self, order: str = "C", *, start_dim: builtins.int = 0, end_dim: Any = -1) -> Any:
+        """All elements in one axis, or the axes from `start_dim` to `end_dim` joined."""
+        if order not in ("C", "F"):
+            raise problem(ValueError, "flatten: order must be 'C' or 'F'", got=repr(order))
+        source = self if order == "C" else self.transpose()
+        shape = source.shape
+        first = start_dim % max(1, len(shape))
+        last = end_dim % max(1, len(shape))
+        return shaping.reshape(source, (*shape[:first], -1, *shape[last + 1 :]))
+
+    def ravel(self) -> Any:
+        return shaping.reshape(self, (-1,))
+
+    def resize(self, *new_shape: Any) -> Any:
+        """Another shape: elements are cut off, or zeros added, to fit."""
+        shape = tuple(_unpacked(new_shape))
+        flat = np.zeros(int(np.prod(shape)), self.dtype.numpy)
+        kept = np.asarray(self).ravel()[: flat.size]
+        flat[: kept.size] = kept
+        return type(self)._wrap(flat.reshape(shape))
+
+    def expand(self, *size: Any) -> Any:
+        return shaping.broadcast_to(self, tuple(_unpacked(size)))
+
+    def expand_as(self, other: Any) -> Any:
+        return shaping.broadcast_to(self, other.shape)
+
+    def dim(self) -> builtins.int:
+        return len(self.shape)
+
+    def ndimension(self) -> builtins.int:
+        return len(self.shape)
+
+    def numel(self) -> builtins.int:
+        return self.size
+
+    def nelement(self) -> builtins.int:
+        return self.size
+
+    def stride(self, dim: Any = None) -> Any:
+        steps = tuple(s // self.itemsize for s in self.strides)
+        return steps if dim is None else steps[dim]
+
+    def contiguous(self) -> Any:
+        return self
+
+    def is_contiguous(self) -> builtins.bool:
+        return True
+
+    def repeat(self, repeats: Any, axis: Any = None) -> Any:
+        """Each element repeated, as numpy does."""
+        if axis is None:
+            return repeat_interleave(self.ravel(), repeats, 0)
+        return repeat_interleave(self, repeats, axis)
+
+    def tile(self, *reps: Any) -> Any:
+        return tile(self, tuple(_unpacked(reps)))
+
+    # ---- reductions -------------------------------------------------------------------------
+
+    def sum(
+        self, axis: Any = None, dtype: Any = None, keepdims: Any = False, initial: Any = None
+    ) -> Any:
+        total = reduction.sum(self, axis, keepdims, dtype=dtype)
+        return total if initial is None else total + initial
+
+    def mean(self, axis: Any = None, keep_dims: Any = False, *, dtype: Any = None) -> Any:
+        source = self if dtype is None else shaping.cast(self, dtype)
+        return reduction.mean(source, axis, keep_dims)
+
+    def prod(self, axis: Any = None, keep_dims: Any = False, dtype: Any = None) -> Any:
+        return reduction.prod(self, axis, keep_dims, dtype)
+
+    def max(
+        self,
+        axis: Any = None,
+        keepdims: Any = False,
+        *,
+        initial: Any = None,
+        where: Any = True,
+        return_indices: Any = False,
+    ) -> Any:
+        """The largest element, over all axes or one; with its place if `return_indices`."""
+        return self._extreme(reduction.amax, argmax, axis, keepdims, initial, where, return_indices)
+
+    def min(
+        self,
+        axis: Any = None,
+        keepdims: Any = False,
+        *,
+        initial: Any = None,
+        where: Any = True,
+        return_indices: Any = False,
+    ) -> Any:
+        """The smallest element, over all axes or one; with its place if `return_indices`."""
+        return self._extreme(reduction.amin, argmin, axis, keepdims, initial, where, return_indices)
+
+    def _extreme(
+        self, value: Any, place: Any, axis: Any, keepdims: Any, initial: Any, where: Any, both: Any
+    ) -> Any:
+        mask = None if where is True else where
+        found = value(self, axis, keepdims, initial=initial, where=mask)
+        return (found, place(self, axis, keepdims)) if both else found
+
+    def argmax(self, axis: Any = None, keepdims: Any = False) -> Any:
+        return argmax(self, axis, keepdims)
+
+    def argmin(self, axis: Any = None, keepdims: Any = False) -> Any:
+        return argmin(self, axis, keepdims)
+
+    def var(self, axis: Any = None, ddof: Any = 0, keepdims: Any = False) -> Any:
+        return var(self, axis, ddof, keepdims)
+
+    def std(self, axis: Any = None, ddof: Any = 0, keepdims: Any = False) -> Any:
+        return std(self, axis, ddof, keepdims)
+
+    def all(self, axis: Any = None, keep_dims: Any = False) -> Any:
+        return reduction.all(self, axis, keep_dims)
+
+    def any(self, axis: Any = None, keep_dims: Any = False) -> Any:
+        return reduction.any(self, axis, keep_dims)
+
+    def ptp(self, axis: Any = None, keepdims: Any = False) -> Any:
+        """The distance between the largest and the smallest element."""
+        return self.max(axis, keepdims) - self.min(axis, keepdims)
+
+    # ---- arithmetic of the early API --------------------------------------------------------
+
+    def tensor_add(self, other: Any) -> Any:
+        return self + other
+
+    def tensor_mul(self, other: Any) -> Any:
+        return self * other
+
+    def clip(self, min: Any = None, max: Any = None) -> Any:
+        return blending.clamp(self, min, max)
+
+    def take(self, indices: Any, axis: Any = None, mode: str = "clip") -> Any:
+        """Elements by place, from one axis or from the flattened tensor."""
+        source, place = (self.ravel(), 0) if axis is None else (self, axis)
+        return indexing.gather(source, indices, place)
+
+    # ---- copies and values ------------------------------------------------------------------
+
+    def copy(self) -> Any:
+        """The same numbers in a tensor of its own; gradients flow through."""
+        return shaping.reshape(self, self.shape)
+
+    def clone(self) -> Any:
+        return self.copy()
+
+    def value(self) -> Any:
+        return self
+
+    def init_data(self, slice_index: Any = None, shape: Any = None, opt_shard_group: Any = None) -> Any:
+        """Tensors have their data from the start; kept for scripts that ask."""
+        return self
+
+    def fill(self, value: Any) -> Any:
+        """A tensor of the same shape and dtype with `value` everywhere."""
+        return full(self.shape, value, dtype=self.dtype)
+
+    def new_zeros(self, size: Any, *, dtype: Any = None) -> Any:
+        return zeros(size, dtype or self.dtype)
+
+    def new_ones(self, size: Any, *, dtype: Any = None) -> Any:
+        return ones(size, dtype or self.dtype)
+
+    def itemset(self, *args: Any) -> Any:
+        """A copy with one element changed: `itemset(value)` or `itemset(place, value)`."""
+        *place, value = args
+        array = np.array(self)
+        where = place[0] if place else 0
+        target = array if isinstance(where, tuple) else array.reshape(-1)
+        target[where] = value
+        return type(self)._wrap(array)
+
+    def register_hook(self, hook: Callable[[Any], Any]) -> Any:
+        """Call `hook(gradient)` in the backward pass; what it returns replaces the gradient."""
+        if not callable(hook):
+            raise wrong_type("register_hook", "hook", hook, "function")
+        if self._mark is None:
+            hooks = self.__dict__.setdefault("hooks", [])
+        else:
+            hooks = self._mark.hooks = self._mark.hooks or []
+        hooks.append(hook)
+        return _HookHandle(hooks, hook)
+
+    def _take(self, other: Any) -> None:
+        """Become `other`, gradient history included."""
+        self._data, self._mark, self._shared = other._data, other._mark, False
+
+
+class _HookHandle:
+    """What registering a hook gives back; `remove` takes the hook off again."""
+
+    def __init__(self, hooks: list[Any], hook: Any) -> None:
+        self._hooks, self._hook = hooks, hook
+
+    def remove(self) -> None:
+        if self._hook in self._hooks:
+            self._hooks.remove(self._hook)
+
+
+def _unpacked(values: tuple[Any, ...]) -> Any:
+    """The one sequence in `values`, or `values` themselves."""
+    return values[0] if len(values) == 1 and not isinstance(values[0], builtins.int) else values
+

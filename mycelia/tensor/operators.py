@@ -1,0 +1,157 @@
+"""Python's operators on tensors: arithmetic, comparison, bits, subscripts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from mycelia.core.errors import problem
+from mycelia.ir.value import Value
+from mycelia.ops.arithmetic import Abs, Add, FloorDiv, FloorMod, Mul, Neg, Pow, RealDiv, Sub
+from mycelia.ops.bitwise import BitwiseAnd, BitwiseOr, BitwiseXor, Invert
+from mycelia.ops.compare import (
+    Equal,
+    Greater,
+    GreaterEqual,
+    Less,
+    LessEqual,
+    LogicalAnd,
+    LogicalNot,
+    LogicalOr,
+    LogicalXor,
+    NotEqual,
+)
+from mycelia.ops.linalg import matmul
+from mycelia.tensor.subscript import get_item, set_item
+
+_ADD, _SUB, _MUL, _DIV = Add.of(), Sub.of(), Mul.of(), RealDiv.of()
+_FLOOR_DIV, _FLOOR_MOD, _POW = FloorDiv.of(), FloorMod.of(), Pow.of()
+_EQUAL, _NOT_EQUAL = Equal.of(), NotEqual.of()
+_LESS, _LESS_EQUAL = Less.of(), LessEqual.of()
+_GREATER, _GREATER_EQUAL = Greater.of(), GreaterEqual.of()
+
+
+class Operators(Value):
+    """The double-underscore methods of Tensor."""
+
+    __slots__ = ()
+
+    def __add__(self, other: Any) -> Any:
+        return _ADD(self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return _ADD(other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return _SUB(self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return _SUB(other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return _MUL(self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return _MUL(other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return _DIV(self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _DIV(other, self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return _FLOOR_DIV(self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return _FLOOR_DIV(other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        return _FLOOR_MOD(self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return _FLOOR_MOD(other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        return _POW(self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return _POW(other, self)
+
+    def __matmul__(self, other: Any) -> Any:
+        return matmul(self, other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return matmul(other, self)
+
+    def __neg__(self) -> Any:
+        return Neg.of()(self)
+
+    def __pos__(self) -> Any:
+        return self
+
+    def __abs__(self) -> Any:
+        return Abs.of()(self)
+
+    def __invert__(self) -> Any:
+        return LogicalNot.of()(self) if self.dtype.is_bool else Invert.of()(self)
+
+    def __and__(self, other: Any) -> Any:
+        return _logical_or_bits(LogicalAnd.of(), BitwiseAnd.of(), self, other)
+
+    def __or__(self, other: Any) -> Any:
+        return _logical_or_bits(LogicalOr.of(), BitwiseOr.of(), self, other)
+
+    def __xor__(self, other: Any) -> Any:
+        return _logical_or_bits(LogicalXor.of(), BitwiseXor.of(), self, other)
+
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+
+    def __eq__(self, other: object) -> Any:
+        return _EQUAL(self, other) if _is_operand(other) else False
+
+    def __ne__(self, other: object) -> Any:
+        return _NOT_EQUAL(self, other) if _is_operand(other) else True
+
+    def __lt__(self, other: Any) -> Any:
+        return _LESS(self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return _LESS_EQUAL(self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return _GREATER(self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return _GREATER_EQUAL(self, other)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __getitem__(self, index: Any) -> Any:
+        return get_item(self, index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        new = set_item(self, index, value)
+        self._data = new._data
+        self._mark = new._mark
+        self._shared = False
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.shape:
+            raise problem(TypeError, "iteration over a 0-d tensor", fix="use its value: t.item()")
+        return (get_item(self, i) for i in range(self.shape[0]))
+
+    def __contains__(self, value: Any) -> bool:
+        return bool(np.any(np.asarray(_EQUAL(self, value))))
+
+
+def _logical_or_bits(logical: Any, bits: Any, x: Any, y: Any) -> Any:
+    both_bool = all(isinstance(v, bool) or getattr(v, "dtype", None) is x.dtype for v in (x, y))
+    return logical(x, y) if x.dtype.is_bool and both_bool else bits(x, y)
+
+
+def _is_operand(value: Any) -> bool:
+    return isinstance(value, (Value, bool, int, float, complex))

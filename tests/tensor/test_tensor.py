@@ -1,0 +1,204 @@
+"""Tensors: construction, printing, conversion, operators, methods."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mycelia as ms
+from mycelia import Parameter, Tensor
+
+
+@pytest.mark.parametrize(
+    ("data", "dtype"),
+    [
+        (1, "int64"),
+        (1.5, "float32"),
+        (True, "bool_"),
+        ([1, 2], "int64"),
+        ([1.0, 2], "float32"),
+        ([1 + 2j], "complex128"),
+        (np.float64([1]), "float64"),
+        (np.int8([1]), "int8"),
+        ([[True, False]], "bool_"),
+        (np.float32(3), "float32"),
+        ([], "float32"),
+    ],
+)
+def test_construction_dtypes(data, dtype):
+    assert Tensor(data).dtype is getattr(ms, dtype)
+
+
+def test_other_ways_to_make_one():
+    assert Tensor([1.9, 2.1], ms.int32).asnumpy().tolist() == [1, 2]
+    assert Tensor(Tensor([1.0]), ms.float16).dtype is ms.float16
+    assert Tensor([Tensor(1.0), Tensor(2.0)]).asnumpy().tolist() == [1, 2]
+    assert Tensor(shape=(2, 2), dtype=ms.float32, init=ms.initializer.One()).shape == (2, 2)
+    assert ms.tensor([1, 2]).dtype is ms.int64
+
+
+@pytest.mark.parametrize("bad", [None, object(), "text", np.array(["a"]), [[1, 2], [3]]])
+def test_what_cannot_become_a_tensor(bad):
+    with pytest.raises((TypeError, ValueError)):
+        Tensor(bad)
+
+
+def test_printing():
+    assert repr(Tensor([1.0, 2.0, 3.0])) == (
+        "Tensor(shape=[3], dtype=Float32, value= [ 1.00000000e+00,  2.00000000e+00,  3.00000000e+00])"
+    )
+    assert repr(Tensor([[1, 2], [3, 4]])) == (
+        "Tensor(shape=[2, 2], dtype=Int64, value=\n[[1, 2],\n [3, 4]])"
+    )
+    assert repr(Tensor(2.5)) == "Tensor(shape=[], dtype=Float32, value= 2.5)"
+    assert repr(Tensor(True)) == "Tensor(shape=[], dtype=Bool, value= True)"
+    assert repr(Tensor([1.5], ms.float16)) == "Tensor(shape=[1], dtype=Float16, value= [ 1.5000e+00])"
+    assert repr(Tensor(np.zeros((0, 3)))) == "Tensor(shape=[0, 3], dtype=Float64, value=\n)"
+    assert "..." in repr(Tensor(np.ones(2000)))
+    assert str(Tensor([1, 2])) == "[1 2]"
+    assert f"{Tensor(1.5):.2f}" == "1.50"
+
+
+def test_numpy_memory():
+    source = np.float32([1, 2])
+    copied, shared = Tensor(source), Tensor.from_numpy(source)
+    source[0] = 9
+    assert copied.asnumpy()[0] == 1 and shared.asnumpy()[0] == 9
+    view = copied.asnumpy()
+    view[1] = 7
+    assert copied.asnumpy().tolist() == [1, 7] and float((copied * 1)[1]) == 7
+    result = ms.ops.exp(Tensor(np.zeros((200, 200), np.float32)))
+    array = result.asnumpy()
+    array[0, 0] = 5
+    assert float(result[0, 0]) == 5
+
+
+def test_writing_to_shared_memory_never_reaches_a_running_program():
+    array = np.ones((400, 400), np.float32)
+    tensor = Tensor.from_numpy(array)
+    product = ms.ops.matmul(tensor, tensor)
+    array[:] = 0
+    assert float(product[0, 0]) == 400
+
+
+def test_copies():
+    tensor = Tensor([1.0, 2.0])
+    for clone in (copy.copy(tensor), copy.deepcopy(tensor), pickle.loads(pickle.dumps(tensor))):
+        assert clone is not tensor and clone.asnumpy().tolist() == [1, 2]
+        clone[0] = 5
+        assert tensor.asnumpy().tolist() == [1, 2]
+    parameter = Parameter(tensor, name="w", requires_grad=False)
+    clone = pickle.loads(pickle.dumps(parameter))
+    assert isinstance(clone, Parameter) and clone.name == "w" and not clone.requires_grad
+
+
+def test_dlpack():
+    assert np.from_dlpack(Tensor([1.0, 2.0])).tolist() == [1, 2]
+    assert Tensor.from_dlpack(np.float32([3, 4])).asnumpy().tolist() == [3, 4]
+
+
+def test_python_numbers():
+    assert int(Tensor(3)) == 3 and float(Tensor([2.5])) == 2.5 and bool(Tensor(True))
+    assert [1, 2, 3][Tensor(1)] == 2 and len(Tensor([1, 2])) == 2
+    with pytest.raises(ValueError, match="truth value"):
+        bool(Tensor([1, 2]))
+    with pytest.raises(TypeError):
+        len(Tensor(1))
+    with pytest.raises(TypeError):
+        [1, 2][Tensor(1.5)]
+
+
+def test_arithmetic_rules():
+    seven, minus = Tensor([7]), Tensor([-7])
+    assert (seven / 2).asnumpy() == 3.5 and (seven / 2).dtype is ms.float32
+    assert (seven // 2).asnumpy() == 3 and (minus // 2).asnumpy() == -4
+    assert (minus % 3).asnumpy() == 2
+    assert (2 - Tensor([1.0])).asnumpy() == 1 and (2 / Tensor([4.0])).asnumpy() == 0.5
+    assert (2 ** Tensor([3.0])).asnumpy() == 8 and (-seven).asnumpy() == -7
+    assert abs(minus).asnumpy() == 7 and (~Tensor([True])).asnumpy() == [False]
+    assert (Tensor([True]) & Tensor([False])).asnumpy() == [False]
+    assert (Tensor([6]) & Tensor([3])).asnumpy() == 2 and (Tensor([6]) ^ 3).asnumpy() == 5
+    assert (Tensor([[1.0, 2.0]]) @ Tensor([[3.0], [4.0]])).asnumpy().tolist() == [[11]]
+
+
+def test_numpy_arrays_and_tensors():
+    with pytest.raises(TypeError):
+        Tensor([1.0]) + np.float32([1])
+    assert isinstance(np.float32([1]) + Tensor([1.0]), np.ndarray)
+    assert isinstance(np.sin(Tensor([1.0])), np.ndarray)
+
+
+def test_comparison():
+    x = Tensor([1, 2])
+    assert (x == Tensor([1, 3])).asnumpy().tolist() == [True, False]
+    assert (x > 1).asnumpy().tolist() == [False, True]
+    assert (x == None) is False and (x != None) is True  # noqa: E711
+    assert x in {x: 1} and 2 in x
+
+
+def test_in_place_operators_make_new_tensors():
+    x = Tensor([1.0])
+    y = x
+    x += 1
+    assert x is not y and y.asnumpy() == 1
+
+
+def test_methods():
+    x = Tensor(np.arange(6, dtype=np.float32).reshape(2, 3))
+    assert x.reshape(3, 2).shape == x.view((3, 2)).shape == x.T.shape == (3, 2)
+    assert x.transpose(1, 0).shape == x.permute(1, 0).shape == (3, 2)
+    assert x.flatten().shape == x.ravel().shape == (6,)
+    assert x.sum().asnumpy() == 15 and x.sum(0).asnumpy().tolist() == [3, 5, 7]
+    assert x.mean(1, True).shape == (2, 1) and x.max().asnumpy() == 5
+    assert x.argmax().asnumpy() == 5 and x.argmax(1).asnumpy().tolist() == [2, 2]
+    assert x.astype(ms.int32).dtype is x.int().dtype is ms.int32
+    assert x.half().dtype is ms.float16 and x.long().dtype is ms.int64
+    assert x.dim() == x.ndim == 2 and x.size == x.numel() == 6
+    assert x.nbytes == 24 and x.itemsize == 4 and x.strides == (12, 4)
+    assert x.expand_dims(0).shape == (1, 2, 3) and x.expand_dims(0).squeeze().shape == (2, 3)
+    assert x.tensor_add(1).asnumpy()[0, 0] == 1 and x.tensor_mul(2).asnumpy()[1, 2] == 10
+    assert x.std().asnumpy() == pytest.approx(np.arange(6).std())
+    assert x.repeat(2, 0).shape == (4, 3) and x.tile((2, 1)).shape == (4, 3)
+    assert x.clip(1, 3).asnumpy().max() == 3 and x.abs().shape == (2, 3)
+    assert x.item(4) == 4 and x.tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert x.resize(2, 2).asnumpy().tolist() == [[0, 1], [2, 3]]
+    assert x.copy().asnumpy().tolist() == x.asnumpy().tolist()
+    y = Tensor([1.5])
+    y.set_dtype(ms.int32)
+    assert y.dtype is ms.int32
+
+
+def test_in_place_methods():
+    x = Tensor([1.0, 2.0])
+    assert x.add_(1) is x and x.asnumpy().tolist() == [2, 3]
+    x.mul_(2)
+    x.zero_()
+    assert x.asnumpy().tolist() == [0, 0]
+    assert x.fill_(3).asnumpy().tolist() == [3, 3]
+
+
+SHAPES = st.lists(st.integers(0, 3), max_size=3).map(tuple)
+
+
+@settings(max_examples=40, deadline=None)
+@given(SHAPES, st.sampled_from(["float32", "float64", "int32", "bool", "float16"]))
+def test_round_trip_through_numpy(shape, dtype):
+    array = np.random.default_rng(0).uniform(0, 9, shape).astype(dtype)
+    assert Tensor(array).shape == shape
+    np.testing.assert_array_equal(Tensor(array).asnumpy(), array)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(-5, 5), st.floats(-3, 3, allow_nan=False), st.sampled_from("+-*"))
+def test_small_and_large_tensors_agree(integer, fraction, sign):
+    """The host kernel and the compiled operator give the same numbers and dtypes."""
+    operations = {"+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b}
+    for number in (integer, fraction):
+        small = operations[sign](Tensor(np.full(3, 1.5, np.float32)), number)
+        large = operations[sign](Tensor(np.full(10000, 1.5, np.float32)), number)
+        assert small.dtype is large.dtype and small.asnumpy()[0] == large.asnumpy()[0]

@@ -1,0 +1,80 @@
+"""The shape of the code base: layers, sizes, names, and what is public."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+FILES = sorted((ROOT / "mycelia").rglob("*.py"))
+BAGS = {"utils", "util", "common", "helpers", "helper", "misc", "manager", "base"}
+TREES = {path: ast.parse(path.read_text()) for path in FILES}
+
+
+def test_imports_keep_the_layers():
+    found = subprocess.run(
+        [Path(sys.executable).with_name("lint-imports"), "--no-cache"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert found.returncode == 0, found.stdout
+
+
+def test_no_imports_inside_functions():
+    inner = [
+        f"{path.relative_to(ROOT)}:{statement.lineno}"
+        for path, tree in TREES.items()
+        for function in ast.walk(tree)
+        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+        for statement in ast.walk(function)
+        if isinstance(statement, (ast.Import, ast.ImportFrom))
+    ]
+    assert inner == []
+
+
+def test_files_have_at_most_500_lines():
+    assert [p.name for p in FILES if p.name != "__init__.py" and _lines(p) > 500] == []
+
+
+def test_functions_have_at_most_80_lines():
+    long = [
+        f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
+        for path, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        and node.end_lineno - node.lineno >= 80
+    ]
+    assert long == []
+
+
+def test_no_file_is_a_bag():
+    named = {p.stem for p in FILES} | {p.parent.name for p in FILES}
+    assert named & (BAGS - {"base"}) == set()
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_every_file_says_its_job_in_its_first_line(path: Path):
+    assert ast.get_docstring(TREES[path])
+
+
+def test_no_private_jax_names():
+    assert [p.name for p in FILES if "jax._src" in p.read_text()] == []
+
+
+def test_operator_exports_are_up_to_date():
+    done = subprocess.run([sys.executable, ROOT / "scripts" / "export_operators", "--check"])
+    assert done.returncode == 0, "run scripts/export_operators"
+
+
+def test_the_public_names_are_the_listed_ones():
+    done = subprocess.run([sys.executable, ROOT / "scripts" / "list_public_api", "--check"])
+    assert done.returncode == 0, "if the change is meant, run scripts/list_public_api"
+
+
+def _lines(path: Path) -> int:
+    return path.read_text().count("\n")

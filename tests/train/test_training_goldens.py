@@ -1,0 +1,21 @@
+"""Whole training runs against the losses of the real MindSpore 2.10."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mycelia as ms
+from tests.goldens.training_networks import losses
+
+GOLDENS = np.load(Path(__file__).parent.parent / "goldens" / "training.npz")
+
+
+@pytest.mark.parametrize("name", GOLDENS.files)
+def test_twenty_steps_give_the_same_losses(name: str):
+    network, optimizer = name.split(".")
+    ours = losses(ms, network, optimizer)
+    np.testing.assert_allclose(ours, GOLDENS[name], rtol=1e-4)
+    assert ours[-1] < ours[0]
