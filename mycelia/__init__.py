@@ -1,5 +1,57 @@
 """Mycelia: an all-scenario deep-learning framework with MindSpore's interface on XLA."""
 
-from mycelia.ops import arithmetic as _arithmetic
-from mycelia.runtime.eager import dispatch as _dispatch
+from mycelia import context as context
+from mycelia import ops as ops
+from mycelia.context import get_context as get_context
+from mycelia.context import get_current_device as get_current_device
+from mycelia.context import set_context as set_context
+from mycelia.context import set_deterministic as set_deterministic
+from mycelia.context import set_device as set_device
+from mycelia.core import dtype as dtype
+from mycelia.core.dtype import bfloat16 as bfloat16
+from mycelia.core.dtype import bool_ as bool_
+from mycelia.core.dtype import complex64 as complex64
+from mycelia.core.dtype import complex128 as complex128
+from mycelia.core.dtype import float16 as float16
+from mycelia.core.dtype import float32 as float32
+from mycelia.core.dtype import float64 as float64
+from mycelia.core.dtype import int8 as int8
+from mycelia.core.dtype import int16 as int16
+from mycelia.core.dtype import int32 as int32
+from mycelia.core.dtype import int64 as int64
+from mycelia.core.dtype import uint8 as uint8
+from mycelia.core.dtype import uint16 as uint16
+from mycelia.core.dtype import uint32 as uint32
+from mycelia.core.dtype import uint64 as uint64
+from mycelia.core.seed import get_seed as get_seed
+from mycelia.core.seed import set_seed as set_seed
+from mycelia.core.settings import COMPATIBLE as COMPATIBLE
+from mycelia.core.settings import GRAPH_MODE as GRAPH_MODE
+from mycelia.core.settings import LAX as LAX
+from mycelia.core.settings import PYNATIVE_MODE as PYNATIVE_MODE
+from mycelia.core.settings import STRICT as STRICT
+from mycelia.ir.primitive import Slot as _Slot
+from mycelia.runtime.eager.dispatch import dispatch as _dispatch
+from mycelia.tensor import initializer as initializer
+from mycelia.tensor.parameter import Parameter as Parameter
+from mycelia.tensor.parameter import ParameterTuple as ParameterTuple
 from mycelia.tensor.tensor import Tensor as Tensor
+from mycelia.tensor.tensor import is_tensor as is_tensor
+from mycelia.tensor.tensor import tensor as tensor
+from mycelia.transforms import GradOperation as GradOperation
+from mycelia.transforms import get_grad as get_grad
+from mycelia.transforms import grad as grad
+from mycelia.transforms import jacfwd as jacfwd
+from mycelia.transforms import jacrev as jacrev
+from mycelia.transforms import jvp as jvp
+from mycelia.transforms import value_and_grad as value_and_grad
+from mycelia.transforms import vjp as vjp
+
+_Slot.dispatch = _dispatch  # from here on, calling an operator runs it
+
+from_numpy = Tensor.from_numpy
+
+# MindSpore users also look for these in `ops`, a layer that may not know them itself.
+for _name in ("GradOperation", "grad", "value_and_grad", "get_grad", "vjp", "jvp", "jacrev", "jacfwd"):
+    setattr(ops, _name, globals()[_name])
+del _name

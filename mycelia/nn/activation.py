@@ -39,6 +39,7 @@ from mycelia.ops.activation_smooth import (
     tanh,
     tanhshrink,
 )
+from mycelia.ops.softmax import Softmax as SoftmaxOp
 from mycelia.ops.softmax import log_softmax, softmax, softmin
 from mycelia.tensor.initializer import initializer
 from mycelia.tensor.parameter import Parameter
@@ -214,10 +215,11 @@ class Softmax(Cell):
 
     def __init__(self, axis: Any = -1) -> None:
         super().__init__()
-        self.axis = check_instance("Softmax", "axis", axis, (int, tuple))
+        check_instance("Softmax", "axis", axis, (int, tuple))
+        self.softmax = SoftmaxOp.of(axis)
 
     def construct(self, input: Any) -> Any:
-        return softmax(input, self.axis)
+        return self.softmax(input)
 
 
 class Softmax2d(Cell):

@@ -17,14 +17,13 @@ from mycelia.ops.dropout import Dropout as DropoutOp
 from mycelia.ops.dropout import dropout1d, dropout2d, dropout3d
 from mycelia.ops.image import interpolate
 from mycelia.ops.creation import OneHot as OneHotOp
-from mycelia.ops.joining import concat
 from mycelia.ops.linalg import BiasAdd, MatMul
 from mycelia.ops.padding import MirrorPad
 from mycelia.ops.padding import Pad as PadOp
+from mycelia.ops.patches import ExtractImagePatches
 from mycelia.ops.query import shape as shape_of
 from mycelia.ops.reduction import ReduceSum
 from mycelia.ops.shaping import reshape, transpose
-from mycelia.ops.slicing import strided_slice
 from mycelia.ops.views import flatten
 from mycelia.tensor.initializer import HeUniform, Uniform, initializer
 from mycelia.tensor.parameter import Parameter
@@ -336,50 +335,22 @@ class Unfold(Cell):
 
     def __init__(self, ksizes: Any, strides: Any, rates: Any, padding: str = "valid") -> None:
         super().__init__()
-        self.ksizes = _rows_and_columns("ksizes", ksizes)
-        self.strides = _rows_and_columns("strides", strides)
-        self.rates = _rows_and_columns("rates", rates)
-        self.padding = check_string("Unfold", "padding", str(padding).lower(), ("valid", "same"))
+        for argument, value in (("ksizes", ksizes), ("strides", strides), ("rates", rates)):
+            _check_rows_and_columns(argument, value)
+        check_string("Unfold", "padding", str(padding).lower(), ("valid", "same"))
+        sizes = [(1, 1, *value[1:3]) for value in (ksizes, strides, rates)]
+        self.extract_image_patches = ExtractImagePatches.of(*sizes, padding)
 
     def construct(self, input_x: Any) -> Any:
-        batch, channels, height, width = input_x.shape
-        row_span, row_pad = self._along(0, height)
-        column_span, column_pad = self._along(1, width)
-        if self.padding == "same":
-            input_x = PadOp.of(((0, 0), (0, 0), row_pad, column_pad))(input_x)
-        patches = []
-        for row in range(self.ksizes[0]):
-            for column in range(self.ksizes[1]):
-                top, left = row * self.rates[0], column * self.rates[1]
-                begin = (0, 0, top, left)
-                end = (batch, channels, top + row_span, left + column_span)
-                patches.append(strided_slice(input_x, begin, end, (1, 1, *self.strides)))
-        return concat(patches, 1)
-
-    def _along(self, axis: int, size: int) -> tuple[int, tuple[int, int]]:
-        """How far the first pixels of the patches reach along an axis, and the padding."""
-        step = self.strides[axis]
-        reach = (self.ksizes[axis] - 1) * self.rates[axis] + 1
-        if self.padding == "same":
-            span = (size - 1) // step * step + 1
-            missing = max(span - 1 + reach - size, 0)
-            return span, (missing // 2, missing - missing // 2)
-        if reach > size:
-            raise problem(
-                ValueError,
-                "Unfold: the patch is larger than the image",
-                got=f"size {size} and patches that span {reach}",
-            )
-        return (size - reach) // step * step + 1, (0, 0)
+        return self.extract_image_patches(input_x)
 
 
-def _rows_and_columns(argument: str, value: Any) -> tuple[int, int]:
+def _check_rows_and_columns(argument: str, value: Any) -> None:
     check_instance("Unfold", argument, value, (tuple, list))
     if len(value) != 4 or value[0] != 1 or value[3] != 1:
         raise wrong_value("Unfold", argument, value, "of the form [1, row, column, 1]")
     for number in value:
         check_positive_int("Unfold", argument, number)
-    return value[1], value[2]
 
 
 class Upsample(Cell):

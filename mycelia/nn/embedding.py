@@ -20,7 +20,7 @@ from mycelia.core.errors import problem, wrong_type, wrong_value
 from mycelia.nn.cell import Cell
 from mycelia.nn.maths import ClipByNorm
 from mycelia.nn.sizes import check_rank
-from mycelia.ops.arithmetic import abs, div_no_nan
+from mycelia.ops.arithmetic import DivNoNan, abs
 from mycelia.ops.creation import OneHot
 from mycelia.ops.indexing import EmbeddingLookup as EmbeddingLookupOp
 from mycelia.ops.indexing import Gather
@@ -188,6 +188,7 @@ class MultiFieldEmbeddingLookup(EmbeddingLookup):
         self.members = OneHot.of(1)
         self.on_value, self.off_value = Tensor(1.0, dtypes.float32), Tensor(0.0, dtypes.float32)
         self.matmul = BatchMatMul.of()
+        self.divide = DivNoNan.of()
         self.reduce_max = ReduceMax.of()
         self.reduce_sum = ReduceSum.of(True)
 
@@ -200,7 +201,7 @@ class MultiFieldEmbeddingLookup(EmbeddingLookup):
         total = self.matmul(members, rows)
         if self.operator == "SUM":
             return total
-        return div_no_nan(total, self.matmul(members, expand_dims(abs(input_values), -1)))
+        return self.divide(total, self.matmul(members, expand_dims(abs(input_values), -1)))
 
     def _largest(self, rows: Any, members: Any) -> Any:
         inside = expand_dims(members, -1) > 0

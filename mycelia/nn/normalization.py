@@ -67,8 +67,8 @@ class _Moving(Cell):
 class _BatchNorm(_Moving):
     """What the batch normalizations share.
 
-    The moving statistics become momentum x old + (1 - momentum) x new when batch statistics are used:
-    in training, or always or never as `use_batch_statistics` says.
+    The moving statistics become momentum x old + (1 - momentum) x new when batch statistics are
+    used: in training, or always or never as `use_batch_statistics` says.
     """
 
     ranks: tuple[int, ...] = (4,)
@@ -231,7 +231,8 @@ class RMSNorm(Cell):
     ) -> None:
         super().__init__()
         if not isinstance(normalized_shape, (tuple, list)):
-            normalized_shape = (check_positive_int("RMSNorm", "normalized_shape", normalized_shape),)
+            size = check_positive_int("RMSNorm", "normalized_shape", normalized_shape)
+            normalized_shape = (size,)
         self.normalized_shape = _check_normalized_shape("RMSNorm", normalized_shape)
         self.eps = check_float("RMSNorm", "eps", eps)
         self.gamma = Parameter(initializer(gamma_init, normalized_shape, dtype), name="gamma")
@@ -294,8 +295,8 @@ class GroupNorm(Cell):
 class _InstanceNorm(_Moving):
     """What the instance normalizations share (Ulyanov et al. 2016).
 
-    Statistics are those of each sample and channel, in training and inference; the moving ones become
-    (1 - momentum) x old + momentum x new.
+    Statistics are those of each sample and channel, in training and inference; the moving ones
+    become (1 - momentum) x old + momentum x new.
     """
 
     rank = 4

@@ -126,9 +126,7 @@ class Transformer(Cell):
                 "The number of features for 'src' and 'tgt' must be equal to `d_model`.",
                 got=f"src {src.shape}, tgt {tgt.shape}, d_model {self.d_model}",
             )
-        memory = self.encoder(
-            src, src_mask=src_mask, src_key_padding_mask=src_key_padding_mask
-        )
+        memory = self.encoder(src, src_mask=src_mask, src_key_padding_mask=src_key_padding_mask)
         return self.decoder(
             tgt,
             memory,
@@ -142,9 +140,7 @@ class Transformer(Cell):
         """All matrices start from Xavier's uniform distribution, each copy with its own numbers."""
         for parameter in self.get_parameters():
             if parameter.ndim > 1:
-                parameter.set_data(
-                    initializer("xavier_uniform", parameter.shape, parameter.dtype)
-                )
+                parameter.set_data(initializer("xavier_uniform", parameter.shape, parameter.dtype))
 
 
 def _copies(owner: str, argument: str, layer: Any, count: Any) -> CellList:

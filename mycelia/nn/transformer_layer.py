@@ -119,9 +119,7 @@ class TransformerDecoderLayer(Cell):
             )
             return x + self._feed_forward(self.norm3(x))
         x = self.norm1(x + self._self_attention(x, tgt_mask, tgt_key_padding_mask))
-        x = self.norm2(
-            x + self._cross_attention(x, memory, memory_mask, memory_key_padding_mask)
-        )
+        x = self.norm2(x + self._cross_attention(x, memory, memory_mask, memory_key_padding_mask))
         return self.norm3(x + self._feed_forward(x))
 
     def _self_attention(self, x: Any, attn_mask: Any, key_padding_mask: Any) -> Any:
@@ -130,9 +128,7 @@ class TransformerDecoderLayer(Cell):
         )
         return self.dropout1(x)
 
-    def _cross_attention(
-        self, x: Any, memory: Any, attn_mask: Any, key_padding_mask: Any
-    ) -> Any:
+    def _cross_attention(self, x: Any, memory: Any, attn_mask: Any, key_padding_mask: Any) -> Any:
         (x,) = self.multihead_attn(
             x,
             memory,

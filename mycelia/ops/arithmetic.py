@@ -291,12 +291,13 @@ class AddN(Op):
         if not x:
             raise problem(ValueError, f"{self.name}: needs at least one tensor", got="none")
         for other in x[1:]:
-            if other.dtype is not x[0].dtype or other.shape != x[0].shape:
-                kind = TypeError if other.dtype is not x[0].dtype else ValueError
+            if other != x[0]:
                 raise problem(
-                    kind, f"{self.name}: the tensors differ", got=f"{x[0]} and {other}",
+                    ValueError if other.shape != x[0].shape else TypeError,
+                    f"{self.name}: the tensors differ",
+                    got=f"{x[0]} and {other}",
                     expected="tensors of one dtype and one shape",
-                )  # fmt: skip
+                )
         return x[0]
 
     def lower(self, x: tuple[Array, ...]) -> Array:

@@ -55,22 +55,24 @@ class BitwiseXor(_Bits):
         return jnp.bitwise_xor(x, y)
 
 
-class LeftShift(_Bits):
-    """x with its bits moved up by y places, counted modulo its width."""
+class _Shift(Binary, register=False):
+    """Bits of x moved by y places."""
 
     kinds = ("int", "uint")
+    differentiable = False
     examples = _SHIFTS
+
+
+class LeftShift(_Shift):
+    """x with its bits moved up by y places, counted modulo its width."""
 
     def lower(self, x: Array, y: Array) -> Array:
         x, y = jnp.broadcast_arrays(x, y)
         return lax.shift_left(x, _places(y))
 
 
-class RightShift(_Bits):
+class RightShift(_Shift):
     """x with its bits moved down by y places, counted modulo its width; the sign stays."""
-
-    kinds = ("int", "uint")
-    examples = _SHIFTS
 
     def lower(self, x: Array, y: Array) -> Array:
         x, y = jnp.broadcast_arrays(x, y)

@@ -163,6 +163,11 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
     """input + weight * (end - input)."""
     if not isinstance(weight, (float, Value)):
         raise wrong_type("lerp", "weight", weight, "float or Tensor")
+    for name, value in (("input", input), ("end", end)):
+        if not isinstance(value, Value):
+            raise wrong_type("lerp", name, value, "Tensor")
+        if not value.dtype.is_float:
+            raise unsupported_dtype("lerp", TensorType(value.dtype, value.shape), "a float tensor")
     return Lerp.of()(input, end, weight)
 
 
@@ -193,7 +198,7 @@ def clip_by_value(x: Any, clip_value_min: Any = None, clip_value_max: Any = None
         if limit is not None and not isinstance(limit, (int, float, Value)):
             raise wrong_type("clip_by_value", name, limit, "None, Tensor, float or int")
     if isinstance(x, (tuple, list)):
-        return type(x)(clip_by_value(one, **limits) for one in x)
+        return tuple(clip_by_value(one, **limits) for one in x)
     clipped = x if clip_value_min is None else maximum(x, clip_value_min)
     clipped = clipped if clip_value_max is None else minimum(clipped, clip_value_max)
     return cast(clipped, x.dtype)

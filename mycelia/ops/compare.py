@@ -261,7 +261,8 @@ def less_equal(input: Any, other: Any) -> Any:
     return LessEqual.of()(input, other)
 
 
-eq, ne = equal, not_equal
+eq = equal
+ne = not_equal
 gt = tensor_gt = greater
 ge = tensor_ge = greater_equal
 lt = tensor_lt = less
@@ -329,6 +330,6 @@ def is_nonzero(input: Any) -> bool:
     """Whether the only element of `input` is not 0."""
     if input.shape not in ((), (1,)):
         raise problem(
-            ValueError, "is_nonzero: the tensor must have one element", got=str(input.type)
+            ValueError, "is_nonzero: the tensor must have one element", got=f"shape {input.shape}"
         )
     return bool(np.asarray(input).item())

@@ -33,9 +33,10 @@ class Conv2DTranspose(Conv2DBackpropInput):
             pad_mode="same", stride=2,
         ),
         case(
-            "f32[2,3,2,3]", "f32[3,1,2,2]", (2, 1, 3, 5), out_channel=3, kernel_size=2,
+            "f32[2,3,2,3]", "f32[3,1,2,2]", (2, 1, 3, 6), out_channel=3, kernel_size=2,
             pad_mode="pad", pad=(1, 0, 0, 1), stride=(1, 2), dilation=2,
         ),
+        case("f32[0,3,2,2]", "f32[3,5,2,2]", (0, 5, 3, 3), out_channel=3, kernel_size=2),
     )  # fmt: skip
 
 

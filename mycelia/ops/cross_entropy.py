@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from mycelia.core.checks import check_instance, check_int
-from mycelia.core.dtype import float32
+from mycelia.core.dtype import float32, promote
 from mycelia.core.errors import problem, wrong_type
 from mycelia.core.shape import Shape
 from mycelia.ir.example import case
@@ -56,15 +56,16 @@ class CrossEntropy(Op):
                 expected=f"a target of shape {list(places)}: the input without its class axis",
             )
         _check_weight(self.name, x, weight)
-        per_place = x.with_shape(places)
+        result = x if weight is None else x.with_dtype(promote(x.dtype, weight.dtype))
         wide = _widened_type(x).with_shape(places)
-        return reduced_type(per_place, self.reduction), wide
+        return reduced_type(result.with_shape(places), self.reduction), wide
 
     def lower(self, x: Array, target: Array, weight: Array | None) -> tuple[Array, Array]:
         wide = widened(x)
         total = self._normalizer(wide)
         losses, factors = self._losses(wide, total, target, weight)
-        return self._reduced(losses, factors).astype(x.dtype), total
+        result = x.dtype if weight is None else jnp.result_type(x, weight)
+        return self._reduced(losses, factors).astype(result), total
 
     def grad(self, x: Any, target: Any, weight: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         found = CrossEntropyGrad.of(self)(x, target, weight, out[1], dout[0], dout[1])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from mycelia.core.dtype import from_numpy, promote
-from mycelia.core.errors import problem
+from mycelia.core.errors import problem, wrong_type
 from mycelia.core.shape import broadcast
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
@@ -265,6 +265,8 @@ class NLLLoss(Op):
     ) -> tuple[TensorType, TensorType]:
         check_rank(self.name, "logits", logits, 2, RuntimeError)
         check_labels(self.name, labels)
+        if weight is None:
+            raise wrong_type(self.name, "weight", weight, "Tensor")
         count, classes = logits.shape
         if labels.shape != (count,) or weight.shape != (classes,):
             raise problem(

@@ -51,17 +51,7 @@ class Op(Primitive):
         return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
 
     def infer(self, *args: Any) -> Any:
-        specs = jax.tree.map(_spec, args, is_leaf=_is_type)
-        positions = [i for i, s in enumerate(specs) if _has_spec(s)]
-
-        def on_data(*data: Any) -> Any:
-            full = list(args)
-            for position, value in zip(positions, data, strict=True):
-                full[position] = value
-            return self.lower(*full)
-
-        result = jax.eval_shape(on_data, *(specs[i] for i in positions))
-        return jax.tree.map(lambda s: TensorType(from_numpy(s.dtype), tuple(s.shape)), result)
+        return default_infer(self, args)
 
     def grad(self, *args: Any) -> tuple[Any, ...]:
         return default_grad(self, args)
@@ -95,6 +85,21 @@ class Vjp(Op, register=False):
         result, pull = jax.vjp(on_inexact, *(inputs[i] for i in positions))
         found = iter(pull(_cotangent(result, dout)))
         return tuple(next(found) if i in positions else None for i in range(len(inputs)))
+
+
+def default_infer(op: Primitive, args: tuple[Any, ...]) -> Any:
+    """The result type of an operator without a rule: what XLA says of its `lower`."""
+    specs = jax.tree.map(_spec, args, is_leaf=_is_type)
+    positions = [i for i, s in enumerate(specs) if _has_spec(s)]
+
+    def on_data(*data: Any) -> Any:
+        full = list(args)
+        for position, value in zip(positions, data, strict=True):
+            full[position] = value
+        return op.lower(*full)
+
+    result = jax.eval_shape(on_data, *(specs[i] for i in positions))
+    return jax.tree.map(lambda s: TensorType(from_numpy(s.dtype), tuple(s.shape)), result)
 
 
 def default_grad(op: Primitive, args: tuple[Any, ...]) -> tuple[Any, ...]:

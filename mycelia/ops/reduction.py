@@ -270,7 +270,7 @@ def nansum(input: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any =
 def nanmean(input: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None) -> Any:
     """The mean over `axis` of what is a number."""
     if not input.dtype.is_float:
-        raise unsupported_dtype("nanmean", input.type, "a float tensor")
+        raise unsupported_dtype("nanmean", TensorType(input.dtype, input.shape), "a float tensor")
     axes = _axes("nanmean", axis)
     count = ReduceSum.of(keepdims)(cast(logical_not(isnan(input)), input.dtype), axes)
     result = div(nansum(input, axis, keepdims), count)

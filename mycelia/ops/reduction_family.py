@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 from mycelia.core.errors import problem, wrong_type
 from mycelia.core.shape import normalize_axes
@@ -19,7 +19,7 @@ from mycelia.ops.shaping import BroadcastTo, cast, reshape
 class OverAxes(Reduction, register=False):
     """A reduction of tensors of some kinds. No axes means all of them."""
 
-    kinds = ("bool", "int", "uint", "float", "complex")
+    kinds: ClassVar[tuple[str, ...]] = ("bool", "int", "uint", "float", "complex")
 
     def infer(self, x: TensorType, axis: Any = ()) -> TensorType:
         if x.dtype.kind not in self.kinds:

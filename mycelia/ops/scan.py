@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -26,12 +26,12 @@ _SCANS = (
 
 
 class _Scan(Op, register=False):
-    """A running result along `axis`: `exclusive` leaves the element itself out, `reverse` goes back."""
+    """A running result: `exclusive` leaves the element itself out, `reverse` starts at the end."""
 
     exclusive: bool = False
     reverse: bool = False
     static = ("axis",)
-    kinds = ("int", "uint", "float", "complex")
+    kinds: ClassVar[tuple[str, ...]] = ("int", "uint", "float", "complex")
 
     def infer(self, input: TensorType, axis: Any) -> TensorType:
         if input.dtype.kind not in self.kinds:
@@ -79,7 +79,12 @@ class CumulativeLogsumexp(_Scan):
     """The logarithm of the running sum of exponentials along `axis`, without overflow."""
 
     kinds = ("float",)
-    examples = _SCANS
+    examples = (
+        case("f32[2,3]", 0),
+        case("f32[2,3]", 1, reverse=True),
+        case("f32[2,3]", 1, exclusive=True, differentiate=False),  # starts at the lowest float
+        case("f32[0,3]", 0),
+    )
 
     def lower(self, x: Array, axis: Any) -> Array:
         place = _place_in(self.name, x, axis)

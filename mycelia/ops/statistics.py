@@ -64,7 +64,7 @@ def var_mean(
 ) -> tuple[Any, Any]:
     """The variance and the mean over `axis`."""
     if not input.dtype.is_float:
-        raise unsupported_dtype("var", input.type, "a float tensor")
+        raise unsupported_dtype("var", TensorType(input.dtype, input.shape), "a float tensor")
     if not isinstance(ddof, int):
         raise wrong_type("var", "ddof", ddof, "int or bool")
     axes = normalize_axes(axis, len(input.shape), "var") if input.shape else ()

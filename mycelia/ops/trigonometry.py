@@ -7,6 +7,7 @@ from typing import Any
 
 from mycelia.core.dtype import DType, at_least_float
 from mycelia.ir.example import case
+from mycelia.ir.types import TensorType
 from mycelia.ops.arithmetic import add, div, mul, neg, reciprocal, square, sub
 from mycelia.ops.engine import Array, jnp
 from mycelia.ops.family import Binary, FloatUnary, Unary
@@ -291,5 +292,5 @@ arctanh = atanh
 
 def _angle(owner: str, x: Any) -> Any:
     if not x.dtype.is_float:
-        raise unsupported_dtype(owner, x.type, "a float tensor")
+        raise unsupported_dtype(owner, TensorType(x.dtype, x.shape), "a float tensor")
     return x

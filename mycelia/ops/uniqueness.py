@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mycelia.core.checks import check_bool, check_float, check_positive_int
-from mycelia.core.dtype import float32, int32
+from mycelia.core.dtype import as_dtype, float32, int32
 from mycelia.core.errors import problem
 from mycelia.core.shape import normalize_axis
 from mycelia.ir.example import case
@@ -22,6 +22,13 @@ class _SizedByValues(Op, register=False):
     host_only = True
     host_limit = 2**62
     differentiable = False
+
+    def infer(self, *args: Any) -> Any:
+        self.check(*args)
+        raise self.unsizable()
+
+    def check(self, x: Any) -> None:
+        """Raise what is wrong with an argument, an array or a type."""
 
     def unsizable(self) -> RuntimeError:
         return problem(
@@ -40,8 +47,12 @@ class Unique(_SizedByValues):
     def lower(self, x: Array) -> tuple[Array, Array]:
         raise self.unsizable()
 
+    def check(self, x: Any) -> None:
+        if as_dtype(x.dtype).kind in ("bool", "complex"):
+            raise problem(TypeError, "Unique: unsupported dtype", got=f"{x.dtype}")
+
     def host(self, x: Any) -> tuple[Any, Any]:
-        _check_real(self.name, x)
+        self.check(x)
         found, first, inverse = np.unique(x.ravel(), return_index=True, return_inverse=True)
         order = np.argsort(first, kind="stable")
         rank = np.empty_like(order)
@@ -73,6 +84,10 @@ class UniqueConsecutive(_SizedByValues):
 
     def lower(self, input: Array) -> tuple[Array, Array, Array]:
         raise self.unsizable()
+
+    def check(self, x: Any) -> None:
+        if self.dim is not None:
+            normalize_axis(self.dim, x.ndim, self.name)
 
     def host(self, input: Any) -> tuple[Any, Any, Any]:
         axis = 0 if self.dim is None else normalize_axis(self.dim, input.ndim, self.name)
@@ -161,8 +176,3 @@ def _run_starts(along: Any, axis: int) -> Any:
     rest = tuple(range(1, moved.ndim))
     changes = (moved[1:] != moved[:-1]).any(axis=rest) if rest else moved[1:] != moved[:-1]
     return np.concatenate([[True], changes])
-
-
-def _check_real(owner: str, x: Any) -> None:
-    if x.dtype.kind in "bc":
-        raise problem(TypeError, f"{owner}: unsupported dtype {x.dtype}", expected="real numbers")

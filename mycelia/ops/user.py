@@ -15,7 +15,7 @@ from mycelia.core.shape import as_shape
 from mycelia.ir.primitive import Primitive
 from mycelia.ir.types import TensorType
 from mycelia.ops.engine import jax, jnp
-from mycelia.ops.op import default_grad
+from mycelia.ops.op import default_grad, default_infer
 
 
 def prim_attr_register(fn: Callable[..., None]) -> Callable[..., None]:
@@ -123,6 +123,8 @@ class Custom(Primitive):
         return {"func": self.func, "func_type": self.func_type, "bprop": self.bprop}
 
     def infer(self, *types: Any) -> Any:
+        if self.func_type == "jax":
+            return default_infer(self, types)
         if self.out_shape is None or self.out_dtype is None:
             raise problem(
                 ValueError,

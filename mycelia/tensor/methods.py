@@ -40,7 +40,7 @@ class Methods(Operators):
 
     def set_dtype(self, dtype: Any) -> Any:
         """Change the dtype of this very tensor."""
-        self._take(shaping.cast(self, dtype))
+        self._become(shaping.cast(self, dtype))
         return self
 
     def type(self, dtype: Any = None) -> Any:  # type: ignore[override]
@@ -269,6 +269,19 @@ class Methods(Operators):
         """A tensor of the same shape and dtype with `value` everywhere."""
         return full(self.shape, value, dtype=self.dtype)
 
+    def fill_(self, value: Any) -> Any:
+        """Put `value` everywhere in this very tensor."""
+        self._become(self.fill(value))
+        return self
+
+    def zero_(self) -> Any:
+        return self.fill_(0)
+
+    def copy_(self, src: Any) -> Any:
+        """Put the numbers of `src` into this very tensor."""
+        self._become(shaping.cast(shaping.broadcast_to(src, self.shape), self.dtype))
+        return self
+
     def new_zeros(self, size: Any, *, dtype: Any = None) -> Any:
         return zeros(size, dtype or self.dtype)
 
@@ -294,10 +307,6 @@ class Methods(Operators):
             hooks = self._mark.hooks = self._mark.hooks or []
         hooks.append(hook)
         return _HookHandle(hooks, hook)
-
-    def _take(self, other: Any) -> None:
-        """Become `other`, gradient history included."""
-        self._data, self._mark, self._shared = other._data, other._mark, False
 
 
 class _HookHandle:

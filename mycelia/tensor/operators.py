@@ -9,7 +9,7 @@ import numpy as np
 
 from mycelia.core.errors import problem
 from mycelia.ir.value import Value
-from mycelia.ops.arithmetic import Abs, Add, FloorDiv, FloorMod, Mul, Neg, Pow, RealDiv, Sub
+from mycelia.ops.arithmetic import Abs, Add, Div, Mul, Neg, Sub
 from mycelia.ops.bitwise import BitwiseAnd, BitwiseOr, BitwiseXor, Invert
 from mycelia.ops.compare import (
     Equal,
@@ -24,9 +24,12 @@ from mycelia.ops.compare import (
     NotEqual,
 )
 from mycelia.ops.linalg import matmul
+from mycelia.ops.power import Pow
+from mycelia.ops.remainder import FloorMod
+from mycelia.ops.rounding import FloorDiv
 from mycelia.tensor.subscript import get_item, set_item
 
-_ADD, _SUB, _MUL, _DIV = Add.of(), Sub.of(), Mul.of(), RealDiv.of()
+_ADD, _SUB, _MUL, _DIV = Add.of(), Sub.of(), Mul.of(), Div.of()
 _FLOOR_DIV, _FLOOR_MOD, _POW = FloorDiv.of(), FloorMod.of(), Pow.of()
 _EQUAL, _NOT_EQUAL = Equal.of(), NotEqual.of()
 _LESS, _LESS_EQUAL = Less.of(), LessEqual.of()
@@ -134,10 +137,11 @@ class Operators(Value):
         return get_item(self, index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        new = set_item(self, index, value)
-        self._data = new._data
-        self._mark = new._mark
-        self._shared = False
+        self._become(set_item(self, index, value))
+
+    def _become(self, other: Any) -> None:
+        """Take the array of `other`, and its place in the recording if there is one."""
+        self._data, self._mark, self._shared = other._data, other._mark, False
 
     def __iter__(self) -> Iterator[Any]:
         if not self.shape:

@@ -9,12 +9,13 @@ import numpy as np
 from mycelia.core import dtype as dtypes
 from mycelia.core.dtype import DType
 from mycelia.core.shape import Shape
-from mycelia.ir.value import Value
 from mycelia.tensor.conversion import array_from, check_shape_and_init
+from mycelia.tensor.delegated import attach
+from mycelia.tensor.methods import Methods
 from mycelia.tensor.printing import tensor_repr
 
 
-class Tensor(Value):
+class Tensor(Methods):
     """An n-dimensional array of one dtype.
 
     Its array is a numpy array (small or fresh data) or a device array. Arrays are replaced, never
@@ -198,3 +199,16 @@ def _initial_array(init: Any, shape: Shape, dtype: DType) -> np.ndarray:
     if init is not None:
         init(array)
     return array
+
+
+attach(Tensor)
+
+
+def tensor(input_data: Any = None, dtype: Any = None, shape: Any = None, init: Any = None) -> Tensor:
+    """Make a Tensor."""
+    return Tensor(input_data, dtype, shape, init)
+
+
+def is_tensor(obj: Any) -> bool:
+    """Whether `obj` is a Tensor."""
+    return isinstance(obj, Tensor)

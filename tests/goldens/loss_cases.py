@@ -64,7 +64,11 @@ def _classes(draw: Draw) -> dict[str, Any]:
                 (scores, labels),
                 {},
             ),
-            f"CrossEntropyLoss.{reduction}": (_loss("CrossEntropyLoss", **by), (images, pixels), {}),
+            f"CrossEntropyLoss.{reduction}": (
+                _loss("CrossEntropyLoss", **by),
+                (images, pixels),
+                {},
+            ),
             f"NLLLoss.{reduction}": (_loss("NLLLoss", **by), (images, pixels), {}),
             f"BCELoss.{reduction}": (_loss("BCELoss", **by), (p, q), {}),
             f"BCEWithLogitsLoss.{reduction}": (_loss("BCEWithLogitsLoss", **by), (scores, q), {}),
@@ -116,7 +120,11 @@ def _distances(draw: Draw) -> dict[str, Any]:
                 (x, y, hinge),
                 {},
             ),
-            f"HingeEmbeddingLoss.{reduction}": (_loss("HingeEmbeddingLoss", **by), (x, hinge), {}),
+            f"HingeEmbeddingLoss.{reduction}": (
+                _loss("HingeEmbeddingLoss", **by),
+                (x,),
+                {"labels": hinge},
+            ),
             f"TripletMarginWithDistanceLoss.{reduction}": (
                 _loss("TripletMarginWithDistanceLoss", swap=True, **by),
                 (x, y, z),
@@ -149,11 +157,13 @@ def _regions(draw: Draw) -> dict[str, Any]:
         "DiceLoss": (_loss("DiceLoss", smooth=0.5), (p, q), {}),
         "MultiClassDiceLoss": (_loss("MultiClassDiceLoss", ignore_indiex=1), (scores, q), {}),
         "MultiClassDiceLoss.weighted": (
-            lambda ms: ms.nn.MultiClassDiceLoss(ms.Tensor(weight.reshape(3, 1)), activation="sigmoid"),
+            lambda ms: ms.nn.MultiClassDiceLoss(
+                ms.Tensor(weight.reshape(3, 1)), activation="sigmoid"
+            ),
             (scores, q),
             {},
         ),
-        "FocalLoss.one_hot": (_weighted("FocalLoss", weight), (scores, (q > 0.5) * 1.0), {}),
+        "FocalLoss.one_hot": (_weighted("FocalLoss", weight), (scores, np.round(q)), {}),
     }
     for reduction in REDUCTIONS:
         by = {"reduction": reduction}

@@ -1,6 +1,7 @@
 """Optimizers, their parameters and gradients, built with whichever framework is passed in.
 
-The same source runs on the real MindSpore (to make the goldens) and on Mycelia (to compare with them).
+The same source runs on the real MindSpore (to make the goldens) and on Mycelia (to compare with
+them).
 """
 
 from __future__ import annotations
@@ -35,7 +36,6 @@ CASES: dict[str, Case] = {
     "sgd_groups": lambda nn, p: nn.SGD(_grouped(p, lr=0.2, weight_decay=0.3), 0.05, 0.9),
     "momentum": lambda nn, p: nn.Momentum(p, 0.1, 0.9),
     "momentum_decay_scale": lambda nn, p: nn.Momentum(p, 0.1, 0.9, 0.1, 128.0),
-    "momentum_nesterov": lambda nn, p: nn.Momentum(p, 0.1, 0.9, 0.1, use_nesterov=True),
     "momentum_rates": lambda nn, p: nn.Momentum(p, RATES, 0.9, 0.1),
     "momentum_schedule": lambda nn, p: nn.Momentum(p, nn.ExponentialDecayLR(0.1, 0.5, 2), 0.9),
     "momentum_warmup": lambda nn, p: nn.Momentum(p, nn.WarmUpLR(0.1, 4), 0.9),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from mycelia.core.checks import check_bool, check_int, check_range
-from mycelia.core.errors import problem
 from mycelia.nn.loss.base import (
     LossBase,
     check_optional_tensor,
@@ -13,20 +12,13 @@ from mycelia.nn.loss.base import (
     check_tensor,
 )
 from mycelia.ops.creation import one_hot
-from mycelia.ops.loss import (
-    BCEWithLogitsLoss as BCEWithLogits,
-)
-from mycelia.ops.loss import (
-    SoftmaxCrossEntropyWithLogits as SoftmaxCrossEntropy,
-)
-from mycelia.ops.loss import (
-    SparseSoftmaxCrossEntropyWithLogits as SparseSoftmaxCrossEntropy,
-)
+from mycelia.ops.cross_entropy import cross_entropy, nll_loss
+from mycelia.ops.loss import SoftmaxCrossEntropyWithLogits as SoftmaxCrossEntropy
+from mycelia.ops.loss import SparseSoftmaxCrossEntropyWithLogits as SparseSoftmaxCrossEntropy
 from mycelia.ops.loss_functions import (
     binary_cross_entropy,
-    cross_entropy,
+    binary_cross_entropy_with_logits,
     kl_div,
-    nll_loss,
 )
 from mycelia.ops.shaping import cast
 
@@ -109,16 +101,15 @@ class BCELoss(LossBase):
 class BCEWithLogitsLoss(LossBase):
     """The cross entropy of sigmoid(input) against probabilities `target`."""
 
-    def __init__(
-        self, reduction: str = "mean", weight: Any = None, pos_weight: Any = None
-    ) -> None:
+    def __init__(self, reduction: str = "mean", weight: Any = None, pos_weight: Any = None) -> None:
         super().__init__(reduction)
         self.weight = weight
         self.pos_weight = pos_weight
-        self.bce_with_logits_loss = BCEWithLogits(reduction)
 
     def construct(self, input: Any, target: Any) -> Any:
-        return self.bce_with_logits_loss(input, target, self.weight, self.pos_weight)
+        return binary_cross_entropy_with_logits(
+            input, target, self.weight, self.pos_weight, self.reduction
+        )
 
 
 class KLDivLoss(LossBase):
@@ -135,47 +126,3 @@ class KLDivLoss(LossBase):
         check_tensor("KLDivLoss", "logits", logits)
         check_tensor("KLDivLoss", "labels", labels)
         return kl_div(logits, labels, self.reduction)
-
-
-class FocalLoss(LossBase):
-    """Cross entropy that counts well-classified examples less: -(1 - p)^gamma log p.
-
-    From "Focal Loss for Dense Object Detection". `labels` are classes, with one channel on axis 1,
-    or one-hot with as many channels as `logits`.
-    """
-
-    def __init__(
-        self, weight: Any = None, gamma: float = 2.0, reduction: str = "mean"
-    ) -> None:
-        super().__init__(reduction)
-        check_optional_tensor("FocalLoss", "weight", weight)
-        if weight is not None and weight.ndim != 1:
-            raise problem(
-                ValueError,
-                "For 'FocalLoss', the dimension of 'weight' must be 1",
-                got=f"shape {weight.shape}",
-            )
-        self.gamma = check_real_float("FocalLoss", "gamma", gamma)
-        self.weight = weight
-
-    def construct(self, logits: Any, labels: Any) -> Any:
-        _check_focal(logits, labels)
-        batch, classes = logits.shape[:2]
-        logs = log_softmax(reshape(logits, (batch, classes, -1)), 1)
-        labels = reshape(labels, (labels.shape[0], labels.shape[1], -1))
-        sparse = labels.shape[1] == 1
-        weights = None
-        if self.weight is not None:
-            weights = reshape(cast(self.weight, logits.dtype), (1, classes, 1))
-            weights = broadcast_to(weights, logs.shape)
-        if sparse:
-            labels = cast(labels, int32)
-            logs = gather_d(logs, 1, labels)
-            weights = None if weights is None else gather_d(weights, 1, labels)
-        losses = -(pow(1 - exp(logs), self.gamma)) * logs
-        if not sparse:
-            losses = losses * cast(labels, logits.dtype)
-        if weights is not None:
-            losses = losses * weights
-        losses = mean(losses, -1)
-        return self.get_loss(squeeze(losses, 1) if sparse else losses)

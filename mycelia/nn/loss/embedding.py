@@ -9,16 +9,15 @@ from mycelia.core.checks import check_bool, check_instance, check_int, check_ran
 from mycelia.core.errors import problem
 from mycelia.nn.loss.base import LossBase, check_real_float, check_tensor
 from mycelia.ops.arithmetic import maximum, minimum
-from mycelia.ops.compare import equal
-from mycelia.ops.loss_functions import (
+from mycelia.ops.margin_loss import (
+    cosine_embedding_loss,
     hinge_embedding_loss,
     margin_ranking_loss,
     triplet_margin_loss,
 )
-from mycelia.ops.reduction import ReduceSum
-from mycelia.ops.transcendental import sqrt
+from mycelia.ops.norms import LpNorm
 
-_sum = ReduceSum.of()
+_length = LpNorm.of(1)
 
 
 class CosineEmbeddingLoss(LossBase):
@@ -39,11 +38,7 @@ class CosineEmbeddingLoss(LossBase):
                 "CosineEmbeddingLoss: the inputs have different shapes",
                 got=f"{logits_x1.shape} and {logits_x2.shape}",
             )
-        lengths = _sum(logits_x1 * logits_x1, 1) * _sum(logits_x2 * logits_x2, 1)
-        cosine = _sum(logits_x1 * logits_x2, 1) / sqrt(lengths)
-        near = select(equal(labels, 1), 1.0 - cosine, 0.0)
-        far = select(equal(labels, -1), maximum(cosine - self.margin, 0.0), 0.0)
-        return self.get_loss(near + far)
+        return cosine_embedding_loss(logits_x1, logits_x2, labels, self.margin, self.reduction)
 
 
 class MarginRankingLoss(LossBase):
@@ -121,4 +116,4 @@ class HingeEmbeddingLoss(LossBase):
 
 
 def _euclidean(x: Any, y: Any) -> Any:
-    return norm(x - y, dim=1)
+    return _length(x - y)

@@ -7,8 +7,8 @@ from typing import Any
 from mycelia.core.checks import check_int
 from mycelia.core.errors import wrong_value
 from mycelia.nn.loss.base import LossBase, check_optional_tensor, check_real_float, check_tensor
-from mycelia.ops.loss_functions import (
-    multi_margin_loss,
+from mycelia.ops.margin_loss import MultiMarginLoss as MultiMargin
+from mycelia.ops.margin_loss import (
     multilabel_margin_loss,
     multilabel_soft_margin_loss,
     soft_margin_loss,
@@ -33,6 +33,7 @@ class MultiMarginLoss(LossBase):
         if p not in (1, 2):
             raise wrong_value("MultiMarginLoss", "p", p, "int and must in {1, 2}")
         self.margin = check_real_float("MultiMarginLoss", "margin", margin)
+        self.multi_margin_loss = MultiMargin(p, margin, reduction)
         self.weight = weight
 
     def construct(self, x: Any, target: Any, weight: Any = None) -> Any:
@@ -40,7 +41,7 @@ class MultiMarginLoss(LossBase):
         check_tensor("MultiMarginLoss", "target", target)
         weight = self.weight if weight is None else weight
         check_optional_tensor("MultiMarginLoss", "weight", weight)
-        return multi_margin_loss(x, target, self.p, self.margin, weight, self.reduction)
+        return self.multi_margin_loss(x, target, weight)
 
 
 class MultilabelMarginLoss(LossBase):

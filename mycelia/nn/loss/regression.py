@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from mycelia.core.checks import check_bool
+from mycelia.core.dtype import promote
 from mycelia.core.errors import problem
 from mycelia.nn.loss.base import LossBase, check_real_float, check_tensor
-from mycelia.ops.arithmetic import abs, square, sub
-from mycelia.ops.loss import SmoothL1Loss as SmoothL1
-from mycelia.ops.loss_functions import gaussian_nll_loss, huber_loss, l1_loss
+from mycelia.ops.arithmetic import maximum
+from mycelia.ops.compare import greater
+from mycelia.ops.loss_functions import (
+    gaussian_nll_loss,
+    huber_loss,
+    l1_loss,
+    mse_loss,
+    smooth_l1_loss,
+)
+from mycelia.ops.selecting import select
 from mycelia.ops.shaping import cast
 from mycelia.ops.transcendental import exp, log, sqrt
 
@@ -25,9 +34,9 @@ class MSELoss(LossBase):
     """(logits - labels) squared."""
 
     def construct(self, logits: Any, labels: Any) -> Any:
-        check_tensor("MSELoss", "logits", logits)
-        check_tensor("MSELoss", "labels", labels)
-        return self.get_loss(square(sub(logits, labels)))
+        loss = mse_loss(logits, labels, self.reduction)
+        dtype = promote(logits.dtype, labels.dtype)
+        return loss if dtype.is_inexact else cast(loss, dtype)
 
 
 class RMSELoss(LossBase):
@@ -45,9 +54,7 @@ class MAELoss(LossBase):
     """|logits - label|; another name for the L1 loss."""
 
     def construct(self, logits: Any, label: Any) -> Any:
-        check_tensor("MAELoss", "logits", logits)
-        check_tensor("MAELoss", "label", label)
-        return self.get_loss(abs(sub(logits, label)))
+        return l1_loss(logits, label, self.reduction)
 
 
 class SmoothL1Loss(LossBase):
@@ -56,10 +63,9 @@ class SmoothL1Loss(LossBase):
     def __init__(self, beta: float = 1.0, reduction: str = "none") -> None:
         super().__init__(reduction)
         self.beta = beta
-        self.smooth_l1_loss = SmoothL1(beta, reduction)
 
     def construct(self, logits: Any, labels: Any) -> Any:
-        return self.smooth_l1_loss(logits, labels)
+        return smooth_l1_loss(logits, labels, self.beta, self.reduction)
 
 
 class HuberLoss(LossBase):
@@ -101,23 +107,26 @@ class PoissonNLLLoss(LossBase):
         else:
             loss = input - target * log(input + self.eps)
         if self.full:
-            loss = loss + stirling(target)
+            loss = loss + _log_factorial(target)
         return self.get_loss(loss)
 
 
 class GaussianNLLLoss(LossBase):
     """The negative log-likelihood of `labels` under normal distributions of mean `logits`."""
 
-    def __init__(
-        self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
-    ) -> None:
+    def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(reduction)
         self.full = check_bool("GaussianNLLLoss", "full", full)
         self.eps = check_real_float("GaussianNLLLoss", "eps", eps)
         if eps <= 0:
-            raise problem(
-                ValueError, "For 'GaussianNLLLoss', the 'eps' must be > 0", got=repr(eps)
-            )
+            raise problem(ValueError, "For 'GaussianNLLLoss', the 'eps' must be > 0", got=repr(eps))
 
     def construct(self, logits: Any, labels: Any, var: Any) -> Any:
         return gaussian_nll_loss(logits, labels, var, self.full, self.eps, self.reduction)
+
+
+def _log_factorial(count: Any) -> Any:
+    """Stirling's approximation of log(count!); 0 for counts up to 1."""
+    large = maximum(count, 1.0)
+    value = large * log(large) - large + log(large * (2 * math.pi)) * 0.5
+    return select(greater(count, 1.0), value, 0.0)

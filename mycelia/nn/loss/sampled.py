@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from mycelia.core.dtype import int64
 from mycelia.core.errors import problem, wrong_type
 from mycelia.nn.loss.base import LossBase
-from mycelia.ops.creation import zeros
+from mycelia.ops.creation import full, zeros
+from mycelia.ops.indexing import gather
 from mycelia.ops.joining import concat
 from mycelia.ops.linalg import MatMul
 from mycelia.ops.loss import SoftmaxCrossEntropyWithLogits

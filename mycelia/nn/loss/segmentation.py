@@ -6,7 +6,7 @@ from typing import Any
 
 from mycelia.core.checks import check_instance, check_int
 from mycelia.core.dtype import float32, uint8
-from mycelia.core.errors import problem, wrong_type, wrong_value
+from mycelia.core.errors import problem, wrong_value
 from mycelia.nn.activation import get_activation
 from mycelia.nn.cell import Cell
 from mycelia.nn.loss.base import LossBase, check_optional_tensor, check_real_float

@@ -123,9 +123,7 @@ def _settings(
 ) -> list[Setting]:
     """The settings of the parameters of one group."""
     if "params" not in group:
-        raise problem(
-            KeyError, f"For '{owner}', a group has no 'params'", got=str(sorted(group))
-        )
+        raise problem(KeyError, f"For '{owner}', a group has no 'params'", got=str(sorted(group)))
     parameters = list(group["params"])
     if not parameters:
         raise problem(ValueError, f"For '{owner}', the 'params' of a group are empty")

@@ -21,8 +21,8 @@ def _is_weight(parameter: Parameter) -> bool:
 class LARS(Optimizer):
     """Another optimizer behind layer-wise scaled gradients (You et al., 2017).
 
-    `lars_filter` says which parameters are scaled. The other optimizer's weight decay is added here,
-    to the parameters that are scaled.
+    `lars_filter` says which parameters are scaled. The weight decay of the other optimizer is added
+    here, to the parameters that are scaled.
     """
 
     def __init__(

@@ -12,7 +12,7 @@ from mycelia.core import dtype as dtypes
 from mycelia.core.dtype import DType
 from mycelia.core.errors import problem
 from mycelia.core.seed import next_key
-from mycelia.ir.primitive import Primitive, Slot
+from mycelia.ir.primitive import Primitive
 from mycelia.ir.types import TensorType
 from mycelia.ops.op import Op
 from mycelia.ops.shaping import Cast
@@ -52,9 +52,6 @@ def dispatch(op: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
         if result is None:
             return args[arguments.names.index(op.writes[0])]
     return wrapped
-
-
-Slot.dispatch = dispatch
 
 
 def _run(op: Primitive, arrays: tuple[Any, ...], static: tuple[Any, ...]) -> Any:

@@ -1,0 +1,106 @@
+"""Pooling layers that are given the size of their output instead of a window."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mycelia.core.checks import check_positive_int, is_int
+from mycelia.core.errors import problem, wrong_type, wrong_value
+from mycelia.nn.cell import Cell
+from mycelia.nn.sizes import check_rank
+from mycelia.ops.adaptive_pooling import (
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool2d,
+    adaptive_max_pool3d,
+)
+from mycelia.ops.pooling import AvgPool, MaxPool
+from mycelia.ops.shaping import expand_dims, squeeze
+
+
+class _AdaptivePool1d(Cell):
+    """What the adaptive poolings of sequences share: equal windows side by side."""
+
+    operator: type[Any]
+
+    def __init__(self, output_size: int) -> None:
+        super().__init__()
+        self.output_size = check_positive_int(type(self).__name__, "output_size", output_size)
+
+    def construct(self, input: Any) -> Any:
+        window = (1, self._width(input))
+        pool = self.operator.of(window, window)
+        return squeeze(pool(expand_dims(input, 2)), 2)
+
+    def _width(self, x: Any) -> int:
+        owner = type(self).__name__
+        check_rank(owner, x, 3)
+        if x.shape[2] < self.output_size or x.shape[2] % self.output_size:
+            raise problem(
+                ValueError,
+                f"{owner}: the length must be a multiple of output_size",
+                got=f"shape {x.shape} and output_size {self.output_size}",
+            )
+        return x.shape[2] // self.output_size
+
+
+class AdaptiveAvgPool1d(_AdaptivePool1d):
+    """The means of sequences (N, C, L) in `output_size` equal parts."""
+
+    operator = AvgPool
+
+
+class AdaptiveMaxPool1d(_AdaptivePool1d):
+    """The maxima of sequences (N, C, L) in `output_size` equal parts."""
+
+    operator = MaxPool
+
+
+class AdaptiveAvgPool2d(Cell):
+    """The means of images in `output_size` parts; None keeps the size of an axis."""
+
+    def __init__(self, output_size: Any) -> None:
+        super().__init__()
+        if not is_int(output_size) and not isinstance(output_size, tuple):
+            raise wrong_type("AdaptiveAvgPool2d", "output_size", output_size, "int or tuple")
+        if isinstance(output_size, tuple) and len(output_size) != 2:
+            raise wrong_value("AdaptiveAvgPool2d", "output_size", output_size, "an int or a pair")
+        self.output_size = output_size
+
+    def construct(self, input: Any) -> Any:
+        return adaptive_avg_pool2d(input, self.output_size)
+
+
+class AdaptiveAvgPool3d(Cell):
+    """The means of volumes in `output_size` parts; None keeps the size of an axis."""
+
+    def __init__(self, output_size: Any) -> None:
+        super().__init__()
+        self.output_size = output_size
+
+    def construct(self, input: Any) -> Any:
+        return adaptive_avg_pool3d(input, self.output_size)
+
+
+class AdaptiveMaxPool2d(Cell):
+    """The maxima of images in `output_size` parts, with their places if `return_indices`."""
+
+    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
+        super().__init__()
+        self.output_size = output_size
+        self.return_indices = return_indices
+
+    def construct(self, input: Any) -> Any:
+        return adaptive_max_pool2d(input, self.output_size, self.return_indices)
+
+
+class AdaptiveMaxPool3d(Cell):
+    """The maxima of volumes in `output_size` parts, with their places if `return_indices`."""
+
+    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
+        super().__init__()
+        self.output_size = output_size
+        self.return_indices = return_indices
+
+    def construct(self, input: Any) -> Any:
+        return adaptive_max_pool3d(input, self.output_size, self.return_indices)
