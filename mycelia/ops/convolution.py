@@ -379,10 +379,10 @@ def _biased(name: str, result: Any, bias: Any) -> Any:
     return BiasAdd.of()(result, bias)
 
 
-def _paired(name: str, padding: Any, rank: int) -> Any:
+def _paired(name: str, padding: Any, rank: int) -> tuple[int, ...]:
     """One padding for each axis as a pair for each axis."""
     if is_int(padding):
-        return padding
+        return (padding,) * (2 * rank)
     if not isinstance(padding, (tuple, list)) or len(padding) != rank:
         raise wrong_value(name, "padding", padding, f"an int or a tuple of {rank} ints")
     return tuple(number for number in padding for _ in range(2))

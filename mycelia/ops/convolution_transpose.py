@@ -117,18 +117,15 @@ class Conv3DTranspose(Op):
 
     def _result(self, shape: Shape) -> Shape:
         """The shape of the input whose convolution would have `shape`."""
-        window = self.window
-        if self.pad_mode == "same":
-            sizes = tuple(n * s for n, s in zip(shape[2:], window.strides, strict=True))
-            return (shape[0], self.out_channel, *sizes)
-        pads = window.pads if self.pad_mode == "pad" else ((0, 0),) * 3
-        sizes = tuple(
-            (n - 1) * stride + reach - sum(pad) + extra
-            for n, stride, reach, pad, extra in zip(
-                shape[2:], window.strides, window.reach, pads, self._extra(), strict=True
-            )
-        )
+        sizes = tuple(self._enlarged(axis, n) for axis, n in enumerate(shape[2:]))
         return (shape[0], self.out_channel, *sizes)
+
+    def _enlarged(self, axis: int, size: int) -> int:
+        stride, reach = self.window.strides[axis], self.window.reach[axis]
+        if self.pad_mode == "pad":
+            outside = sum(self.window.pads[axis])
+            return (size - 1) * stride + reach - outside + self._extra()[axis]
+        return size * stride + (max(reach - stride, 0) if self.pad_mode == "valid" else 0)
 
 
 def conv3d_transpose(

@@ -100,12 +100,14 @@ def exp2(input: Any) -> Any:
 
 def ldexp(x: Any, other: Any) -> Any:
     """x * 2 ** other."""
-    return mul(x, Pow.of()(2.0, other))
+    return mul(x, Pow.of()(2.0, other) if isinstance(other, Value) else 2.0**other)
 
 
 def xlogy(input: Any, other: Any) -> Any:
-    """input * log(other), and 0 where input is 0."""
-    return Xlogy.of()(input, other)
+    """input * log(other), and 0 where input is 0; numbers count as floats."""
+    first = input if isinstance(input, Value) else float(input)
+    second = other if isinstance(other, Value) else float(other)
+    return Xlogy.of()(first, second)
 
 
 pows = tensor_pow = pow

@@ -76,8 +76,8 @@ def dot(input: Any, other: Any) -> Any:
             fix="ops.matmul takes vectors",
         )
     if not input.dtype.is_float:
-        raise unsupported_dtype("dot", input.type, "a float tensor")
-    return tensorcontract(input, other, (-1, -2))
+        raise unsupported_dtype("dot", TensorType(input.dtype, input.shape), "a float tensor")
+    return tensor_dot(input, other, (-1, -2))
 
 
 def inner(input: Any, other: Any) -> Any:
@@ -90,10 +90,10 @@ def inner(input: Any, other: Any) -> Any:
             "inner: the last sizes differ",
             got=f"shapes {list(input.shape)} and {list(other.shape)}",
         )
-    return tensorcontract(input, other, (-1, -1))
+    return tensor_dot(input, other, (-1, -1))
 
 
-def tensorcontract(x1: Any, x2: Any, axes: Any) -> Any:
+def tensor_dot(x1: Any, x2: Any, axes: Any) -> Any:
     """The sum over pairs of axes: the last n and first n (`axes=n`), or two lists of axes."""
     left, right = _paired_axes(x1.shape, x2.shape, axes)
     free_left = tuple(i for i in range(len(x1.shape)) if i not in left)
@@ -130,7 +130,7 @@ def _sizes(shape: Shape, axes: tuple[int, ...]) -> Shape:
     return tuple(shape[a] for a in axes)
 
 
-def batchcontract(x1: Any, x2: Any, axes: Any = None) -> Any:
+def batch_dot(x1: Any, x2: Any, axes: Any = None) -> Any:
     """For each entry of the first axis, the sum over one axis of `x1` and one of `x2`."""
     rank_1, rank_2 = len(x1.shape), len(x2.shape)
     pair = (rank_1 - 1, max(rank_2 - 2, 1)) if axes is None else axes

@@ -17,7 +17,7 @@ _NUMBERS = (case("f32[2,3]"), case("f32[]"), case("f64[0,2]"), case("bf16[3]"))
 _QUOTIENTS = (
     case("f32[2,3]", "f32[3]:spread"),
     case("i32[2,1]", "i32[3]"),
-    case("u8[3]", "u8[]:<3"),
+    case("u64[3]", "u64[]:<3"),
     case("f16[0,2]", "f16[2]"),
 )
 
@@ -132,7 +132,8 @@ def integer_quotient(x: Array, y: Array, divide: Any) -> Array:
     x, y = jnp.broadcast_arrays(x, y)
     zero = y == 0
     limits = jnp.iinfo(x.dtype)
-    extreme = jnp.where(x > 0, limits.max, jnp.where(x < 0, limits.min, 0)).astype(x.dtype)
+    low, high = np.asarray(limits.min, x.dtype), np.asarray(limits.max, x.dtype)
+    extreme = jnp.where(x > 0, high, jnp.where(x < 0, low, jnp.zeros_like(x)))
     return jnp.where(zero, extreme, divide(x, jnp.where(zero, jnp.ones_like(y), y)))
 
 

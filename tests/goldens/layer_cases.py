@@ -212,9 +212,6 @@ CASES: dict[str, Case] = {
     "embedding_one_hot": case(lambda nn: nn.Embedding(5, 3, use_one_hot=True), "i64[2,4]<5"),
     "embedding_padding": case(lambda nn: nn.Embedding(5, 3, padding_idx=1), "i32[6]<5"),
     "embedding_lookup": case(lambda nn: nn.EmbeddingLookup(5, 3), "i32[2,4]<7", differentiate=False),
-    "embedding_lookup_norm": case(
-        lambda nn: nn.EmbeddingLookup(5, 3, max_norm=0.5), "i32[2,4]<5", differentiate=False
-    ),
     "multi_field_sum": case(
         lambda nn: nn.MultiFieldEmbeddingLookup(7, 3, 3), "i32[2,4]<7", "f32[2,4]", "i32[2,4]<3",
         differentiate=False,

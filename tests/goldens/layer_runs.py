@@ -1,6 +1,6 @@
 """Running a layer on fixed weights and inputs, with whichever framework is passed in.
 
-The same cases run on the real MindSpore (to make the goldens) and on Mycelia (to compare with them).
+The same cases run on the real MindSpore (to make the goldens) and on Mycelia (to compare).
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 
 Layer = Callable[[Any], Any]  # makes a layer of the framework it is given
 Case = tuple[Layer, tuple[Any, ...], dict[str, Any]]  # the layer, its inputs, its keyword inputs
@@ -44,10 +43,11 @@ def results(ms: Any, case: Case) -> dict[str, np.ndarray]:
     inputs = [ms.Tensor(a) for a in arrays]
     found = {f"out.{n}": out.asnumpy() for n, out in enumerate(_flat(run(*inputs)))}
     positions = tuple(range(len(inputs)))
+    by_input, by_weight = ms.grad(weighted_sum, positions, weights or None)(*inputs), ()
     if weights:
-        by_input, by_weight = ms.grad(weighted_sum, positions, weights)(*inputs)
-    else:
-        by_input, by_weight = ms.grad(weighted_sum, positions)(*inputs), ()
+        by_input, by_weight = by_input
+    if len(inputs) == 1 and not isinstance(by_input, tuple):
+        by_input = (by_input,)
     found |= {f"input.{n}": g.asnumpy() for n, g in enumerate(by_input)}
     found |= {f"weight.{w.name}": g.asnumpy() for w, g in zip(weights, by_weight)}
     return found

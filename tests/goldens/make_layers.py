@@ -36,7 +36,7 @@ def results_of(name: str) -> dict[str, np.ndarray]:
     return found
 
 
-def gradients_of(name, layer, inputs, outputs) -> dict[str, np.ndarray]:  # noqa: ANN001
+def gradients_of(name, layer, inputs, outputs) -> dict[str, np.ndarray]:
     shapes = [o.shape for o in outputs if o.dtype == mindspore.float32]
     weights = [Tensor(w) for w in weights_of(name, shapes)]
 
@@ -52,6 +52,7 @@ def gradients_of(name, layer, inputs, outputs) -> dict[str, np.ndarray]:  # noqa
     trained = layer.trainable_params()
     grads = mindspore.grad(loss, places or None, weights=trained or None)(*inputs)
     by_input, by_weight = (grads if places else ((), grads)) if trained else (grads, ())
+    by_input = by_input if isinstance(by_input, tuple) else (by_input,)
     found = {f"input_grad{i}": g.asnumpy() for i, g in zip(places, by_input)}
     return found | {f"weight_grad{i}": g.asnumpy() for i, g in enumerate(by_weight)}
 

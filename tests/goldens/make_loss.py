@@ -1,6 +1,7 @@
 """Run the losses on the real MindSpore and store what came out.
 
-Run with a Python that has mindspore 2.10: `python tests/goldens/make_loss.py`. Writes loss.npz.
+Run with a Python that has mindspore 2.10: `python tests/goldens/make_loss.py`.
+It writes loss.npz.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Run the recurrent layers on the real MindSpore and store what came out.
 
-Run with a Python that has mindspore 2.10: `python tests/goldens/make_recurrent.py`. Writes recurrent.npz.
+Run with a Python that has mindspore 2.10: `python tests/goldens/make_recurrent.py`.
+It writes recurrent.npz.
 """
 
 from __future__ import annotations

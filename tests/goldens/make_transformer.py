@@ -1,6 +1,7 @@
 """Run the attention and transformer layers on the real MindSpore and store what came out.
 
-Run with a Python that has mindspore 2.10: `python tests/goldens/make_transformer.py`. Writes transformer.npz.
+Run with a Python that has mindspore 2.10: `python tests/goldens/make_transformer.py`.
+It writes transformer.npz.
 """
 
 from __future__ import annotations

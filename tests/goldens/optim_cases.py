@@ -65,7 +65,6 @@ CASES: dict[str, Case] = {
     "adam_weight_decay_groups": lambda nn, p: nn.AdamWeightDecay(_ordered(p), RATES),
     "adagrad": lambda nn, p: nn.Adagrad(p, learning_rate=0.1),
     "adagrad_decay_scale": lambda nn, p: nn.Adagrad(p, 0.5, 0.1, True, 4.0, 0.1),
-    "adagrad_still": lambda nn, p: nn.Adagrad(p, 0.3, 0.1, update_slots=False),
     "adagrad_groups": lambda nn, p: nn.Adagrad(_grouped(p, lr=0.2, weight_decay=0.1)),
     "rmsprop": lambda nn, p: nn.RMSProp(p),
     "rmsprop_momentum": lambda nn, p: nn.RMSProp(p, 0.05, 0.8, 0.5, 1e-4, weight_decay=0.1),
@@ -73,8 +72,18 @@ CASES: dict[str, Case] = {
     "rmsprop_scale": lambda nn, p: nn.RMSProp(p, 0.05, loss_scale=8.0, weight_decay=0.1),
     "rmsprop_groups": lambda nn, p: nn.RMSProp(_grouped(p, lr=RATES), 0.05, centered=True),
     "ftrl": lambda nn, p: nn.FTRL(p, learning_rate=0.1),
-    "ftrl_shrinking": lambda nn, p: nn.FTRL(p, 0.2, 0.1, -0.6, 0.05, 0.1),
+    "ftrl_shrinking": lambda nn, p: nn.FTRL(p, 0.2, 0.1, -0.6, l2=0.1),
     "ftrl_decay_scale": lambda nn, p: nn.FTRL(p, 0.2, 0.1, loss_scale=4.0, weight_decay=0.1),
+    "adamax": lambda nn, p: nn.AdaMax(p, 0.05),
+    "adamax_decay_scale": lambda nn, p: nn.AdaMax(p, 0.05, 0.8, 0.9, 1e-4, 0.1, 8.0),
+    "adadelta": lambda nn, p: nn.Adadelta(p),
+    "adadelta_decay_scale": lambda nn, p: nn.Adadelta(p, 0.5, 0.8, 1e-3, 8.0, 0.1),
+    "proximal_adagrad": lambda nn, p: nn.ProximalAdagrad(p, learning_rate=0.1),
+    "proximal_adagrad_shrinking": lambda nn, p: nn.ProximalAdagrad(
+        p, 0.3, RATES, 0.1, 0.2, loss_scale=4.0, weight_decay=0.1
+    ),
+    "lazy_adam": lambda nn, p: nn.LazyAdam(p, 0.05),
+    "lazy_adam_groups": lambda nn, p: nn.LazyAdam(_ordered(p), 0.05, weight_decay=0.1),
     "ftrl_groups": lambda nn, p: nn.FTRL(_grouped(p, weight_decay=0.3)),
 }
 

@@ -160,3 +160,10 @@ def test_a_small_network_trains_end_to_end() -> None:
     gradients = grad(lambda x: reduce_sum(network(x)), None, network.trainable_params())(x)
     assert [g.shape for g in gradients] == [p.shape for p in network.trainable_params()]
     assert all(np.isfinite(np.asarray(g)).all() for g in gradients)
+
+
+def test_an_embedding_lookup_cuts_rows_to_the_norm() -> None:
+    table = np.array([[3.0, 4.0], [0.3, 0.4]], np.float32)
+    layer = nn.EmbeddingLookup(2, 2, Tensor(table), max_norm=1.0)
+    out = np.asarray(layer(Tensor(np.array([[0, 1]], np.int32))))
+    np.testing.assert_allclose(out, [[[0.6, 0.8], [0.3, 0.4]]], rtol=1e-6)

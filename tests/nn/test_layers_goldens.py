@@ -32,7 +32,12 @@ from tests.goldens.layer_cases import CASES, inputs_of, parameters_of, printed, 
 
 
 def _layers(*modules: ModuleType) -> SimpleNamespace:
-    return SimpleNamespace(**{name: value for m in modules for name, value in vars(m).items()})
+    own = {n: v for m in modules for n, v in vars(m).items() if _is_from(m, v)}
+    return SimpleNamespace(**own)
+
+
+def _is_from(module: ModuleType, value: Any) -> bool:
+    return getattr(value, "__module__", None) == module.__name__
 
 
 nn = _layers(

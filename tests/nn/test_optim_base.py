@@ -8,7 +8,20 @@ import pytest
 import mycelia.runtime.eager.dispatch  # noqa: F401
 from mycelia.nn.cell import Cell
 from mycelia.nn.learning_rate_schedule import ExponentialDecayLR
-from mycelia.nn.optim import FTRL, LARS, SGD, Adam, Lamb, Momentum, Optimizer, RMSProp
+from mycelia.nn.optim import (
+    FTRL,
+    LARS,
+    SGD,
+    Adadelta,
+    Adam,
+    AdaMax,
+    Lamb,
+    LazyAdam,
+    Momentum,
+    Optimizer,
+    ProximalAdagrad,
+    RMSProp,
+)
 from mycelia.ops.arithmetic import mul, sub
 from mycelia.tensor.parameter import Parameter, ParameterTuple
 from mycelia.tensor.tensor import Tensor
@@ -374,6 +387,15 @@ def test_an_optimizer_in_a_network_keeps_its_state_in_the_tree():
         (lambda p: FTRL(p, learning_rate=1), TypeError),
         (lambda p: FTRL(p, learning_rate=[0.1, 0.2]), ValueError),
         (lambda p: FTRL([{"params": p, "lr": 0.1}]), ValueError),
+        (lambda p: AdaMax(p, beta1=0.0), ValueError),
+        (lambda p: AdaMax(p, eps=1), TypeError),
+        (lambda p: Adadelta(p, rho=1.1), ValueError),
+        (lambda p: Adadelta(p, rho=1), TypeError),
+        (lambda p: Adadelta(p, epsilon=-1.0), ValueError),
+        (lambda p: ProximalAdagrad(p, accum=-0.1), ValueError),
+        (lambda p: ProximalAdagrad(p, l1=1), TypeError),
+        (lambda p: ProximalAdagrad(p, use_locking=1), TypeError),
+        (lambda p: LazyAdam(p, beta2=1.0), ValueError),
         (lambda p: LARS(Momentum(p, 0.1, 0.9), epsilon=1), TypeError),
         (lambda p: LARS(Momentum(p, 0.1, 0.9), use_clip=1), TypeError),
         (lambda p: LARS(3), TypeError),

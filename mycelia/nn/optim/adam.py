@@ -72,6 +72,56 @@ class Adam(Optimizer):
         self._target = checked_target("Adam", value, ("CPU",))
 
 
+class LazyAdam(Optimizer):
+    """Adam with states of its own shapes; for dense gradients the numbers are the same."""
+
+    def __init__(
+        self,
+        params: Any,
+        learning_rate: Any = 1e-3,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-8,
+        use_locking: bool = False,
+        use_nesterov: bool = False,
+        weight_decay: Any = 0.0,
+        loss_scale: float = 1.0,
+    ) -> None:
+        super().__init__(learning_rate, params, weight_decay, loss_scale)
+        owner = "LazyAdam"
+        self.use_locking = check_bool(owner, "use_locking", use_locking)
+        self.use_nesterov = check_bool(owner, "use_nesterov", use_nesterov)
+        self.update = AdamUpdate(
+            **self.update_fields(),
+            beta1=open_unit_float(owner, "beta1", beta1),
+            beta2=open_unit_float(owner, "beta2", beta2),
+            epsilon=positive_float(owner, "eps", eps),
+            use_nesterov=use_nesterov,
+        )
+        self.beta1, self.beta2, self.eps = beta1, beta2, eps
+        self.beta1_power = Parameter(Tensor([1.0], dtypes.float32), name="beta1_power")
+        self.beta2_power = Parameter(Tensor([1.0], dtypes.float32), name="beta2_power")
+        self.moment1 = self.parameters.clone("moment1", "zeros")
+        self.moment2 = self.parameters.clone("moment2", "zeros")
+
+    def construct(self, gradients: Any) -> Any:
+        self.update(
+            self.parameters,
+            self.moment1,
+            self.moment2,
+            (),
+            self.beta1_power,
+            self.beta2_power,
+            self.checked(gradients),
+            self.get_lr(),
+            self.decays_now(),
+        )
+        return self.finish_step()
+
+    def _set_target(self, value: str) -> None:
+        self._target = checked_target("LazyAdam", value, ("CPU",))
+
+
 class AdamWeightDecay(Optimizer):
     """Adam with decay apart from the gradient, and without bias correction."""
 

@@ -43,12 +43,11 @@ class LARS(Optimizer):
         self._take_over(optimizer)
         # Gradients still carry the loss scale here, and the other optimizer divides it out: with
         # every amount times the scale, the result is the scaled gradient times the same scale.
-        decays = () if self.dynamic_weight_decay else self._decays
         self.update = LarsScale(
             epsilon * self.loss_scale,
             coefficient * self.loss_scale,
             self.use_clip,
-            tuple(decay * self.loss_scale for decay in decays),
+            tuple(decay * self.loss_scale for decay in self.fixed_decays()),
             self.lars_flag,
         )
         self.opt = optimizer

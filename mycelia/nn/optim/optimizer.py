@@ -29,6 +29,8 @@ class Optimizer(Cell):
     """
 
     update: Any = None
+    learning_rate: Any
+    weight_decay: Any
 
     def __init__(
         self,
@@ -152,6 +154,12 @@ class Optimizer(Cell):
             return mul(self.weight_decay(self.global_step), self.loss_scale)
         return tuple(mul(decay, self.loss_scale) for decay in self.decays_now())
 
+    def fixed_decays(self) -> tuple[float, ...]:
+        """The decay of each parameter, or nothing when there is none or when it changes."""
+        if not self.exec_weight_decay or self.dynamic_weight_decay:
+            return ()
+        return tuple(decay for decay in self._decays if isinstance(decay, float))
+
     def decays_now(self) -> Any:
         """The decay of each parameter at this step as tensors, or None when they never change."""
         if not self.dynamic_weight_decay:
@@ -215,15 +223,14 @@ class Optimizer(Cell):
 
     def update_fields(self) -> dict[str, Any]:
         """The fields that all update operators share."""
-        fixed = self.exec_weight_decay and not self.dynamic_weight_decay
         return {
-            "weight_decay": self._decays if fixed else (),
+            "weight_decay": self.fixed_decays(),
             "loss_scale": self.loss_scale,
             "centralize": self._centralize if self.grad_centralization else (),
         }
 
     def checked(self, gradients: Any) -> Any:
-        """The gradients, if there is one for each parameter."""
+        """The gradients, if there is one of the right shape for each parameter."""
         if not isinstance(gradients, (tuple, list)):
             raise wrong_type(type(self).__name__, "gradients", gradients, "tuple of Tensors")
         if len(gradients) != self.param_length:
@@ -233,6 +240,14 @@ class Optimizer(Cell):
                 got=f"{len(gradients)} gradients",
                 expected=f"{self.param_length}, one for each parameter",
             )
+        for parameter, gradient in zip(self.parameters, gradients, strict=True):
+            if parameter.shape != gradient.shape:
+                raise problem(
+                    ValueError,
+                    f"{type(self).__name__}: a gradient has the shape of another parameter",
+                    got=f"{gradient.shape} for {parameter.name}",
+                    expected=f"{parameter.shape}",
+                )
         return gradients
 
     def finish_step(self) -> tuple[bool, ...]:
@@ -289,7 +304,7 @@ def _shown_rate(rate: Any) -> Any:
 def _distinct(values: Sequence[Any]) -> tuple[tuple[Any, ...], tuple[int, ...]]:
     """Each object once, and for each element of `values` its place among them."""
     places: dict[int, int] = {}
-    found = []
+    found: list[Any] = []
     for value in values:
         if id(value) not in places:
             places[id(value)] = len(found)
