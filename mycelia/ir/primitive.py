@@ -33,6 +33,7 @@ class Primitive:
     the result and the tuple of new values. An operator that `draws` takes a random key as its last
     argument, which the runtime supplies. `host` is a numpy kernel with identical results, used for
     small arrays; a `host_only` operator has results whose shape depends on values, which XLA cannot hold.
+    In `grad`, the gradient of an unused output is zeros, or None with `takes_missing_gradients`.
     """
 
     static: ClassVar[tuple[str, ...]] = ()
@@ -44,6 +45,7 @@ class Primitive:
     host: ClassVar[Callable[..., Any] | None] = None
     host_limit: ClassVar[int] = 8192
     host_only: ClassVar[bool] = False
+    takes_missing_gradients: ClassVar[bool] = False
     arguments: ClassVar[Arguments]
 
     def __init__(self, name: str | None = None) -> None:

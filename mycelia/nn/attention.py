@@ -12,7 +12,7 @@ from mycelia.nn.cell import Cell
 from mycelia.ops.creation import zeros
 from mycelia.ops.dropout import dropout
 from mycelia.ops.joining import concat, split
-from mycelia.ops.matrix import BatchMatMul, dense
+from mycelia.ops.linalg import BatchMatMul, dense
 from mycelia.ops.reduction import mean
 from mycelia.ops.selecting import masked_fill
 from mycelia.ops.shaping import broadcast_to, cast, expand_dims, reshape, squeeze, transpose

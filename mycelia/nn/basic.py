@@ -13,10 +13,9 @@ from mycelia.core.shape import normalize_axis
 from mycelia.ir.primitive import Primitive
 from mycelia.nn.activation import get_activation
 from mycelia.nn.cell import Cell
+from mycelia.ops.creation import OneHot as OneHotOp
 from mycelia.ops.dropout import Dropout as DropoutOp
 from mycelia.ops.dropout import dropout1d, dropout2d, dropout3d
-from mycelia.ops.image import interpolate
-from mycelia.ops.creation import OneHot as OneHotOp
 from mycelia.ops.linalg import BiasAdd, MatMul
 from mycelia.ops.padding import MirrorPad
 from mycelia.ops.padding import Pad as PadOp
@@ -253,6 +252,9 @@ class Flatten(Cell):
         self.end_dim = end_dim
 
     def construct(self, x: Any) -> Any:
+        rank = max(len(shape_of(x)), 1)
+        normalize_axis(self.start_dim, rank, "Flatten")
+        normalize_axis(self.end_dim, rank, "Flatten")
         return flatten(x, start_dim=self.start_dim, end_dim=self.end_dim)
 
 
@@ -318,13 +320,11 @@ class Pad(Cell):
                 "Pad: only 'paddings' up to 4 dims is supported",
                 got=f"{len(paddings)}",
             )
-        self.pad = PadOp.of(paddings) if mode == "CONSTANT" else None
-        self.mirror = None if mode == "CONSTANT" else MirrorPad.of(mode)
+        self.constant = mode == "CONSTANT"
+        self.pad = PadOp.of(paddings) if self.constant else MirrorPad.of(mode)
 
     def construct(self, x: Any) -> Any:
-        if self.mirror is None:
-            return self.pad(x)
-        return self.mirror(x, self.paddings)
+        return self.pad(x) if self.constant else self.pad(x, self.paddings)
 
 
 class Unfold(Cell):
@@ -351,32 +351,3 @@ def _check_rows_and_columns(argument: str, value: Any) -> None:
         raise wrong_value("Unfold", argument, value, "of the form [1, row, column, 1]")
     for number in value:
         check_positive_int("Unfold", argument, number)
-
-
-class Upsample(Cell):
-    """Images resized to `size`, or by `scale_factor`, with the interpolation `mode` names."""
-
-    def __init__(
-        self,
-        size: Any = None,
-        scale_factor: Any = None,
-        mode: str = "nearest",
-        align_corners: bool | None = None,
-        recompute_scale_factor: bool | None = None,
-    ) -> None:
-        super().__init__()
-        self.size = size
-        self.scale_factor = scale_factor
-        self.mode = mode
-        self.align_corners = align_corners
-        self.recompute_scale_factor = recompute_scale_factor
-
-    def construct(self, x: Any) -> Any:
-        return interpolate(
-            x,
-            self.size,
-            self.scale_factor,
-            self.mode,
-            self.align_corners,
-            self.recompute_scale_factor,
-        )

@@ -19,11 +19,15 @@ from mycelia.nn.sizes import (
 )
 from mycelia.ops.convolution_transpose import Conv2DTranspose, Conv3DTranspose
 from mycelia.ops.linalg import BiasAdd
+from mycelia.ops.padding import Pad
 from mycelia.ops.shaping import expand_dims, squeeze
 
 
 class Conv2dTranspose(Convolution):
-    """The transpose of a convolution over images. Its weight is (in, out / group, *kernel)."""
+    """The transpose of a convolution over images. Its weight is (in, out / group, *kernel).
+
+    The rows and columns that `output_padding` adds at the end hold zeros.
+    """
 
     transposed = True
 
@@ -55,17 +59,37 @@ class Conv2dTranspose(Convolution):
         )  # fmt: skip
         check_no_padding(owner, sides, pad_mode)
         self.output_padding = output_padding
-        self.sides, self.extra = sides, extra
+        self.sides = sides
+        self.extra = extra
         self.conv2d_transpose = _operator(self, sides)
         self.bias_add = BiasAdd.of()
+        self.pad = Pad.of(((0, 0), (0, 0), (0, extra[0]), (0, extra[1])))
 
     def construct(self, x: Any) -> Any:
         check_rank("Conv2dTranspose", x, 4)
-        size = _output_size(self, x.shape, self.sides, self.extra)
+        self._check_extra()
+        size = _output_size(self, x.shape, self.sides)
         out = self.conv2d_transpose(x, self.weight, size)
         if self.has_bias:
             out = self.bias_add(out, self.bias)
+        if self.extra != (0, 0):
+            out = self.pad(out)
         return out
+
+    def _check_extra(self) -> None:
+        if self.pad_mode != "pad" and self.extra != (0, 0):
+            raise problem(
+                ValueError,
+                "when output_padding is not zero, pad_mode must be 'pad'",
+                got=f"output_padding {self.extra} and pad_mode {self.pad_mode!r}",
+            )
+        for extra, stride, dilation in zip(self.extra, self.stride, self.dilation, strict=True):
+            if not 0 <= extra < max(stride, dilation):
+                raise problem(
+                    ValueError,
+                    "output_padding must be smaller than the stride or the dilation",
+                    got=f"output_padding {self.extra}, stride {self.stride}",
+                )
 
 
 class Conv1dTranspose(Convolution):
@@ -103,7 +127,7 @@ class Conv1dTranspose(Convolution):
     def construct(self, x: Any) -> Any:
         check_rank("Conv1dTranspose", x, 3)
         x = expand_dims(x, 2)
-        size = _output_size(self, x.shape, self.padding, (0, 0))
+        size = _output_size(self, x.shape, self.padding)
         out = self.conv2d_transpose(x, self.weight, size)
         if self.has_bias:
             out = self.bias_add(out, self.bias)
@@ -187,13 +211,9 @@ def _output_padding(owner: str, value: Any) -> tuple[int, int]:
 
 
 def _output_size(
-    layer: Convolution, shape: tuple[int, ...], sides: tuple[int, ...], extra: tuple[int, ...]
+    layer: Convolution, shape: tuple[int, ...], sides: tuple[int, ...]
 ) -> tuple[int, ...]:
-    """The shape whose convolution would give `shape`, the larger one where several would."""
-    if layer.pad_mode != "pad" and any(extra):
-        raise problem(
-            ValueError, "when output_padding is not zero, pad_mode must be 'pad'", got=layer.pad_mode
-        )
+    """The shape whose convolution would give `shape`."""
     sizes = []
     for axis in (0, 1):
         step, reach = layer.stride[axis], (layer.kernel_size[axis] - 1) * layer.dilation[axis] + 1
@@ -203,12 +223,6 @@ def _output_size(
         elif layer.pad_mode == "valid":
             sizes.append(size * step + max(reach - step, 0))
         else:
-            if not 0 <= extra[axis] < max(step, layer.dilation[axis]):
-                raise problem(
-                    ValueError,
-                    "output_padding must be smaller than the stride or the dilation",
-                    got=f"output_padding {extra}, stride {layer.stride}",
-                )
             around = sides[2 * axis] + sides[2 * axis + 1]
-            sizes.append((size - 1) * step - around + reach + extra[axis])
+            sizes.append((size - 1) * step - around + reach)
     return (shape[0], layer.out_channels, *sizes)

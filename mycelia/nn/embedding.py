@@ -18,7 +18,7 @@ from mycelia.core.checks import (
 from mycelia.core.dtype import DType
 from mycelia.core.errors import problem, wrong_type, wrong_value
 from mycelia.nn.cell import Cell
-from mycelia.nn.maths import ClipByNorm
+from mycelia.nn.maths import clipped
 from mycelia.nn.sizes import check_rank
 from mycelia.ops.arithmetic import DivNoNan, abs
 from mycelia.ops.creation import OneHot
@@ -96,8 +96,8 @@ def _without_row(table: Tensor, row: int) -> Tensor:
 class EmbeddingLookup(Cell):
     """The row of `embedding_table` for each index, cut to the norm `max_norm` if one is given.
 
-    Indices outside the table give zeros. `target`, `slice_mode` and `manual_shapes` say where the table
-    lives on several devices.
+    Indices outside the table give zeros. `target`, `slice_mode` and `manual_shapes` say where the
+    table lives on several devices.
     """
 
     BATCH_SLICE = "batch_slice"
@@ -134,30 +134,29 @@ class EmbeddingLookup(Cell):
         self.slice_mode, self.manual_shapes, self.sparse = slice_mode, manual_shapes, sparse
         self.max_norm = _check_norm(owner, max_norm)
         self.embeddinglookup = EmbeddingLookupOp.of()
-        self.clip = ClipByNorm(-1)
 
     def construct(self, indices: Any) -> Any:
         out = self.embeddinglookup(self.embedding_table, indices, 0)
         if self.max_norm is not None:
-            out = self.clip(out, self.max_norm)
+            out = clipped(out, self.max_norm, -1)
         return out
 
 
-def _check_norm(owner: str, max_norm: Any) -> Tensor | None:
+def _check_norm(owner: str, max_norm: Any) -> float | None:
     if max_norm is None:
         return None
     if not isinstance(max_norm, float):
         raise wrong_type(owner, "max_norm", max_norm, "float")
     if max_norm <= 0:
         raise wrong_value(owner, "max_norm", max_norm, "float and must > 0")
-    return Tensor(max_norm, dtypes.float32)
+    return max_norm
 
 
 class MultiFieldEmbeddingLookup(EmbeddingLookup):
     """Rows times values, joined for each field of features: their sum, mean or maximum.
 
-    Indices, values and field numbers are (N, L); the result is (N, field_size, embedding_size), zero
-    for fields without features. The mean counts each feature by the size of its value.
+    Indices, values and field numbers are (N, L); the result is (N, field_size, embedding_size),
+    zero for fields without features. The mean counts each feature by the size of its value.
     """
 
     OPERATOR_SUM = "SUM"

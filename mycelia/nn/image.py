@@ -1,4 +1,4 @@
-"""Layers for images: rearranging pixels, cropping, and measures of likeness."""
+"""Layers for images: rearranging pixels, resizing, cropping, and measures of likeness."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from mycelia.nn.convolution import Conv2d
 from mycelia.nn.pooling import AvgPool2d
 from mycelia.nn.sizes import check_rank
 from mycelia.ops.arithmetic import square
+from mycelia.ops.image import interpolate
 from mycelia.ops.joining import stack
 from mycelia.ops.padding import Pad
 from mycelia.ops.power import pow
@@ -27,6 +28,35 @@ from mycelia.ops.slicing import narrow
 from mycelia.ops.transcendental import log
 from mycelia.ops.views import swapaxes
 from mycelia.tensor.tensor import Tensor
+
+
+class Upsample(Cell):
+    """Images resized to `size`, or by `scale_factor`, with the interpolation `mode` names."""
+
+    def __init__(
+        self,
+        size: Any = None,
+        scale_factor: Any = None,
+        mode: str = "nearest",
+        align_corners: bool | None = None,
+        recompute_scale_factor: bool | None = None,
+    ) -> None:
+        super().__init__()
+        self.size = size
+        self.scale_factor = scale_factor
+        self.mode = mode
+        self.align_corners = align_corners
+        self.recompute_scale_factor = recompute_scale_factor
+
+    def construct(self, x: Any) -> Any:
+        return interpolate(
+            x,
+            self.size,
+            self.scale_factor,
+            self.mode,
+            self.align_corners,
+            self.recompute_scale_factor,
+        )
 
 
 class PixelShuffle(Cell):
@@ -221,7 +251,7 @@ class MSSSIM(_Similarity):
 
 def _gaussian(size: int, sigma: float) -> np.ndarray:
     """A bell of `size` x `size` numbers whose sum is 1, as a convolution weight."""
-    places = np.arange(size, dtype=np.float32) - (size - 1) / 2
+    places = np.arange(size) - (size - 1) / 2
     row = -np.square(places) / (2 * sigma**2)
     bell = np.exp(row[:, None] + row[None, :])
     return (bell / bell.sum()).astype(np.float32).reshape(1, 1, size, size)

@@ -12,9 +12,9 @@ from mycelia.core.checks import check_bool, check_instance, is_int, is_number
 from mycelia.core.errors import problem, wrong_type, wrong_value
 from mycelia.nn.cell import Cell
 from mycelia.ops.arithmetic import abs, maximum, square
+from mycelia.ops.flipping import roll
 from mycelia.ops.linalg import matmul
 from mycelia.ops.matrix import tril, triu
-from mycelia.ops.flipping import roll
 from mycelia.ops.reduction import ReduceMean, ReduceSum, logsumexp
 from mycelia.ops.shaping import cast
 from mycelia.ops.transcendental import sqrt
@@ -48,14 +48,17 @@ class ClipByNorm(Cell):
         if axis is not None:
             check_instance("ClipByNorm", "axis", axis, (int, tuple, list))
         self.axis = () if axis is None else axis
-        self.reduce_sum = ReduceSum.of(True)
 
     def construct(self, x: Any, clip_norm: Any) -> Any:
         if x.dtype not in (dtypes.float16, dtypes.float32):
             raise wrong_type("ClipByNorm", "x", x, "a tensor of float16 or float32")
-        x = cast(x, dtypes.float32)
-        norm = sqrt(self.reduce_sum(square(x), self.axis))
-        return x * clip_norm / maximum(norm, clip_norm)
+        return clipped(cast(x, dtypes.float32), clip_norm, self.axis)
+
+
+def clipped(x: Any, clip_norm: Any, axis: Any) -> Any:
+    """`x` scaled down where its Euclidean norm along `axis` is above `clip_norm`."""
+    norm = sqrt(ReduceSum.of(True)(square(x), axis))
+    return x * clip_norm / maximum(norm, clip_norm)
 
 
 class Range(Cell):

@@ -17,9 +17,10 @@ from mycelia.core.dtype import DType
 from mycelia.core.errors import problem, wrong_type, wrong_value
 from mycelia.nn.cell import Cell
 from mycelia.nn.sizes import check_rank
-from mycelia.ops.normalization import LRN as LRNOp
-from mycelia.ops.normalization import BatchNorm, group_norm, rms_norm
-from mycelia.ops.normalization import InstanceNorm as InstanceNormOp
+from mycelia.ops.group_normalization import LRN as LRNOp
+from mycelia.ops.group_normalization import InstanceNorm as InstanceNormOp
+from mycelia.ops.group_normalization import group_norm, rms_norm
+from mycelia.ops.normalization import BatchNorm
 from mycelia.ops.normalization import LayerNorm as LayerNormOp
 from mycelia.ops.shaping import reshape
 from mycelia.tensor.initializer import initializer
@@ -321,9 +322,7 @@ class _InstanceNorm(_Moving):
 
     def construct(self, x: Any) -> Any:
         check_rank(type(self).__name__, x, self.rank)
-        return self.instance_bn(
-            x, self.gamma, self.beta, self.moving_mean, self.moving_variance
-        )[0]
+        return self.instance_bn(x, self.gamma, self.beta, self.moving_mean, self.moving_variance)[0]
 
     def extend_repr(self) -> str:
         return self._shown(self.momentum)
@@ -362,4 +361,5 @@ class LRN(Cell):
         self.lrn_op = LRNOp.of(depth_radius, bias, alpha, beta, norm_region)
 
     def construct(self, input_x: Any) -> Any:
+        check_rank("LRN", input_x, 4)
         return self.lrn_op(input_x)

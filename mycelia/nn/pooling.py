@@ -58,9 +58,7 @@ def _ints(owner: str, argument: str, value: Any, length: int) -> tuple[int, ...]
 
 
 class _MaxPool(_Pooling):
-    """Maxima over the last `rank` axes, computed as a pooling of volumes where padding is explicit."""
-
-    rank = 2
+    """Maxima of images, computed as a pooling of volumes where the padding is explicit."""
 
     def _prepare(self, padding: Any, dilation: Any, return_indices: bool, ceil_mode: bool) -> None:
         owner = type(self).__name__

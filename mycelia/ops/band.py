@@ -1,7 +1,7 @@
 """Bands of diagonals as rows of a matrix, and back: matrix_diag, matrix_diag_part, matrix_set_diag.
 
-Row 0 of the packed form is the highest diagonal. Diagonals shorter than the longest are moved to the
-left or right end of their row, as `align` says for those above and below the main one.
+Row 0 of the packed form is the highest diagonal. Diagonals shorter than the longest are moved to
+the left or right end of their row, as `align` says for those above and below the main one.
 """
 
 from __future__ import annotations
@@ -101,16 +101,12 @@ class MatrixDiagV3(Op):
             raise wrong_value(self.name, "x", shape, f"{high - low + 1} diagonals for k={k}")
         least_rows = shape[-1] - min(high, 0)
         least_columns = shape[-1] + max(low, 0)
-        both = max(least_rows, least_columns)
-        given_rows, given_columns = int(num_rows), int(num_cols)
-        if given_rows == given_columns == -1:
-            rows = columns = both
-        else:
-            rows = least_rows if given_rows == -1 else given_rows
-            columns = least_columns if given_columns == -1 else given_columns
-        if rows < least_rows or columns < least_columns or (rows, columns) > (both, both) and (
-            rows != least_rows and columns != least_columns
-        ):
+        rows = least_rows if num_rows == -1 else num_rows
+        columns = least_columns if num_cols == -1 else num_cols
+        if num_rows == num_cols == -1:
+            rows = columns = max(least_rows, least_columns)
+        fits = rows == least_rows or columns == least_columns
+        if not fits or rows < least_rows or columns < least_columns:
             raise problem(
                 ValueError,
                 f"{self.name}: the numbers of rows and columns do not fit the diagonals",

@@ -94,7 +94,7 @@ class UniformCandidateSampler(CandidateSampler):
     )
 
     @property
-    def removes_hits(self) -> bool:  # type: ignore[override]
+    def removes_hits(self) -> bool:
         return self.remove_accidental_hits
 
     def probabilities(self) -> Array:

@@ -45,3 +45,21 @@ def check_inner_sizes(name: str, x: TensorType, y: TensorType, inner: int, other
             expected="equal inner sizes",
             fix="transpose one side (transpose_a, transpose_b) or reshape it",
         )
+
+
+def check_matrices(name: str, x: TensorType, *, square: bool = False) -> None:
+    """A tensor whose last two axes are matrices, square ones if asked."""
+    if x.ndim < 2 or (square and x.shape[-1] != x.shape[-2]):
+        raise problem(
+            ValueError,
+            f"{name}: the input must be a {'square ' if square else ''}matrix or a batch of them",
+            got=str(x),
+            expected="at least 2 dimensions" + (", the last two of one size" if square else ""),
+        )
+    if not x.dtype.is_inexact:
+        raise problem(
+            TypeError,
+            f"{name}: unsupported dtype {x.dtype}",
+            got=str(x),
+            expected="a tensor of floats or complex numbers",
+        )

@@ -15,6 +15,7 @@ from mycelia.core.shape import Shape
 from mycelia.ops import depthwise
 from mycelia.ops.contraction import wide_dtype
 from mycelia.ops.engine import Array, jax, jnp, lax
+from mycelia.ops.shifting import shifted
 from mycelia.ops.window import Window
 
 _FEW_CHANNELS = 4
@@ -116,7 +117,7 @@ def _by_columns(x: Array, weight: Array, window: Window) -> Array:
     batch, channels = x.shape[:2]
     sizes = window.output(x.shape[2:])
     by_channel = lax.optimization_barrier(jnp.swapaxes(x, 0, 1))
-    copies = jnp.stack(depthwise.shifted(by_channel, window), 1)
+    copies = jnp.stack(shifted(by_channel, window), 1)
     columns = lax.optimization_barrier(
         copies.reshape(channels * prod(window.kernel), batch * prod(sizes))
     )

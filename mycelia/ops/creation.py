@@ -38,7 +38,12 @@ class Zeros(Creation):
     """A tensor of zeros."""
 
     static = ("size", "dtype")
-    examples = (case((2, 3), "float32"), case(2, "int8"), case((), "bool_"), case((0, 2), "float16"))
+    examples = (
+        case((2, 3), "float32"),
+        case(2, "int8"),
+        case((), "bool_"),
+        case((0, 2), "float16"),
+    )
 
     def infer(self, size: Any, dtype: Any) -> TensorType:
         return TensorType(as_dtype(dtype), _sizes(self.name, size))
@@ -283,9 +288,7 @@ def eye(n: int, m: int | None = None, dtype: Any = None) -> Any:
     return Eye.of()(n, n if m is None else m, as_dtype(dtype or float32))
 
 
-def one_hot(
-    indices: Any, depth: Any, on_value: Any = 1, off_value: Any = 0, axis: int = -1
-) -> Any:
+def one_hot(indices: Any, depth: Any, on_value: Any = 1, off_value: Any = 0, axis: int = -1) -> Any:
     """`on_value` at each index along a new axis of length `depth`, `off_value` elsewhere."""
     return OneHot.of(axis)(indices, depth, _as_tensor(on_value), _as_tensor(off_value))
 

@@ -5,11 +5,11 @@ XLA's own depthwise convolutions are 10 to 100 times slower on CPU than these fu
 
 from __future__ import annotations
 
-from itertools import product
 from math import prod
 
 from mycelia.core.shape import Shape
 from mycelia.ops.engine import Array, jnp, lax
+from mycelia.ops.shifting import dilated, offsets, shifted, taken_back
 from mycelia.ops.window import Window
 
 
@@ -26,16 +26,10 @@ def input_gradient(dout: Array, weight: Array, window: Window, shape: Shape) -> 
     channels = shape[1]
     kernels = _by_channel(weight, channels, window)
     grouped = _grouped(dout, channels)
-    wide = _dilated(grouped, window, shape[2:], first=3)
+    wide = dilated(grouped, window, shape[2:])
     total = jnp.zeros((), dout.dtype)
-    for offset, kernel in zip(_offsets(window), kernels, strict=True):
-        piece = wide
-        for axis, (reach, start, size) in enumerate(
-            zip(window.reach, offset, shape[2:], strict=True), 3
-        ):
-            low = reach - 1 - start
-            piece = lax.slice_in_dim(piece, low, low + size, axis=axis)
-        total = total + piece * _spread(kernel, window)
+    for offset, kernel in zip(offsets(window), kernels, strict=True):
+        total = total + taken_back(wide, window, offset, shape[2:]) * _spread(kernel, window)
     return jnp.sum(total, axis=2, dtype=dout.dtype)
 
 
@@ -47,29 +41,6 @@ def weight_gradient(dout: Array, x: Array, window: Window, shape: Shape) -> Arra
     sums = lax.reduce(terms, zeros, _add_all, tuple(range(3, grouped.ndim)))
     points = [jnp.sum(s, axis=0, dtype=dout.dtype) for s in sums]
     return jnp.stack(points, axis=-1).reshape(shape)
-
-
-def shifted(x: Array, window: Window) -> list[Array]:
-    """For each point of the kernel, what that point meets at every window position."""
-    lead = x.ndim - window.rank
-    pads = window.padding(x.shape[lead:])
-    if any(map(any, pads)):
-        x = jnp.pad(x, ((0, 0),) * lead + pads)
-    return [_view(x, window, offset, lead) for offset in _offsets(window)]
-
-
-def _view(x: Array, window: Window, offset: Shape, lead: int) -> Array:
-    for axis, (start, stride, reach) in enumerate(
-        zip(offset, window.strides, window.reach, strict=True), lead
-    ):
-        stop = x.shape[axis] - reach + 1 + start
-        x = lax.slice_in_dim(x, start, stop, stride, axis)
-    return x
-
-
-def _offsets(window: Window) -> list[Shape]:
-    axes = zip(window.kernel, window.dilation, strict=True)
-    return list(product(*(range(0, k * d, d) for k, d in axes)))
 
 
 def _by_channel(weight: Array, channels: int, window: Window) -> list[Array]:
@@ -85,16 +56,6 @@ def _grouped(dout: Array, channels: int) -> Array:
 
 def _spread(kernel: Array, window: Window) -> Array:
     return kernel.reshape(*kernel.shape, *(1,) * window.rank)
-
-
-def _dilated(dout: Array, window: Window, sizes: Shape, first: int) -> Array:
-    """`dout` with the gaps of the stride between its points and room for every shift around it."""
-    pads = [(0, 0, 0)] * first
-    for axis, (low, _) in enumerate(window.padding(sizes)):
-        stride, reach, count = window.strides[axis], window.reach[axis], dout.shape[first + axis]
-        span = (count - 1) * stride + 1
-        pads.append((reach - 1 - low, sizes[axis] + low - span, stride - 1))
-    return lax.optimization_barrier(lax.pad(dout, jnp.zeros((), dout.dtype), pads))
 
 
 def _add_all(left: list[Array], right: list[Array]) -> list[Array]:

@@ -12,8 +12,8 @@ from mycelia.core.shape import broadcast
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
 from mycelia.ops.arithmetic import sub
-from mycelia.ops.engine import Array, jnp
-from mycelia.ops.norms import power_norm, vector_norm
+from mycelia.ops.engine import Array
+from mycelia.ops.norms import power_norm, sizes_of, vector_norm
 from mycelia.ops.op import Op, unsupported_dtype
 from mycelia.ops.precision import widened
 
@@ -46,7 +46,7 @@ class Cdist(Op):
         return x1.with_shape((*batch, x1.shape[-2], x2.shape[-2]))
 
     def lower(self, x1: Array, x2: Array) -> Array:
-        apart = jnp.abs(widened(x1)[..., :, None, :] - widened(x2)[..., None, :, :])
+        apart = sizes_of(widened(x1)[..., :, None, :] - widened(x2)[..., None, :, :])
         return power_norm(apart, self.p, (apart.ndim - 1,), False).astype(x1.dtype)
 
 
@@ -70,7 +70,7 @@ class Pdist(Op):
     def lower(self, x: Array) -> Array:
         first, second = np.triu_indices(x.shape[-2], 1)
         wide = widened(x)
-        apart = jnp.abs(wide[..., first, :] - wide[..., second, :])
+        apart = sizes_of(wide[..., first, :] - wide[..., second, :])
         return power_norm(apart, self.p, (apart.ndim - 1,), False).astype(x.dtype)
 
 

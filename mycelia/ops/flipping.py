@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mycelia.core.checks import check_int
+from mycelia.core.dtype import from_numpy
 from mycelia.core.errors import problem, wrong_type, wrong_value
 from mycelia.core.shape import as_shape, normalize_axis
 from mycelia.ir.example import case
@@ -22,7 +23,11 @@ class ReverseV2(Op):
     """The named axes backwards."""
 
     axis: tuple[int, ...]
-    examples = (case("f32[2,3]", axis=(0,)), case("f32[2,3]", axis=(0, -1)), case("f32[2]", axis=()))
+    examples = (
+        case("f32[2,3]", axis=(0,)),
+        case("f32[2,3]", axis=(0, -1)),
+        case("f32[2]", axis=()),
+    )
 
     def normalize(self) -> dict[str, Any]:
         if not isinstance(self.axis, (tuple, list)):
@@ -78,6 +83,24 @@ class ReverseSequence(Op):
         ends = jnp.expand_dims(seq_lengths, [i for i in range(x.ndim) if i != batch])
         source = jnp.where(place < ends, ends - 1 - place, place)
         return jnp.take_along_axis(jnp.asarray(x), source, sequence, mode="clip")
+
+    def host(self, x: Any, seq_lengths: Any) -> Any:
+        self.infer(_type_of(x), _type_of(seq_lengths))
+        sequence, batch = self._axes(x.ndim)
+        if (
+            seq_lengths.size
+            and not 0 <= seq_lengths.min() <= seq_lengths.max() <= x.shape[sequence]
+        ):
+            raise problem(
+                RuntimeError,
+                "ReverseSequence: a length is out of range",
+                got=f"lengths {seq_lengths.tolist()} for an axis of size {x.shape[sequence]}",
+            )
+        place = np.arange(x.shape[sequence]).reshape(-1, *(1,) * (x.ndim - 1 - sequence))
+        ends = np.expand_dims(seq_lengths, [i for i in range(x.ndim) if i != batch])
+        source = np.where(place < ends, ends - 1 - place, place)
+        shape = [n if i in (sequence, batch) else 1 for i, n in enumerate(x.shape)]
+        return np.take_along_axis(x, source.reshape(shape), sequence)
 
     def grad(self, x: Any, seq_lengths: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return ReverseSequence.of(self.seq_dim, self.batch_dim)(dout, seq_lengths), None
@@ -178,6 +201,10 @@ def rot90(input: Any, k: int, dims: Any) -> Any:
         case 3:
             return flip(swapaxes(input, first, second), (second,))
     return identity(input)
+
+
+def _type_of(array: Any) -> TensorType:
+    return TensorType(from_numpy(array.dtype), array.shape)
 
 
 def _axis(axis: Any, rank: int, owner: str) -> int:

@@ -184,7 +184,7 @@ class GatherDGrad(Op):
 
 
 class GatherNd(Op):
-    """Slices at full positions: the last axis of `indices` holds one index for each leading axis."""
+    """Slices at full positions: the last axis of `indices` holds one index for each axis."""
 
     examples = (
         case("f32[3,3]", "i64[2,2]:<3"),
@@ -257,6 +257,24 @@ class EmbeddingLookup(Op):
         found = jnp.take(jnp.asarray(input_params), rows, axis=0, mode="clip")
         wide = jnp.expand_dims(inside, tuple(range(inside.ndim, found.ndim)))
         return jnp.where(wide, found, jnp.zeros((), found.dtype))
+
+
+class UnravelIndex(Op):
+    """Numbers of elements of a flattened tensor of shape `dims`, as positions: one row an axis."""
+
+    static = ("dims",)
+    differentiable = False
+    examples = (case("i64[2]:<6", (2, 3)), case("i32[]:<6", (6,)))
+
+    def infer(self, indices: TensorType, dims: Any) -> TensorType:
+        check_indices(self.name, indices)
+        return indices.with_shape((len(as_shape(dims, self.name)), *indices.shape))
+
+    def lower(self, indices: Array, dims: Any) -> Array:
+        return jnp.stack(jnp.unravel_index(jnp.asarray(indices), dims)).astype(indices.dtype)
+
+    def host(self, indices: Any, dims: Any) -> Any:
+        return np.stack(np.unravel_index(indices, dims)).astype(indices.dtype)
 
 
 def gather(input_params: Any, input_indices: Any, axis: Any, batch_dims: int = 0) -> Any:

@@ -33,7 +33,11 @@ class Concat(Op):
         first = check_alike(self.name, tensors)
         axis = normalize_axis(self.axis, first.ndim, self.name) if first.ndim else 0
         rests = [(*t.shape[:axis], *t.shape[axis + 1 :]) for t in tensors]
-        if not first.ndim or any(len(t.shape) != first.ndim for t in tensors) or len(set(rests)) > 1:
+        if (
+            not first.ndim
+            or any(len(t.shape) != first.ndim for t in tensors)
+            or len(set(rests)) > 1
+        ):
             raise problem(
                 ValueError,
                 "Concat: the shapes do not fit together",
@@ -47,8 +51,8 @@ class Concat(Op):
         return jnp.concatenate(tensors, axis=self.axis)
 
     def host(self, tensors: Any) -> Any:
-        if len({t.dtype for t in tensors}) > 1:
-            raise TypeError("several dtypes")
+        if not isinstance(tensors, tuple) or len({t.dtype for t in tensors}) > 1:
+            raise TypeError("not a tuple of one dtype")
         return np.concatenate(tensors, axis=self.axis)
 
     def grad(self, tensors: Any, out: Any, dout: Any) -> tuple[Any, ...]:
@@ -60,7 +64,11 @@ class Stack(Op):
     """Tensors of one shape side by side along a new axis."""
 
     axis: int = 0
-    examples = (case(("f32[2,3]", "f32[2,3]")), case(("f32[2]",) * 3, axis=-1), case(("f32[]",) * 2))
+    examples = (
+        case(("f32[2,3]", "f32[2,3]")),
+        case(("f32[2]",) * 3, axis=-1),
+        case(("f32[]",) * 2),
+    )
 
     def infer(self, tensors: Any) -> TensorType:
         first = check_alike(self.name, tensors)
@@ -78,8 +86,8 @@ class Stack(Op):
         return jnp.stack(tensors, axis=self.axis)
 
     def host(self, tensors: Any) -> Any:
-        if len({t.dtype for t in tensors}) > 1:
-            raise TypeError("several dtypes")
+        if not isinstance(tensors, tuple) or len({t.dtype for t in tensors}) > 1:
+            raise TypeError("not a tuple of one dtype")
         return np.stack(tensors, axis=self.axis)
 
     def grad(self, tensors: Any, out: Any, dout: Any) -> tuple[Any, ...]:
@@ -130,7 +138,11 @@ class Split(Op):
 
     axis: int = 0
     output_num: int = 1
-    examples = (case("f32[4,3]", output_num=2), case("f32[2,6]", axis=-1, output_num=3), case("f32[2]"))
+    examples = (
+        case("f32[4,3]", output_num=2),
+        case("f32[2,6]", axis=-1, output_num=3),
+        case("f32[2]"),
+    )
 
     def infer(self, x: TensorType) -> tuple[TensorType, ...]:
         axis, length = self._part(x.shape)
@@ -206,10 +218,10 @@ class SplitV(Op):
 
 def check_alike(owner: str, tensors: Any) -> TensorType:
     """The first of several tensors, after checking that there is one and all share its dtype."""
-    if not tensors:
-        raise problem(ValueError, f"{owner}: there are no tensors to join", got="an empty tuple")
     if not isinstance(tensors, (tuple, list)):
         raise problem(TypeError, f"{owner}: give a tuple of tensors", got=str(tensors))
+    if not tensors:
+        raise problem(ValueError, f"{owner}: there are no tensors to join", got="an empty tuple")
     if any(t.dtype is not tensors[0].dtype for t in tensors):
         raise problem(
             TypeError,

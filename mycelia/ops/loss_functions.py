@@ -12,6 +12,7 @@ from mycelia.core.shape import broadcast, normalize_axis
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
 from mycelia.ir.value import Value
+from mycelia.ops.ctc import CTCLossV2
 from mycelia.ops.engine import Array, jnp
 from mycelia.ops.loss import BCEWithLogitsLoss, BinaryCrossEntropy, KLDivLoss, SmoothL1Loss
 from mycelia.ops.loss_family import check_reduction, reduced, reduced_type
@@ -197,6 +198,21 @@ def gaussian_nll_loss(
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """The cosine of the angle between vectors along `dim`."""
     return CosineSimilarity.of(dim, eps)(x1, x2)
+
+
+def ctc_loss(
+    log_probs: Any,
+    targets: Any,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Any:
+    """The loss of label sequences under log-probabilities, and the forward log-probabilities."""
+    return CTCLossV2.of(blank, reduction, zero_infinity)(
+        log_probs, targets, input_lengths, target_lengths
+    )
 
 
 def _checked(owner: str, x: Any, target: Any, reduction: Any) -> str:

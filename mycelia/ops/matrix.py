@@ -12,10 +12,12 @@ from mycelia.core.shape import Shape, normalize_axis
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
 from mycelia.ops.arithmetic import mul
+from mycelia.ops.complex_numbers import conj
 from mycelia.ops.creation import eye, zeros
 from mycelia.ops.engine import Array, jnp
 from mycelia.ops.op import Op, unsupported_dtype
 from mycelia.ops.shaping import broadcast_to, copied, reshape, scalar_to_tensor
+from mycelia.ops.views import swapaxes
 
 
 class Tril(Op):
@@ -340,11 +342,15 @@ def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     return Diagonal.of(offset, dim1, dim2)(input)
 
 
-def diagonal_scatter(
-    input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1
-) -> Any:
+def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     """`input` with a diagonal replaced by `src`."""
     return DiagonalScatter.of(offset, dim1, dim2)(input, src)
+
+
+def adjoint(x: Any) -> Any:
+    """Matrices transposed, their elements conjugated."""
+    turned = swapaxes(x, -1, -2)
+    return conj(turned) if x.dtype.is_complex else turned
 
 
 def trace(input: Any) -> Any:

@@ -47,7 +47,7 @@ class VectorNorm(Op):
         return x.with_shape(reduced_shape(x.shape, axes, self.keep_dims))
 
     def lower(self, x: Array) -> Array:
-        value = power_norm(widened(jnp.abs(x)), self.ord, self._axes(x), self.keep_dims)
+        value = power_norm(sizes_of(x), self.ord, self._axes(x), self.keep_dims)
         return value.astype(x.dtype)
 
     def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
@@ -58,6 +58,11 @@ class VectorNorm(Op):
 
     def _axes(self, x: Any) -> tuple[int, ...]:
         return normalize_axes(self.axis, len(x.shape), "norm") if x.shape else ()
+
+
+def sizes_of(x: Array) -> Array:
+    """|x| in working precision; its gradient is 0 where x is 0."""
+    return widened(jnp.where(x == 0, 0, jnp.abs(x)))
 
 
 def power_norm(sizes: Array, order: float, axes: tuple[int, ...], keep_dims: bool) -> Array:
@@ -161,7 +166,7 @@ class LpNorm(Op):
 
     def lower(self, input: Array) -> Array:
         axes = normalize_axes(self.axis, input.ndim, self.name)
-        value = power_norm(widened(jnp.abs(input)), self.p, axes, self.keep_dims)
+        value = power_norm(sizes_of(input), self.p, axes, self.keep_dims)
         return jnp.maximum(value, self.epsilon).astype(input.dtype)
 
 
@@ -173,7 +178,7 @@ class EuclideanNorm(OverAxes):
     examples = (case("f32[2,3]", (1,)), case("f32[2,3]", ()), case("i32[3]", 0))
 
     def lower(self, x: Array, axes: Any) -> Array:
-        sizes = widened(jnp.abs(x))
+        sizes = sizes_of(x)
         value = power_norm(sizes, 2, self.axes(x, axes), self.keep_dims)
         return value.astype(x.dtype)
 

@@ -128,7 +128,7 @@ class PadV3(Op):
 
 
 class MirrorPad(Op):
-    """Padding with what lies inside, mirrored at the edge: REFLECT without it, SYMMETRIC with it."""
+    """Padding with what lies inside, mirrored: REFLECT without the edge, SYMMETRIC with it."""
 
     static = ("paddings",)
     mode: str = "REFLECT"

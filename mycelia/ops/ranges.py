@@ -50,7 +50,9 @@ class LinSpace(Op):
     def infer(self, start: TensorType, stop: TensorType, num: Any) -> TensorType:
         for end in (start, stop):
             if end.dtype.name not in ("float32", "float64"):
-                raise problem(TypeError, "LinSpace: the ends must be float32 or float64", got=str(end))
+                raise problem(
+                    TypeError, "LinSpace: the ends must be float32 or float64", got=str(end)
+                )
             if end.ndim:
                 raise problem(ValueError, "LinSpace: the ends must be 0-d", got=str(end))
         return start.with_shape((check_positive_int(self.name, "num", num),))

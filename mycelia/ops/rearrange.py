@@ -1,4 +1,4 @@
-"""Moving elements between channels, batch and space: depth_to_space, pixel_shuffle, batch_to_space."""
+"""Moving elements between channels, batch and space: depth_to_space, pixel_shuffle, ..."""
 
 from __future__ import annotations
 

@@ -115,9 +115,12 @@ class Meshgrid(Op):
         return tuple(jnp.meshgrid(*map(jnp.ravel, inputs), indexing=self.indexing))
 
     def host(self, inputs: Any) -> Any:
-        if len({x.dtype for x in inputs}) > 1 or any(x.ndim > 1 for x in inputs):
-            raise TypeError("not vectors of one dtype")
-        return tuple(copied(g) for g in np.meshgrid(*inputs, indexing=self.indexing))
+        if not isinstance(inputs, tuple) or len({x.dtype for x in inputs}) > 1:
+            raise TypeError("not a tuple of one dtype")
+        if any(x.ndim > 1 for x in inputs):
+            raise ValueError("not vectors")
+        grids = np.meshgrid(*inputs, indexing=self.indexing)  # type: ignore[call-overload]
+        return tuple(copied(g) for g in grids)
 
 
 class BlockDiag(Op):

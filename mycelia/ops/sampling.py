@@ -1,4 +1,4 @@
-"""Random choices: classes, permutations, masked positions, coins, candidates for sampled losses."""
+"""Random choices: classes, permutations, masked positions, coins."""
 
 from __future__ import annotations
 

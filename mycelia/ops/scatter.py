@@ -6,14 +6,14 @@ leave one of them. Indices out of range change nothing inside a compiled program
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mycelia.core.checks import check_string
 from mycelia.core.errors import problem
 from mycelia.core.shape import normalize_axis
-from mycelia.ir.example import case
+from mycelia.ir.example import Case, case
 from mycelia.ir.types import TensorType
 from mycelia.ir.value import Value
 from mycelia.ops.arithmetic import div, mul, neg
@@ -22,6 +22,7 @@ from mycelia.ops.indexing import GatherD, GatherNd
 from mycelia.ops.op import Op
 from mycelia.ops.places import (
     all_of,
+    check_bounds,
     check_elements,
     check_indices,
     check_positions,
@@ -43,8 +44,8 @@ class TensorScatter(Op, register=False):
     """A copy of a tensor changed at full positions, one slice of updates for each position."""
 
     verb = "set"
-    kernel = np.add
-    examples = (*_TOGETHER, *_APART)
+    kernel: ClassVar[Any] = np.add
+    examples: ClassVar[tuple[Case, ...]] = (*_TOGETHER, *_APART)
 
     def infer(self, input_x: TensorType, indices: TensorType, updates: TensorType) -> TensorType:
         check_indices(self.name, indices)
@@ -177,9 +178,7 @@ class TensorScatterMin(_Extreme):
 class ScatterExtremeGrad(Op):
     """The gradients of TensorScatterMax and Min: shared among all that gave the result."""
 
-    examples = (
-        case("f32[3]", "i64[2,1]:<3", "f32[2]", "f32[3]", "f32[3]", differentiate=False),
-    )
+    examples = (case("f32[3]", "i64[2,1]:<3", "f32[2]", "f32[3]", "f32[3]", differentiate=False),)
 
     def lower(
         self, input_x: Array, indices: Array, updates: Array, out: Array, dout: Array
@@ -229,9 +228,7 @@ class TensorScatterElements(Op):
         verb = "add" if self.reduction == "add" else "set"
         return write_at(data, element_places(jnp.asarray(indices), axis), updates, verb)
 
-    def grad(
-        self, data: Any, indices: Any, updates: Any, out: Any, dout: Any
-    ) -> tuple[Any, ...]:
+    def grad(self, data: Any, indices: Any, updates: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         read = GatherD.of()(dout, self.axis, indices)
         if self.reduction == "add":
             return dout, None, read
@@ -256,9 +253,7 @@ class IndexFill(Op):
         case("i32[3]", 0, "i32[]:<3", "i32[]"),
     )
 
-    def infer(
-        self, x: TensorType, dim: Any, index: TensorType, value: TensorType
-    ) -> TensorType:
+    def infer(self, x: TensorType, dim: Any, index: TensorType, value: TensorType) -> TensorType:
         check_indices(self.name, index)
         normalize_axis(dim, x.ndim, self.name)
         if value.ndim or index.ndim > 1:
@@ -272,6 +267,15 @@ class IndexFill(Op):
     def lower(self, x: Array, dim: Any, index: Array, value: Array) -> Array:
         place = normalize_axis(dim, x.ndim, self.name)
         return write_at(x, (*all_of(place), jnp.asarray(index)), value, "set")
+
+    def host(self, x: Any, dim: Any, index: Any, value: Any) -> Any:
+        place = normalize_axis(dim, x.ndim, self.name)
+        if index.dtype.kind not in "iu" or index.ndim > 1 or value.ndim:
+            raise TypeError("not a vector of indices and one value")
+        check_bounds(self.name, index, x.shape[place])
+        result = np.array(x)
+        result[(*all_of(place), index)] = value.astype(x.dtype)
+        return result
 
 
 class IndexPut(Op):

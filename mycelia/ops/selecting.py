@@ -42,9 +42,7 @@ class Select(Op):
             raise TypeError("the condition is not bool")
         return np.where(condition, input, other)
 
-    def grad(
-        self, condition: Any, input: Any, other: Any, out: Any, dout: Any
-    ) -> tuple[Any, ...]:
+    def grad(self, condition: Any, input: Any, other: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         chosen = Select.of()(condition, dout, 0)
         rest = Select.of()(condition, 0, dout)
         return None, sum_to(chosen, input.shape), sum_to(rest, other.shape)
@@ -76,9 +74,7 @@ class MaskedFill(Op):
             raise TypeError("not a mask and one value")
         return np.where(mask, value.astype(input_x.dtype), input_x)
 
-    def grad(
-        self, input_x: Any, mask: Any, value: Any, out: Any, dout: Any
-    ) -> tuple[Any, ...]:
+    def grad(self, input_x: Any, mask: Any, value: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         kept = Select.of()(mask, 0, dout)
         filled = Select.of()(mask, dout, 0)
         return sum_to(kept, input_x.shape), None, cast(sum_to(filled, ()), value.dtype)
@@ -155,7 +151,7 @@ def masked_fill(input_x: Any, mask: Any, value: Any) -> Any:
 
 def masked_select(input: Any, mask: Any) -> Any:
     """The elements of `input` where the mask holds, in one row."""
-    check_mask("MaskedSelect", "mask", mask.type)
+    check_mask("MaskedSelect", "mask", TensorType(mask.dtype, mask.shape))
     shape = broadcast(input.shape, mask.shape, op="MaskedSelect")
     places = nonzero(reshape(broadcast_to(mask, shape), (-1,)))
     elements = reshape(broadcast_to(input, shape), (-1,))

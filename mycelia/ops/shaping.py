@@ -1,4 +1,4 @@
-"""Operators that change shape or dtype and keep the elements: reshape, transpose, cast, broadcast."""
+"""Operators that change shape or dtype and keep the elements: reshape, transpose, cast, ..."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from mycelia.core.errors import problem
 from mycelia.core.shape import Shape, as_shape, broadcast, normalize_axis, size
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
+from mycelia.ir.value import Value
 from mycelia.ops.engine import Array, jnp, lax
 from mycelia.ops.op import Op
 
@@ -35,7 +36,9 @@ class Cast(Op):
         return jnp.asarray(x).astype(as_dtype(dtype).numpy)
 
     def host(self, x: Any, dtype: Any) -> Any:
-        return x.astype(as_dtype(dtype).numpy)
+        wanted = as_dtype(dtype)
+        real = x.real if x.dtype.kind == "c" and not wanted.is_complex else x
+        return real.astype(wanted.numpy)
 
     def grad(self, x: Any, dtype: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return (Cast.of()(dout, x.dtype),)
@@ -70,7 +73,7 @@ def resolve_shape(old: Shape, new: Any) -> Shape:
         raise problem(
             ValueError,
             "Reshape: the sizes do not fit",
-            got=f"a tensor of shape {list(old)} ({size(old)} elements) and the shape {list(wanted)}",
+            got=f"shape {list(old)} ({size(old)} elements) and the new shape {list(wanted)}",
             expected="the same number of elements, with at most one -1",
         )
     return wanted
@@ -268,6 +271,34 @@ class Identity(Op):
         return (dout,)
 
 
+class IdentityN(Op):
+    """A tuple of tensors itself."""
+
+    examples = (case(("f32[2]", "i32[]")), case(("f32[0]",)))
+
+    def lower(self, x: tuple[Array, ...]) -> tuple[Array, ...]:
+        return tuple(jnp.asarray(one) for one in x)
+
+    def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        return (dout,)
+
+
+class StopGradient(Op):
+    """The tensor itself, as a constant: gradients do not flow through it."""
+
+    differentiable = False
+    examples = (case("f32[2,3]"), case("i32[]"))
+
+    def infer(self, value: TensorType) -> TensorType:
+        return value
+
+    def lower(self, value: Array) -> Array:
+        return lax.stop_gradient(jnp.asarray(value))
+
+    def host(self, value: Any) -> Any:
+        return copied(value)
+
+
 class ScalarToTensor(Op):
     """A Python number as a 0-d tensor."""
 
@@ -334,6 +365,13 @@ def expand_dims(input_x: Any, axis: int) -> Any:
 def squeeze(input: Any, axis: Any = None) -> Any:
     """`input` without its axes of size 1, or without those of them in `axis`."""
     return Squeeze.of(() if axis is None else as_shape(axis, "squeeze"))(input)
+
+
+def stop_gradient(value: Any) -> Any:
+    """`value` as a constant; tuples and lists part by part, what is no tensor as it is."""
+    if isinstance(value, (tuple, list)):
+        return type(value)(stop_gradient(one) for one in value)
+    return StopGradient.of()(value) if isinstance(value, Value) else value
 
 
 def identity(x: Any) -> Any:

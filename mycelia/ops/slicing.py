@@ -5,8 +5,6 @@ from __future__ import annotations
 import builtins
 from typing import Any
 
-import numpy as np
-
 from mycelia.core.checks import check_int, check_range
 from mycelia.core.errors import problem
 from mycelia.core.shape import Shape, as_shape, normalize_axis
@@ -89,8 +87,7 @@ class StridedSlice(Op):
         return {}
 
     def infer(self, input_x: TensorType, begin: Any, end: Any, strides: Any) -> TensorType:
-        boxes, shape = self._boxes(input_x.shape, begin, end, strides)
-        return input_x.with_shape(shape)
+        return input_x.with_shape(self._boxes(input_x.shape, begin, end, strides)[1])
 
     def lower(self, input_x: Array, begin: Any, end: Any, strides: Any) -> Array:
         boxes, shape = self._boxes(input_x.shape, begin, end, strides)

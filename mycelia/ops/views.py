@@ -1,4 +1,4 @@
-"""Shape functions written with reshape, transpose and broadcast: flatten, permute, atleast_2d ..."""
+"""Shape functions written with reshape, transpose and broadcast: flatten, permute, ..."""
 
 from __future__ import annotations
 

@@ -36,15 +36,26 @@ class Window:
         """How far the window extends along each axis, gaps of the dilation included."""
         return tuple((k - 1) * d + 1 for k, d in zip(self.kernel, self.dilation, strict=True))
 
+    def along(self, axis: int) -> Window:
+        """The window that moves along one axis and is a single point on the others."""
+
+        def kept(numbers: Shape) -> Shape:
+            return tuple(n if i == axis else 1 for i, n in enumerate(numbers))
+
+        pads = tuple(p if i == axis else (0, 0) for i, p in enumerate(self.pads))
+        kernel, strides, dilation = map(kept, (self.kernel, self.strides, self.dilation))
+        return Window(kernel, strides, dilation, self.pad_mode, pads, self.ceil)
+
     def output(self, sizes: Shape) -> Shape:
         """The number of window positions along each axis of an array of `sizes`."""
-        return tuple(self._positions(axis, size) for axis, size in enumerate(sizes))
+        return tuple(self.output_of(axis, size) for axis, size in enumerate(sizes))
 
     def padding(self, sizes: Shape) -> Pads:
         """What is put before and after each axis so that all windows are whole."""
-        return tuple(self._pads_of(axis, size) for axis, size in enumerate(sizes))
+        return tuple(self.padding_of(axis, size) for axis, size in enumerate(sizes))
 
-    def _positions(self, axis: int, size: int) -> int:
+    def output_of(self, axis: int, size: int) -> int:
+        """The number of window positions along one axis."""
         stride = self.strides[axis]
         if self.pad_mode == "same":
             return -(-size // stride)
@@ -55,8 +66,9 @@ class Window:
         count = -(-room // stride) + 1
         return count - 1 if (count - 1) * stride >= size + low else count
 
-    def _pads_of(self, axis: int, size: int) -> tuple[int, int]:
-        needed = (self._positions(axis, size) - 1) * self.strides[axis] + self.reach[axis] - size
+    def padding_of(self, axis: int, size: int) -> tuple[int, int]:
+        """What is put before and after one axis."""
+        needed = (self.output_of(axis, size) - 1) * self.strides[axis] + self.reach[axis] - size
         if self.pad_mode == "same":
             low = max(needed, 0) // 2
             return low, max(needed, 0) - low

@@ -33,7 +33,7 @@ add sub mul div exp log floor sign sigmoid tanh clamp erfinv masked_fill remaind
 
 def attach(cls: type) -> None:
     """Give `cls` a method for every listed function, and `name_` for those that work in place."""
-    for name in (n for n in SAME if hasattr(ops, n)):
+    for name in SAME:
         setattr(cls, name, _method(getattr(ops, name)))
     for name in IN_PLACE:
         setattr(cls, name + "_", _in_place(getattr(ops, name), name))

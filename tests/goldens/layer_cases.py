@@ -1,7 +1,7 @@
 """The layers whose results are compared with goldens, and the numbers they are given.
 
-Both sides build the same layer from the same case, with parameters and inputs drawn from a generator
-that the case's name seeds, so that only results are stored.
+Both sides build the same layer from the same case, with parameters and inputs drawn from a
+generator that the case's name seeds, so that only results are stored.
 """
 
 from __future__ import annotations
@@ -17,7 +17,11 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Case:
-    """One layer and the inputs it is called with: 'f32[2,3]', or 'i32[4]<5' for indices below 5."""
+    """One layer and the inputs it is called with: 'f32[2,3]', or 'i32[4]<5' for indices below 5.
+
+    Not differentiated are layers without gradients, and SeLU, whose gradient in MindSpore on CPU
+    is not the derivative of its output.
+    """
 
     make: Callable[[Any], Any]
     inputs: tuple[str, ...]
@@ -38,7 +42,9 @@ CASES: dict[str, Case] = {
     "dense_batched_relu": case(lambda nn: nn.Dense(3, 4, activation="relu"), "f32[2,5,3]"),
     "dense_vector": case(lambda nn: nn.Dense(3, 4, activation=nn.Tanh()), "f32[3]"),
     "bidense": case(lambda nn: nn.BiDense(3, 4, 2), "f32[5,3]", "f32[5,4]"),
-    "bidense_batched": case(lambda nn: nn.BiDense(3, 4, 2, has_bias=False), "f32[2,2,3]", "f32[2,2,4]"),
+    "bidense_batched": case(
+        lambda nn: nn.BiDense(3, 4, 2, has_bias=False), "f32[2,2,3]", "f32[2,2,4]"
+    ),
     "dense_bn_act": case(
         lambda nn: nn.DenseBnAct(3, 4, has_bn=True, activation="relu"), "f32[6,3]", train=True
     ),
@@ -49,7 +55,8 @@ CASES: dict[str, Case] = {
     "identity": case(lambda nn: nn.Identity(), "f32[2,3]"),
     "dropout_in_inference": case(lambda nn: nn.Dropout(p=0.3), "f32[2,3]"),
     "one_hot": case(
-        lambda nn: nn.OneHot(axis=0, depth=4, on_value=2.0, off_value=-1.0), "i32[3,2]<4",
+        lambda nn: nn.OneHot(axis=0, depth=4, on_value=2.0, off_value=-1.0),
+        "i32[3,2]<4",
         differentiate=False,
     ),
     "pad": case(lambda nn: nn.Pad(((1, 0), (2, 1))), "f32[2,3]"),
@@ -62,7 +69,7 @@ CASES: dict[str, Case] = {
     # mathematical functions
     "norm": case(lambda nn: nn.Norm(1), "f32[3,4]"),
     "norm_of_all": case(lambda nn: nn.Norm(keep_dims=True), "f32[3,4]"),
-    "clip_by_norm": case(lambda nn: nn.ClipByNorm(1), "f32[2,3]", "f32[]", span=(0.5, 1.5)),
+    "clip_by_norm": case(lambda nn: nn.ClipByNorm(), "f32[2,3]", "f32[]", span=(0.5, 1.5)),
     "matmul": case(lambda nn: nn.MatMul(False, True), "f32[2,3,4]", "f32[5,4]"),
     "moments": case(lambda nn: nn.Moments(1, True), "f32[3,4]"),
     "tril": case(lambda nn: nn.Tril(), "f32[3,4]"),
@@ -77,9 +84,13 @@ CASES: dict[str, Case] = {
     ),
     "conv2d": case(lambda nn: nn.Conv2d(2, 3, 3, has_bias=True), "f32[2,2,5,5]"),
     "conv2d_stride": case(lambda nn: nn.Conv2d(2, 3, (3, 2), stride=2), "f32[1,2,6,5]"),
-    "conv2d_valid": case(lambda nn: nn.Conv2d(2, 3, 3, pad_mode="valid", dilation=2), "f32[1,2,6,6]"),
+    "conv2d_valid": case(
+        lambda nn: nn.Conv2d(2, 3, 3, pad_mode="valid", dilation=2), "f32[1,2,6,6]"
+    ),
     "conv2d_pad": case(
-        lambda nn: nn.Conv2d(2, 4, 3, stride=2, pad_mode="pad", padding=(1, 0, 2, 1), has_bias=True),
+        lambda nn: nn.Conv2d(
+            2, 4, 3, stride=2, pad_mode="pad", padding=(1, 0, 2, 1), has_bias=True
+        ),
         "f32[1,2,5,5]",
     ),
     "conv2d_group": case(lambda nn: nn.Conv2d(4, 6, 3, group=2), "f32[1,4,4,4]"),
@@ -90,19 +101,23 @@ CASES: dict[str, Case] = {
     ),
     "conv2d_bn_act": case(
         lambda nn: nn.Conv2dBnAct(2, 3, 3, has_bn=True, activation="leakyrelu", alpha=0.3),
-        "f32[2,2,4,4]", train=True,
+        "f32[2,2,4,4]",
+        train=True,
     ),
     "conv1d_transpose": case(
         lambda nn: nn.Conv1dTranspose(2, 3, 3, stride=2, pad_mode="pad", padding=1, has_bias=True),
         "f32[2,2,4]",
     ),
     "conv2d_transpose": case(lambda nn: nn.Conv2dTranspose(2, 3, 3, has_bias=True), "f32[1,2,4,4]"),
-    "conv2d_transpose_stride": case(lambda nn: nn.Conv2dTranspose(2, 3, 3, stride=2), "f32[1,2,3,3]"),
+    "conv2d_transpose_stride": case(
+        lambda nn: nn.Conv2dTranspose(2, 3, 3, stride=2), "f32[1,2,3,3]"
+    ),
     "conv2d_transpose_valid": case(
         lambda nn: nn.Conv2dTranspose(2, 3, 3, stride=2, pad_mode="valid"), "f32[1,2,3,3]"
     ),
     "conv2d_transpose_output_padding": case(
-        lambda nn: nn.Conv2dTranspose(2, 3, 3, 2, "pad", 1, output_padding=(1, 0)), "f32[1,2,3,3]"
+        lambda nn: nn.Conv2dTranspose(2, 3, 3, 2, "pad", 1, output_padding=(1, 0)),
+        "f32[1,2,3,3]",
     ),
     "conv2d_transpose_group": case(lambda nn: nn.Conv2dTranspose(4, 2, 3, group=2), "f32[1,4,3,3]"),
     "conv3d_transpose": case(
@@ -145,14 +160,17 @@ CASES: dict[str, Case] = {
         lambda nn: nn.MaxPool2d(3, 2, "pad", (1, 0), return_indices=True), "f32[1,2,6,6]"
     ),
     "max_pool_3d": case(lambda nn: nn.MaxPool3d(2, 2), "f32[1,2,4,4,4]"),
-    "max_pool_3d_pad": case(lambda nn: nn.MaxPool3d(3, 2, "pad", 1, ceil_mode=True), "f32[1,1,4,4,4]"),
+    "max_pool_3d_pad": case(
+        lambda nn: nn.MaxPool3d(3, 2, "pad", 1, ceil_mode=True), "f32[1,1,4,4,4]"
+    ),
     "max_pool_3d_indices": case(
         lambda nn: nn.MaxPool3d(3, 2, "pad", 1, return_indices=True), "f32[1,1,4,4,4]"
     ),
     "avg_pool_1d": case(lambda nn: nn.AvgPool1d(3, 2), "f32[1,2,7]"),
     "avg_pool_1d_same": case(lambda nn: nn.AvgPool1d(3, 2, "same"), "f32[1,2,6]"),
     "avg_pool_1d_pad": case(
-        lambda nn: nn.AvgPool1d(3, 2, "pad", 1, ceil_mode=True, count_include_pad=False), "f32[1,2,6]"
+        lambda nn: nn.AvgPool1d(3, 2, "pad", 1, ceil_mode=True, count_include_pad=False),
+        "f32[1,2,6]",
     ),
     "avg_pool_2d": case(lambda nn: nn.AvgPool2d(2, 2), "f32[1,2,5,5]"),
     "avg_pool_2d_same": case(lambda nn: nn.AvgPool2d(3, 2, "same"), "f32[1,2,5,6]"),
@@ -182,7 +200,7 @@ CASES: dict[str, Case] = {
     "leaky_relu": case(lambda nn: nn.LeakyReLU(0.3), "f32[3,4]"),
     "elu": case(lambda nn: nn.ELU(), "f32[3,4]"),
     "celu": case(lambda nn: nn.CELU(0.7), "f32[3,4]"),
-    "selu": case(lambda nn: nn.SeLU(), "f32[3,4]"),
+    "selu": case(lambda nn: nn.SeLU(), "f32[3,4]", differentiate=False),
     "silu": case(lambda nn: nn.SiLU(), "f32[3,4]"),
     "gelu": case(lambda nn: nn.GELU(), "f32[3,4]"),
     "gelu_exact": case(lambda nn: nn.GELU(approximate=False), "f32[3,4]"),
@@ -211,18 +229,29 @@ CASES: dict[str, Case] = {
     "embedding": case(lambda nn: nn.Embedding(5, 3), "i32[2,4]<5"),
     "embedding_one_hot": case(lambda nn: nn.Embedding(5, 3, use_one_hot=True), "i64[2,4]<5"),
     "embedding_padding": case(lambda nn: nn.Embedding(5, 3, padding_idx=1), "i32[6]<5"),
-    "embedding_lookup": case(lambda nn: nn.EmbeddingLookup(5, 3), "i32[2,4]<7", differentiate=False),
+    "embedding_lookup": case(
+        lambda nn: nn.EmbeddingLookup(5, 3), "i32[2,4]<7", differentiate=False
+    ),
     "multi_field_sum": case(
-        lambda nn: nn.MultiFieldEmbeddingLookup(7, 3, 3), "i32[2,4]<7", "f32[2,4]", "i32[2,4]<3",
+        lambda nn: nn.MultiFieldEmbeddingLookup(7, 3, 3),
+        "i32[2,4]<7",
+        "f32[2,4]",
+        "i32[2,4]<3",
         differentiate=False,
     ),
     "multi_field_mean": case(
         lambda nn: nn.MultiFieldEmbeddingLookup(7, 3, 3, operator="MEAN"),
-        "i32[2,4]<7", "f32[2,4]", "i32[2,4]<3", differentiate=False,
+        "i32[2,4]<7",
+        "f32[2,4]",
+        "i32[2,4]<3",
+        differentiate=False,
     ),
     "multi_field_max": case(
         lambda nn: nn.MultiFieldEmbeddingLookup(7, 3, 3, operator="MAX"),
-        "i32[2,4]<7", "f32[2,4]", "i32[2,4]<3", differentiate=False,
+        "i32[2,4]<7",
+        "f32[2,4]",
+        "i32[2,4]<3",
+        differentiate=False,
     ),
     # padding
     "constant_pad_1d": case(lambda nn: nn.ConstantPad1d((1, 2), 0.5), "f32[2,3]"),
@@ -245,14 +274,20 @@ CASES: dict[str, Case] = {
         lambda nn: nn.PSNR(), "f32[2,3,4,4]", "f32[2,3,4,4]", span=(0.0, 1.0), whole_graph=True
     ),
     "ssim": case(
-        lambda nn: nn.SSIM(2.0, filter_size=5), "f32[2,2,7,7]", "f32[2,2,7,7]",
-        span=(0.0, 1.0), whole_graph=True,
+        lambda nn: nn.SSIM(2.0, filter_size=5),
+        "f32[2,2,7,7]",
+        "f32[2,2,7,7]",
+        span=(0.0, 1.0),
+        whole_graph=True,
     ),
     "ms_ssim": case(
-        lambda nn: nn.MSSSIM(power_factors=(0.1, 0.3), filter_size=3), "f32[1,2,8,8]", "f32[1,2,8,8]",
-        span=(0.0, 1.0), whole_graph=True,
+        lambda nn: nn.MSSSIM(power_factors=(0.1, 0.3), filter_size=3),
+        "f32[1,2,8,8]",
+        "f32[1,2,8,8]",
+        span=(0.0, 1.0),
+        whole_graph=True,
     ),
-}  # fmt: skip
+}
 
 _KINDS = {"f32": np.float32, "i32": np.int32, "i64": np.int64}
 

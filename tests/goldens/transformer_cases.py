@@ -21,10 +21,10 @@ def cases(draw: Draw) -> dict[str, Any]:
 def _attention(draw: Draw) -> dict[str, Any]:
     q, k, v = draw((5, 3, 8), 1), draw((4, 3, 8), 2), draw((4, 3, 8), 3)
     narrow_k, narrow_v = draw((4, 3, 4), 4), draw((4, 3, 6), 5)
-    masked = {"attn_mask": draw((5, 4), 6), "key_padding_mask": PADDING}
+    masked = {"attn_mask": CAUSAL[:, :4], "key_padding_mask": PADDING}
     extras = {"add_bias_kv": True, "add_zero_attn": True}
     per_head = {"attn_mask": draw((6, 5, 4), 7), "average_attn_weights": False}
-    floats = {"key_padding_mask": draw((3, 4), 8), "attn_mask": CAUSAL[:, 1:]}
+    floats = {"key_padding_mask": draw((3, 4), 8), "attn_mask": draw((5, 4), 6)}
     return {
         "attention.plain": (_attend(), (q, k, v), {}),
         "attention.no_weights": (_attend(), (q, k, v), {"need_weights": False}),
@@ -33,7 +33,7 @@ def _attention(draw: Draw) -> dict[str, Any]:
         "attention.masked": (_attend(), (q, k, v), masked),
         "attention.extra_keys": (_attend(**extras), (q, k, v), masked),
         "attention.mask_per_head": (_attend(), (q, k, v), per_head),
-        "attention.float_padding": (_attend(), (q, k, v), floats),
+        "attention.float_masks": (_attend(), (q, k, v), floats),
         "attention.batch_first": (
             _attend(batch_first=True),
             (draw((3, 5, 8), 1), draw((3, 4, 8), 2), draw((3, 4, 8), 3)),
@@ -68,12 +68,12 @@ def _decoders(draw: Draw) -> dict[str, Any]:
     x, memory = draw((5, 3, 8), 1), draw((4, 3, 8), 2)
     masks = {
         "tgt_mask": CAUSAL,
-        "memory_mask": draw((5, 4), 3),
+        "memory_mask": CAUSAL[:, :4],
         "tgt_key_padding_mask": SOURCE_PADDING,
         "memory_key_padding_mask": PADDING,
     }
     sources = {
-        "src_mask": draw((4, 4), 4),
+        "src_mask": CAUSAL[:4, :4],
         "src_key_padding_mask": PADDING,
         **masks,
     }

@@ -162,8 +162,37 @@ def test_a_small_network_trains_end_to_end() -> None:
     assert all(np.isfinite(np.asarray(g)).all() for g in gradients)
 
 
+def test_clip_by_norm_scales_down_what_is_too_long_along_an_axis() -> None:
+    x = np.array([[3.0, 4.0], [0.3, 0.4]], np.float32)
+    out = np.asarray(nn.ClipByNorm(1)(Tensor(x), Tensor(np.float32(1.0))))
+    np.testing.assert_allclose(out, [[0.6, 0.8], [0.3, 0.4]], rtol=1e-6)
+
+
 def test_an_embedding_lookup_cuts_rows_to_the_norm() -> None:
     table = np.array([[3.0, 4.0], [0.3, 0.4]], np.float32)
     layer = nn.EmbeddingLookup(2, 2, Tensor(table), max_norm=1.0)
     out = np.asarray(layer(Tensor(np.array([[0, 1]], np.int32))))
     np.testing.assert_allclose(out, [[[0.6, 0.8], [0.3, 0.4]]], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "layer, inputs",
+    [
+        (nn.SeLU(), (numbers(3, 4),)),
+        (nn.ClipByNorm(1), (numbers(2, 3), np.float32(1.2))),
+    ],
+)
+def test_gradients_are_the_derivatives_of_the_output(layer: Any, inputs: Any) -> None:
+    def loss(*args: Any) -> Any:
+        return reduce_sum(layer(*args))
+
+    found = grad(loss, (0,))(*(Tensor(x) for x in inputs))
+    found = np.asarray(found[0] if isinstance(found, tuple) else found)
+    x, step = inputs[0], np.float32(1e-2)
+    for place in np.ndindex(x.shape):
+        change = np.zeros_like(x)
+        change[place] = step
+        above = loss(Tensor(x + change), *(Tensor(a) for a in inputs[1:]))
+        below = loss(Tensor(x - change), *(Tensor(a) for a in inputs[1:]))
+        expected = (np.asarray(above, np.float64) - np.asarray(below, np.float64)) / (2 * step)
+        assert found[place] == pytest.approx(expected, rel=1e-2, abs=2e-3)

@@ -10,7 +10,7 @@ import pytest
 import mycelia as ms
 from mycelia import Tensor, nn, ops
 from tests.goldens.layer_runs import compare, draw
-from tests.goldens.transformer_cases import cases
+from tests.goldens.transformer_cases import PADDING, cases
 
 CASES = cases(draw)
 GOLDENS = np.load(Path(__file__).parent.parent / "goldens" / "transformer.npz")
@@ -65,6 +65,25 @@ def test_attention_of_one_tensor_to_itself():
     apart, _ = attention(Tensor(x), Tensor(x), Tensor(x))
     np.testing.assert_allclose(joint.asnumpy(), apart.asnumpy(), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(weights.asnumpy().sum(-1), 1, rtol=1e-5)
+
+
+def test_masks_of_different_kinds_go_together():
+    attention = nn.MultiheadAttention(8, 2)
+    x = Tensor(draw((4, 3, 8), 1))
+    padding, causal = PADDING, np.triu(np.ones((4, 4), bool), 1)
+    expected = attention(x, x, x, Tensor(padding), attn_mask=Tensor(causal))[0].asnumpy()
+    for make_padding in (_as_bool, _as_float):
+        for make_causal in (_as_bool, _as_float):
+            found, _ = attention(x, x, x, make_padding(padding), attn_mask=make_causal(causal))
+            np.testing.assert_allclose(found.asnumpy(), expected, rtol=1e-5, atol=1e-6)
+
+
+def _as_bool(mask: np.ndarray) -> Tensor:
+    return Tensor(mask)
+
+
+def _as_float(mask: np.ndarray) -> Tensor:
+    return Tensor(np.where(mask, -np.inf, 0).astype(np.float32))
 
 
 def test_dropout_falls_on_the_weights_when_training():

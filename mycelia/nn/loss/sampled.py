@@ -12,7 +12,7 @@ from mycelia.ops.indexing import gather
 from mycelia.ops.joining import concat
 from mycelia.ops.linalg import MatMul
 from mycelia.ops.loss import SoftmaxCrossEntropyWithLogits
-from mycelia.ops.sampling import UniformCandidateSampler
+from mycelia.ops.candidates import UniformCandidateSampler
 from mycelia.ops.shaping import cast, reshape
 from mycelia.ops.transcendental import log
 

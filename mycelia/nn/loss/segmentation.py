@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from mycelia.core.checks import check_instance, check_int
 from mycelia.core.dtype import float32, uint8
 from mycelia.core.errors import problem, wrong_value
@@ -11,34 +13,26 @@ from mycelia.nn.activation import get_activation
 from mycelia.nn.cell import Cell
 from mycelia.nn.loss.base import LossBase, check_optional_tensor, check_real_float
 from mycelia.ops.reduction import ReduceSum
-from mycelia.ops.shaping import cast
+from mycelia.ops.shaping import cast, reshape
+from mycelia.tensor.tensor import Tensor
 
 _ACTIVATIONS = ("softmax", "logsoftmax", "relu", "relu6", "tanh", "sigmoid")
+_SMOOTH = 1e-5
 _sum = ReduceSum.of()
 
 
 class DiceLoss(LossBase):
     """1 - 2 sum(logits * label) / (sum(logits^2) + sum(label^2) + smooth)."""
 
-    def __init__(self, smooth: float = 1e-5) -> None:
+    def __init__(self, smooth: float = _SMOOTH) -> None:
         super().__init__()
         self.smooth = check_real_float("DiceLoss", "smooth", smooth)
         if smooth <= 0:
             raise wrong_value("DiceLoss", "smooth", smooth, "float and must > 0")
 
     def construct(self, logits: Any, label: Any) -> Any:
-        _check_same_shape("DiceLoss", logits, label)
-        for argument, value in (("logits", logits), ("labels", label)):
-            if value.dtype is uint8:
-                raise problem(
-                    TypeError, f"For 'DiceLoss', the dtype of '{argument}' can not be uint8."
-                )
-        if not logits.dtype.is_float:
-            logits = cast(logits, float32)
-        label = cast(label, logits.dtype)
-        common = _sum(logits * label)
-        total = _sum(logits * logits) + _sum(label * label)
-        return 1.0 - common * 2.0 / (total + self.smooth)
+        _check_inputs("DiceLoss", logits, label)
+        return _dice(logits, label, (), self.smooth)
 
 
 class MultiClassDiceLoss(LossBase):
@@ -51,7 +45,6 @@ class MultiClassDiceLoss(LossBase):
         activation: str | Cell | None = "softmax",
     ) -> None:
         super().__init__()
-        self.binarydiceloss = DiceLoss(smooth=1e-5)
         check_optional_tensor("MultiClassDiceLoss", "weights", weights)
         if weights is not None and weights.ndim != 2:
             raise problem(
@@ -66,18 +59,17 @@ class MultiClassDiceLoss(LossBase):
         self.activation = _activation(activation)
 
     def construct(self, logits: Any, label: Any) -> Any:
-        _check_same_shape("MultiClassDiceLoss", logits, label)
+        _check_inputs("MultiClassDiceLoss", logits, label)
         self._check_classes(label.shape)
         if self.activation is not None:
             logits = self.activation(logits)
-        total: Any = 0.0
-        for index in range(label.shape[1]):
-            if index != self.ignore_indiex:
-                loss = self.binarydiceloss(logits[:, index], label[:, index])
-                if self.weights is not None:
-                    loss = loss * self.weights[index]
-                total = total + loss
-        return total / label.shape[1]
+        classes = label.shape[1]
+        losses = _dice(logits, label, (0, *range(2, label.ndim)), _SMOOTH)
+        if self.ignore_indiex is not None:
+            losses = losses * Tensor(np.arange(classes) != self.ignore_indiex, losses.dtype)
+        if self.weights is not None:
+            losses = reshape(losses, (classes, 1)) * self.weights
+        return _sum(losses, 0) / classes
 
     def _check_classes(self, shape: tuple[int, ...]) -> None:
         if len(shape) < 2:
@@ -106,10 +98,23 @@ def _activation(activation: Any) -> Any:
     return check_instance("MultiClassDiceLoss", "activation", activation, (str, Cell))
 
 
-def _check_same_shape(owner: str, logits: Any, label: Any) -> None:
+def _dice(logits: Any, label: Any, axes: tuple[int, ...], smooth: float) -> Any:
+    """The Dice loss over `axes` (all when empty)."""
+    if not logits.dtype.is_float:
+        logits = cast(logits, float32)
+    label = cast(label, logits.dtype)
+    common = _sum(logits * label, axes)
+    total = _sum(logits * logits, axes) + _sum(label * label, axes)
+    return 1.0 - common * 2.0 / (total + smooth)
+
+
+def _check_inputs(owner: str, logits: Any, label: Any) -> None:
     if logits.shape != label.shape:
         raise problem(
             ValueError,
             f"{owner}: logits and label have different shapes",
             got=f"logits {logits.shape} and label {label.shape}",
         )
+    for argument, value in (("logits", logits), ("labels", label)):
+        if value.dtype is uint8:
+            raise problem(TypeError, f"For '{owner}', the dtype of '{argument}' can not be uint8.")

@@ -8,13 +8,12 @@ from mycelia.core import dtype as dtypes
 from mycelia.core.errors import problem, wrong_type
 from mycelia.nn.cell import Cell
 from mycelia.nn.wrap.cell_wrapper import TrainOneStepCell, scaled_gradients
-from mycelia.ops.arithmetic import div, maximum, mul, sub
-from mycelia.ops.compare import greater_equal, isfinite, logical_not
+from mycelia.ops.arithmetic import addn, div, maximum, mul, reciprocal, sub
+from mycelia.ops.compare import FloatStatus, greater, greater_equal, logical_or
 from mycelia.ops.composite import HyperMap
-from mycelia.ops.joining import stack
-from mycelia.ops.reduction import all as all_of
+from mycelia.ops.reduction import reduce_sum
 from mycelia.ops.selecting import select
-from mycelia.ops.shaping import cast
+from mycelia.ops.shaping import cast, identity
 from mycelia.ops.state import assign, assign_add
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
@@ -62,7 +61,7 @@ class DynamicLossScaleUpdateCell(Cell):
         grown = select(long_enough, mul(loss_scale, self.scale_factor), loss_scale)
         shrunk = maximum(div(loss_scale, self.scale_factor), 1.0)
         assign(loss_scale, select(overflowed, shrunk, grown))
-        changed = overflowed | long_enough
+        changed = logical_or(overflowed, long_enough)
         assign(last_change, select(changed, step, last_change))
         assign_add(step, Tensor(1, dtypes.int32))
         return overflow
@@ -98,7 +97,7 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
             )
 
     def construct(self, *inputs: Any) -> tuple[Any, Any, Any]:
-        scale = cast(self.scale_sense, dtypes.float32) * 1.0
+        scale = identity(self.scale_sense)
         loss, gradients = scaled_gradients(self.network, self.weights, scale, inputs)
         gradients = self._unscaled(gradients, scale)
         gradients = self.grad_reducer(gradients)
@@ -108,7 +107,8 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         return loss, overflow, scale
 
     def _unscaled(self, gradients: tuple[Any, ...], scale: Any) -> tuple[Any, ...]:
-        return tuple(div(gradient, cast(scale, gradient.dtype)) for gradient in gradients)
+        factor = reciprocal(scale)
+        return tuple(mul(gradient, cast(factor, gradient.dtype)) for gradient in gradients)
 
     def set_sense_scale(self, sens: Any) -> None:
         """Set the scale, when no update cell looks after it."""
@@ -122,7 +122,8 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
 
     def get_overflow_status(self, status: Any, compute_output: Any) -> Any:
         """Whether any number in the gradients is not finite, as a bool Tensor."""
-        return logical_not(all_of(stack([all_of(isfinite(g)) for g in compute_output])))
+        statuses = self.hyper_map(FloatStatus.of(), compute_output)
+        return greater(reduce_sum(addn(statuses)), 0.0)
 
     def process_loss_scale(self, overflow: Any) -> Any:
         """Let the update cell, if there is one, adjust the scale; gives `overflow` back."""

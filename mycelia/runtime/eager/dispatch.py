@@ -171,6 +171,8 @@ def _wrap(result: Any) -> Any:
 def _write(op: Primitive, args: tuple[Any, ...], updates: tuple[Any, ...]) -> None:
     for name, update in zip(op.writes, updates, strict=True):
         target = args[op.arguments.names.index(name)]
+        if update is None:
+            continue
         if isinstance(target, Tensor):
             target._replace(update)
         else:

@@ -73,7 +73,8 @@ def _needs_python(entry: Entry) -> bool:
 
 def _pull(entry: Entry, cotangents: Cotangents) -> None:
     """Move the gradient of one call from its outputs to its inputs."""
-    dout = _gather(entry.output_marks, entry.outputs, cotangents)
+    missing = entry.op is not None and entry.op.takes_missing_gradients
+    dout = _gather(entry.output_marks, entry.outputs, cotangents, missing)
     if entry.backward is not None:
         grads = entry.backward(dout)
     else:
@@ -110,15 +111,16 @@ def _accumulate(cotangents: Cotangents, mark: Any, grad: Tensor) -> None:
     cotangents[mark] = grad if before is None else add(before, grad)
 
 
-def _gather(marks: Nested, outputs: Nested, cotangents: Cotangents) -> Any:
+def _gather(marks: Nested, outputs: Nested, cotangents: Cotangents, missing: bool) -> Any:
     if isinstance(outputs, tuple):
         parts = marks if marks is not None else (None,) * len(outputs)
-        return tuple([_gather(m, o, cotangents) for m, o in zip(parts, outputs, strict=True)])
+        pairs = zip(parts, outputs, strict=True)
+        return tuple([_gather(m, o, cotangents, missing) for m, o in pairs])
     if not hasattr(outputs, "dtype"):
         return None
     found = cotangents.pop(marks, None) if marks is not None else None
     if found is None:
-        return Tensor._wrap(np.zeros(outputs.shape, outputs.dtype))
+        return None if missing else Tensor._wrap(np.zeros(outputs.shape, outputs.dtype))
     return _hooked(marks, found)
 
 

@@ -1,0 +1,114 @@
+"""The largest number in every window of an array: its value, its place, its gradient.
+
+Windows are taken one axis after the other, which costs the sum of their sizes instead of the
+product. The way back is a sum of masked shifts, many times faster on CPU than select-and-scatter.
+Among equal numbers the first, row by row, counts.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from mycelia.core.shape import Shape
+from mycelia.ops.engine import Array, jnp, lax
+from mycelia.ops.shifting import dilated, offsets, shifted, taken_back
+from mycelia.ops.window import Window
+
+_SMALL = 9
+
+
+def maximum(x: Array, window: Window) -> Array:
+    """The largest number of each window."""
+    for axis in range(window.rank):
+        x = lax.optimization_barrier(_largest(x, window.along(axis)))
+    return x
+
+
+def maximum_and_place(x: Array, window: Window, dtype: np.dtype) -> tuple[Array, Array]:
+    """The largest numbers, and where they stand when the spatial axes are laid out flat."""
+    sizes = x.shape[x.ndim - window.rank :]
+    places = jnp.arange(prod(sizes), dtype=dtype).reshape(sizes)
+    places = jnp.broadcast_to(places, x.shape)
+    for axis in reversed(range(window.rank)):
+        single = window.along(axis)
+        first, *others = zip(shifted(x, single, -np.inf), shifted(places, single), strict=True)
+        x, places = first
+        for value, place in others:
+            larger = value > x
+            x, places = jnp.where(larger, value, x), jnp.where(larger, place, places)
+    return x, places
+
+
+def maximum_gradient(x: Array, dout: Array, window: Window) -> Array:
+    """`dout`, one number for each window, given to the place of the largest number."""
+    small = prod(window.kernel) <= _SMALL
+    stages = [window] if small else [window.along(a) for a in reversed(range(window.rank))]
+    inputs = [x]
+    for stage in stages[:-1]:
+        inputs.append(lax.optimization_barrier(_largest(inputs[-1], stage)))
+    for stage, values in zip(reversed(stages), reversed(inputs), strict=True):
+        point = lax.optimization_barrier(_first_largest(values, stage))
+        dout = _given_back(point, dout, stage, values.shape)
+    return dout
+
+
+def _largest(x: Array, window: Window) -> Array:
+    first, *others = shifted(x, window, -np.inf)
+    for other in others:
+        first = jnp.maximum(first, other)
+    return first
+
+
+def _first_largest(x: Array, window: Window) -> Array:
+    """The number of the window's point that meets the largest number."""
+    first, *others = shifted(x, window, -np.inf)
+    point = jnp.zeros(first.shape, np.int8 if prod(window.kernel) < 128 else np.int32)
+    for number, other in enumerate(others, 1):
+        larger = other > first
+        first = jnp.where(larger, other, first)
+        point = jnp.where(larger, np.asarray(number, point.dtype), point)
+    return point
+
+
+def _given_back(point: Array, dout: Array, window: Window, shape: Shape) -> Array:
+    lead = len(shape) - window.rank
+    sizes = shape[lead:]
+    nothing = np.zeros((), dout.dtype)
+    if _side_by_side(window, sizes):
+        parts = [jnp.where(point == n, dout, nothing) for n in range(prod(window.kernel))]
+        return _filled_up(_interleaved(parts, window, lead), shape)
+    points, wide = dilated(point, window, sizes, -1), dilated(dout, window, sizes)
+    total = jnp.zeros(shape, dout.dtype)
+    for number, offset in enumerate(offsets(window)):
+        mine = taken_back(points, window, offset, sizes) == number
+        total = total + jnp.where(mine, taken_back(wide, window, offset, sizes), nothing)
+    return total
+
+
+def _side_by_side(window: Window, sizes: Shape) -> bool:
+    """Whether the windows touch without overlap or padding."""
+    touching = window.kernel == window.strides and set(window.dilation) == {1}
+    return touching and not np.any(window.padding(sizes))
+
+
+def _interleaved(parts: list[Array], window: Window, lead: int) -> Array:
+    """One array from what belongs to each point of windows that stand side by side."""
+    for axis in reversed(range(window.rank)):
+        count = window.kernel[axis]
+        rows = [parts[i : i + count] for i in range(0, len(parts), count)]
+        parts = [_merged(row, lead + axis) for row in rows]
+    return parts[0]
+
+
+def _merged(parts: list[Array], axis: int) -> Array:
+    shape = parts[0].shape
+    stacked = jnp.stack(parts, axis + 1)
+    return stacked.reshape(*shape[:axis], shape[axis] * len(parts), *shape[axis + 1 :])
+
+
+def _filled_up(x: Array, shape: Shape) -> Array:
+    """Zeros at the end of each axis, where no window reaches."""
+    missing = [(0, wanted - size, 0) for wanted, size in zip(shape, x.shape, strict=True)]
+    return lax.pad(x, np.zeros((), x.dtype), missing) if np.any(missing) else x
