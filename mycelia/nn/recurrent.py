@@ -84,7 +84,7 @@ class _Recurrent(Cell):
             x = transpose(x, (1, 0, 2))
         self._check_lengths(x, seq_length)
         states = self._initial_states(x, hx)
-        last = []
+        last: list[list[Any]] = []
         for layer in range(self.num_layers):
             outputs = []
             for direction in self._directions:

@@ -96,13 +96,13 @@ class Transformer(Cell):
         )
         if custom_encoder is None:
             norm = LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype)
-            layer = TransformerEncoderLayer(*options)
-            custom_encoder = TransformerEncoder(layer, num_encoder_layers, norm)
+            encoder_layer = TransformerEncoderLayer(*options)
+            custom_encoder = TransformerEncoder(encoder_layer, num_encoder_layers, norm)
         self.encoder = custom_encoder
         if custom_decoder is None:
             norm = LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype)
-            layer = TransformerDecoderLayer(*options)
-            custom_decoder = TransformerDecoder(layer, num_decoder_layers, norm)
+            decoder_layer = TransformerDecoderLayer(*options)
+            custom_decoder = TransformerDecoder(decoder_layer, num_decoder_layers, norm)
         self.decoder = custom_decoder
         self.d_model = d_model
         self.nhead = nhead

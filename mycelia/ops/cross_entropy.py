@@ -90,7 +90,7 @@ class CrossEntropy(Op):
         losses = (1 - self.label_smoothing) * factors * (total - picked)
         if self.label_smoothing:
             spread = _class_weights(x, weight) * (jnp.expand_dims(total, axis) - x)
-            rest = jnp.sum(spread, axis=axis, dtype=x.dtype) / x.shape[axis]
+            rest = jnp.sum(spread, axis=axis, dtype=x.dtype) / max(x.shape[axis], 1)
             losses = losses + self.label_smoothing * jnp.where(kept, rest, 0)
         return jnp.where(kept, losses, 0), factors
 
@@ -135,7 +135,7 @@ class CrossEntropyGrad(Op, register=False):
         dx = -jnp.expand_dims(direct, axis) * _onehot(index, wide)
         push = direct
         if op.label_smoothing:
-            smooth = jnp.where(kept, op.label_smoothing / wide.shape[axis] * scale, 0)
+            smooth = jnp.where(kept, op.label_smoothing / max(wide.shape[axis], 1) * scale, 0)
             weights = _class_weights(wide, weight)
             push = push + smooth * jnp.sum(weights, dtype=wide.dtype)
             dx = dx - jnp.expand_dims(smooth, axis) * weights
@@ -181,7 +181,7 @@ class SoftCrossEntropy(Op):
         return reduced(losses, self.reduction, x.dtype)
 
     def _smoothed(self, x: Array, target: Array) -> Array:
-        even = self.label_smoothing / x.shape[_class_axis(x)]
+        even = self.label_smoothing / max(x.shape[_class_axis(x)], 1)
         return widened(target) * (1 - self.label_smoothing) + even
 
 

@@ -55,6 +55,7 @@ class CTCLossV2(Op):
         if log_probs.dtype.short not in ("f32", "f64"):
             raise unsupported_dtype(self.name, log_probs, "float32 or float64 log-probabilities")
         time, batch, classes = log_probs.shape
+        _check_time(self.name, log_probs)
         if not 0 <= self.blank < classes:
             raise wrong_value(self.name, "blank", self.blank, f"in [0, {classes})")
         loss = log_probs.with_shape((batch,) if self.reduction == "none" else ())
@@ -106,6 +107,7 @@ class CTCLoss(Op):
         sequence_length: TensorType,
     ) -> tuple[TensorType, TensorType]:
         check_rank(self.name, "x", x, 3)
+        _check_time(self.name, x)
         check_rank(self.name, "labels_indices", labels_indices, 2)
         if not x.dtype.is_float:
             raise unsupported_dtype(self.name, x, "float logits")
@@ -227,3 +229,8 @@ def _vector(lengths: Any) -> Array:
     if isinstance(lengths, tuple):
         return jnp.stack([jnp.reshape(n, ()) for n in lengths]).astype(jnp.int64)
     return jnp.asarray(lengths).astype(jnp.int64)
+
+
+def _check_time(op: str, type_: TensorType) -> None:
+    if type_.shape[0] == 0:
+        raise problem(ValueError, f"{op}: there are no time steps", got=str(type_))
