@@ -1,7 +1,9 @@
 """Mycelia: an all-scenario deep-learning framework with MindSpore's interface on XLA."""
 
 from mycelia import context as context
+from mycelia import nn as nn
 from mycelia import ops as ops
+from mycelia import train as train
 from mycelia.context import get_context as get_context
 from mycelia.context import get_current_device as get_current_device
 from mycelia.context import set_context as set_context
@@ -38,6 +40,9 @@ from mycelia.tensor.parameter import ParameterTuple as ParameterTuple
 from mycelia.tensor.tensor import Tensor as Tensor
 from mycelia.tensor.tensor import is_tensor as is_tensor
 from mycelia.tensor.tensor import tensor as tensor
+from mycelia.train.checkpoint import load_checkpoint as load_checkpoint
+from mycelia.train.checkpoint import load_param_into_net as load_param_into_net
+from mycelia.train.checkpoint import save_checkpoint as save_checkpoint
 from mycelia.transforms import GradOperation as GradOperation
 from mycelia.transforms import get_grad as get_grad
 from mycelia.transforms import grad as grad

@@ -75,7 +75,7 @@ class Primitive:
     def key(self) -> tuple[Any, ...]:
         """The identity of the operator: its class, its fields, its marks."""
         pairs = sorted((self.attributes | self.marks).items())
-        return (type(self), *((name, freeze(value)) for name, value in pairs))
+        return (type(self), *((name, tagged(freeze(value))) for name, value in pairs))
 
     @cached_property
     def _hash(self) -> int:
@@ -250,3 +250,12 @@ def freeze(value: Any) -> Any:
     if isinstance(value, dict):
         return tuple(sorted((k, freeze(v)) for k, v in value.items()))
     return value
+
+
+def tagged(value: Any) -> Any:
+    """A frozen value as a key that tells 1 from 1.0 and True, and 0.0 from -0.0."""
+    if isinstance(value, tuple):
+        return tuple([tagged(v) for v in value])
+    if isinstance(value, float):
+        return float, value.hex()
+    return type(value), value

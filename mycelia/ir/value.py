@@ -15,6 +15,7 @@ class Value:
     shape: Shape
     dtype: DType
 
-    @property
-    def type(self) -> TensorType:
-        return TensorType(self.dtype, self.shape)
+
+def type_of(value: Value) -> TensorType:
+    """The dtype and shape of a value as a type."""
+    return TensorType(value.dtype, value.shape)

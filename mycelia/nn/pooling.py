@@ -13,9 +13,10 @@ from mycelia.ops.pooling import (
     AvgPool3D,
     MaxPool,
     MaxPool3D,
-    MaxPool3DWithArgmax,
     lp_pool1d,
     lp_pool2d,
+    max_pool2d,
+    max_pool3d,
 )
 from mycelia.ops.shaping import expand_dims, squeeze
 
@@ -58,44 +59,50 @@ def _ints(owner: str, argument: str, value: Any, length: int) -> tuple[int, ...]
 
 
 class _MaxPool(_Pooling):
-    """Maxima of images, computed as a pooling of volumes where the padding is explicit."""
+    """Maxima of images; only the explicit padding mode knows dilation, places and ceil mode."""
 
     def _prepare(self, padding: Any, dilation: Any, return_indices: bool, ceil_mode: bool) -> None:
         owner = type(self).__name__
-        kernel = _ints(owner, "kernel_size", self.kernel_size, 2)
-        stride = _ints(owner, "stride", self.stride, 2)
+        self.kernel = _ints(owner, "kernel_size", self.kernel_size, 2)
+        self.step = _ints(owner, "stride", self.stride, 2)
         self.return_indices = return_indices
         self.explicit = self.pad_mode == "PAD"
-        if not self.explicit:
-            if padding != 0 or dilation != 1 or return_indices or ceil_mode:
-                raise problem(
-                    ValueError,
-                    f"{owner}: 'padding', 'dilation', 'return_indices' and 'ceil_mode' need "
-                    "pad_mode='pad'",
-                    got=f"pad_mode={self.pad_mode}",
-                )
-            self.max_pool = MaxPool.of(kernel, stride, self.pad_mode, self.format)
+        if self.explicit:
+            self.return_indices = check_bool(owner, "return_indices", return_indices)
+            self.ceil_mode = check_bool(owner, "ceil_mode", ceil_mode)
+            self.padding = _ints(owner, "padding", padding, 2)
+            self.dilation = _ints(owner, "dilation", dilation, 2)
             return
-        check_bool(owner, "return_indices", return_indices)
-        check_bool(owner, "ceil_mode", ceil_mode)
-        pads = _ints(owner, "padding", padding, 2)
-        gaps = _ints(owner, "dilation", dilation, 2)
-        self.max_pool = MaxPool3DWithArgmax.of(
-            (1, *kernel), (1, *stride), (0, *pads), (1, *gaps), ceil_mode
-        )
+        if padding != 0 or dilation != 1 or return_indices or ceil_mode:
+            raise _needs_pad_mode(owner, self.pad_mode)
+        self.max_pool = MaxPool.of(self.kernel, self.step, self.pad_mode, self.format)
 
     def _pooled(self, x: Any) -> Any:
         """The maxima of (N, C, H, W), and their places if asked for."""
         if not self.explicit:
             return self.max_pool(x)
-        out, places = self.max_pool(expand_dims(x, 2))
-        out = squeeze(out, 2)
-        return (out, squeeze(places, 2)) if self.return_indices else out
+        return max_pool2d(
+            x,
+            self.kernel,
+            self.step,
+            self.padding,
+            self.dilation,
+            self.return_indices,
+            self.ceil_mode,
+        )
 
-    def _without(self, result: Any, axis: int) -> Any:
+    def _without(self, result: Any, axis: Any) -> Any:
         if self.return_indices:
             return squeeze(result[0], axis), squeeze(result[1], axis)
         return squeeze(result, axis)
+
+
+def _needs_pad_mode(owner: str, pad_mode: str) -> ValueError:
+    return problem(
+        ValueError,
+        f"{owner}: 'padding', 'dilation', 'return_indices' and 'ceil_mode' need pad_mode='pad'",
+        got=f"pad_mode={pad_mode}",
+    )
 
 
 class MaxPool2d(_MaxPool):
@@ -148,9 +155,14 @@ class MaxPool1d(_MaxPool):
     def construct(self, x: Any) -> Any:
         check_rank("MaxPool1d", x, 2, 3)
         if len(x.shape) == 2:
-            rows = expand_dims(expand_dims(x, 0), 2)
-            return self._without(self._without(self._pooled(rows), 2), 0)
+            return self._without(self._pooled(expand_dims(expand_dims(x, 0), 2)), (0, 2))
         return self._without(self._pooled(expand_dims(x, 2)), 2)
+
+    def extend_repr(self) -> str:
+        if not self.explicit:
+            return super().extend_repr()
+        kernel, stride = (1, *self.kernel_size), (1, *self.stride)
+        return f"kernel_size={kernel}, stride={stride}, pad_mode={self.pad_mode}"
 
 
 class MaxPool3d(_Pooling):
@@ -167,35 +179,38 @@ class MaxPool3d(_Pooling):
         ceil_mode: bool = False,
     ) -> None:
         super().__init__(kernel_size, stride, pad_mode)
-        kernel = positive_tuple("MaxPool3d", "kernel_size", self.kernel_size, 3)
-        stride = positive_tuple("MaxPool3d", "stride", self.stride, 3)
-        pads = _ints("MaxPool3d", "padding", padding, 3)
-        gaps = _ints("MaxPool3d", "dilation", dilation, 3)
+        self.kernel = positive_tuple("MaxPool3d", "kernel_size", self.kernel_size, 3)
+        self.step = positive_tuple("MaxPool3d", "stride", self.stride, 3)
+        self.padding = _ints("MaxPool3d", "padding", padding, 3)
+        self.dilation = _ints("MaxPool3d", "dilation", dilation, 3)
         self.return_indices = check_bool("MaxPool3d", "return_indices", return_indices)
-        check_bool("MaxPool3d", "ceil_mode", ceil_mode)
-        if self.pad_mode != "PAD" and (any(pads) or set(gaps) != {1} or return_indices):
-            raise problem(
-                ValueError,
-                "MaxPool3d: 'padding', 'dilation' and 'return_indices' need pad_mode='pad'",
-                got=f"pad_mode={self.pad_mode}",
-            )
-        self.with_places = self.pad_mode == "PAD"
-        self.max_pool = (
-            MaxPool3DWithArgmax.of(kernel, stride, pads, gaps, ceil_mode)
-            if self.with_places
-            else MaxPool3D.of(kernel, stride, self.pad_mode)
-        )
+        self.ceil_mode = check_bool("MaxPool3d", "ceil_mode", ceil_mode)
+        self.explicit = self.pad_mode == "PAD"
+        if not self.explicit and (any(self.padding) or set(self.dilation) != {1} or return_indices):
+            raise _needs_pad_mode("MaxPool3d", self.pad_mode)
+        self.max_pool = MaxPool3D.of(self.kernel, self.step, "VALID" if self.explicit else pad_mode)
 
     def construct(self, x: Any) -> Any:
         check_rank("MaxPool3d", x, 4, 5)
-        single = len(x.shape) == 4
-        out = self.max_pool(expand_dims(x, 0) if single else x)
-        if not self.with_places:
-            return squeeze(out, 0) if single else out
-        out, places = out
-        if single:
-            out, places = squeeze(out, 0), squeeze(places, 0)
-        return (out, places) if self.return_indices else out
+        if len(x.shape) == 5:
+            return self._pooled(x)
+        result = self._pooled(expand_dims(x, 0))
+        if self.return_indices:
+            return squeeze(result[0], 0), squeeze(result[1], 0)
+        return squeeze(result, 0)
+
+    def _pooled(self, x: Any) -> Any:
+        if not self.explicit:
+            return self.max_pool(x)
+        return max_pool3d(
+            x,
+            self.kernel,
+            self.step,
+            self.padding,
+            self.dilation,
+            self.ceil_mode,
+            self.return_indices,
+        )
 
 
 class _AvgPool(_Pooling):
@@ -210,11 +225,11 @@ class _AvgPool(_Pooling):
         check_bool(owner, "ceil_mode", ceil_mode)
         check_bool(owner, "count_include_pad", count_include_pad)
         _check_divisor(owner, divisor)
-        _check_mean_padding(owner, padding, self.pad_mode)
+        _check_mean_padding(owner, padding, kernel, self.pad_mode)
         plain = self.pad_mode != "PAD" and not ceil_mode and count_include_pad and divisor is None
         self.by_volume = not plain
         if plain:
-            self.avg_pool = AvgPool.of(kernel, stride, self.pad_mode, self.format)
+            self.avg_pool: Any = AvgPool.of(kernel, stride, self.pad_mode, self.format)
             return
         height, width = padding
         self.avg_pool = AvgPool3D.of(
@@ -233,12 +248,20 @@ def _check_divisor(owner: str, divisor: Any) -> None:
         raise wrong_value(owner, "divisor_override", divisor, "above 0")
 
 
-def _check_mean_padding(owner: str, pads: tuple[int, ...], pad_mode: str) -> None:
+def _check_mean_padding(
+    owner: str, pads: tuple[int, ...], kernel: tuple[int, ...], pad_mode: str
+) -> None:
     if pad_mode != "PAD" and any(pads):
         raise problem(
             ValueError,
             f"{owner}: the 'padding' must be zero when 'pad_mode' is not 'pad'",
             got=f"padding {pads} and pad_mode {pad_mode}",
+        )
+    if any(2 * pad > size for pad, size in zip(pads, kernel, strict=True)):
+        raise problem(
+            ValueError,
+            f"{owner}: the 'padding' is more than half of the kernel",
+            got=f"padding {pads} and kernel {kernel}",
         )
 
 
@@ -291,6 +314,12 @@ class AvgPool1d(_AvgPool):
             return squeeze(self._pooled(expand_dims(expand_dims(x, 0), 2)), (0, 2))
         return squeeze(self._pooled(expand_dims(x, 2)), 2)
 
+    def extend_repr(self) -> str:
+        if not self.by_volume:
+            return super().extend_repr()
+        kernel, stride = self.kernel_size[1], self.stride[1]
+        return f"kernel_size={kernel}, stride={stride}, pad_mode={self.pad_mode}"
+
 
 class AvgPool3d(_Pooling):
     """The means of volumes (N, C, D, H, W) or (C, D, H, W) under a sliding window."""
@@ -310,7 +339,7 @@ class AvgPool3d(_Pooling):
         stride = positive_tuple("AvgPool3d", "stride", self.stride, 3)
         depth, height, width = _ints("AvgPool3d", "padding", padding, 3)
         _check_divisor("AvgPool3d", divisor_override)
-        _check_mean_padding("AvgPool3d", (depth, height, width), self.pad_mode)
+        _check_mean_padding("AvgPool3d", (depth, height, width), kernel, self.pad_mode)
         self.avg_pool = AvgPool3D.of(
             kernel, stride, self.pad_mode, (depth, depth, height, height, width, width), ceil_mode,
             count_include_pad, divisor_override or 0,
@@ -323,33 +352,30 @@ class AvgPool3d(_Pooling):
         return self.avg_pool(x)
 
 
-class LPPool1d(Cell):
-    """The power means of sequences: the p-th root of the sum of p-th powers in each window."""
-
-    def __init__(
-        self, norm_type: float, kernel_size: int, stride: Any = None, ceil_mode: bool = False
-    ) -> None:
-        super().__init__()
-        self.norm_type = norm_type
-        self.kernel_size = kernel_size
-        self.stride = stride
-        self.ceil_mode = ceil_mode
-
-    def construct(self, x: Any) -> Any:
-        return lp_pool1d(x, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
-
-
-class LPPool2d(Cell):
-    """The power means of images: the p-th root of the sum of p-th powers in each window."""
+class _LPPool(Cell):
+    """What the power means share."""
 
     def __init__(
         self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
     ) -> None:
         super().__init__()
+        if norm_type == 0:
+            raise wrong_value(type(self).__name__, "norm_type", norm_type, "other than 0")
         self.norm_type = norm_type
         self.kernel_size = kernel_size
         self.stride = stride
         self.ceil_mode = ceil_mode
+
+
+class LPPool1d(_LPPool):
+    """The power means of sequences: the p-th root of the sum of p-th powers in each window."""
+
+    def construct(self, x: Any) -> Any:
+        return lp_pool1d(x, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
+
+
+class LPPool2d(_LPPool):
+    """The power means of images: the p-th root of the sum of p-th powers in each window."""
 
     def construct(self, x: Any) -> Any:
         return lp_pool2d(x, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)

@@ -10,6 +10,7 @@ from mycelia.core.errors import problem
 from mycelia.core.shape import normalize_axis
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
+from mycelia.ir.value import type_of
 from mycelia.ops.activation_family import Activation
 from mycelia.ops.engine import Array, jax, jnp, lax
 from mycelia.ops.op import Op, unsupported_dtype
@@ -279,7 +280,7 @@ def softsign(x: Any) -> Any:
 
 def glu(x: Any, axis: int = -1) -> Any:
     """The first half of x along `axis`, gated by the sigmoid of the second half."""
-    _halved("glu", x.type, axis, ValueError)
+    _halved("glu", type_of(x), axis, ValueError)
     return GLU.of(check_int("glu", "axis", axis))(x)
 
 

@@ -10,7 +10,7 @@ from mycelia.core.errors import problem, wrong_type
 from mycelia.core.shape import Shape
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
-from mycelia.ir.value import Value
+from mycelia.ir.value import Value, type_of
 from mycelia.ops.engine import Array, jnp
 from mycelia.ops.op import Op, unsupported_dtype
 from mycelia.ops.randomness import check_seed, coins, stream
@@ -135,7 +135,7 @@ def dropout1d(input: Any, p: float = 0.5, training: bool = True) -> Any:
         raise problem(
             ValueError,
             "dropout1d: the input must have 2 or 3 dimensions",
-            got=str(input.type),
+            got=str(type_of(input)),
         )
     images = expand_dims(input, -1)
     if len(input.shape) == 2:

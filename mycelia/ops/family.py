@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from mycelia.core.dtype import DType, bool_
 from mycelia.core.shape import Shape, broadcast, normalize_axes
@@ -14,7 +14,7 @@ from mycelia.ops.op import Op, unsupported_dtype
 class Unary(Op, register=False):
     """One tensor in, one of the same shape out. `kinds` are the dtypes it accepts."""
 
-    kinds = ("bool", "int", "uint", "float", "complex")
+    kinds: ClassVar[tuple[str, ...]] = ("bool", "int", "uint", "float", "complex")
 
     def infer(self, x: TensorType) -> TensorType:
         if x.dtype.kind not in self.kinds:
@@ -38,7 +38,7 @@ class Binary(Op, register=False):
     """Two broadcasting tensors of one dtype in, one out."""
 
     promotes = ("x", "y")
-    kinds = ("bool", "int", "uint", "float", "complex")
+    kinds: ClassVar[tuple[str, ...]] = ("bool", "int", "uint", "float", "complex")
 
     def infer(self, x: TensorType, y: TensorType) -> TensorType:
         if x.dtype.kind not in self.kinds:

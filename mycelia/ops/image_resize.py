@@ -236,7 +236,7 @@ def check_size(owner: str, size: Any, count: int) -> Shape:
 def check_image(
     owner: str, x: TensorType, rank: int, axes: Sequence[int], *, fractions: bool
 ) -> None:
-    """Refuse images of a wrong rank, without pixels, or (for `fractions`) of a dtype without them."""
+    """Refuse images of a wrong rank or without pixels, or where `fractions` matter, of integers."""
     if x.ndim != rank:
         raise problem(
             ValueError,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core.checks import check_string
 from mycelia.core.errors import problem
 from mycelia.core.shape import normalize_axis
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
+from mycelia.ops.channels import along_channels, channel_axis, channel_sum
 from mycelia.ops.engine import Array, jnp, lax
 from mycelia.ops.op import Op, unsupported_dtype
 from mycelia.ops.precision import widened
@@ -38,7 +38,7 @@ class BatchNorm(Op):
     )
 
     def normalize(self) -> dict[str, Any]:
-        check_string("BatchNorm", "data_format", self.data_format, ("NCHW", "NHWC", "NCDHW"))
+        channel_axis("BatchNorm", self.data_format, 4)
         return {}
 
     def infer(
@@ -55,7 +55,7 @@ class BatchNorm(Op):
             )
         if not input_x.dtype.is_float:
             raise unsupported_dtype("BatchNorm", input_x, "a tensor of floats")
-        channels = input_x.shape[_channel(input_x.ndim, self.data_format)]
+        channels = input_x.shape[channel_axis("BatchNorm", self.data_format, input_x.ndim)]
         named = {"scale": scale, "bias": bias, "mean": mean, "variance": variance}
         for name, found in named.items():
             if found.shape != (channels,):
@@ -72,15 +72,17 @@ class BatchNorm(Op):
         self, input_x: Array, scale: Array, bias: Array, mean: Array, variance: Array
     ) -> Any:
         x = widened(input_x)
-        shape, axes = _over_batch(x, self.data_format)
+        axis = channel_axis("BatchNorm", self.data_format, x.ndim)
+        shape = along_channels(x.ndim, axis, scale.size)
         zeros = jnp.zeros_like(scale)
         if not self.is_training:
             y = _scaled(x, mean, variance, scale, bias, shape, self.epsilon)
             unused = (zeros, zeros, jnp.zeros_like(mean), jnp.zeros_like(variance))
             return (y.astype(input_x.dtype), *unused), (None, None)
-        batch_mean, batch_variance = _moments(x, axes, shape)
+        count = max(1, x.size // max(1, scale.size))
+        batch_mean = channel_sum(x, axis) / count
+        batch_variance = channel_sum(jnp.square(x - batch_mean.reshape(shape)), axis) / count
         y = _scaled(x, batch_mean, batch_variance, scale, bias, shape, self.epsilon)
-        count = x.size // max(1, scale.size)
         unbiased = batch_variance * (count / max(1, count - 1))
         moved = (
             _moved(mean, batch_mean, self.momentum),
@@ -127,11 +129,12 @@ class BatchNormGrad(Op):
     ) -> tuple[Array, ...]:
         kind, x = x.dtype, widened(x)
         dout = jnp.zeros_like(x) if dout is None else widened(dout)
-        shape, axes = _over_batch(x, self.data_format)
+        axis = channel_axis("BatchNorm", self.data_format, x.ndim)
+        shape = along_channels(x.ndim, axis, scale.size)
         inverse = lax.rsqrt(widened(variance) + self.epsilon)
         normal = (x - widened(mean).reshape(shape)) * inverse.reshape(shape)
-        dbias = jnp.sum(dout, axis=axes)
-        dscale = jnp.sum(dout * normal, axis=axes)
+        dbias = channel_sum(dout, axis)
+        dscale = channel_sum(dout * normal, axis)
         factor = (widened(scale) * inverse).reshape(shape)
         if not self.is_training:
             dx = (dout * factor).astype(kind)
@@ -250,22 +253,6 @@ def batch_norm(
     """Batch normalization; in training the running statistics move."""
     op = BatchNorm.of(training, eps, momentum)
     return op(input_x, weight, bias, running_mean, running_var)[0]
-
-
-def _channel(rank: int, data_format: str) -> int:
-    return rank - 1 if data_format == "NHWC" else 1
-
-
-def _over_batch(x: Array, data_format: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The shape that spreads channel values over `x`, and all axes but the channel's."""
-    channel = _channel(x.ndim, data_format)
-    shape = tuple(n if i == channel else 1 for i, n in enumerate(x.shape))
-    return shape, tuple(i for i in range(x.ndim) if i != channel)
-
-
-def _moments(x: Array, axes: tuple[int, ...], shape: tuple[int, ...]) -> tuple[Array, Array]:
-    mean = jnp.mean(x, axis=axes)
-    return mean, jnp.mean(jnp.square(x - mean.reshape(shape)), axis=axes)
 
 
 def _scaled(

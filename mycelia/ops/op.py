@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, Self, dataclass_transform
 
 import numpy as np
 
 from mycelia.core.dtype import from_numpy
 from mycelia.core.errors import problem
-from mycelia.ir.primitive import Primitive
+from mycelia.ir.primitive import Primitive, tagged
 from mycelia.ir.types import TensorType
 from mycelia.ops.engine import jax
 
 REGISTRY: dict[str, type[Op]] = {}
+_SHARED: dict[Any, Any] = {}
 
 
 @dataclass_transform(frozen_default=True, eq_default=False)
@@ -44,7 +45,11 @@ class Op(Primitive):
     @classmethod
     def of(cls, *args: Any, **kwargs: Any) -> Self:
         """The shared instance with these (hashable) fields; for functions, which call it often."""
-        return _shared(cls, args, tuple(kwargs.items()))
+        key = (cls, tagged(args), tagged(tuple(kwargs.items())))
+        found = _SHARED.get(key)
+        if found is None:
+            found = _SHARED[key] = cls(*args, **kwargs)
+        return found
 
     @cached_property
     def attributes(self) -> dict[str, Any]:  # type: ignore[override]
@@ -107,11 +112,6 @@ def default_grad(op: Primitive, args: tuple[Any, ...]) -> tuple[Any, ...]:
     *inputs, _, dout = args
     data, static = op.arguments.split(tuple(inputs))
     return Vjp.of(op, static)(*data, dout)
-
-
-@lru_cache(maxsize=4096)
-def _shared(cls: type[Op], args: tuple[Any, ...], kwargs: tuple[Any, ...]) -> Any:
-    return cls(*args, **dict(kwargs))
 
 
 def _spec(value: Any) -> Any:

@@ -337,6 +337,8 @@ def gumbel_softmax(logits: Any, tau: float = 1.0, hard: bool = False, dim: int =
 def _drawn_shape(op: str, x: TensorType, count: Any) -> tuple[int, ...]:
     if x.ndim not in (1, 2):
         raise problem(ValueError, f"{op}: the input must have 1 or 2 dimensions", got=str(x))
+    if x.shape[-1] == 0:
+        raise problem(ValueError, f"{op}: there are no classes to draw from", got=str(x))
     return (*x.shape[:-1], check_non_negative_int(op, "num_samples", count))
 
 

@@ -8,7 +8,7 @@ from mycelia.core.checks import check_instance
 from mycelia.core.errors import problem
 from mycelia.core.events import publish
 from mycelia.ir.primitive import Primitive
-from mycelia.ir.value import Value
+from mycelia.ir.value import Value, type_of
 
 
 class Summary(Primitive):
@@ -25,7 +25,7 @@ class Summary(Primitive):
             raise problem(
                 ValueError,
                 f"{self.name}: the value has a wrong number of dimensions",
-                got=str(value.type),
+                got=str(type_of(value)),
                 expected=f"{low} to {high} dimensions",
             )
         publish(self.kind, name=name, value=value)

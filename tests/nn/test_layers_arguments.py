@@ -154,6 +154,7 @@ WRONG_INPUTS = [
     (ValueError, lambda: nn.AvgPool1d(2, 2)(tensor(5))),
     (ValueError, lambda: nn.AdaptiveAvgPool1d(4)(tensor(1, 2, 6))),
     (TypeError, lambda: nn.Sigmoid()(tensor(2, dtype=np.int32))),
+    (ValueError, lambda: nn.ELU(0.5)(tensor(2, 3))),
     (ValueError, lambda: nn.Softmax2d()(tensor(2, 3))),
     (ValueError, lambda: nn.GLU()(tensor(2, 3))),
     (TypeError, lambda: nn.Embedding(5, 3)(tensor(2, 2))),

@@ -122,12 +122,6 @@ def test_unfold_stacks_patches_as_channels() -> None:
     assert out[0, :, 1, 0].tolist() == expected
 
 
-def test_elu_takes_any_alpha() -> None:
-    x = numbers(3, 4)
-    expected = np.where(x > 0, x, 0.5 * np.expm1(x))
-    np.testing.assert_allclose(np.asarray(nn.ELU(0.5)(Tensor(x))), expected, rtol=1e-5, atol=1e-6)
-
-
 def test_an_embedding_lookup_outside_the_table_gives_zeros() -> None:
     out = nn.EmbeddingLookup(5, 3, "ones")(Tensor(np.array([4, 7], np.int32)))
     assert np.asarray(out).tolist() == [[1, 1, 1], [0, 0, 0]]
@@ -178,7 +172,7 @@ def test_an_embedding_lookup_cuts_rows_to_the_norm() -> None:
 @pytest.mark.parametrize(
     "layer, inputs",
     [
-        (nn.SeLU(), (numbers(3, 4),)),
+        (nn.SeLU(), (numbers(3, 4) + np.float32(0.1) * np.sign(numbers(3, 4)),)),
         (nn.ClipByNorm(1), (numbers(2, 3), np.float32(1.2))),
     ],
 )
@@ -186,8 +180,7 @@ def test_gradients_are_the_derivatives_of_the_output(layer: Any, inputs: Any) ->
     def loss(*args: Any) -> Any:
         return reduce_sum(layer(*args))
 
-    found = grad(loss, (0,))(*(Tensor(x) for x in inputs))
-    found = np.asarray(found[0] if isinstance(found, tuple) else found)
+    found = np.asarray(grad(loss)(*(Tensor(x) for x in inputs)))
     x, step = inputs[0], np.float32(1e-2)
     for place in np.ndindex(x.shape):
         change = np.zeros_like(x)

@@ -192,6 +192,22 @@ def test_a_step_with_a_scaled_loss_updates_as_without(scale: object):
     np.testing.assert_allclose(network.bias.asnumpy(), [-0.3, -0.3], rtol=1e-6)
 
 
+def test_a_scaled_step_on_a_single_number():
+    class Square(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.weight = Parameter(Tensor(3.0), name="weight")
+
+        def construct(self, x):
+            return self.weight * self.weight * x
+
+    network = Square()
+    step = nn.TrainOneStepWithLossScaleCell(network, _sgd(network), Tensor([8.0]))
+    loss, _, _ = step(Tensor(0.5))
+    assert loss.shape == () and float(loss) == 4.5
+    assert network.weight.shape == () and float(network.weight) == pytest.approx(2.7)
+
+
 def test_a_step_that_overflows_updates_nothing_and_shrinks_the_scale():
     network = _network()
     scale = nn.DynamicLossScaleUpdateCell(2**10, 2, 2)

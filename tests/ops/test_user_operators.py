@@ -111,3 +111,23 @@ def test_hyper_map_and_multitype_functions():
     assert ops.Map()(lambda a: len(a), [(1, 2), (3,)]) == (2, 1)
     with pytest.raises(ValueError, match="cannot find fn match given args"):
         add("a", "b")
+
+
+def test_numbers_that_are_equal_but_not_alike_are_different_operators():
+    assert ops.LinSpace() == ops.LinSpace()
+    assert Scale(1) != Scale(1.0) and Scale(True) != Scale(1)
+    matrix = Tensor(np.ones((200, 100), np.float32))
+    with pytest.raises(TypeError):
+        ops.ReduceSum()(matrix, 1.0)
+    assert ops.ReduceSum()(matrix, 1).shape == (200,)
+    with pytest.raises(TypeError):
+        ops.ReduceSum()(matrix, 1.0)
+
+
+def test_none_and_lists_are_not_tensors():
+    x = Tensor([1.0, 2.0])
+    for wrong in (None, [1, 2]):
+        with pytest.raises(TypeError):
+            ops.add(wrong, x)
+    with pytest.raises(TypeError):
+        ops.Sqrt()(None)

@@ -7,12 +7,12 @@ from typing import Any
 from mycelia.core.dtype import int64
 from mycelia.core.errors import problem, wrong_type
 from mycelia.nn.loss.base import LossBase
+from mycelia.ops.candidates import UniformCandidateSampler
 from mycelia.ops.creation import full, zeros
 from mycelia.ops.indexing import gather
 from mycelia.ops.joining import concat
 from mycelia.ops.linalg import MatMul
 from mycelia.ops.loss import SoftmaxCrossEntropyWithLogits
-from mycelia.ops.candidates import UniformCandidateSampler
 from mycelia.ops.shaping import cast, reshape
 from mycelia.ops.transcendental import log
 

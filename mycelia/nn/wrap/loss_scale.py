@@ -13,7 +13,7 @@ from mycelia.ops.compare import FloatStatus, greater, greater_equal, logical_or
 from mycelia.ops.composite import HyperMap
 from mycelia.ops.reduction import reduce_sum
 from mycelia.ops.selecting import select
-from mycelia.ops.shaping import cast, identity
+from mycelia.ops.shaping import cast, identity, reshape
 from mycelia.ops.state import assign, assign_add
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
@@ -107,7 +107,7 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         return loss, overflow, scale
 
     def _unscaled(self, gradients: tuple[Any, ...], scale: Any) -> tuple[Any, ...]:
-        factor = reciprocal(scale)
+        factor = reshape(reciprocal(scale), ())
         return tuple(mul(gradient, cast(factor, gradient.dtype)) for gradient in gradients)
 
     def set_sense_scale(self, sens: Any) -> None:

@@ -12,7 +12,7 @@ from mycelia.core import dtype as dtypes
 from mycelia.core.dtype import DType
 from mycelia.core.errors import problem
 from mycelia.core.seed import next_key
-from mycelia.ir.primitive import Primitive
+from mycelia.ir.primitive import Primitive, tagged
 from mycelia.ir.types import TensorType
 from mycelia.ops.op import Op
 from mycelia.ops.shaping import Cast
@@ -62,7 +62,7 @@ def _run(op: Primitive, arrays: tuple[Any, ...], static: tuple[Any, ...]) -> Any
             return _run_on_host(op, _fetched(arrays), static)
         if _on_host(op, arrays):
             return _run_on_host(op, arrays, static)
-    key = (op, static)
+    key = (op, tagged(static))
     program = _programs.get(key)
     if program is None:
         program = _programs[key] = compile(_checked(op, static))
@@ -108,12 +108,14 @@ def _checked(op: Primitive, static: tuple[Any, ...]) -> Any:
 
     def run(*arrays: Any) -> Any:
         types = _types(arrays)
-        if has_infer:
-            op.infer(*merge(types, static))
         try:
+            if has_infer:
+                op.infer(*merge(types, static))
             return op.lower(*merge(arrays, static))
         except (TypeError, ValueError, IndexError, NotImplementedError) as error:
             raise _explained(op, types, static, error) from None
+        except (AttributeError, ZeroDivisionError) as error:
+            raise _misused(op, types, error) from None
 
     run.__name__ = op.name
     return run
@@ -127,6 +129,19 @@ def _explained(op: Primitive, types: Any, static: tuple[Any, ...], error: Except
     said = text.splitlines()[0] if text else type(error).__name__
     shown = ", ".join([*(_show(t) for t in types), *(repr(s) for s in static)])
     return problem(kind, f"{op.name}: {said}", got=f"{op!r} called with {shown}")
+
+
+def _misused(op: Primitive, types: Any, error: Exception) -> Exception:
+    """A rule met something that is no tensor (None, a list), or a shape it cannot divide by."""
+    shown = ", ".join(_show(t) for t in types)
+    if isinstance(error, ZeroDivisionError):
+        return problem(ValueError, f"{op.name}: a size is zero where it must not be", got=shown)
+    return problem(
+        TypeError,
+        f"{op.name}: an argument is not a Tensor",
+        got=shown,
+        expected=f"{op.name}()({', '.join(op.arguments.names)}) with Tensors",
+    )
 
 
 def _show(type_: Any) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from mycelia.core.errors import problem
+from mycelia.ir.primitive import tagged
 from mycelia.ops.arithmetic import add
 from mycelia.runtime.eager.mode import inlined
 from mycelia.runtime.eager.tape import Entry, Mark, Nested, leaves
@@ -153,7 +154,8 @@ def _pull_compiled(run: list[Entry], cotangents: Cotangents) -> None:
     key = (structure, tuple([number for number, _ in given]))
     program = _programs.get(key)
     if program is None:
-        program = _programs[key] = compile(_program(structure, key[1]))
+        statics = [entry.static for entry in run]
+        program = _programs[key] = compile(_program(structure, statics, key[1]))
     found = program(numbering.arrays, [cotangents.pop(m)._data for _, m in given])
     names = {number: mark for mark, number in numbering.marks.items()}
     for number, array in found.items():
@@ -171,7 +173,7 @@ class _Numbering:
     def describe(self, entry: Entry) -> tuple[Any, ...]:
         return (
             entry.op,
-            entry.static,
+            tagged(entry.static),
             self._nested(entry.inputs, self._place),
             self._nested(entry.input_marks, self.mark),
             self._nested(entry.outputs, self._place),
@@ -194,7 +196,9 @@ class _Numbering:
         return None if value is None else number(value)
 
 
-def _program(structure: tuple[Any, ...], given: tuple[int, ...]) -> Callable[..., Any]:
+def _program(
+    structure: tuple[Any, ...], statics: list[tuple[Any, ...]], given: tuple[int, ...]
+) -> Callable[..., Any]:
     """The function that one structure compiles to: arrays and gradients in, gradients out."""
 
     def run(arrays: list[Any], gradients: list[Any]) -> dict[int, Any]:
@@ -202,7 +206,8 @@ def _program(structure: tuple[Any, ...], given: tuple[int, ...]) -> Callable[...
             number: Tensor._wrap(g) for number, g in zip(given, gradients, strict=True)
         }
         with inlined():
-            for op, static, inputs, input_marks, outputs, output_marks in structure:
+            for static, described in zip(statics, structure, strict=True):
+                op, _, inputs, input_marks, outputs, output_marks = described
                 entry = Entry(
                     op, static, _look_up(inputs, arrays), input_marks,
                     _look_up(outputs, arrays), output_marks,
