@@ -1,7 +1,8 @@
 """Eager mode beside PyTorch and the real MindSpore: one operator call, a LeNet step, import time.
 
-`python benchmarks/eager.py --peers FOLDER` makes environments for the peers in FOLDER (outside the repository)
-if they are not there, runs all frameworks interleaved in one session, and prints a table of medians and ratios.
+`python benchmarks/eager.py --peers FOLDER` makes environments for the peers in FOLDER (outside the
+repository) if they are not there, runs all frameworks interleaved in one session, and prints a
+table of medians and ratios.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One framework's side of eager.py: reads a workload a line, answers with its median time as JSON."""
+"""One framework's side of eager.py: a workload a line in, its median time as JSON out."""
 
 from __future__ import annotations
 
@@ -44,8 +44,9 @@ def torch_workloads() -> dict[str, Callable[[], float]]:
     x, y = torch.ones(4), torch.ones(4)
     a, b = torch.ones(4, 4), torch.ones(4, 4)
     network = nn.Sequential(
-        nn.Conv2d(1, 6, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2),
-        nn.Flatten(), nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10),
+        nn.Conv2d(1, 6, 5), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
+        nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10),
     )  # fmt: skip
     optimizer = torch.optim.SGD(network.parameters(), 0.01, momentum=0.9)
     images, labels = data()

@@ -57,6 +57,15 @@ _Slot.dispatch = _dispatch  # from here on, calling an operator runs it
 from_numpy = Tensor.from_numpy
 
 # MindSpore users also look for these in `ops`, a layer that may not know them itself.
-for _name in ("GradOperation", "grad", "value_and_grad", "get_grad", "vjp", "jvp", "jacrev", "jacfwd"):
+for _name in (
+    "GradOperation",
+    "grad",
+    "value_and_grad",
+    "get_grad",
+    "vjp",
+    "jvp",
+    "jacrev",
+    "jacfwd",
+):
     setattr(ops, _name, globals()[_name])
 del _name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import ml_dtypes
@@ -113,9 +113,7 @@ def from_numpy(dtype: Any) -> DType:
     try:
         return _BY_NUMPY[np.dtype(dtype)]
     except (KeyError, TypeError):
-        raise TypeError(
-            f"{dtype!r} is not a tensor dtype; known: {', '.join(_BY_NAME)}"
-        ) from None
+        raise TypeError(f"{dtype!r} is not a tensor dtype; known: {', '.join(_BY_NAME)}") from None
 
 
 def as_dtype(value: Any) -> DType:
@@ -137,7 +135,7 @@ def of_number(value: complex | bool) -> DType:
 _KIND_RANK = {"bool": 0, "uint": 1, "int": 1, "float": 2, "complex": 3}
 
 
-@lru_cache(maxsize=None)
+@cache
 def promote(a: DType, b: DType) -> DType:
     """The dtype in which tensors of `a` and `b` meet.
 
@@ -161,7 +159,7 @@ def promote(a: DType, b: DType) -> DType:
     return {8: int16, 16: int32, 32: int64, 64: float64}[unsigned.bits]
 
 
-@lru_cache(maxsize=None)
+@cache
 def promote_number(tensor: DType, number: type) -> DType:
     """The dtype in which a tensor meets a Python number, which counts only by its kind."""
     if number is bool:

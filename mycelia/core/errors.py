@@ -9,9 +9,7 @@ from mycelia.core.source import user_span
 E = TypeVar("E", bound=BaseException)
 
 
-def problem(
-    kind: type[E], what: str, *, got: str = "", expected: str = "", fix: str = ""
-) -> E:
+def problem(kind: type[E], what: str, *, got: str = "", expected: str = "", fix: str = "") -> E:
     """Build an exception of MindSpore's type `kind` with our message. The caller raises it."""
     lines = [what]
     lines += [

@@ -37,9 +37,7 @@ def normalize_axis(axis: Any, rank: int, op: str) -> int:
     try:
         number = operator.index(axis)
     except TypeError:
-        raise problem(
-            TypeError, f"{op}: 'axis' must be an int", got=type(axis).__name__
-        ) from None
+        raise problem(TypeError, f"{op}: 'axis' must be an int", got=type(axis).__name__) from None
     low, high = (-rank, rank - 1) if rank else (-1, 0)
     if not low <= number <= high:
         raise problem(

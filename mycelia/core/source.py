@@ -37,7 +37,9 @@ class Span:
         shown = f"  {place}\n      {text.strip()}"
         if self.column is None or self.end_column is None or self.end_column <= self.column:
             return shown
-        return f"{shown}\n      {' ' * (self.column - indent)}{'^' * (self.end_column - self.column)}"
+        return (
+            f"{shown}\n      {' ' * (self.column - indent)}{'^' * (self.end_column - self.column)}"
+        )
 
 
 def user_span() -> Span | None:

@@ -27,12 +27,13 @@ class Slot:
 class Primitive:
     """The base of every operator, ours and the users'.
 
-    The rules are methods: `infer` (types to types), `lower` (arrays to arrays), `grad` (plain Python
-    with operators), `shard_rule` (axis names). Arguments named in `static` are compile-time values, the
-    rest is data. `writes` names arguments that the operator updates: its `lower` then returns
+    The rules are methods: `infer` (types to types), `lower` (arrays to arrays), `grad` (plain
+    Python with operators), `shard_rule` (axis names). Arguments named in `static` are compile-time
+    values, the rest is data. `writes` names arguments that the operator updates: its `lower` then returns
     the result and the tuple of new values. An operator that `draws` takes a random key as its last
     argument, which the runtime supplies. `host` is a numpy kernel with identical results, used for
-    small arrays; a `host_only` operator has results whose shape depends on values, which XLA cannot hold.
+    small arrays; the results of a `host_only` operator have shapes that depend on values, which XLA
+    cannot hold.
     In `grad`, the gradient of an unused output is zeros, or None with `takes_missing_gradients`.
     """
 

@@ -10,8 +10,6 @@ from mycelia.ir.types import TensorType
 class Value:
     """What every tensor is to the operator layer: something with a dtype and a shape."""
 
-    __slots__ = ()
-
     shape: Shape
     dtype: DType
 

@@ -5,28 +5,28 @@ Written by scripts/export_names from the modules of this folder.
 
 from mycelia.nn.activation import CELU as CELU
 from mycelia.nn.activation import ELU as ELU
-from mycelia.nn.activation import FastGelu as FastGelu
 from mycelia.nn.activation import GELU as GELU
 from mycelia.nn.activation import GLU as GLU
+from mycelia.nn.activation import FastGelu as FastGelu
+from mycelia.nn.activation import Hardtanh as Hardtanh
 from mycelia.nn.activation import HShrink as HShrink
 from mycelia.nn.activation import HSigmoid as HSigmoid
 from mycelia.nn.activation import HSwish as HSwish
-from mycelia.nn.activation import Hardtanh as Hardtanh
 from mycelia.nn.activation import LeakyReLU as LeakyReLU
 from mycelia.nn.activation import LogSigmoid as LogSigmoid
 from mycelia.nn.activation import LogSoftmax as LogSoftmax
 from mycelia.nn.activation import Mish as Mish
 from mycelia.nn.activation import PReLU as PReLU
-from mycelia.nn.activation import RReLU as RReLU
 from mycelia.nn.activation import ReLU as ReLU
 from mycelia.nn.activation import ReLU6 as ReLU6
+from mycelia.nn.activation import RReLU as RReLU
 from mycelia.nn.activation import SeLU as SeLU
-from mycelia.nn.activation import SiLU as SiLU
 from mycelia.nn.activation import Sigmoid as Sigmoid
-from mycelia.nn.activation import SoftShrink as SoftShrink
+from mycelia.nn.activation import SiLU as SiLU
 from mycelia.nn.activation import Softmax as Softmax
 from mycelia.nn.activation import Softmax2d as Softmax2d
 from mycelia.nn.activation import Softmin as Softmin
+from mycelia.nn.activation import SoftShrink as SoftShrink
 from mycelia.nn.activation import Softsign as Softsign
 from mycelia.nn.activation import Tanh as Tanh
 from mycelia.nn.activation import Tanhshrink as Tanhshrink
@@ -73,14 +73,14 @@ from mycelia.nn.dynamic_lr import warmup_lr as warmup_lr
 from mycelia.nn.embedding import Embedding as Embedding
 from mycelia.nn.embedding import EmbeddingLookup as EmbeddingLookup
 from mycelia.nn.embedding import MultiFieldEmbeddingLookup as MultiFieldEmbeddingLookup
+from mycelia.nn.image import MSSSIM as MSSSIM
+from mycelia.nn.image import PSNR as PSNR
+from mycelia.nn.image import SSIM as SSIM
 from mycelia.nn.image import CentralCrop as CentralCrop
 from mycelia.nn.image import ChannelShuffle as ChannelShuffle
 from mycelia.nn.image import ImageGradients as ImageGradients
-from mycelia.nn.image import MSSSIM as MSSSIM
-from mycelia.nn.image import PSNR as PSNR
 from mycelia.nn.image import PixelShuffle as PixelShuffle
 from mycelia.nn.image import PixelUnshuffle as PixelUnshuffle
-from mycelia.nn.image import SSIM as SSIM
 from mycelia.nn.image import Upsample as Upsample
 from mycelia.nn.learning_rate_schedule import CosineDecayLR as CosineDecayLR
 from mycelia.nn.learning_rate_schedule import ExponentialDecayLR as ExponentialDecayLR
@@ -94,16 +94,18 @@ from mycelia.nn.loss.classification import BCEWithLogitsLoss as BCEWithLogitsLos
 from mycelia.nn.loss.classification import CrossEntropyLoss as CrossEntropyLoss
 from mycelia.nn.loss.classification import KLDivLoss as KLDivLoss
 from mycelia.nn.loss.classification import NLLLoss as NLLLoss
-from mycelia.nn.loss.classification import SoftmaxCrossEntropyWithLogits as SoftmaxCrossEntropyWithLogits
+from mycelia.nn.loss.classification import (
+    SoftmaxCrossEntropyWithLogits as SoftmaxCrossEntropyWithLogits,
+)
 from mycelia.nn.loss.embedding import CosineEmbeddingLoss as CosineEmbeddingLoss
 from mycelia.nn.loss.embedding import HingeEmbeddingLoss as HingeEmbeddingLoss
 from mycelia.nn.loss.embedding import MarginRankingLoss as MarginRankingLoss
 from mycelia.nn.loss.embedding import TripletMarginLoss as TripletMarginLoss
 from mycelia.nn.loss.embedding import TripletMarginWithDistanceLoss as TripletMarginWithDistanceLoss
 from mycelia.nn.loss.focal import FocalLoss as FocalLoss
+from mycelia.nn.loss.margin import MultilabelMarginLoss as MultilabelMarginLoss
 from mycelia.nn.loss.margin import MultiLabelSoftMarginLoss as MultiLabelSoftMarginLoss
 from mycelia.nn.loss.margin import MultiMarginLoss as MultiMarginLoss
-from mycelia.nn.loss.margin import MultilabelMarginLoss as MultilabelMarginLoss
 from mycelia.nn.loss.margin import SoftMarginLoss as SoftMarginLoss
 from mycelia.nn.loss.regression import GaussianNLLLoss as GaussianNLLLoss
 from mycelia.nn.loss.regression import HuberLoss as HuberLoss
@@ -127,6 +129,7 @@ from mycelia.nn.maths import ReduceLogSumExp as ReduceLogSumExp
 from mycelia.nn.maths import Roll as Roll
 from mycelia.nn.maths import Tril as Tril
 from mycelia.nn.maths import Triu as Triu
+from mycelia.nn.normalization import LRN as LRN
 from mycelia.nn.normalization import BatchNorm1d as BatchNorm1d
 from mycelia.nn.normalization import BatchNorm2d as BatchNorm2d
 from mycelia.nn.normalization import BatchNorm3d as BatchNorm3d
@@ -134,7 +137,6 @@ from mycelia.nn.normalization import GroupNorm as GroupNorm
 from mycelia.nn.normalization import InstanceNorm1d as InstanceNorm1d
 from mycelia.nn.normalization import InstanceNorm2d as InstanceNorm2d
 from mycelia.nn.normalization import InstanceNorm3d as InstanceNorm3d
-from mycelia.nn.normalization import LRN as LRN
 from mycelia.nn.normalization import LayerNorm as LayerNorm
 from mycelia.nn.normalization import RMSNorm as RMSNorm
 from mycelia.nn.normalization import SyncBatchNorm as SyncBatchNorm
@@ -192,4 +194,6 @@ from mycelia.nn.wrap.cell_wrapper import WithGradCell as WithGradCell
 from mycelia.nn.wrap.cell_wrapper import WithLossCell as WithLossCell
 from mycelia.nn.wrap.loss_scale import DynamicLossScaleUpdateCell as DynamicLossScaleUpdateCell
 from mycelia.nn.wrap.loss_scale import FixedLossScaleUpdateCell as FixedLossScaleUpdateCell
-from mycelia.nn.wrap.loss_scale import TrainOneStepWithLossScaleCell as TrainOneStepWithLossScaleCell
+from mycelia.nn.wrap.loss_scale import (
+    TrainOneStepWithLossScaleCell as TrainOneStepWithLossScaleCell,
+)

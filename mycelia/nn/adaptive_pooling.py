@@ -5,55 +5,41 @@ from __future__ import annotations
 from typing import Any
 
 from mycelia.core.checks import check_positive_int, is_int
-from mycelia.core.errors import problem, wrong_type, wrong_value
+from mycelia.core.errors import wrong_type, wrong_value
 from mycelia.nn.cell import Cell
 from mycelia.nn.sizes import check_rank
 from mycelia.ops.adaptive_pooling import (
+    adaptive_avg_pool1d,
     adaptive_avg_pool2d,
     adaptive_avg_pool3d,
+    adaptive_max_pool1d,
     adaptive_max_pool2d,
     adaptive_max_pool3d,
 )
-from mycelia.ops.pooling import AvgPool, MaxPool
-from mycelia.ops.shaping import expand_dims, squeeze
 
 
-class _AdaptivePool1d(Cell):
-    """What the adaptive poolings of sequences share: equal windows side by side."""
-
-    operator: type[Any]
+class AdaptiveAvgPool1d(Cell):
+    """The means of sequences (N, C, L) in `output_size` equal parts."""
 
     def __init__(self, output_size: int) -> None:
         super().__init__()
-        self.output_size = check_positive_int(type(self).__name__, "output_size", output_size)
+        self.output_size = check_positive_int("AdaptiveAvgPool1d", "output_size", output_size)
 
     def construct(self, input: Any) -> Any:
-        window = (1, self._width(input))
-        pool = self.operator.of(window, window)
-        return squeeze(pool(expand_dims(input, 2)), 2)
-
-    def _width(self, x: Any) -> int:
-        owner = type(self).__name__
-        check_rank(owner, x, 3)
-        if x.shape[2] < self.output_size or x.shape[2] % self.output_size:
-            raise problem(
-                ValueError,
-                f"{owner}: the length must be a multiple of output_size",
-                got=f"shape {x.shape} and output_size {self.output_size}",
-            )
-        return x.shape[2] // self.output_size
+        check_rank("AdaptiveAvgPool1d", input, 3)
+        return adaptive_avg_pool1d(input, self.output_size)
 
 
-class AdaptiveAvgPool1d(_AdaptivePool1d):
-    """The means of sequences (N, C, L) in `output_size` equal parts."""
-
-    operator = AvgPool
-
-
-class AdaptiveMaxPool1d(_AdaptivePool1d):
+class AdaptiveMaxPool1d(Cell):
     """The maxima of sequences (N, C, L) in `output_size` equal parts."""
 
-    operator = MaxPool
+    def __init__(self, output_size: int) -> None:
+        super().__init__()
+        self.output_size = check_positive_int("AdaptiveMaxPool1d", "output_size", output_size)
+
+    def construct(self, input: Any) -> Any:
+        check_rank("AdaptiveMaxPool1d", input, 3)
+        return adaptive_max_pool1d(input, self.output_size)
 
 
 class AdaptiveAvgPool2d(Cell):

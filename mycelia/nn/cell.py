@@ -258,11 +258,11 @@ class Cell(CellTree):
 
     def __repr__(self) -> str:
         extra = self.extend_repr()
-        if not self._cells:
+        if not self._cells and "\n" not in extra:
             return f"{type(self).__name__}({extra})"
         lines = [f"{type(self).__name__}("]
         if extra:
-            lines.append(f"  {extra}")
+            lines.append("  " + extra.replace("\n", "\n  "))
         for name, cell in self._cells.items():
             lines.append(f"  ({name}): " + repr(cell).replace("\n", "\n  "))
         return "\n".join([*lines, ")"])

@@ -48,10 +48,22 @@ class _Moving(Cell):
             raise wrong_value(owner, "momentum", momentum, "a number in range [0, 1]")
         self.eps = eps
         mean_init, variance_init, gamma_init, beta_init = inits
-        self.moving_mean = self._filled(mean_init, "mean", dtype, False)
-        self.moving_variance = self._filled(variance_init, "variance", dtype, False)
+        mean = self._filled(mean_init, "mean", dtype, False)
+        variance = self._filled(variance_init, "variance", dtype, False)
+        self.insert_param_to_cell("moving_mean", mean)
+        self.insert_param_to_cell("moving_variance", variance)
         self.gamma = self._filled(gamma_init, "gamma", dtype, affine)
         self.beta = self._filled(beta_init, "beta", dtype, affine)
+
+    # The statistics keep their own dtype under `to_float`: a cast copy could not be updated.
+
+    @property
+    def moving_mean(self) -> Parameter:
+        return self._params["moving_mean"]
+
+    @property
+    def moving_variance(self) -> Parameter:
+        return self._params["moving_variance"]
 
     def _filled(self, init: Any, name: str, dtype: DType, trained: bool) -> Parameter:
         values = initializer(init, (self.num_features,), dtype)

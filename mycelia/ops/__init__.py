@@ -6,15 +6,15 @@ Written by scripts/export_names from the modules of this folder.
 from mycelia.ir.primitive import Primitive as Primitive
 from mycelia.ops.activation import CeLU as CeLU
 from mycelia.ops.activation import Elu as Elu
+from mycelia.ops.activation import Hardtanh as Hardtanh
 from mycelia.ops.activation import HShrink as HShrink
 from mycelia.ops.activation import HSigmoid as HSigmoid
 from mycelia.ops.activation import HSwish as HSwish
-from mycelia.ops.activation import Hardtanh as Hardtanh
 from mycelia.ops.activation import LeakyReLU as LeakyReLU
 from mycelia.ops.activation import PReLU as PReLU
-from mycelia.ops.activation import RReLU as RReLU
 from mycelia.ops.activation import ReLU as ReLU
 from mycelia.ops.activation import ReLU6 as ReLU6
+from mycelia.ops.activation import RReLU as RReLU
 from mycelia.ops.activation import SeLU as SeLU
 from mycelia.ops.activation import SoftShrink as SoftShrink
 from mycelia.ops.activation import Threshold as Threshold
@@ -33,16 +33,16 @@ from mycelia.ops.activation import selu as selu
 from mycelia.ops.activation import soft_shrink as soft_shrink
 from mycelia.ops.activation import softshrink as softshrink
 from mycelia.ops.activation import threshold as threshold
+from mycelia.ops.activation_smooth import GLU as GLU
 from mycelia.ops.activation_smooth import FastGeLU as FastGeLU
 from mycelia.ops.activation_smooth import FastGelu as FastGelu
-from mycelia.ops.activation_smooth import GLU as GLU
 from mycelia.ops.activation_smooth import GeLU as GeLU
-from mycelia.ops.activation_smooth import GeLUExact as GeLUExact
 from mycelia.ops.activation_smooth import Gelu as Gelu
+from mycelia.ops.activation_smooth import GeLUExact as GeLUExact
 from mycelia.ops.activation_smooth import LogSigmoid as LogSigmoid
 from mycelia.ops.activation_smooth import Mish as Mish
-from mycelia.ops.activation_smooth import SiLU as SiLU
 from mycelia.ops.activation_smooth import Sigmoid as Sigmoid
+from mycelia.ops.activation_smooth import SiLU as SiLU
 from mycelia.ops.activation_smooth import Softplus as Softplus
 from mycelia.ops.activation_smooth import SoftplusExt as SoftplusExt
 from mycelia.ops.activation_smooth import Softsign as Softsign
@@ -82,17 +82,17 @@ from mycelia.ops.apply_adaptive import ApplyProximalAdagrad as ApplyProximalAdag
 from mycelia.ops.apply_adaptive import ApplyProximalGradientDescent as ApplyProximalGradientDescent
 from mycelia.ops.apply_adaptive import ApplyRMSProp as ApplyRMSProp
 from mycelia.ops.apply_adaptive import LARSUpdate as LARSUpdate
+from mycelia.ops.apply_updates import SGD as SGD
 from mycelia.ops.apply_updates import Adam as Adam
 from mycelia.ops.apply_updates import AdamWeightDecay as AdamWeightDecay
-from mycelia.ops.apply_updates import ApplyAdaMax as ApplyAdaMax
 from mycelia.ops.apply_updates import ApplyAdadelta as ApplyAdadelta
 from mycelia.ops.apply_updates import ApplyAdagrad as ApplyAdagrad
 from mycelia.ops.apply_updates import ApplyAdagradDA as ApplyAdagradDA
 from mycelia.ops.apply_updates import ApplyAdagradV2 as ApplyAdagradV2
+from mycelia.ops.apply_updates import ApplyAdaMax as ApplyAdaMax
 from mycelia.ops.apply_updates import ApplyAdamWithAmsgrad as ApplyAdamWithAmsgrad
 from mycelia.ops.apply_updates import ApplyAdamWithAmsgradV2 as ApplyAdamWithAmsgradV2
 from mycelia.ops.apply_updates import ApplyMomentum as ApplyMomentum
-from mycelia.ops.apply_updates import SGD as SGD
 from mycelia.ops.arithmetic import Abs as Abs
 from mycelia.ops.arithmetic import AccumulateNV2 as AccumulateNV2
 from mycelia.ops.arithmetic import Add as Add
@@ -172,10 +172,10 @@ from mycelia.ops.blending import clamp as clamp
 from mycelia.ops.blending import clip as clip
 from mycelia.ops.blending import clip_by_value as clip_by_value
 from mycelia.ops.blending import lerp as lerp
+from mycelia.ops.boxes import IOU as IOU
 from mycelia.ops.boxes import BoundingBoxDecode as BoundingBoxDecode
 from mycelia.ops.boxes import BoundingBoxEncode as BoundingBoxEncode
 from mycelia.ops.boxes import CheckValid as CheckValid
-from mycelia.ops.boxes import IOU as IOU
 from mycelia.ops.boxes import NMSWithMask as NMSWithMask
 from mycelia.ops.boxes import bounding_box_decode as bounding_box_decode
 from mycelia.ops.boxes import bounding_box_encode as bounding_box_encode
@@ -185,10 +185,10 @@ from mycelia.ops.candidates import LogUniformCandidateSampler as LogUniformCandi
 from mycelia.ops.candidates import UniformCandidateSampler as UniformCandidateSampler
 from mycelia.ops.candidates import log_uniform_candidate_sampler as log_uniform_candidate_sampler
 from mycelia.ops.candidates import uniform_candidate_sampler as uniform_candidate_sampler
-from mycelia.ops.choosing import ArgMaxWithValue as ArgMaxWithValue
-from mycelia.ops.choosing import ArgMinWithValue as ArgMinWithValue
 from mycelia.ops.choosing import Argmax as Argmax
+from mycelia.ops.choosing import ArgMaxWithValue as ArgMaxWithValue
 from mycelia.ops.choosing import Argmin as Argmin
+from mycelia.ops.choosing import ArgMinWithValue as ArgMinWithValue
 from mycelia.ops.choosing import Median as Median
 from mycelia.ops.choosing import argmax as argmax
 from mycelia.ops.choosing import argmin as argmin
@@ -396,9 +396,9 @@ from mycelia.ops.grid import GridSampler2D as GridSampler2D
 from mycelia.ops.grid import GridSampler3D as GridSampler3D
 from mycelia.ops.grid import affine_grid as affine_grid
 from mycelia.ops.grid import grid_sample as grid_sample
+from mycelia.ops.group_normalization import LRN as LRN
 from mycelia.ops.group_normalization import GroupNorm as GroupNorm
 from mycelia.ops.group_normalization import InstanceNorm as InstanceNorm
-from mycelia.ops.group_normalization import LRN as LRN
 from mycelia.ops.group_normalization import RmsNorm as RmsNorm
 from mycelia.ops.group_normalization import group_norm as group_norm
 from mycelia.ops.group_normalization import lrn as lrn
@@ -470,14 +470,18 @@ from mycelia.ops.loss import NLLLoss as NLLLoss
 from mycelia.ops.loss import SigmoidCrossEntropyWithLogits as SigmoidCrossEntropyWithLogits
 from mycelia.ops.loss import SmoothL1Loss as SmoothL1Loss
 from mycelia.ops.loss import SoftmaxCrossEntropyWithLogits as SoftmaxCrossEntropyWithLogits
-from mycelia.ops.loss import SparseSoftmaxCrossEntropyWithLogits as SparseSoftmaxCrossEntropyWithLogits
+from mycelia.ops.loss import (
+    SparseSoftmaxCrossEntropyWithLogits as SparseSoftmaxCrossEntropyWithLogits,
+)
 from mycelia.ops.loss_functions import CosineSimilarity as CosineSimilarity
 from mycelia.ops.loss_functions import GaussianNLLLoss as GaussianNLLLoss
 from mycelia.ops.loss_functions import HuberLoss as HuberLoss
 from mycelia.ops.loss_functions import L1LossExt as L1LossExt
 from mycelia.ops.loss_functions import MSELossExt as MSELossExt
 from mycelia.ops.loss_functions import binary_cross_entropy as binary_cross_entropy
-from mycelia.ops.loss_functions import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
+from mycelia.ops.loss_functions import (
+    binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
+)
 from mycelia.ops.loss_functions import cosine_similarity as cosine_similarity
 from mycelia.ops.loss_functions import ctc_loss as ctc_loss
 from mycelia.ops.loss_functions import gaussian_nll_loss as gaussian_nll_loss
@@ -489,9 +493,9 @@ from mycelia.ops.loss_functions import smooth_l1_loss as smooth_l1_loss
 from mycelia.ops.margin_loss import CosineEmbeddingLoss as CosineEmbeddingLoss
 from mycelia.ops.margin_loss import HingeEmbeddingLoss as HingeEmbeddingLoss
 from mycelia.ops.margin_loss import MarginRankingLoss as MarginRankingLoss
-from mycelia.ops.margin_loss import MultiMarginLoss as MultiMarginLoss
 from mycelia.ops.margin_loss import MultilabelMarginLoss as MultilabelMarginLoss
 from mycelia.ops.margin_loss import MultilabelSoftMarginLoss as MultilabelSoftMarginLoss
+from mycelia.ops.margin_loss import MultiMarginLoss as MultiMarginLoss
 from mycelia.ops.margin_loss import SoftMarginLoss as SoftMarginLoss
 from mycelia.ops.margin_loss import TripletMarginLoss as TripletMarginLoss
 from mycelia.ops.margin_loss import cosine_embedding_loss as cosine_embedding_loss
@@ -504,9 +508,9 @@ from mycelia.ops.margin_loss import soft_margin_loss as soft_margin_loss
 from mycelia.ops.margin_loss import triplet_margin_loss as triplet_margin_loss
 from mycelia.ops.matrix import Diag as Diag
 from mycelia.ops.matrix import DiagEmbed as DiagEmbed
-from mycelia.ops.matrix import DiagPart as DiagPart
 from mycelia.ops.matrix import Diagonal as Diagonal
 from mycelia.ops.matrix import DiagonalScatter as DiagonalScatter
+from mycelia.ops.matrix import DiagPart as DiagPart
 from mycelia.ops.matrix import FillDiagonal as FillDiagonal
 from mycelia.ops.matrix import MatrixBandPart as MatrixBandPart
 from mycelia.ops.matrix import Trace as Trace
@@ -537,9 +541,9 @@ from mycelia.ops.norms import VectorNorm as VectorNorm
 from mycelia.ops.norms import matrix_norm as matrix_norm
 from mycelia.ops.norms import norm as norm
 from mycelia.ops.norms import vector_norm as vector_norm
-from mycelia.ops.optimizer_updates import AdaMaxUpdate as AdaMaxUpdate
 from mycelia.ops.optimizer_updates import AdadeltaUpdate as AdadeltaUpdate
 from mycelia.ops.optimizer_updates import AdagradUpdate as AdagradUpdate
+from mycelia.ops.optimizer_updates import AdaMaxUpdate as AdaMaxUpdate
 from mycelia.ops.optimizer_updates import AdamUpdate as AdamUpdate
 from mycelia.ops.optimizer_updates import AdamWeightDecayUpdate as AdamWeightDecayUpdate
 from mycelia.ops.optimizer_updates import FtrlUpdate as FtrlUpdate
@@ -552,8 +556,8 @@ from mycelia.ops.optimizer_updates import SgdUpdate as SgdUpdate
 from mycelia.ops.padding import ConstantPad as ConstantPad
 from mycelia.ops.padding import MirrorPad as MirrorPad
 from mycelia.ops.padding import Pad as Pad
-from mycelia.ops.padding import PadV3 as PadV3
 from mycelia.ops.padding import Padding as Padding
+from mycelia.ops.padding import PadV3 as PadV3
 from mycelia.ops.padding import mirror_pad as mirror_pad
 from mycelia.ops.padding import pad as pad
 from mycelia.ops.padding import padding as padding
@@ -751,10 +755,10 @@ from mycelia.ops.sampling import multinomial_with_replacement as multinomial_wit
 from mycelia.ops.sampling import random_categorical as random_categorical
 from mycelia.ops.sampling import randperm as randperm
 from mycelia.ops.sampling import shuffle as shuffle
-from mycelia.ops.scan import CumProd as CumProd
-from mycelia.ops.scan import CumSum as CumSum
 from mycelia.ops.scan import Cummax as Cummax
 from mycelia.ops.scan import Cummin as Cummin
+from mycelia.ops.scan import CumProd as CumProd
+from mycelia.ops.scan import CumSum as CumSum
 from mycelia.ops.scan import CumulativeLogsumexp as CumulativeLogsumexp
 from mycelia.ops.scan import cummax as cummax
 from mycelia.ops.scan import cummin as cummin
@@ -947,9 +951,9 @@ from mycelia.ops.summaries import TensorSummary as TensorSummary
 from mycelia.ops.transcendental import Exp as Exp
 from mycelia.ops.transcendental import Expm1 as Expm1
 from mycelia.ops.transcendental import Log as Log
-from mycelia.ops.transcendental import Log10 as Log10
 from mycelia.ops.transcendental import Log1p as Log1p
 from mycelia.ops.transcendental import Log2 as Log2
+from mycelia.ops.transcendental import Log10 as Log10
 from mycelia.ops.transcendental import LogAddExp as LogAddExp
 from mycelia.ops.transcendental import LogAddExp2 as LogAddExp2
 from mycelia.ops.transcendental import Rsqrt as Rsqrt
@@ -957,9 +961,9 @@ from mycelia.ops.transcendental import Sqrt as Sqrt
 from mycelia.ops.transcendental import exp as exp
 from mycelia.ops.transcendental import expm1 as expm1
 from mycelia.ops.transcendental import log as log
-from mycelia.ops.transcendental import log10 as log10
 from mycelia.ops.transcendental import log1p as log1p
 from mycelia.ops.transcendental import log2 as log2
+from mycelia.ops.transcendental import log10 as log10
 from mycelia.ops.transcendental import logaddexp as logaddexp
 from mycelia.ops.transcendental import logaddexp2 as logaddexp2
 from mycelia.ops.transcendental import rsqrt as rsqrt

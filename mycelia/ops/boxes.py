@@ -21,8 +21,10 @@ class IOU(Op):
     """The overlap of every anchor with every true box, [truths, anchors].
 
     As part of the union (`iou`) or of the true box (`iof`). A box holds both its end pixels.
+    It serves to match boxes and has no gradient.
     """
 
+    differentiable = False
     mode: str = "iou"
     examples = (
         case("f32[3,4]:distinct", "f32[2,4]:distinct"),

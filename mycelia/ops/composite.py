@@ -59,7 +59,7 @@ class Map(HyperMap):
 class MultitypeFuncGraph:
     """One name for several functions, chosen by the types of the arguments.
 
-    Register each with the names of its argument types: Tensor, Number, Bool, String, Tuple, List, ...
+    Register each with the names of its argument types: Tensor, Number, Bool, String, Tuple, ...
     """
 
     def __init__(self, name: str, read_value: bool = False) -> None:
@@ -111,7 +111,9 @@ _PYTHON_TYPES: dict[str, Any] = {
 
 def _fits(value: Any, wanted: Any) -> bool:
     if isinstance(wanted, DType):
-        return isinstance(value, (bool, int, float)) and wanted.title in type(value).__name__.title()
+        return (
+            isinstance(value, (bool, int, float)) and wanted.title in type(value).__name__.title()
+        )
     if wanted in ("TensorList", "ListTensor"):
         return isinstance(value, (tuple, list)) and all(isinstance(v, Value) for v in value)
     kind = _PYTHON_TYPES.get(str(wanted))

@@ -195,6 +195,14 @@ class OneHot(Op):
         along = counter.reshape((depth,) + (1,) * (indices.ndim - place))
         return jnp.where(jnp.expand_dims(indices, place) == along, on_value, off_value)
 
+    def host(self, indices: Any, depth: Any, on_value: Any, off_value: Any) -> Any:
+        if indices.dtype not in (np.int32, np.int64) or on_value.dtype != off_value.dtype:
+            raise TypeError("not indices and two values of one dtype")
+        place = self._place(indices.ndim)
+        counter = np.arange(check_non_negative_int(self.name, "depth", depth))
+        along = counter.reshape((depth,) + (1,) * (indices.ndim - place))
+        return np.where(np.expand_dims(indices, place) == along, on_value, off_value)
+
     def _place(self, rank: int) -> int:
         if not -1 <= self.axis <= rank:
             raise problem(

@@ -95,13 +95,13 @@ class CropAndResize(Op):
 
     def _bilinear(self, image: Array, which: Array, rows: Array, columns: Array) -> Array:
         top, left = (lax.stop_gradient(jnp.floor(p)) for p in (rows, columns))
-        down = (rows - top)[:, :, None, None]
-        right = (columns - left)[:, None, :, None]
-        first = _pixels(image, which, top, left)
-        above = first + (_pixels(image, which, top, left + 1) - first) * right
-        third = _pixels(image, which, top + 1, left)
-        below = third + (_pixels(image, which, top + 1, left + 1) - third) * right
-        return above + (below - above) * down
+        bottom, right = (lax.stop_gradient(jnp.ceil(p)) for p in (rows, columns))
+        first, third = (_pixels(image, which, y, left) for y in (top, bottom))
+        second, fourth = (_pixels(image, which, y, right) for y in (top, bottom))
+        across = (columns - left)[:, None, :, None]
+        above = first + (second - first) * across
+        below = third + (fourth - third) * across
+        return above + (below - above) * (rows - top)[:, :, None, None]
 
 
 def _whole_places(start: Array, stop: Array, length: int, centres: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Normalization within one sample: by groups of channels, by instance, by root mean square, by neighbours."""
+"""Normalization within one sample: by groups, by instance, by root mean square, by neighbours."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mycelia.ops.precision import widened
 
 
 class GroupNorm(Op):
-    """The channels of each group to mean 0 and variance 1 in every sample, then scaled and shifted."""
+    """Each group of channels of a sample to mean 0 and variance 1, then scaled and shifted."""
 
     num_groups: int
     epsilon: float = 1e-5
@@ -24,7 +24,9 @@ class GroupNorm(Op):
         case("f32[2,4,3]", None, None, num_groups=1),
     )
 
-    def infer(self, x: TensorType, weight: TensorType | None, bias: TensorType | None) -> TensorType:
+    def infer(
+        self, x: TensorType, weight: TensorType | None, bias: TensorType | None
+    ) -> TensorType:
         if x.ndim < 2 or x.shape[1] % self.num_groups:
             raise problem(
                 ValueError,
@@ -56,7 +58,12 @@ class InstanceNorm(Op):
     )
 
     def infer(
-        self, x: TensorType, gamma: TensorType, beta: TensorType, mean: TensorType, variance: TensorType
+        self,
+        x: TensorType,
+        gamma: TensorType,
+        beta: TensorType,
+        mean: TensorType,
+        variance: TensorType,
     ) -> Any:
         _check_channels("InstanceNorm", x, gamma, beta, mean, variance)
         statistic = TensorType(mean.dtype, (x.shape[0] * x.shape[1],))
@@ -111,7 +118,9 @@ class LRN(Op):
 
     def lower(self, x: Array) -> Array:
         window = (1, 2 * self.depth_radius + 1, *(1 for _ in x.shape[2:]))
-        padding = [(self.depth_radius, self.depth_radius) if i == 1 else (0, 0) for i in range(x.ndim)]
+        padding = [
+            (self.depth_radius, self.depth_radius) if i == 1 else (0, 0) for i in range(x.ndim)
+        ]
         squares = jnp.square(widened(x))
         zero = squares.dtype.type(0)  # a constant, which lets XLA see a sum
         near = lax.reduce_window(squares, zero, lax.add, window, (1,) * x.ndim, padding)
@@ -163,4 +172,3 @@ def _check_channels(owner: str, x: TensorType, *values: TensorType | None) -> No
                 got=f"{value} for the input {x}",
                 expected=f"shape [{x.shape[1]}]",
             )
-

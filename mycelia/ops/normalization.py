@@ -19,9 +19,9 @@ _IMAGE = ("f32[2,3,4,4]", "f32[3]", "f32[3]", "f32[3]", "f32[3]:positive")
 class BatchNorm(Op):
     """Each channel to mean 0 and variance 1 over the batch, then scaled and shifted.
 
-    In training the statistics are the batch's, and `mean` and `variance` move towards them by `momentum`;
-    otherwise `mean` and `variance` are used. Gives the result, two unused values, and the batch's
-    statistics (zeros in inference).
+    In training the statistics are the batch's, and `mean` and `variance` move towards them by
+    `momentum`; otherwise `mean` and `variance` are used. Gives the result, two unused values, and
+    the batch's statistics (zeros in inference).
     """
 
     is_training: bool = False
@@ -51,7 +51,9 @@ class BatchNorm(Op):
     ) -> Any:
         if input_x.ndim < 2:
             raise problem(
-                ValueError, "BatchNorm: the input needs a batch and a channel axis", got=str(input_x)
+                ValueError,
+                "BatchNorm: the input needs a batch and a channel axis",
+                got=str(input_x),
             )
         if not input_x.dtype.is_float:
             raise unsupported_dtype("BatchNorm", input_x, "a tensor of floats")
@@ -68,9 +70,7 @@ class BatchNorm(Op):
         result = (input_x, scale, scale, mean, variance)
         return result, ((mean, variance) if self.is_training else (None, None))
 
-    def lower(
-        self, input_x: Array, scale: Array, bias: Array, mean: Array, variance: Array
-    ) -> Any:
+    def lower(self, input_x: Array, scale: Array, bias: Array, mean: Array, variance: Array) -> Any:
         x = widened(input_x)
         axis = channel_axis("BatchNorm", self.data_format, x.ndim)
         shape = along_channels(x.ndim, axis, scale.size)
@@ -103,14 +103,17 @@ class BatchNorm(Op):
 
 
 class BatchNormGrad(Op):
-    """The gradient of BatchNorm by its input, scale and bias (in inference, by the statistics too)."""
+    """The gradient of BatchNorm by input, scale and bias (in inference, by the statistics too)."""
 
     is_training: bool = True
     epsilon: float = 1e-5
     data_format: str = "NCHW"
     examples = (
         case("f32[2,3,4,4]", "f32[2,3,4,4]", "f32[3]", "f32[3]", "f32[3]:positive", None, None),
-        case("f32[2,3,4,4]", "f32[2,3,4,4]", "f32[3]", "f32[3]", "f32[3]:positive", "f32[3]", "f32[3]"),
+        case(
+            "f32[2,3,4,4]", "f32[2,3,4,4]", "f32[3]", "f32[3]", "f32[3]:positive",
+            "f32[3]", "f32[3]",
+        ),
         case(
             "f32[4,3]", "f32[4,3]", "f32[3]", "f32[3]", "f32[3]:positive", None, None,
             is_training=False,
@@ -150,7 +153,9 @@ class BatchNormGrad(Op):
         if dmean is not None:
             dx = dx + (widened(dmean) / count).reshape(shape)
         if dvariance is not None:
-            dx = dx + (x - widened(mean).reshape(shape)) * (2 * widened(dvariance) / count).reshape(shape)
+            dx = dx + (x - widened(mean).reshape(shape)) * (2 * widened(dvariance) / count).reshape(
+                shape
+            )
         return dx.astype(kind), dscale.astype(scale.dtype), dbias.astype(scale.dtype)
 
 
@@ -167,7 +172,9 @@ class LayerNorm(Op):
     examples = (
         case("f32[2,3,4]", "f32[4]", "f32[4]", begin_norm_axis=-1, begin_params_axis=-1),
         case("f32[2,3,4]", "f32[3,4]", "f32[3,4]"),
-        case("f32[2,3,4]", "f32[4]", "f32[4]", begin_norm_axis=1, begin_params_axis=2, epsilon=1e-3),
+        case(
+            "f32[2,3,4]", "f32[4]", "f32[4]", begin_norm_axis=1, begin_params_axis=2, epsilon=1e-3
+        ),
     )
 
     def infer(self, x: TensorType, gamma: TensorType, beta: TensorType) -> Any:
@@ -207,7 +214,10 @@ class LayerNormGrad(Op):
     epsilon: float = 1e-7
     examples = (
         case("f32[2,4]", "f32[2,4]", "f32[4]", "f32[2,1]", "f32[2,1]:positive", None, None),
-        case("f32[2,4]", "f32[2,4]", "f32[4]", "f32[2,1]", "f32[2,1]:positive", "f32[2,1]", "f32[2,1]"),
+        case(
+            "f32[2,4]", "f32[2,4]", "f32[4]", "f32[2,1]", "f32[2,1]:positive",
+            "f32[2,1]", "f32[2,1]",
+        ),
     )  # fmt: skip
 
     def lower(

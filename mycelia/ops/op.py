@@ -52,7 +52,7 @@ class Op(Primitive):
         return found
 
     @cached_property
-    def attributes(self) -> dict[str, Any]:  # type: ignore[override]
+    def attributes(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
 
     def infer(self, *args: Any) -> Any:

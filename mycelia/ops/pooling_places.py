@@ -20,7 +20,7 @@ from mycelia.ops.engine import Array, jnp
 from mycelia.ops.op import Op
 from mycelia.ops.shaping import reshape
 from mycelia.ops.window import Window, positive_sizes, read_window
-from mycelia.ops.window_maximum import maximum_and_place
+from mycelia.ops.window_maximum import largest_and_place
 from mycelia.ops.window_pooling import MaxPoolGrad, pooled_type
 
 
@@ -50,7 +50,7 @@ class MaxPoolWithArgmax(Op):
         return values, values.with_dtype(dtypes.int32)
 
     def lower(self, x: Array) -> tuple[Array, ...]:
-        return maximum_and_place(x, self.window, np.dtype(np.int32))
+        return largest_and_place(x, self.window, np.dtype(np.int32))
 
     def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return (MaxPoolGrad.of(self.window)(x, dout[0]),)
@@ -87,7 +87,7 @@ class MaxPoolWithArgmaxV2(Op):
         return values, values.with_dtype(as_dtype(self.argmax_type))
 
     def lower(self, x: Array) -> tuple[Array, ...]:
-        return maximum_and_place(x, self.window, as_dtype(self.argmax_type).numpy)
+        return largest_and_place(x, self.window, as_dtype(self.argmax_type).numpy)
 
     def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return (MaxPoolGrad.of(self.window)(x, dout[0]),)
@@ -124,7 +124,7 @@ class MaxPool3DWithArgmax(Op):
         return values, values.with_dtype(as_dtype(self.argmax_type))
 
     def lower(self, x: Array) -> tuple[Array, ...]:
-        return maximum_and_place(x, self.window, as_dtype(self.argmax_type).numpy)
+        return largest_and_place(x, self.window, as_dtype(self.argmax_type).numpy)
 
     def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return (MaxPoolGrad.of(self.window)(x, dout[0]),)

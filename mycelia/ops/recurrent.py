@@ -1,7 +1,7 @@
 """Recurrent layers over whole sequences: one layer, one direction, one program.
 
-Sequences are (time, batch, features). With `seq_length` (one number for each sequence of the batch) outputs
-after the end are zero and the last state is the one at the end.
+Sequences are (time, batch, features). With `seq_length` (one number for each sequence of the batch)
+outputs after the end are zero and the last state is the one at the end.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from mycelia.ops.engine import Array, jax, jnp, lax
 from mycelia.ops.op import Op
 
 State = tuple[Array, ...]
+_LSTM_EXAMPLE = ("f32[3,2,4]", "f32[2,5]", "f32[2,5]", "f32[20,4]", "f32[20,5]")
 
 
 class Recurrent(Op, register=False):
@@ -52,9 +53,9 @@ class LSTMLayer(Recurrent):
 
     gates = 4
     examples = (
-        case("f32[3,2,4]", "f32[2,5]", "f32[2,5]", "f32[20,4]", "f32[20,5]", "f32[20]", "f32[20]", None),
-        case("f32[3,2,4]", "f32[2,5]", "f32[2,5]", "f32[20,4]", "f32[20,5]", None, None, "i32[2]:<4"),
-    )  # fmt: skip
+        case(*_LSTM_EXAMPLE, "f32[20]", "f32[20]", None),
+        case(*_LSTM_EXAMPLE, None, None, "i32[2]:<4"),
+    )
 
     def infer(
         self,

@@ -189,6 +189,7 @@ class _Upsample3D(Resize, register=False):
     """Volumes NCDHW in the size given in the call, or enlarged by three `scales`."""
 
     static = ("output_size", "scales")
+    fractions = True
 
     def infer(self, x: TensorType, output_size: Any = None, scales: Any = None) -> TensorType:
         check_image(self.name, x, 5, (2, 3, 4), fractions=self.fractions)
@@ -219,6 +220,9 @@ class _Upsample3D(Resize, register=False):
         ratios = [None] * 3 if scales is None else [1 / s for s in scales]
         return {i + 2: self.taps(shape[i + 2], size[i], ratios[i]) for i in range(3)}
 
+    def taps(self, length: int, count: int, ratio: float | None) -> Taps:
+        return linear_taps(length, count, "half_pixel", ratio)
+
     def lower(self, x: Array, output_size: Any = None, scales: Any = None) -> Array:
         return super().lower(x, output_size, scales)
 
@@ -239,7 +243,6 @@ class UpsampleNearest3D(_Upsample3D):
 class UpsampleTrilinear3D(_Upsample3D):
     """Volumes NCDHW in a new size, mixed from the eight values around."""
 
-    fractions = True
     align_corners: bool = False
     examples = (
         case("f32[1,1,2,2,3]", (4, 3, 5), None),
@@ -254,4 +257,4 @@ class UpsampleTrilinear3D(_Upsample3D):
     def taps(self, length: int, count: int, ratio: float | None) -> Taps:
         if self.align_corners:
             return linear_taps(length, count, "align_corners")
-        return linear_taps(length, count, "half_pixel", ratio)
+        return super().taps(length, count, ratio)

@@ -25,7 +25,7 @@ def prim_attr_register(fn: Callable[..., None]) -> Callable[..., None]:
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         bound = inspect.signature(fn).bind(self, *args, **kwargs)
         bound.apply_defaults()
-        given = {name: value for name, value in list(bound.arguments.items())[1:]}
+        given = dict(list(bound.arguments.items())[1:])
         Primitive.__init__(self, type(self).__name__)
         self.init_attrs = given
         for name, value in given.items():
@@ -134,7 +134,9 @@ class Custom(Primitive):
         shape = _answer(self.out_shape, [t.shape for t in types])
         dtype = _answer(self.out_dtype, [t.dtype for t in types])
         if isinstance(dtype, (tuple, list)):
-            return tuple(TensorType(as_dtype(d), as_shape(s, self.name)) for s, d in zip(shape, dtype))
+            return tuple(
+                TensorType(as_dtype(d), as_shape(s, self.name)) for s, d in zip(shape, dtype)
+            )
         return TensorType(as_dtype(dtype), as_shape(shape, self.name))
 
     def lower(self, *arrays: Any) -> Any:

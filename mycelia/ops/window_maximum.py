@@ -19,14 +19,14 @@ from mycelia.ops.window import Window
 _SMALL = 9
 
 
-def maximum(x: Array, window: Window) -> Array:
+def largest(x: Array, window: Window) -> Array:
     """The largest number of each window."""
     for axis in range(window.rank):
         x = lax.optimization_barrier(_largest(x, window.along(axis)))
     return x
 
 
-def maximum_and_place(x: Array, window: Window, dtype: np.dtype) -> tuple[Array, Array]:
+def largest_and_place(x: Array, window: Window, dtype: np.dtype) -> tuple[Array, Array]:
     """The largest numbers, and where they stand when the spatial axes are laid out flat."""
     sizes = x.shape[x.ndim - window.rank :]
     places = jnp.arange(prod(sizes), dtype=dtype).reshape(sizes)
@@ -41,7 +41,7 @@ def maximum_and_place(x: Array, window: Window, dtype: np.dtype) -> tuple[Array,
     return x, places
 
 
-def maximum_gradient(x: Array, dout: Array, window: Window) -> Array:
+def largest_gradient(x: Array, dout: Array, window: Window) -> Array:
     """`dout`, one number for each window, given to the place of the largest number."""
     small = prod(window.kernel) <= _SMALL
     stages = [window] if small else [window.along(a) for a in reversed(range(window.rank))]

@@ -12,7 +12,7 @@ from mycelia.ops.engine import Array, jnp
 from mycelia.ops.op import Op, unsupported_dtype
 from mycelia.ops.window import Window, read_window
 from mycelia.ops.window_average import average, average_gradient
-from mycelia.ops.window_maximum import maximum, maximum_gradient
+from mycelia.ops.window_maximum import largest, largest_gradient
 
 
 class WindowMaximum(Op):
@@ -32,8 +32,8 @@ class WindowMaximum(Op):
 
     def lower(self, x: Array) -> Array:
         if not self.channels_last:
-            return maximum(x, self.window)
-        return jnp.moveaxis(maximum(jnp.moveaxis(x, -1, 1), self.window), 1, -1)
+            return largest(x, self.window)
+        return jnp.moveaxis(largest(jnp.moveaxis(x, -1, 1), self.window), 1, -1)
 
     def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return (MaxPoolGrad.of(self.window, self.channels_last)(x, dout),)
@@ -60,8 +60,8 @@ class MaxPoolGrad(Op):
 
     def lower(self, x: Array, dout: Array) -> Array:
         if not self.channels_last:
-            return maximum_gradient(x, dout, self.window)
-        first = maximum_gradient(jnp.moveaxis(x, -1, 1), jnp.moveaxis(dout, -1, 1), self.window)
+            return largest_gradient(x, dout, self.window)
+        first = largest_gradient(jnp.moveaxis(x, -1, 1), jnp.moveaxis(dout, -1, 1), self.window)
         return jnp.moveaxis(first, 1, -1)
 
 

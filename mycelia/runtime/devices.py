@@ -23,7 +23,7 @@ def select(target: str, device_id: int = 0) -> str:
         if settings.current().strict_device:
             raise problem(
                 RuntimeError,
-                f"Unsupported device target {target}. This process only supports one of the {here}.",
+                f"Unsupported device target {target}. This process only supports {here}.",
                 fix="leave strict_device out to run on the best device present",
             )
         warn_once(

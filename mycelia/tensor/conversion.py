@@ -83,9 +83,7 @@ def check_shape_and_init(
 ) -> tuple[Shape, DType]:
     """Check the arguments of `Tensor(shape=..., dtype=..., init=...)`."""
     if data is not None:
-        raise problem(
-            ValueError, "Tensor: give either input_data or shape and init, not both"
-        )
+        raise problem(ValueError, "Tensor: give either input_data or shape and init, not both")
     if shape is None or dtype is None:
         raise problem(ValueError, "Tensor: init needs shape and dtype", fix="add shape=, dtype=")
     return as_shape(shape, "Tensor"), dtype

@@ -26,7 +26,7 @@ _ALIASES = {
 
 
 class Initializer:
-    """The base class: a subclass fills an array in `_fill`, or in `_initialize(arr)` as users do."""
+    """The base class: a subclass gives values in `_fill`, or fills `arr` in `_initialize`."""
 
     needs_matrix: ClassVar[bool] = False
 
@@ -184,7 +184,9 @@ class VarianceScaling(Initializer):
     ) -> None:
         super().__init__(scale=scale, mode=mode, distribution=distribution)
         if distribution not in ("truncated_normal", "untruncated_normal", "uniform"):
-            raise wrong_value("VarianceScaling", "distribution", distribution, "a known distribution")
+            raise wrong_value(
+                "VarianceScaling", "distribution", distribution, "a known distribution"
+            )
         self.scale, self.mode, self.distribution = scale, mode, distribution
 
     def _fill(self, shape: Shape, random: np.random.Generator) -> Any:
@@ -285,7 +287,7 @@ def initializer(init: Any, shape: Any = None, dtype: Any = dtypes.float32) -> Te
         )
     rule(array)
     tensor = Tensor._wrap(array)
-    tensor.init = rule
+    tensor.__dict__["init"] = rule
     return tensor
 
 

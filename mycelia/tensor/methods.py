@@ -22,7 +22,10 @@ from mycelia.tensor.operators import Operators
 class Methods(Operators):
     """Shape, dtype, reductions and copies in method form."""
 
-    __slots__ = ()
+    size: builtins.int
+    itemsize: builtins.int
+    strides: tuple[builtins.int, ...]
+    _wrap: Callable[..., Any]
 
     # ---- dtype ------------------------------------------------------------------------------
 
@@ -43,7 +46,7 @@ class Methods(Operators):
         self._become(shaping.cast(self, dtype))
         return self
 
-    def type(self, dtype: Any = None) -> Any:  # type: ignore[override]
+    def type(self, dtype: Any = None) -> Any:
         return str(self.dtype) if dtype is None else shaping.cast(self, dtype)
 
     def bool(self) -> Any:
@@ -261,7 +264,9 @@ class Methods(Operators):
     def value(self) -> Any:
         return self
 
-    def init_data(self, slice_index: Any = None, shape: Any = None, opt_shard_group: Any = None) -> Any:
+    def init_data(
+        self, slice_index: Any = None, shape: Any = None, opt_shard_group: Any = None
+    ) -> Any:
         """Tensors have their data from the start; kept for scripts that ask."""
         return self
 
@@ -323,4 +328,3 @@ class _HookHandle:
 def _unpacked(values: tuple[Any, ...]) -> Any:
     """The one sequence in `values`, or `values` themselves."""
     return values[0] if len(values) == 1 and not isinstance(values[0], builtins.int) else values
-

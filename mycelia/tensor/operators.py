@@ -39,7 +39,9 @@ _GREATER, _GREATER_EQUAL = Greater.of(), GreaterEqual.of()
 class Operators(Value):
     """The double-underscore methods of Tensor."""
 
-    __slots__ = ()
+    _data: Any
+    _mark: Any
+    _shared: bool
 
     def __add__(self, other: Any) -> Any:
         return _ADD(self, other)

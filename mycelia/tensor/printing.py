@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from mycelia.core.dtype import DType, bfloat16, float16
@@ -22,7 +24,7 @@ def _value_text(array: np.ndarray, dtype: DType) -> str:
     if dtype is bfloat16:
         return np.array2string(array.astype(np.float32), separator=", ", threshold=1000)
     digits = 4 if dtype is float16 else 8
-    formatter = {"float_kind": lambda v: f"{v: .{digits}e}"} if dtype.is_float else None
+    formatter: Any = {"float_kind": lambda v: f"{v: .{digits}e}"} if dtype.is_float else None
     return np.array2string(
         array, separator=", ", threshold=1000, formatter=formatter, max_line_width=120
     )

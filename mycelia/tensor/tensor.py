@@ -22,7 +22,7 @@ class Tensor(Methods):
     changed in place, unless `asnumpy` or `from_numpy` shares one with the user.
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_data", "_mark", "_shared")
+    __slots__ = ("_data", "_mark", "_shared")
     _is_parameter: ClassVar[bool] = False
 
     def __init__(
@@ -73,11 +73,11 @@ class Tensor(Methods):
         return Tensor(np.from_dlpack(source))
 
     @property
-    def shape(self) -> Shape:  # type: ignore[override]
+    def shape(self) -> Shape:
         return tuple(self._data.shape)
 
     @property
-    def dtype(self) -> DType:  # type: ignore[override]
+    def dtype(self) -> DType:
         return dtypes.from_numpy(self._data.dtype)
 
     @property
@@ -204,7 +204,9 @@ def _initial_array(init: Any, shape: Shape, dtype: DType) -> np.ndarray:
 attach(Tensor)
 
 
-def tensor(input_data: Any = None, dtype: Any = None, shape: Any = None, init: Any = None) -> Tensor:
+def tensor(
+    input_data: Any = None, dtype: Any = None, shape: Any = None, init: Any = None
+) -> Tensor:
     """Make a Tensor."""
     return Tensor(input_data, dtype, shape, init)
 

@@ -55,8 +55,9 @@ def load_checkpoint(
             f"The checkpoint file: {path} does not exist.",
             fix="check the path",
         )
-    skipped, wanted = _prefixes("filter_prefix", filter_prefix), _prefixes(
-        "specify_prefix", specify_prefix
+    skipped, wanted = (
+        _prefixes("filter_prefix", filter_prefix),
+        _prefixes("specify_prefix", specify_prefix),
     )
     loaded = {
         name: _parameter(name, array)

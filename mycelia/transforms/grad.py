@@ -78,8 +78,8 @@ def get_grad(gradients: Any, identifier: Any) -> Tensor:
 class GradOperation:
     """The gradient transform as an object, the older interface.
 
-    `get_all` gives the gradients of all inputs, `get_by_list` those of parameters, `sens_param` takes
-    the gradient of the output as the last argument.
+    `get_all` gives the gradients of all inputs, `get_by_list` those of parameters, `sens_param`
+    takes the gradient of the output as the last argument.
     """
 
     def __init__(
@@ -95,6 +95,7 @@ class GradOperation:
         if not callable(fn):
             raise wrong_type("GradOperation", "fn", fn, "a function or a Cell")
         chosen = self._weights(fn, weights)
+        single = self.get_by_list and isinstance(weights, Tensor)
 
         @_named_after(fn)
         def run(*args: Any, **kwargs: Any) -> Any:
@@ -105,7 +106,7 @@ class GradOperation:
                 by_input, by_weight = pullback.pull(_seeds(pullback, False, sens))
             finally:
                 pullback.close()
-            return self._arrange(by_input, by_weight)
+            return self._arrange(by_input, by_weight[0] if single else by_weight)
 
         return run
 
@@ -123,7 +124,7 @@ class GradOperation:
             return ()
         return grad_position if isinstance(grad_position, tuple) else (grad_position,)
 
-    def _arrange(self, by_input: tuple[Any, ...], by_weight: tuple[Any, ...]) -> Any:
+    def _arrange(self, by_input: tuple[Any, ...], by_weight: Any) -> Any:
         if self.get_by_list:
             return (by_input, by_weight) if self.get_all else by_weight
         if self.get_all or len(by_input) != 1:
@@ -199,8 +200,7 @@ def _arrange(
         by_input = tuple(zip(positions, by_input, strict=False))
         names = [getattr(w, "name", None) for w in chosen]
         by_weight = tuple(zip(names, by_weight, strict=True))
-    inputs = by_input if isinstance(grad_position, (tuple, list)) else by_input[:1]
-    first: Any = tuple(inputs) if isinstance(grad_position, (tuple, list)) else (inputs or (None,))[0]
+    first: Any = by_input[0] if len(by_input) == 1 else by_input
     second: Any = by_weight[0] if isinstance(weights, Tensor) else by_weight
     if grad_position is None:
         return second

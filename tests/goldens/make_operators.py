@@ -31,7 +31,11 @@ def run(number, case, found):
     arguments = [draw(s, random) for s in specs]
     tensors = [given(a) for a in arguments]
     try:
-        operator = ops.stop_gradient if name == "StopGradient" else (getattr(ops, name, None) or getattr(P, name))(**fields)
+        operator = (
+            ops.stop_gradient
+            if name == "StopGradient"
+            else (getattr(ops, name, None) or getattr(P, name))(**fields)
+        )
         result = operator(*tensors)
     except Exception as error:
         found[f"{number}.refused"] = np.array(f"{type(error).__name__}")
@@ -47,7 +51,8 @@ def run(number, case, found):
 
 def differentiate(number, operator, arguments, outputs, found):
     chosen = [
-        n for n, a in enumerate(arguments)
+        n
+        for n, a in enumerate(arguments)
         if isinstance(a, Drawn) and a.array.dtype.kind == "f" and not a.parameter
     ]
     if not chosen or outputs[0].asnumpy().dtype.kind != "f":

@@ -49,7 +49,10 @@ def test_names_in_a_root_cell():
 def test_names_below_another_cell_follow_the_attributes():
     cell = Outer()
     names = [p.name for p in cell.get_parameters()]
-    assert names[:4] == ["n.w", "n.v", "n.p0", "n.p1"] and names[-2:] == ["bb.0.weight", "bb.0.bias"]
+    assert names[:4] == ["n.w", "n.v", "n.p0", "n.p1"] and names[-2:] == [
+        "bb.0.weight",
+        "bb.0.bias",
+    ]
     assert "n.seq.2.moving_mean" not in [p.name for p in cell.trainable_params()]
 
 
@@ -76,7 +79,11 @@ def test_insert_child_keeps_names_and_insert_param_gives_one():
     with pytest.raises(ValueError, match="two parameters are called"):
         cell.check_names()
     cell.update_parameters_name("zz.")
-    assert [p.name for p in cell.get_parameters()] == ["zz.weight", "zz.layer.weight", "zz.layer.bias"]
+    assert [p.name for p in cell.get_parameters()] == [
+        "zz.weight",
+        "zz.layer.weight",
+        "zz.layer.bias",
+    ]
 
 
 def test_mistakes_of_subclasses():
@@ -129,7 +136,9 @@ def test_to_float_computes_in_another_dtype():
     cell = nn.Dense(3, 2).to_float(ms.float16)
     out = cell(Tensor(np.ones((1, 3), np.float32)))
     assert out.dtype is ms.float16 and cell.parameters_dict()["weight"].dtype is ms.float32
-    grads = ms.grad(lambda x: cell(x).sum(), None, cell.trainable_params())(Tensor(np.ones((1, 3), "f")))
+    grads = ms.grad(lambda x: cell(x).sum(), None, cell.trainable_params())(
+        Tensor(np.ones((1, 3), "f"))
+    )
     assert [g.dtype for g in grads] == [ms.float32, ms.float32]
 
 
@@ -154,7 +163,9 @@ def test_too_few_gradients_are_refused():
         def bprop(self, x, y, out, dout):
             return (dout,)
 
-    with pytest.raises(RuntimeError, match="Grad size should lager than forward inputs, but got 1 vs 2"):
+    with pytest.raises(
+        RuntimeError, match="Grad size should lager than forward inputs, but got 1 vs 2"
+    ):
         ms.grad(Wrong(), (0, 1))(Tensor(1.0), Tensor(1.0))
 
 

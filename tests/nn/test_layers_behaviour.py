@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import mycelia as ms
 from mycelia import Tensor, nn
 from mycelia.ops.reduction import reduce_sum
 from mycelia.transforms.grad import grad
@@ -189,3 +190,36 @@ def test_gradients_are_the_derivatives_of_the_output(layer: Any, inputs: Any) ->
         below = loss(Tensor(x - change), *(Tensor(a) for a in inputs[1:]))
         expected = (np.asarray(above, np.float64) - np.asarray(below, np.float64)) / (2 * step)
         assert found[place] == pytest.approx(expected, rel=1e-2, abs=2e-3)
+
+
+@pytest.mark.parametrize("layer", [nn.BatchNorm2d(3), nn.InstanceNorm2d(3)])
+def test_moving_statistics_change_in_float32_when_the_layer_computes_in_float16(layer: Any) -> None:
+    layer.set_train().to_float(ms.float16)
+    out = layer(Tensor(numbers(2, 3, 4, 4) + 5))
+    assert out.dtype is ms.float16
+    assert layer.moving_mean.dtype is ms.float32
+    assert (np.asarray(layer.moving_mean) > 0.3).all()
+
+
+def test_unpooling_puts_maxima_back_to_their_places() -> None:
+    x = Tensor(np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4))
+    maxima, places = nn.MaxPool2d(2, 2, "pad", return_indices=True)(x)
+    out = np.asarray(nn.MaxUnpool2d(2)(maxima, places))
+    expected = np.where(np.isin(np.asarray(x), [5, 7, 13, 15]), np.asarray(x), 0)
+    assert (out == expected).all()
+
+
+def test_channels_may_stand_last() -> None:
+    first = nn.Conv2d(2, 3, 3, has_bias=True)
+    last = nn.Conv2d(2, 3, 3, has_bias=True, data_format="NHWC")
+    last.weight.set_data(Tensor(np.moveaxis(np.asarray(first.weight), 1, -1)))
+    last.bias.set_data(first.bias)
+    x = numbers(2, 2, 5, 5)
+    expected = np.moveaxis(np.asarray(first(Tensor(x))), 1, -1)
+    out = np.asarray(last(Tensor(np.moveaxis(x, 1, -1))))
+    np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-6)
+    norm = nn.BatchNorm2d(3, data_format="NHWC").set_train()
+    statistics = np.asarray(norm(Tensor(out))).mean((0, 1, 2))
+    np.testing.assert_allclose(statistics, 0, atol=1e-6)
+    assert nn.MaxPool2d(2, 2, data_format="NHWC")(Tensor(out)).shape == (2, 2, 2, 3)
+    assert nn.AvgPool2d(2, 2, data_format="NHWC")(Tensor(out)).shape == (2, 2, 2, 3)

@@ -210,9 +210,7 @@ def _to_double(value: Any) -> Any:
 
 def _is_inexact(value: Any) -> bool:
     leaves = jax.tree.leaves(value)
-    return bool(leaves) and all(
-        _is_array(v) and np.issubdtype(v.dtype, np.inexact) for v in leaves
-    )
+    return bool(leaves) and all(_is_array(v) and np.issubdtype(v.dtype, np.inexact) for v in leaves)
 
 
 def _random_like(out: Any) -> Any:

@@ -28,7 +28,9 @@ def test_zero_sized_dimensions(cls: type[Op], example: Case):
     arrays = example.arrays()
     sizes = {n for a in _tensors(arrays) for n in a.shape if n}
     for size in sorted(sizes):
-        _call(cls, example, _reshaped(arrays, lambda s, n=size: tuple(0 if d == n else d for d in s)))
+        _call(
+            cls, example, _reshaped(arrays, lambda s, n=size: tuple(0 if d == n else d for d in s))
+        )
 
 
 @pytest.mark.parametrize(("cls", "example"), _first_cases())

@@ -57,7 +57,9 @@ def test_printing():
     )
     assert repr(Tensor(2.5)) == "Tensor(shape=[], dtype=Float32, value= 2.5)"
     assert repr(Tensor(True)) == "Tensor(shape=[], dtype=Bool, value= True)"
-    assert repr(Tensor([1.5], ms.float16)) == "Tensor(shape=[1], dtype=Float16, value= [ 1.5000e+00])"
+    assert (
+        repr(Tensor([1.5], ms.float16)) == "Tensor(shape=[1], dtype=Float16, value= [ 1.5000e+00])"
+    )
     assert repr(Tensor(np.zeros((0, 3)))) == "Tensor(shape=[0, 3], dtype=Float64, value=\n)"
     assert "..." in repr(Tensor(np.ones(2000)))
     assert str(Tensor([1, 2])) == "[1 2]"

@@ -1,4 +1,4 @@
-"""Calling one operator: arguments to arrays, run (host kernel or XLA program), results to tensors."""
+"""Calling one operator: arguments to arrays, host kernel or XLA program, results to tensors."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ def _promote(op: Primitive, args: tuple[Any, ...]) -> tuple[Any, ...]:
     if len(args) == 2 and len(op.promotes) == 2:
         tensor, number = args
         if isinstance(tensor, Tensor) and type(number) in _NUMBERS:
-            common = dtypes.promote_number(tensor.dtype, type(number))
+            common = dtypes.promote_number(tensor.dtype, number.__class__)
             return _to_dtype(tensor, common), _to_dtype(number, common)
     names = op.arguments.data_names
     leaves: list[Any] = []
@@ -252,8 +252,9 @@ def _to_dtype(value: Any, dtype: DType) -> Any:
         return tuple([_to_dtype(v, dtype) for v in value])
     if value is None:
         return None
-    # -0.0 equals 0.0 as a key, so zeros are not kept
-    return _number(value, type(value), dtype) if value else _number.__wrapped__(value, None, dtype)
+    if not value:  # -0.0 equals 0.0 as a key, so zeros are not kept
+        return _number.__wrapped__(value, None, dtype)
+    return _number(value, value.__class__, dtype)
 
 
 @lru_cache(maxsize=4096)

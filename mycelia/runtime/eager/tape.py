@@ -63,9 +63,7 @@ class Recording:
         if not any(map(_any_mark, marks)):
             return
         output_marks = self._mark_outputs(result)
-        self.entries.append(
-            Entry(op, static, arrays, marks, _data_of(result), output_marks)
-        )
+        self.entries.append(Entry(op, static, arrays, marks, _data_of(result), output_marks))
 
     def record_custom(
         self, args: tuple[Any, ...], result: Nested, backward: Callable[..., tuple[Any, ...]]
