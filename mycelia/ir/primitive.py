@@ -28,13 +28,15 @@ class Primitive:
     """The base of every operator, ours and the users'.
 
     The rules are methods: `infer` (types to types), `lower` (arrays to arrays), `grad` (plain
-    Python with operators), `shard_rule` (axis names). Arguments named in `static` are compile-time
-    values, the rest is data. `writes` names arguments that the operator updates: its `lower` then returns
-    the result and the tuple of new values. An operator that `draws` takes a random key as its last
-    argument, which the runtime supplies. `host` is a numpy kernel with identical results, used for
-    small arrays; the results of a `host_only` operator have shapes that depend on values, which XLA
-    cannot hold.
-    In `grad`, the gradient of an unused output is zeros, or None with `takes_missing_gradients`.
+    Python with operators), `shard_rule` (axis names). What the class attributes say:
+
+    - `static`: call arguments that are compile-time values; the rest is data.
+    - `promotes`: data arguments that are brought to one dtype first, and may be Python numbers.
+    - `writes`: arguments the operator updates; `lower` then gives the result and the new values.
+    - `draws`: the last argument of `lower` is a random key, which the runtime supplies.
+    - `host`: a numpy kernel with identical results, for arrays of at most `host_limit` elements.
+    - `host_only`: the shape of the result depends on values, which XLA cannot hold.
+    - `takes_missing_gradients`: in `grad`, an unused output's gradient is None instead of zeros.
     """
 
     static: ClassVar[tuple[str, ...]] = ()

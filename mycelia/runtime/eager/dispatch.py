@@ -75,6 +75,9 @@ def _on_host(op: Primitive, arrays: tuple[Any, ...]) -> bool:
         if type(array) is np.ndarray:
             if array.size > limit:
                 return False
+        elif isinstance(array, tuple):
+            if not _on_host(op, array):
+                return False
         elif not isinstance(array, np.generic):
             return False
     return True
