@@ -94,9 +94,7 @@ from mycelia.nn.loss.classification import BCEWithLogitsLoss as BCEWithLogitsLos
 from mycelia.nn.loss.classification import CrossEntropyLoss as CrossEntropyLoss
 from mycelia.nn.loss.classification import KLDivLoss as KLDivLoss
 from mycelia.nn.loss.classification import NLLLoss as NLLLoss
-from mycelia.nn.loss.classification import (
-    SoftmaxCrossEntropyWithLogits as SoftmaxCrossEntropyWithLogits,
-)
+from mycelia.nn.loss.classification import SoftmaxCrossEntropyWithLogits as SoftmaxCrossEntropyWithLogits
 from mycelia.nn.loss.embedding import CosineEmbeddingLoss as CosineEmbeddingLoss
 from mycelia.nn.loss.embedding import HingeEmbeddingLoss as HingeEmbeddingLoss
 from mycelia.nn.loss.embedding import MarginRankingLoss as MarginRankingLoss
@@ -194,6 +192,4 @@ from mycelia.nn.wrap.cell_wrapper import WithGradCell as WithGradCell
 from mycelia.nn.wrap.cell_wrapper import WithLossCell as WithLossCell
 from mycelia.nn.wrap.loss_scale import DynamicLossScaleUpdateCell as DynamicLossScaleUpdateCell
 from mycelia.nn.wrap.loss_scale import FixedLossScaleUpdateCell as FixedLossScaleUpdateCell
-from mycelia.nn.wrap.loss_scale import (
-    TrainOneStepWithLossScaleCell as TrainOneStepWithLossScaleCell,
-)
+from mycelia.nn.wrap.loss_scale import TrainOneStepWithLossScaleCell as TrainOneStepWithLossScaleCell

@@ -471,18 +471,14 @@ from mycelia.ops.loss import NLLLoss as NLLLoss
 from mycelia.ops.loss import SigmoidCrossEntropyWithLogits as SigmoidCrossEntropyWithLogits
 from mycelia.ops.loss import SmoothL1Loss as SmoothL1Loss
 from mycelia.ops.loss import SoftmaxCrossEntropyWithLogits as SoftmaxCrossEntropyWithLogits
-from mycelia.ops.loss import (
-    SparseSoftmaxCrossEntropyWithLogits as SparseSoftmaxCrossEntropyWithLogits,
-)
+from mycelia.ops.loss import SparseSoftmaxCrossEntropyWithLogits as SparseSoftmaxCrossEntropyWithLogits
 from mycelia.ops.loss_functions import CosineSimilarity as CosineSimilarity
 from mycelia.ops.loss_functions import GaussianNLLLoss as GaussianNLLLoss
 from mycelia.ops.loss_functions import HuberLoss as HuberLoss
 from mycelia.ops.loss_functions import L1LossExt as L1LossExt
 from mycelia.ops.loss_functions import MSELossExt as MSELossExt
 from mycelia.ops.loss_functions import binary_cross_entropy as binary_cross_entropy
-from mycelia.ops.loss_functions import (
-    binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
-)
+from mycelia.ops.loss_functions import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
 from mycelia.ops.loss_functions import cosine_similarity as cosine_similarity
 from mycelia.ops.loss_functions import ctc_loss as ctc_loss
 from mycelia.ops.loss_functions import gaussian_nll_loss as gaussian_nll_loss
