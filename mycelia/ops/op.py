@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, Self, dataclass_transform
+from typing import Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
 
@@ -18,25 +17,61 @@ REGISTRY: dict[str, type[Op]] = {}
 _SHARED: dict[Any, Any] = {}
 
 
+class _Required:
+    """Stands for the default of a field that has none."""
+
+
+def _own_fields(cls: type) -> dict[str, Any]:
+    """The fields a class itself annotates, with their defaults, in order."""
+    annotated = cls.__dict__.get("__annotations__", {})
+    return {
+        name: cls.__dict__.get(name, _Required)
+        for name, text in annotated.items()
+        if "ClassVar" not in str(text)
+    }
+
+
 @dataclass_transform(frozen_default=True, eq_default=False)
 class Op(Primitive):
     """An operator of the framework. Defining a subclass registers it by its class name.
 
     Annotated names are static fields; `normalize` may tidy and check them once. `infer` defaults to
-    what XLA says of `lower`, `grad` to the vector-Jacobian product of `lower`.
+    what XLA says of `lower`, `grad` to the vector-Jacobian product of `lower`. (The standard
+    dataclass would compile three functions for each of hundreds of classes at import.)
     """
+
+    fields: ClassVar[dict[str, Any]] = {}
 
     def __init_subclass__(cls, register: bool = True, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        dataclass(frozen=True, eq=False, repr=False)(cls)
+        cls.fields = cls.fields | _own_fields(cls)
         if register:
             if cls.__name__ in REGISTRY:
                 raise TypeError(f"two operators are called {cls.__name__}")
             REGISTRY[cls.__name__] = cls
 
-    def __post_init__(self) -> None:
-        for name, value in self.normalize().items():
-            object.__setattr__(self, name, value)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        values = dict(zip(self.fields, args, strict=False))
+        unknown = [name for name in kwargs if name not in self.fields or name in values]
+        values = self.fields | values | kwargs
+        missing = [name for name, value in values.items() if value is _Required]
+        if len(args) > len(self.fields) or unknown or missing:
+            raise problem(
+                TypeError,
+                f"{type(self).__name__}: wrong fields",
+                got=f"{len(args)} by position, {', '.join(kwargs) or 'none'} by name",
+                expected=", ".join(self.fields) or "no fields",
+            )
+        self.__dict__.update(values)
+        self.__dict__.update(self.normalize())
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise problem(
+            AttributeError,
+            f"{self.name}: operators do not change once they are made",
+            got=f"{name} = {value!r}",
+            fix=f"make a new one, or attach the value: add_prim_attr({name!r}, ...)",
+        )
 
     def normalize(self) -> dict[str, Any]:
         """Fields to replace after construction; the place to check them."""
@@ -53,7 +88,7 @@ class Op(Primitive):
 
     @cached_property
     def attributes(self) -> dict[str, Any]:
-        return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+        return {name: self.__dict__[name] for name in self.fields}
 
     def infer(self, *args: Any) -> Any:
         return default_infer(self, args)

@@ -1,0 +1,24 @@
+"""Shared by all tests: programs compiled by earlier tests are dropped now and then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import jax
+import pytest
+
+from mycelia.runtime.eager import dispatch, sweep
+
+_ran = 0
+
+
+@pytest.fixture(autouse=True)
+def _bounded_memory() -> Iterator[None]:
+    """Thousands of small programs would fill the memory of a small machine."""
+    global _ran
+    yield
+    _ran += 1
+    if _ran % 150 == 0:
+        dispatch._programs.clear()
+        sweep._programs.clear()
+        jax.clear_caches()
