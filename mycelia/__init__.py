@@ -4,6 +4,7 @@ from mycelia import context as context
 from mycelia import nn as nn
 from mycelia import ops as ops
 from mycelia import train as train
+from mycelia import transforms as transforms
 from mycelia.context import get_context as get_context
 from mycelia.context import get_current_device as get_current_device
 from mycelia.context import set_context as set_context
@@ -14,13 +15,19 @@ from mycelia.core.dtype import bfloat16 as bfloat16
 from mycelia.core.dtype import bool_ as bool_
 from mycelia.core.dtype import complex64 as complex64
 from mycelia.core.dtype import complex128 as complex128
+from mycelia.core.dtype import double as double
+from mycelia.core.dtype import dtype_to_nptype as dtype_to_nptype
+from mycelia.core.dtype import dtype_to_pytype as dtype_to_pytype
 from mycelia.core.dtype import float16 as float16
 from mycelia.core.dtype import float32 as float32
 from mycelia.core.dtype import float64 as float64
+from mycelia.core.dtype import half as half
 from mycelia.core.dtype import int8 as int8
 from mycelia.core.dtype import int16 as int16
 from mycelia.core.dtype import int32 as int32
 from mycelia.core.dtype import int64 as int64
+from mycelia.core.dtype import long as long
+from mycelia.core.dtype import pytype_to_dtype as pytype_to_dtype
 from mycelia.core.dtype import uint8 as uint8
 from mycelia.core.dtype import uint16 as uint16
 from mycelia.core.dtype import uint32 as uint32
@@ -57,15 +64,7 @@ _Slot.dispatch = _dispatch  # from here on, calling an operator runs it
 from_numpy = Tensor.from_numpy
 
 # MindSpore users also look for these in `ops`, a layer that may not know them itself.
-for _name in (
-    "GradOperation",
-    "grad",
-    "value_and_grad",
-    "get_grad",
-    "vjp",
-    "jvp",
-    "jacrev",
-    "jacfwd",
-):
-    setattr(ops, _name, globals()[_name])
+for _name in transforms.__all__:
+    setattr(ops, _name, getattr(transforms, _name))
 del _name
+ops.operations = ops.functional = ops  # type: ignore[attr-defined]  # the names of older scripts

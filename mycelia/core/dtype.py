@@ -82,6 +82,9 @@ float64 = _dtype("float64", "f64", "Float64", "float", np.float64)
 complex64 = _dtype("complex64", "c64", "Complex64", "complex", np.complex64)
 complex128 = _dtype("complex128", "c128", "Complex128", "complex", np.complex128)
 
+half, float_, double = float16, float64, float64
+byte, short, intc, int_, long = int8, int16, int32, int64, int64
+
 ALL: tuple[DType, ...] = (
     bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64,
     float16, bfloat16, float32, float64, complex64, complex128,
@@ -130,6 +133,22 @@ def as_dtype(value: Any) -> DType:
 def of_number(value: complex | bool) -> DType:
     """The dtype a Python number takes when it becomes a tensor."""
     return _BY_PYTHON[type(value)] if type(value) in _BY_PYTHON else from_numpy(type(value))
+
+
+def dtype_to_nptype(type_: DType) -> Any:
+    """The numpy scalar class of a dtype."""
+    return as_dtype(type_).numpy.type
+
+
+def dtype_to_pytype(type_: DType) -> type:
+    """The Python type that holds numbers of a dtype."""
+    kinds = {"bool": bool, "int": int, "uint": int, "float": float, "complex": complex}
+    return kinds[as_dtype(type_).kind]
+
+
+def pytype_to_dtype(obj: Any) -> DType:
+    """The dtype of a Python or numpy type."""
+    return as_dtype(obj)
 
 
 _KIND_RANK = {"bool": 0, "uint": 1, "int": 1, "float": 2, "complex": 3}

@@ -37,6 +37,7 @@ class Primitive:
     - `host`: a numpy kernel with identical results, for arrays of at most `host_limit` elements.
     - `host_only`: the shape of the result depends on values, which XLA cannot hold.
     - `takes_missing_gradients`: in `grad`, an unused output's gradient is None instead of zeros.
+    - `takes_sequences`: a data argument may be a tuple of tensors.
     """
 
     static: ClassVar[tuple[str, ...]] = ()
@@ -49,6 +50,7 @@ class Primitive:
     host_limit: ClassVar[int] = 8192
     host_only: ClassVar[bool] = False
     takes_missing_gradients: ClassVar[bool] = False
+    takes_sequences: ClassVar[bool] = True
     arguments: ClassVar[Arguments]
 
     def __init__(self, name: str | None = None) -> None:

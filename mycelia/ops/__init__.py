@@ -264,6 +264,7 @@ from mycelia.ops.composite import HyperMap as HyperMap
 from mycelia.ops.composite import Map as Map
 from mycelia.ops.composite import MultitypeFuncGraph as MultitypeFuncGraph
 from mycelia.ops.composite import Partial as Partial
+from mycelia.ops.composite import add_flags as add_flags
 from mycelia.ops.composite import partial as partial
 from mycelia.ops.control import Depend as Depend
 from mycelia.ops.control import NPUAllocFloatStatus as NPUAllocFloatStatus
@@ -528,6 +529,7 @@ from mycelia.ops.normalization import BatchNormGrad as BatchNormGrad
 from mycelia.ops.normalization import LayerNorm as LayerNorm
 from mycelia.ops.normalization import LayerNormGrad as LayerNormGrad
 from mycelia.ops.normalization import batch_norm as batch_norm
+from mycelia.ops.normalization import layer_norm as layer_norm
 from mycelia.ops.norms import EuclideanNorm as EuclideanNorm
 from mycelia.ops.norms import L2Loss as L2Loss
 from mycelia.ops.norms import L2Normalize as L2Normalize

@@ -92,10 +92,6 @@ class Div(Binary):
     def lower(self, x: Array, y: Array) -> Array:
         return jnp.true_divide(_with_fraction(x), _with_fraction(y))
 
-    def host(self, x: Any, y: Any) -> Any:
-        wide = _fraction_dtype(x.dtype)
-        return np.true_divide(x.astype(wide, copy=False), y.astype(wide, copy=False))
-
     def grad(self, x: Any, y: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         scaled = div(dout, y)
         return sum_to(scaled, x.shape), sum_to(neg(mul(scaled, out)), y.shape)

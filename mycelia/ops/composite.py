@@ -130,3 +130,15 @@ class Partial:
 
 
 partial = Partial()
+
+
+def add_flags(fn: Callable[..., Any] | None = None, **flags: Any) -> Any:
+    """Attach flags to a function or a cell; without one, a decorator that does."""
+
+    def attach(target: Any) -> Any:
+        if hasattr(target, "add_flags"):
+            return target.add_flags(**flags)
+        target.__dict__.setdefault("_mindspore_flags", {}).update(flags)
+        return target
+
+    return attach if fn is None else attach(fn)

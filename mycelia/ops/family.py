@@ -15,6 +15,7 @@ class Unary(Op, register=False):
     """One tensor in, one of the same shape out. `kinds` are the dtypes it accepts."""
 
     kinds: ClassVar[tuple[str, ...]] = ("bool", "int", "uint", "float", "complex")
+    takes_sequences = False
 
     def infer(self, x: TensorType) -> TensorType:
         if x.dtype.kind not in self.kinds:
@@ -39,6 +40,7 @@ class Binary(Op, register=False):
 
     promotes = ("x", "y")
     kinds: ClassVar[tuple[str, ...]] = ("bool", "int", "uint", "float", "complex")
+    takes_sequences = False
 
     def infer(self, x: TensorType, y: TensorType) -> TensorType:
         if x.dtype.kind not in self.kinds:

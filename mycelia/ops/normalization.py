@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from mycelia.core.errors import problem
-from mycelia.core.shape import normalize_axis
+from mycelia.core.shape import as_shape, normalize_axis
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
 from mycelia.ops.channels import along_channels, channel_axis, channel_sum
+from mycelia.ops.creation import ones, zeros
 from mycelia.ops.engine import Array, jnp, lax
 from mycelia.ops.op import Op, unsupported_dtype
 from mycelia.ops.precision import widened
@@ -248,6 +249,17 @@ class LayerNormGrad(Op):
         dgamma = jnp.sum(dout * normal, axis=rows)
         dbeta = jnp.sum(dout, axis=rows)
         return dx.astype(kind), dgamma.astype(gamma.dtype), dbeta.astype(gamma.dtype)
+
+
+def layer_norm(
+    input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5
+) -> Any:
+    """Layer normalization over the last axes, whose sizes are `normalized_shape`."""
+    shape = as_shape(normalized_shape, "layer_norm")
+    first = -len(shape)
+    gamma = ones(shape, input.dtype) if weight is None else weight
+    beta = zeros(shape, input.dtype) if bias is None else bias
+    return LayerNorm.of(first, first, eps)(input, gamma, beta)[0]
 
 
 def batch_norm(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from functools import cached_property
 from typing import Any, ClassVar, Self, dataclass_transform
 
@@ -23,7 +24,7 @@ class _Required:
 
 def _own_fields(cls: type) -> dict[str, Any]:
     """The fields a class itself annotates, with their defaults, in order."""
-    annotated = cls.__dict__.get("__annotations__", {})
+    annotated = inspect.get_annotations(cls)
     return {
         name: cls.__dict__.get(name, _Required)
         for name, text in annotated.items()
@@ -85,6 +86,10 @@ class Op(Primitive):
         if found is None:
             found = _SHARED[key] = cls(*args, **kwargs)
         return found
+
+    def with_fields(self, **changed: Any) -> Self:
+        """A new operator of the same class with some fields changed."""
+        return type(self)(**(self.attributes | changed))
 
     @cached_property
     def attributes(self) -> dict[str, Any]:

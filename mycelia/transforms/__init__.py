@@ -8,3 +8,14 @@ from mycelia.transforms.jacobian import jacfwd as jacfwd
 from mycelia.transforms.jacobian import jacrev as jacrev
 from mycelia.transforms.jacobian import jvp as jvp
 from mycelia.transforms.jacobian import vjp as vjp
+
+__all__ = [
+    "GradOperation",
+    "get_grad",
+    "grad",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "value_and_grad",
+    "vjp",
+]

@@ -56,8 +56,8 @@ def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> t
         by_input, _ = pullback.pull(list(zip(outputs, sens, strict=True)))
         return _inner(tensors_of(by_input), tensors_of(directions))
 
-    tangents = grad(along, tuple(range(len(probes))))(*probes)
-    tangent = tangents[0] if single else tuple(tangents)
+    found = grad(along, tuple(range(len(probes))))(*probes)
+    tangent = (found,) if len(probes) == 1 and not single else found
     return (value, tangent, full[1:]) if has_aux else (value, tangent)
 
 

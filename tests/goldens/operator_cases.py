@@ -138,7 +138,7 @@ CASES: list[tuple[str, dict[str, Any], tuple[Any, ...]]] = [
     ("AvgPool3D", {"kernel_size": 2, "strides": 2}, ("f32[1,2,4,4,4]",)),
     ("AdaptiveAvgPool2D", {"output_size": 3}, ("f32[1,2,5,5]",)),
     ("BatchNorm", {"is_training": True}, (IMAGE, "f32[3]", "f32[3]", "param:f32[3]", "param:f32[3]:positive")),
-    ("BatchNorm", {"is_training": False}, (IMAGE, "f32[3]", "f32[3]", "f32[3]", "f32[3]:positive")),
+    ("BatchNorm", {"is_training": False}, (IMAGE, "f32[3]", "f32[3]", "param:f32[3]", "param:f32[3]:positive")),
     ("LayerNorm", {"begin_norm_axis": -1, "begin_params_axis": -1}, ("f32[2,3,4]", "f32[4]", "f32[4]")),
     ("LRN", {}, ("f32[1,4,3,3]",)),
     ("SoftmaxCrossEntropyWithLogits", {}, ("f32[4,5]", "f32[4,5]:probability")),

@@ -141,7 +141,8 @@ def _against_differences(
         moved = [leaf + step * d for leaf, d in zip(leaves, directions, strict=True)]
         out = forward(*jax.tree.unflatten(tree, moved))
         pairs = zip(jax.tree.leaves(out), jax.tree.leaves(dout), strict=True)
-        return sum(jnp.sum(o * d) for o, d in pairs if jnp.issubdtype(o.dtype, jnp.inexact))
+        inexact = [(o, d) for o, d in pairs if jnp.issubdtype(o.dtype, jnp.inexact)]
+        return sum(jnp.sum(jnp.real(o * d)) for o, d in inexact)
 
     step = 1e-5
     numeric = float(loss(step) - loss(-step)) / (2 * step)

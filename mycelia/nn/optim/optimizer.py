@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from mycelia.core import dtype as dtypes
@@ -176,7 +175,7 @@ class Optimizer(Cell):
         self.decay_flags = (False,) * len(decays)
         self._set_decays((0.0,) * len(decays))
         if self.update is not None:
-            self.update = replace(self.update, weight_decay=())
+            self.update = self.update.with_fields(weight_decay=())
         return decays
 
     # ---- gradients --------------------------------------------------------------------------

@@ -167,7 +167,7 @@ def _array(op: Primitive, value: Any) -> Any:
         return array.copy() if value._shared and type(array) is np.ndarray else array
     if value is None or isinstance(value, np.generic):
         return value
-    if isinstance(value, (tuple, list)):
+    if isinstance(value, (tuple, list)) and op.takes_sequences:
         return tuple([_array(op, v) for v in value])
     raise problem(
         TypeError,
@@ -223,7 +223,8 @@ def _promote(op: Primitive, args: tuple[Any, ...]) -> tuple[Any, ...]:
     leaves: list[Any] = []
     for name, value in zip(names, args, strict=False):
         if name in op.promotes:
-            leaves += value if isinstance(value, (tuple, list)) else (value,)
+            is_sequence = isinstance(value, (tuple, list)) and op.takes_sequences
+            leaves += value if is_sequence else (value,)
     common = _common_dtype(op, leaves)
     return tuple(
         [_to_dtype(a, common) if n in op.promotes else a for n, a in zip(names, args, strict=False)]
