@@ -36,9 +36,9 @@ class DType:
     def __deepcopy__(self, memo: dict[int, Any]) -> DType:
         return self
 
-    def __call__(self, value: Any) -> Any:
-        """Convert a Python number, as `mycelia.float32(3)` does."""
-        return self.numpy.type(value).item()
+    def __call__(self, *value: Any) -> Any:
+        """Convert a number, as `mycelia.float32(3)` does; `tensor.dtype()` is the dtype itself."""
+        return self.numpy.type(*value).item() if value else self
 
     @property
     def is_float(self) -> bool:

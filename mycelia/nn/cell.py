@@ -10,8 +10,9 @@ from mycelia.core import dtype as dtypes
 from mycelia.core.checks import check_bool
 from mycelia.core.dtype import DType
 from mycelia.core.errors import problem, wrong_type
+from mycelia.core.handles import HookHandle
 from mycelia.nn.calling import call_with_hooks
-from mycelia.nn.hooks import HookHandle, Hooks
+from mycelia.nn.hooks import Hooks
 from mycelia.nn.tree import CellTree
 from mycelia.ops.shaping import cast
 from mycelia.tensor.parameter import Parameter, ParameterTuple

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mycelia.core.errors import wrong_type
+from mycelia.core.handles import HookHandle
 
 Hook = tuple[Callable[..., Any], bool]  # the function, and whether it also takes keyword arguments
 
@@ -32,14 +33,3 @@ class Hooks:
         hook = (fn, with_kwargs)
         hooks.insert(0 if prepend else len(hooks), hook)
         return HookHandle(hooks, hook)
-
-
-class HookHandle:
-    """What registering a hook gives back; `remove` takes the hook off again."""
-
-    def __init__(self, hooks: list[Any], hook: Any) -> None:
-        self._hooks, self._hook = hooks, hook
-
-    def remove(self) -> None:
-        if self._hook in self._hooks:
-            self._hooks.remove(self._hook)

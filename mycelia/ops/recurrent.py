@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from mycelia.core.checks import check_string
 from mycelia.core.errors import problem
 from mycelia.core.shape import Shape
 from mycelia.ir.example import case
@@ -91,14 +92,11 @@ class LSTMLayer(Recurrent):
         return _over_time(step, (h, c), _affine(x, w_ih, b_ih), seq_length)
 
 
-class GRULayer(Recurrent):
-    """Gated recurrent unit; gates in the order reset, update, new."""
+class OneState(Recurrent, register=False):
+    """A recurrent layer whose only state is its output; `step` moves it by one moment."""
 
-    gates = 3
-    examples = (
-        case("f32[3,2,4]", "f32[2,5]", "f32[15,4]", "f32[15,5]", "f32[15]", "f32[15]", None),
-        case("f32[3,2,4]", "f32[2,5]", "f32[15,4]", "f32[15,5]", None, None, "i32[2]:<4"),
-    )
+    def step(self, hidden: Array, from_input: Array, from_hidden: Array) -> Array:
+        raise TypeError(f"{self.name} does not say its step")
 
     def infer(
         self,
@@ -124,17 +122,29 @@ class GRULayer(Recurrent):
         seq_length: Array | None,
     ) -> tuple[Array, ...]:
         def step(state: State, from_input: Array) -> State:
-            (hidden,) = state
-            reset, update, new = jnp.split(from_input, 3, axis=-1)
-            reset_h, update_h, new_h = jnp.split(_affine(hidden, w_hh, b_hh), 3, axis=-1)
-            keep = jax.nn.sigmoid(update + update_h)
-            fresh = jnp.tanh(new + jax.nn.sigmoid(reset + reset_h) * new_h)
-            return ((1 - keep) * fresh + keep * hidden,)
+            return (self.step(state[0], from_input, _affine(state[0], w_hh, b_hh)),)
 
         return _over_time(step, (h,), _affine(x, w_ih, b_ih), seq_length)
 
 
-class RNNLayer(Recurrent):
+class GRULayer(OneState):
+    """Gated recurrent unit; gates in the order reset, update, new."""
+
+    gates = 3
+    examples = (
+        case("f32[3,2,4]", "f32[2,5]", "f32[15,4]", "f32[15,5]", "f32[15]", "f32[15]", None),
+        case("f32[3,2,4]", "f32[2,5]", "f32[15,4]", "f32[15,5]", None, None, "i32[2]:<4"),
+    )
+
+    def step(self, hidden: Array, from_input: Array, from_hidden: Array) -> Array:
+        reset, update, new = jnp.split(from_input, 3, axis=-1)
+        reset_h, update_h, new_h = jnp.split(from_hidden, 3, axis=-1)
+        keep = jax.nn.sigmoid(update + update_h)
+        fresh = jnp.tanh(new + jax.nn.sigmoid(reset + reset_h) * new_h)
+        return (1 - keep) * fresh + keep * hidden
+
+
+class RNNLayer(OneState):
     """The plain recurrent layer, with tanh or relu."""
 
     nonlinearity: str = "tanh"
@@ -148,44 +158,12 @@ class RNNLayer(Recurrent):
     )  # fmt: skip
 
     def normalize(self) -> dict[str, Any]:
-        if self.nonlinearity not in ("tanh", "relu"):
-            raise problem(
-                ValueError,
-                "RNNLayer: unknown nonlinearity",
-                got=repr(self.nonlinearity),
-                expected="'tanh' or 'relu'",
-            )
+        check_string("RNNLayer", "nonlinearity", self.nonlinearity, ("tanh", "relu"))
         return {}
 
-    def infer(
-        self,
-        x: TensorType,
-        h: TensorType,
-        w_ih: TensorType,
-        w_hh: TensorType,
-        b_ih: TensorType | None,
-        b_hh: TensorType | None,
-        seq_length: TensorType | None,
-    ) -> tuple[TensorType, ...]:
-        self.check(x, h, w_ih, w_hh)
-        return x.with_shape((*x.shape[:2], h.shape[1])), h
-
-    def lower(
-        self,
-        x: Array,
-        h: Array,
-        w_ih: Array,
-        w_hh: Array,
-        b_ih: Array | None,
-        b_hh: Array | None,
-        seq_length: Array | None,
-    ) -> tuple[Array, ...]:
+    def step(self, hidden: Array, from_input: Array, from_hidden: Array) -> Array:
         activate = jnp.tanh if self.nonlinearity == "tanh" else jax.nn.relu
-
-        def step(state: State, from_input: Array) -> State:
-            return (activate(from_input + _affine(state[0], w_hh, b_hh)),)
-
-        return _over_time(step, (h,), _affine(x, w_ih, b_ih), seq_length)
+        return activate(from_input + from_hidden)
 
 
 def _affine(x: Array, weight: Array, bias: Array | None) -> Array:

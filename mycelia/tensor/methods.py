@@ -11,6 +11,7 @@ import numpy as np
 from mycelia.core import dtype as dtypes
 from mycelia.core.dtype import DType
 from mycelia.core.errors import problem, wrong_type
+from mycelia.core.handles import HookHandle
 from mycelia.ops import blending, indexing, reduction, shaping
 from mycelia.ops.choosing import argmax, argmin
 from mycelia.ops.creation import full, ones, zeros
@@ -302,7 +303,7 @@ class Methods(Operators):
         target[where] = value
         return type(self)._wrap(array)
 
-    def register_hook(self, hook: Callable[[Any], Any]) -> Any:
+    def register_hook(self, hook: Callable[[Any], Any]) -> HookHandle:
         """Call `hook(gradient)` in the backward pass; what it returns replaces the gradient."""
         if not callable(hook):
             raise wrong_type("register_hook", "hook", hook, "function")
@@ -311,18 +312,7 @@ class Methods(Operators):
         else:
             hooks = self._mark.hooks = self._mark.hooks or []
         hooks.append(hook)
-        return _HookHandle(hooks, hook)
-
-
-class _HookHandle:
-    """What registering a hook gives back; `remove` takes the hook off again."""
-
-    def __init__(self, hooks: list[Any], hook: Any) -> None:
-        self._hooks, self._hook = hooks, hook
-
-    def remove(self) -> None:
-        if self._hook in self._hooks:
-            self._hooks.remove(self._hook)
+        return HookHandle(hooks, hook)
 
 
 def _unpacked(values: tuple[Any, ...]) -> Any:

@@ -1,0 +1,16 @@
+"""What registering a hook gives back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class HookHandle:
+    """A hook in its list; `remove` takes it off again."""
+
+    def __init__(self, hooks: list[Any], hook: Any) -> None:
+        self._hooks, self._hook = hooks, hook
+
+    def remove(self) -> None:
+        if self._hook in self._hooks:
+            self._hooks.remove(self._hook)
