@@ -1,1 +1,1 @@
-"""What graphs are made of: types, operators as values, examples of operators."""
+"""What graphs are made of: types, operators as values, nodes, graphs; and what is known of them."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import traceback
+
 import pytest
 
 import mycelia as ms
@@ -34,6 +36,14 @@ def test_large_tensors_give_the_same_errors_as_small_ones():
     for x in (small, large):
         with pytest.raises(ValueError, match="do not broadcast"):
             x + Tensor([1.0, 2.0])
+
+
+def test_errors_show_no_frames_of_the_engine():
+    with pytest.raises(ValueError) as caught:
+        ops.ones((100, 300), ms.float32) @ ops.ones((100, 300), ms.float32)
+    shown = "".join(traceback.format_exception(caught.value))
+    assert "JAX" not in shown and "site-packages/jax" not in shown
+    assert len(traceback.extract_tb(caught.tb)) < 10
 
 
 def test_arguments_that_are_no_tensors():

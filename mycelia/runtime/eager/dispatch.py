@@ -17,7 +17,7 @@ from mycelia.ir.types import TensorType
 from mycelia.ops.op import Op
 from mycelia.ops.shaping import Cast
 from mycelia.runtime.eager.mode import mode
-from mycelia.runtime.xla.compile import compile
+from mycelia.runtime.xla.compile import compile, without_engine_frames
 from mycelia.tensor.tensor import Tensor
 
 _NUMBERS = (bool, int, float, complex)
@@ -66,7 +66,10 @@ def _run(op: Primitive, arrays: tuple[Any, ...], static: tuple[Any, ...]) -> Any
     program = _programs.get(key)
     if program is None:
         program = _programs[key] = compile(_checked(op, static))
-    return program(*arrays)
+    try:
+        return program(*arrays)
+    except Exception as error:
+        raise without_engine_frames(error) from None
 
 
 def _on_host(op: Primitive, arrays: tuple[Any, ...]) -> bool:

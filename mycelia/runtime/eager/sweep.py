@@ -18,7 +18,7 @@ from mycelia.ir.primitive import tagged
 from mycelia.ops.arithmetic import add
 from mycelia.runtime.eager.mode import inlined
 from mycelia.runtime.eager.tape import Entry, Mark, Nested, leaves
-from mycelia.runtime.xla.compile import compile
+from mycelia.runtime.xla.compile import compile, without_engine_frames
 from mycelia.tensor.tensor import Tensor
 
 Cotangents = dict[Any, Tensor]
@@ -156,7 +156,10 @@ def _pull_compiled(run: list[Entry], cotangents: Cotangents) -> None:
     if program is None:
         statics = [entry.static for entry in run]
         program = _programs[key] = compile(_program(structure, statics, key[1]))
-    found = program(numbering.arrays, [cotangents.pop(m)._data for _, m in given])
+    try:
+        found = program(numbering.arrays, [cotangents.pop(m)._data for _, m in given])
+    except Exception as error:
+        raise without_engine_frames(error) from None
     names = {number: mark for mark, number in numbering.marks.items()}
     for number, array in found.items():
         _accumulate(cotangents, names[number], Tensor._wrap(array))

@@ -20,6 +20,13 @@ def options() -> dict[str, Any] | None:
     return _CPU_OPTIONS if jax.default_backend() == "cpu" else None
 
 
+def without_engine_frames(error: Exception) -> Exception:
+    """`error` as raised while a program was traced, without jax's own frames and remarks."""
+    error.__dict__.pop("__notes__", None)
+    error.__cause__ = None
+    return error.with_traceback(None)
+
+
 def compile(fn: Callable[..., Any]) -> Callable[..., Any]:
     """`fn` as a function compiled once for each set of argument shapes and dtypes."""
     return jax.jit(fn, compiler_options=options())

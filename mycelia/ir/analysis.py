@@ -1,0 +1,114 @@
+"""Facts about graphs, worked out when asked: order, reachable graphs, free variables, uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from mycelia.ir.graph import Graph
+from mycelia.ir.node import Apply, Constant, Node, Parameter, owner
+
+
+def ordered(graph: Graph) -> list[Node]:
+    """The nodes that the output of `graph` needs, its own and others', inputs before users."""
+    return _after_inputs([graph.output], lambda node: True)
+
+
+def nodes_by_graph(root: Graph) -> dict[Graph, list[Apply]]:
+    """For every graph reachable from `root`, its applications, inputs before users.
+
+    They include those that only a closure needs.
+    """
+    found: dict[Graph, list[Apply]] = {graph: [] for graph in reachable_graphs(root)}
+    outputs = [graph.output for graph in found]
+    for node in _after_inputs(outputs, lambda node: True):
+        if isinstance(node, Apply):
+            found.setdefault(node.graph, []).append(node)
+    return found
+
+
+def referenced_graphs(graph: Graph) -> list[Graph]:
+    """The graphs named by constants in the body of `graph`, each once, in order."""
+    found: dict[Graph, None] = {}
+    for node in ordered(graph):
+        if isinstance(node, Constant) and isinstance(node.value, Graph):
+            found[node.value] = None
+    return list(found)
+
+
+def reachable_graphs(root: Graph) -> list[Graph]:
+    """`root` and all graphs its body names, directly or through others, parents first."""
+    found: dict[Graph, None] = {root: None}
+    waiting = [root]
+    while waiting:
+        for graph in referenced_graphs(waiting.pop(0)):
+            if graph not in found:
+                found[graph] = None
+                waiting.append(graph)
+    return list(found)
+
+
+def free_variables(graph: Graph) -> list[Node]:
+    """The nodes of enclosing graphs that `graph`, or a graph it names, refers to."""
+    return list(all_free_variables(graph)[graph])
+
+
+def all_free_variables(root: Graph) -> dict[Graph, dict[Node, None]]:
+    """The free variables of every graph reachable from `root`.
+
+    What a graph needs, the graphs that name it need too, unless it is their own. Recursion makes
+    this a fixed point: the sets grow until nothing changes.
+    """
+    graphs = reachable_graphs(root)
+    free: dict[Graph, dict[Node, None]] = {g: dict.fromkeys(_foreign_nodes(g)) for g in graphs}
+    names = {g: referenced_graphs(g) for g in graphs}
+    changed = True
+    while changed:
+        changed = False
+        for graph in graphs:
+            for inner in names[graph]:
+                for node in free[inner]:
+                    if owner(node) is not graph and node not in free[graph]:
+                        free[graph][node] = None
+                        changed = True
+    return free
+
+
+def uses(root: Graph) -> dict[Node, list[tuple[Apply, int]]]:
+    """For each node of all reachable graphs, the applications that use it and at which place."""
+    found: dict[Node, list[tuple[Apply, int]]] = {}
+    seen: set[Node] = set()
+    for graph in reachable_graphs(root):
+        for node in ordered(graph):
+            if isinstance(node, Apply) and node not in seen:
+                seen.add(node)
+                for place, used in enumerate(node.inputs):
+                    found.setdefault(used, []).append((node, place))
+    return found
+
+
+def is_recursive(graph: Graph) -> bool:
+    """Whether `graph` can reach itself through the graphs it names."""
+    return any(graph in reachable_graphs(inner) for inner in referenced_graphs(graph))
+
+
+def _foreign_nodes(graph: Graph) -> Iterator[Node]:
+    """The nodes just outside `graph`: used by its own, computed elsewhere."""
+    for node in _after_inputs([graph.output], lambda n: owner(n) in (graph, None)):
+        if isinstance(node, (Apply, Parameter)) and node.graph is not graph:
+            yield node
+
+
+def _after_inputs(roots: list[Node], goes_into: Callable[[Node], bool]) -> list[Node]:
+    """Depth first without recursion; a node is listed after its inputs, each once."""
+    found: dict[Node, None] = {}
+    stack: list[tuple[Node, bool]] = [(root, False) for root in reversed(roots)]
+    while stack:
+        node, inputs_done = stack.pop()
+        if node in found:
+            continue
+        if inputs_done or not isinstance(node, Apply) or not goes_into(node):
+            found[node] = None
+            continue
+        stack.append((node, True))
+        stack.extend((used, False) for used in reversed(node.inputs) if used not in found)
+    return list(found)

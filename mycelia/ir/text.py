@@ -1,0 +1,79 @@
+"""Graphs as text, to look at and to compare in tests, with the user's lines beside them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from mycelia.core.source import Span
+from mycelia.ir.analysis import nodes_by_graph
+from mycelia.ir.graph import Graph
+from mycelia.ir.node import Apply, Constant, Node, Parameter
+from mycelia.ir.primitive import Primitive
+
+
+def show(root: Graph, *, lines: bool = False) -> str:
+    """All graphs reachable from `root`, one after the other; `lines` adds the user's source."""
+    return _Printer(lines).show(root)
+
+
+class _Printer:
+    """Gives every graph a name of its own and every application a number of its graph's."""
+
+    def __init__(self, lines: bool) -> None:
+        self.lines = lines
+        self.graph_names: dict[Graph, str] = {}
+        self.names: dict[Node, str] = {}
+
+    def show(self, root: Graph) -> str:
+        bodies = nodes_by_graph(root)
+        for graph in bodies:
+            self._name_graph(graph)
+        for graph, nodes in bodies.items():
+            prefix = "" if graph is root else f"{self.graph_names[graph]}."
+            for parameter in graph.parameters:
+                self.names[parameter] = f"{prefix}{parameter.name}"
+            for number, node in enumerate(nodes, start=1):
+                self.names[node] = f"{prefix}%{number}"
+        return "\n\n".join(self._show_graph(graph, nodes) for graph, nodes in bodies.items())
+
+    def _name_graph(self, graph: Graph) -> None:
+        taken = set(self.graph_names.values())
+        name, number = graph.name, 2
+        while name in taken:
+            name, number = f"{graph.name}_{number}", number + 1
+        self.graph_names[graph] = name
+
+    def _show_graph(self, graph: Graph, nodes: list[Apply]) -> str:
+        head = ", ".join(self._with_type(p) for p in graph.parameters)
+        rows = [f"graph {self.graph_names[graph]}({head}):{self._source(graph.span)}"]
+        for node in nodes:
+            args = ", ".join(map(self._name, node.args))
+            row = f"  {self._with_type(node)} = {self._name(node.fn)}({args})"
+            rows.append(row + self._source(node.span))
+        rows.append(f"  return {self._name(graph.output)}")
+        return "\n".join(rows)
+
+    def _with_type(self, node: Parameter | Apply) -> str:
+        name = self.names[node]
+        return name if node.type is None else f"{name}: {node.type}"
+
+    def _name(self, node: Node) -> str:
+        if isinstance(node, Constant):
+            return self._constant(node.value)
+        return self.names[node]
+
+    def _constant(self, value: Any) -> str:
+        if isinstance(value, Graph):
+            return f"@{self.graph_names[value]}"
+        if isinstance(value, Primitive):
+            fields = ", ".join(f"{k}={v}" for k, v in value.attrs.items())
+            return f"{value.name}[{fields}]" if fields else value.name
+        if isinstance(value, tuple):
+            return f"({', '.join(map(self._constant, value))})"
+        return getattr(value, "__name__", None) or repr(value)
+
+    def _source(self, span: Span | None) -> str:
+        if not self.lines or span is None:
+            return ""
+        return f"  # {Path(span.file).name}:{span.line} {span.text.strip()}"
