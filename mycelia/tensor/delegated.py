@@ -9,22 +9,26 @@ from typing import Any
 from mycelia import ops
 
 SAME = """
-abs absolute acos acosh add addbmm addcdiv addcmul addmm addmv addr amax amin aminmax angle
-approximate_equal arccos arccosh arcsin arcsinh arctan arctan2 arctanh argsort argwhere asin asinh
-atan atan2 atanh baddbmm bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor
-bmm broadcast_to ceil chunk clamp conj cos cosh count_nonzero cummax cummin cumprod cumsum deg2rad
-diag diagonal digamma div divide dot dsplit equal erf erfc erfinv exp expand_dims expm1 fills flip
-fliplr flipud float_power floor floor_divide fmod frac gather gather_elements gather_nd gcd ge ger
-greater greater_equal gt hardshrink histc hsplit hypot i0 igamma igammac imag index_fill
-index_select inner inv invert isclose isfinite isinf isnan isneginf isposinf isreal lcm ldexp le
-lerp less less_equal lgamma log log10 log1p log2 logaddexp logaddexp2 logcumsumexp logical_and
-logical_not logical_or logical_xor logsumexp lt masked_fill masked_select matmul maximum median
-minimum mm moveaxis movedim msort mul multiply mvlgamma nanmean nanmedian nansum narrow neg
-negative nonzero norm not_equal outer positive pow rad2deg real reciprocal remainder
-repeat_interleave reverse reverse_sequence roll rot90 round rsqrt sgn sigmoid sign sin sinc sinh
-soft_shrink softmax sort split sqrt square squeeze sub subtract swapaxes swapdims t tan tanh
-tensor_split top_k topk trace tril triu true_divide trunc unbind unique unique_consecutive
-unsqueeze view_as vsplit xdivy xlogy
+abs absolute acos acosh add addbmm addcdiv addcmul addmm addmv addr adjoint amax amin aminmax
+angle approximate_equal arccos arccosh arcsin arcsinh arctan arctan2 arctanh argsort argwhere asin
+asinh atan atan2 atanh baddbmm bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift
+bitwise_xor bmm broadcast_to ceil cholesky cholesky_inverse cholesky_solve chunk clamp col2im conj
+copysign cos cosh count_nonzero cummax cummin cumprod cumsum deg2rad det diag diagflat diagonal
+diagonal_scatter digamma div divide dot dsplit eigvals equal erf erfc erfinv exp expand_dims expm1
+fills flip fliplr flipud float_power floor floor_divide fmax fmin fmod fold frac gather
+gather_elements gather_nd gcd ge geqrf ger greater greater_equal gt hardshrink heaviside histc
+hsplit hypot i0 igamma igammac imag index_fill index_select inner inv inverse invert isclose
+isfinite isinf isnan isneginf isposinf isreal lcm ldexp le lerp less less_equal lgamma log log10
+log1p log2 log_matrix_determinant logaddexp logaddexp2 logcumsumexp logdet logical_and logical_not
+logical_or logical_xor logsumexp lstsq lt lu_solve masked_fill masked_select matmul
+matrix_determinant matrix_power maximum median minimum mm moveaxis movedim msort mul multinomial
+multiply mvlgamma nan_to_num nanmean nanmedian nansum narrow neg negative nextafter nonzero norm
+not_equal orgqr outer positive pow qr rad2deg random_categorical real reciprocal remainder
+repeat_interleave reverse reverse_sequence roll rot90 round rsqrt scatter select_scatter sgn
+sigmoid sign signbit sin sinc sinh slice_scatter slogdet soft_shrink softmax sort split sqrt
+square squeeze sub subtract svd swapaxes swapdims t tan tanh tensor_split top_k topk trace tril
+triu true_divide trunc unbind unfold unique unique_consecutive unsqueeze view_as vsplit xdivy
+xlogy
 """.split()
 
 RENAMED = {"eq": "equal", "ne": "not_equal"}

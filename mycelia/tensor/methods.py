@@ -12,7 +12,7 @@ from mycelia.core import dtype as dtypes
 from mycelia.core.dtype import DType
 from mycelia.core.errors import problem, wrong_type
 from mycelia.core.handles import HookHandle
-from mycelia.ops import blending, indexing, reduction, shaping
+from mycelia.ops import blending, indexing, reduction, selecting, shaping
 from mycelia.ops.choosing import argmax, argmin
 from mycelia.ops.creation import full, ones, zeros
 from mycelia.ops.repeating import repeat_interleave, tile
@@ -213,7 +213,9 @@ class Methods(Operators):
     ) -> Any:
         mask = None if where is True else where
         found = value(self, axis, keepdims, initial=initial, where=mask)
-        return (found, place(self, axis, keepdims)) if both else found
+        if not both:
+            return found
+        return found, shaping.cast(place(self, axis, keepdims), dtypes.int64)
 
     def argmax(self, axis: Any = None, keepdims: Any = False) -> Any:
         return argmax(self, axis, keepdims)
@@ -247,6 +249,14 @@ class Methods(Operators):
 
     def clip(self, min: Any = None, max: Any = None) -> Any:
         return blending.clamp(self, min, max)
+
+    def where(self, condition: Any, y: Any) -> Any:
+        """This tensor where `condition` holds, `y` elsewhere."""
+        return selecting.where(condition, self, y)
+
+    def select(self, condition: Any, y: Any) -> Any:
+        """The same as `where`."""
+        return selecting.where(condition, self, y)
 
     def take(self, indices: Any, axis: Any = None, mode: str = "clip") -> Any:
         """Elements by place, from one axis or from the flattened tensor."""

@@ -170,6 +170,9 @@ def test_methods():
     assert x.item(4) == 4 and x.tolist() == [[0, 1, 2], [3, 4, 5]]
     assert x.resize(2, 2).asnumpy().tolist() == [[0, 1], [2, 3]]
     assert x.copy().asnumpy().tolist() == x.asnumpy().tolist()
+    value, place = x.min(axis=1, return_indices=True)
+    assert value.asnumpy().tolist() == [0, 3] and place.dtype is ms.int64
+    assert x.where(x > 2, 0.0).asnumpy().sum() == 12 and x.matmul(x.T).det().asnumpy() != 0
     y = Tensor([1.5])
     y.set_dtype(ms.int32)
     assert y.dtype is ms.int32
