@@ -8,6 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mycelia.core.checks import is_int
+from mycelia.core.dtype import int32
 from mycelia.core.errors import problem
 from mycelia.tensor.initializer import initializer
 from mycelia.tensor.tensor import Tensor
@@ -47,7 +49,7 @@ class Parameter(Tensor):
             self._data = default_input._data
             self._mark, self._shared = None, default_input._shared
         else:
-            super().__init__(default_input)
+            super().__init__(default_input, int32 if is_int(default_input) else None)
         self.has_default_name = name is None
         self._name = name if name is not None else self._next_default_name()
         self.requires_grad = requires_grad

@@ -61,6 +61,11 @@ def test_unnamed_parameters_are_numbered():
     assert first.name.startswith("Parameter") and first.name != second.name
 
 
+def test_parameter_dtypes():
+    assert Parameter(3).dtype is ms.int32 and Parameter(1.5).dtype is ms.float32
+    assert Parameter(Tensor(3)).dtype is ms.int64 and Parameter(np.float64([1])).dtype is ms.float64
+
+
 def test_parameter_arguments_are_checked():
     with pytest.raises(ValueError, match="should be 'string' or 'None'"):
         Parameter(Tensor(1.0), name=3)
