@@ -46,9 +46,18 @@ class Cell(CellTree):
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self.hooks is None and self.compute_dtype is None and not hasattr(self, "bprop"):
-            return self.construct(*args, **kwargs)
-        return call_with_hooks(self, args, kwargs)
+        try:
+            if self.hooks is None and self.compute_dtype is None and not hasattr(self, "bprop"):
+                return self.construct(*args, **kwargs)
+            return call_with_hooks(self, args, kwargs)
+        except Exception as error:
+            self._note_itself(error)
+            raise
+
+    def _note_itself(self, error: Exception) -> None:
+        """Let an error say in which cell it came up; the innermost one counts."""
+        if not getattr(error, "__notes__", None):
+            error.add_note(f"\n  while running {type(self).__name__}({self.extend_repr()})")
 
     # ---- attributes -------------------------------------------------------------------------
 

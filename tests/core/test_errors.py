@@ -38,6 +38,14 @@ def test_large_tensors_give_the_same_errors_as_small_ones():
             x + Tensor([1.0, 2.0])
 
 
+def test_errors_name_the_innermost_cell():
+    net = ms.nn.SequentialCell(ms.nn.Dense(3, 4), ms.nn.SequentialCell(ms.nn.Dense(5, 2)))
+    with pytest.raises(ValueError) as caught:
+        net(Tensor([[1.0, 2.0, 3.0]]))
+    (note,) = caught.value.__notes__
+    assert "while running Dense(input_channels=5, output_channels=2, has_bias=True)" in note
+
+
 def test_errors_show_no_frames_of_the_engine():
     with pytest.raises(ValueError) as caught:
         ops.ones((100, 300), ms.float32) @ ops.ones((100, 300), ms.float32)
