@@ -21,14 +21,17 @@ class Case:
     A specification is a tensor type with an optional domain after a colon, a tuple of those, or a
     plain value for a static argument. Domains: `positive` (0.5..2), `unit` (0.1..0.9), `distinct`
     (no two alike), `spread` (0.2..2 in size, either sign: away from kinks at 0), `<n` (integers
-    from 0 to n-1), `zeros`, `probability` (rows sum to 1). `tolerance` widens the gradient check
-    against finite differences.
+    from 0 to n-1), `zeros`, `probability` (rows sum to 1). For the gradient check: `tolerance`
+    widens it, `constants` are places of data arguments whose gradient the operator does not give
+    (labels), `outputs` is the number of outputs whose gradients count (all if None).
     """
 
     args: tuple[Any, ...]
     fields: dict[str, Any] = field(default_factory=dict)
     differentiate: bool = True
     tolerance: float = 2e-3
+    constants: tuple[int, ...] = ()
+    outputs: int | None = None
 
     def types(self) -> tuple[Any, ...]:
         return tuple(_map_spec(a, lambda s: _split(s)[0]) for a in self.args)
@@ -38,9 +41,16 @@ class Case:
         return tuple(_map_spec(a, lambda s: _draw(random, *_split(s))) for a in self.args)
 
 
-def case(*args: Any, differentiate: bool = True, tolerance: float = 2e-3, **fields: Any) -> Case:
+def case(
+    *args: Any,
+    differentiate: bool = True,
+    tolerance: float = 2e-3,
+    constants: tuple[int, ...] = (),
+    outputs: int | None = None,
+    **fields: Any,
+) -> Case:
     """Write one example call of an operator: `case("f32[2,3]", "f32[3,4]", transpose_a=True)`."""
-    return Case(args, fields, differentiate, tolerance)
+    return Case(args, fields, differentiate, tolerance, constants, outputs)
 
 
 def is_tensor_spec(spec: Any) -> bool:

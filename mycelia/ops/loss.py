@@ -32,7 +32,7 @@ class SoftmaxCrossEntropyWithLogits(Op):
     """The loss of each row against label probabilities, and its gradient for the logits."""
 
     examples = (
-        case("f32[2,3]", "f32[2,3]:probability", differentiate=False),
+        case("f32[2,3]", "f32[2,3]:probability", constants=(1,), outputs=1),
         case("f16[0,3]", "f16[0,3]", differentiate=False),
     )
 
@@ -102,8 +102,8 @@ class SigmoidCrossEntropyWithLogits(Op):
     """The loss of each logit against its own probability label."""
 
     examples = (
-        case("f32[2,3]", "f32[2,3]:unit", differentiate=False),
-        case("f32[]", "f32[]", differentiate=False),
+        case("f32[2,3]", "f32[2,3]:unit", constants=(1,)),
+        case("f32[]", "f32[]", constants=(1,)),
     )
 
     def infer(self, logits: TensorType, label: TensorType) -> TensorType:
@@ -226,9 +226,9 @@ class KLDivLoss(Op):
 
     reduction: str = "mean"
     examples = (
-        case("f32[2,3]", "f32[2,3]:unit", differentiate=False),
-        case("f32[2,3]", "f32[2,3]:unit", reduction="batchmean", differentiate=False),
-        case("f32[]", "f32[]:unit", reduction="none", differentiate=False),
+        case("f32[2,3]", "f32[2,3]:unit", constants=(1,)),
+        case("f32[2,3]", "f32[2,3]:unit", reduction="batchmean", constants=(1,)),
+        case("f32[]", "f32[]:unit", reduction="none", constants=(1,)),
     )
 
     def normalize(self) -> dict[str, Any]:
@@ -252,9 +252,23 @@ class NLLLoss(Op):
     reduction: str = "mean"
     ignore_index: int = -100
     examples = (
-        case("f32[2,3]", "i32[2]:<3", "f32[3]:positive", differentiate=False),
-        case("f32[4,3]", "i64[4]:<3", "f32[3]:positive", ignore_index=1, differentiate=False),
-        case("f32[2,3]", "i32[2]:<3", "f32[3]:positive", reduction="none", differentiate=False),
+        case("f32[2,3]", "i32[2]:<3", "f32[3]:positive", constants=(2,), outputs=1),
+        case(
+            "f32[4,3]",
+            "i64[4]:<3",
+            "f32[3]:positive",
+            ignore_index=1,
+            constants=(2,),
+            outputs=1,
+        ),
+        case(
+            "f32[2,3]",
+            "i32[2]:<3",
+            "f32[3]:positive",
+            reduction="none",
+            constants=(2,),
+            outputs=1,
+        ),
     )
 
     def normalize(self) -> dict[str, Any]:

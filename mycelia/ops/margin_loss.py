@@ -22,9 +22,9 @@ class HingeEmbeddingLoss(Op):
     margin: float = 1.0
     reduction: str = "mean"
     examples = (
-        case("f32[2,3]:distinct", "f32[2,3]:spread", reduction="none", differentiate=False),
-        case("f32[2,3]:spread", "f32[3]:spread", differentiate=False),
-        case("f32[]:spread", "f32[]:spread", margin=0.1, differentiate=False),
+        case("f32[2,3]:distinct", "f32[2,3]:spread", reduction="none", constants=(1,)),
+        case("f32[2,3]:spread", "f32[3]:spread", constants=(1,)),
+        case("f32[]:spread", "f32[]:spread", margin=0.1, constants=(1,)),
     )
 
     def infer(self, x: TensorType, target: TensorType) -> TensorType:

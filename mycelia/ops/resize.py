@@ -155,8 +155,8 @@ class ResizeArea(Op):
     static = ("size",)
     align_corners: bool = False
     examples = (
-        case("f32[1,5,4,2]", (3, 2), differentiate=False),
-        case("f32[1,2,3,1]", (4, 1), align_corners=True, differentiate=False),
+        case("f32[1,5,4,2]", (3, 2), tolerance=2e-2),  # the result is float32 for any input
+        case("f32[1,2,3,1]", (4, 1), align_corners=True, tolerance=2e-2),
         case("i32[1,4,4,1]", (2, 2)),
     )
 
