@@ -40,14 +40,3 @@ def next_generator() -> np.random.Generator:
     """A fresh numpy generator for one initializer."""
     _State.initialized += 1
     return np.random.default_rng([_State.base, _State.initialized, 0x6D796365])
-
-
-def get_state() -> tuple[int, int, int]:
-    """The whole random state, for checkpoints."""
-    return _State.base, _State.drawn, _State.initialized
-
-
-def set_state(state: tuple[int, int, int]) -> None:
-    """Restore what `get_state` gave."""
-    _State.base, _State.drawn, _State.initialized = state
-    _State.seed = _State.base

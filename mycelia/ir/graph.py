@@ -32,10 +32,6 @@ class Graph:
     def output(self, node: Node) -> None:
         self._output = node
 
-    @property
-    def is_finished(self) -> bool:
-        return self._output is not None
-
     def parameter(self, name: str, *, span: Span | None = None, type: Any = None) -> Parameter:
         """Add one more parameter at the end."""
         new = Parameter(name, self, span=span, type=type)

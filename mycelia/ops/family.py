@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 from mycelia.core.dtype import DType, bool_
 from mycelia.core.shape import Shape, broadcast, normalize_axes
 from mycelia.ir.types import TensorType
-from mycelia.ops.engine import Array, jnp
 from mycelia.ops.op import Op, unsupported_dtype
 
 
@@ -90,8 +89,3 @@ def reduced_shape(shape: Shape, axes: tuple[int, ...], keep_dims: bool) -> Shape
     if keep_dims:
         return tuple(1 if i in axes else n for i, n in enumerate(shape))
     return tuple(n for i, n in enumerate(shape) if i not in axes)
-
-
-def row_sum(x: Array, axes: tuple[int, ...], keep_dims: bool) -> Array:
-    """Sum over `axes` in the dtype of `x`."""
-    return jnp.sum(x, axis=axes, keepdims=keep_dims, dtype=x.dtype)

@@ -113,8 +113,7 @@ class Tensor(Methods):
         return self.asnumpy()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        array = np.asarray(self._data)
-        return array if dtype is None else array.astype(dtype)
+        return np.array(self._data, dtype=dtype, copy=copy)
 
     def __dlpack__(self, **kwargs: Any) -> Any:
         return np.array(self._data).__dlpack__(**kwargs)

@@ -236,3 +236,37 @@ def test_clones_and_tuples_of_parameters():
         clone.set_data(Tensor([1.0, 2.0, 3.0]))
     with pytest.raises(TypeError, match="lose its fractions"):
         Parameter(Tensor([1, 2])).set_data(Tensor([1.5, 2.5]))
+
+
+def test_state_dicts_and_paths():
+    first, second = Outer(), Outer()
+    assert first.get_sub_cell("n.seq.0") is first.n.seq[0]
+    with pytest.raises(AttributeError, match="there is no cell"):
+        first.get_sub_cell("n.nothing")
+    assert second.load_state_dict(first.state_dict()) == ([], [])
+    np.testing.assert_array_equal(second.n.fc.weight.asnumpy(), first.n.fc.weight.asnumpy())
+    partial = {"n.w": Tensor([5.0]), "other": Tensor([1.0])}
+    with pytest.raises(RuntimeError, match="the names do not match"):
+        second.load_state_dict(partial)
+    missing, unknown = second.load_state_dict(partial, strict=False)
+    assert unknown == ["other"] and "n.v" in missing and float(second.n.w) == 5
+    assert [p.name for p in first.untrainable_params()] == [
+        "n.seq.2.moving_mean",
+        "n.seq.2.moving_variance",
+    ]
+    assert len(first.init_parameters_data()) == len(list(first.get_parameters()))
+    assert first.cls_name == "Outer"
+    first.recompute()
+    assert first.n.fc.get_flags()["recompute"]
+
+
+def test_backward_pre_hooks_change_the_gradient_of_the_output():
+    class Double(nn.Cell):
+        def construct(self, x):
+            return x * 2
+
+    cell = Double()
+    handle = cell.register_backward_pre_hook(lambda c, grad_output: (grad_output[0] * 10,))
+    assert float(ms.grad(lambda x: cell(x) * 3)(Tensor(1.0))) == 60
+    handle.remove()
+    assert float(ms.grad(lambda x: cell(x) * 3)(Tensor(1.0))) == 6

@@ -88,6 +88,12 @@ def test_marks_are_part_of_the_identity():
     plain, marked = ops.ReLU(), ops.ReLU().add_prim_attr("stage", 1)
     assert plain == ops.ReLU() and plain != marked and hash(plain) != hash(marked)
     assert ops.MatMul(transpose_b=True) != ops.MatMul()
+    assert marked.del_prim_attr("stage") == plain
+    assert plain.set_stage(2).recompute().set_prim_instance_name("r").attrs == {
+        "stage": 2,
+        "recompute": True,
+        "instance_name": "r",
+    }
     cut = ops.MatMul().shard(((2, 1), (1, 4)))
     assert cut.attrs["in_strategy"] == ((2, 1), (1, 4))
     with pytest.raises(TypeError, match="in_strategy must be tuple type"):
@@ -111,6 +117,8 @@ def test_hyper_map_and_multitype_functions():
     assert ops.Map()(lambda a: len(a), [(1, 2), (3,)]) == (2, 1)
     with pytest.raises(ValueError, match="cannot find fn match given args"):
         add("a", "b")
+    add.register_default()(lambda *args: "default")
+    assert add("a", "b") == "default"
 
 
 def test_numbers_that_are_equal_but_not_alike_are_different_operators():

@@ -74,6 +74,10 @@ def test_numpy_memory():
     view = copied.asnumpy()
     view[1] = 7
     assert copied.asnumpy().tolist() == [1, 7] and float((copied * 1)[1]) == 7
+    own = np.array(copied)
+    own[0] = 100
+    assert copied.asnumpy().tolist() == [1, 7]
+    assert np.asarray(copied, np.float64).dtype == np.float64
     result = ms.ops.exp(Tensor(np.zeros((200, 200), np.float32)))
     array = result.asnumpy()
     array[0, 0] = 5
@@ -185,6 +189,27 @@ def test_in_place_methods():
     x.zero_()
     assert x.asnumpy().tolist() == [0, 0]
     assert x.fill_(3).asnumpy().tolist() == [3, 3]
+
+
+def test_methods_of_older_scripts():
+    x = Tensor([[1.0, -2.0], [3.0, 4.0]])
+    assert x.to(ms.float16).dtype is ms.float16 and x.to("CPU") is x
+    assert x.type() == "Float32" and x.type(ms.int32).dtype is ms.int32
+    assert x.type_as(Tensor(1)).dtype is ms.int64 and x.is_floating_point() and x.is_signed()
+    assert x.reshape_as(Tensor([1, 2, 3, 4])).shape == (4,) and x.ndimension() == 2
+    assert x.nelement() == 4 and x.contiguous() is x and x.is_contiguous()
+    assert float(x.ptp()) == 6 and x.ptp(0).asnumpy().tolist() == [2, 6]
+    assert x.init_data() is x and x.stride() == (2, 1) and x.stride(0) == 2
+    assert (
+        x.new_zeros((2,)).dtype is ms.float32 and x.new_ones((2,), dtype=ms.int8).dtype is ms.int8
+    )
+    assert x.itemset(3, 9.0).asnumpy()[1, 1] == 9 and x.itemset((0, 1), 5.0).asnumpy()[0, 1] == 5
+    assert x.asnumpy().tolist() == [[1, -2], [3, 4]]
+    assert x.take(Tensor([3])).asnumpy().tolist() == [4]
+    assert x.copy_(Tensor([7, 8])) is x and x.asnumpy().tolist() == [[7, 8], [7, 8]]
+    parameter = Parameter(Tensor([1.0]), name="p")
+    assert parameter.assign_value(Tensor([2.0])) is parameter and float(parameter) == 2
+    assert parameter.init_data() is parameter
 
 
 SHAPES = st.lists(st.integers(0, 3), max_size=3).map(tuple)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-import jax
 import numpy as np
 
 from mycelia.core import dtype as dtypes
@@ -271,8 +270,3 @@ def _number(value: Any, kind: Any, dtype: DType) -> Tensor:
         return Tensor._wrap(np.asarray(value, dtype.numpy))
     except OverflowError:
         return Tensor._wrap(np.asarray(value).astype(dtype.numpy))
-
-
-def device_array(tensor: Tensor) -> jax.Array:
-    """The data of `tensor` on the device, waiting for nothing."""
-    return jax.numpy.asarray(tensor._data)
