@@ -1,4 +1,4 @@
-"""Shared by all tests: programs compiled by earlier tests are dropped now and then."""
+"""Shared by all tests: repeatable property tests, and old compiled programs dropped now and then."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ from collections.abc import Iterator
 
 import jax
 import pytest
+from hypothesis import settings
 
 from mycelia.runtime.eager import dispatch, sweep
+
+settings.register_profile("repeatable", derandomize=True)  # the same examples in every run
+settings.load_profile("repeatable")
 
 _ran = 0
 

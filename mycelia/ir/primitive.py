@@ -34,7 +34,8 @@ class Primitive:
     - `promotes`: data arguments that are brought to one dtype first, and may be Python numbers.
     - `writes`: arguments the operator updates; `lower` then gives the result and the new values.
     - `draws`: the last argument of `lower` is a random key, which the runtime supplies.
-    - `host`: a numpy kernel with identical results, for arrays of at most `host_limit` elements.
+    - `host`: a numpy kernel with the same results (subnormal numbers aside, which XLA on CPU makes
+      zero), for arrays of at most `host_limit` elements.
     - `host_only`: the shape of the result depends on values, which XLA cannot hold.
     - `takes_missing_gradients`: in `grad`, an unused output's gradient is None instead of zeros.
     - `takes_sequences`: a data argument may be a tuple of tensors.
