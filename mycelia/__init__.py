@@ -39,7 +39,7 @@ from mycelia.core.settings import GRAPH_MODE as GRAPH_MODE
 from mycelia.core.settings import LAX as LAX
 from mycelia.core.settings import PYNATIVE_MODE as PYNATIVE_MODE
 from mycelia.core.settings import STRICT as STRICT
-from mycelia.ir.primitive import Slot as _Slot
+from mycelia.ir.slot import Slot as _Slot
 from mycelia.runtime.eager.dispatch import dispatch as _dispatch
 from mycelia.tensor import initializer as initializer
 from mycelia.tensor.parameter import Parameter as Parameter
@@ -51,17 +51,25 @@ from mycelia.train.checkpoint import load_checkpoint as load_checkpoint
 from mycelia.train.checkpoint import load_param_into_net as load_param_into_net
 from mycelia.train.checkpoint import save_checkpoint as save_checkpoint
 from mycelia.transforms import GradOperation as GradOperation
+from mycelia.transforms import JitConfig as JitConfig
+from mycelia.transforms import constexpr as constexpr
 from mycelia.transforms import get_grad as get_grad
 from mycelia.transforms import grad as grad
 from mycelia.transforms import jacfwd as jacfwd
 from mycelia.transforms import jacrev as jacrev
+from mycelia.transforms import jit as jit
+from mycelia.transforms import jit_class as jit_class
 from mycelia.transforms import jvp as jvp
+from mycelia.transforms import ms_function as ms_function
+from mycelia.transforms import mutable as mutable
 from mycelia.transforms import value_and_grad as value_and_grad
 from mycelia.transforms import vjp as vjp
+from mycelia.transforms import vmap as vmap
 
-_Slot.dispatch = _dispatch  # from here on, calling an operator runs it
+_Slot.dispatch = staticmethod(_dispatch)  # from here on, calling an operator runs it
 
 from_numpy = Tensor.from_numpy
+ms_class = jit_class  # the older name
 
 # MindSpore users also look for these in `ops`, a layer that may not know them itself.
 for _name in transforms.__all__:

@@ -6,7 +6,6 @@ from typing import Any
 
 from mycelia.core import settings
 from mycelia.core.errors import problem
-from mycelia.core.logs import warn_once
 from mycelia.core.settings import GRAPH_MODE as GRAPH_MODE
 from mycelia.core.settings import PYNATIVE_MODE as PYNATIVE_MODE
 from mycelia.runtime import devices
@@ -23,8 +22,6 @@ def set_context(*args: Any, **kwargs: Any) -> None:
         )
     before = settings.current()
     settings.change(**kwargs)
-    if settings.current().mode == GRAPH_MODE:
-        warn_once("graph mode is accepted, but this version has no compiler: cells run eagerly.")
     if "device_target" not in kwargs and "device_id" not in kwargs:
         return
     now = settings.current()

@@ -4,20 +4,32 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from mycelia.core.source import user_span
+from mycelia.core.source import Span, current_span
 
 E = TypeVar("E", bound=BaseException)
 
 
 def problem(kind: type[E], what: str, *, got: str = "", expected: str = "", fix: str = "") -> E:
     """Build an exception of MindSpore's type `kind` with our message. The caller raises it."""
+    return located(kind, what, got=got, expected=expected, fix=fix, span=current_span())
+
+
+def located(
+    kind: type[E],
+    what: str,
+    *,
+    got: str = "",
+    expected: str = "",
+    fix: str = "",
+    span: Span | None,
+) -> E:
+    """The same, for a place in user code that is known."""
     lines = [what]
     lines += [
         f"  {label + ':':<10}{text}"
         for label, text in (("got", got), ("expected", expected), ("fix", fix))
         if text
     ]
-    span = user_span()
     if span is not None:
         lines += ["", span.show()]
     return kind("\n".join(lines))

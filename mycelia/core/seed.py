@@ -36,6 +36,16 @@ def next_key() -> np.ndarray:
     return np.array([_State.base & 0xFFFFFFFF, _State.drawn], dtype=np.uint32)
 
 
+def peek_key() -> np.ndarray:
+    """The random state as it is: the seed, and how many keys were drawn."""
+    return np.array([_State.base & 0xFFFFFFFF, _State.drawn], dtype=np.uint32)
+
+
+def draw_keys(count: int) -> None:
+    """Count keys that a program drew by itself."""
+    _State.drawn += count
+
+
 def next_generator() -> np.random.Generator:
     """A fresh numpy generator for one initializer."""
     _State.initialized += 1

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import linecache
 import sys
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -40,6 +42,21 @@ class Span:
         return (
             f"{shown}\n      {' ' * (self.column - indent)}{'^' * (self.end_column - self.column)}"
         )
+
+
+class _Reading(threading.local):
+    """The place in user code that is being read into a graph, if any."""
+
+    span: Callable[[], Span | None] | None = None
+
+
+reading = _Reading()
+
+
+def current_span() -> Span | None:
+    """The line of user code at work: being read by the compiler, or on Python's stack."""
+    span = reading.span() if reading.span is not None else None
+    return span if span is not None else user_span()
 
 
 def user_span() -> Span | None:

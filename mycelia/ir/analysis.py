@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
 
 from mycelia.ir.graph import Graph
 from mycelia.ir.node import Apply, Constant, Node, Parameter, owner
+from mycelia.ir.primitive import tagged
+
+SMALL = 1024  # elements of an array that is compared number by number
 
 
 def ordered(graph: Graph) -> list[Node]:
@@ -89,6 +95,72 @@ def uses(root: Graph) -> dict[Node, list[tuple[Apply, int]]]:
 def is_recursive(graph: Graph) -> bool:
     """Whether `graph` can reach itself through the graphs it names."""
     return any(graph in reachable_graphs(inner) for inner in referenced_graphs(graph))
+
+
+def used_parameters(graph: Graph) -> set[Parameter]:
+    """The parameters that the output of `graph` needs."""
+    seen: set[Node] = set()
+    waiting = [graph.output]
+    while waiting:
+        node = waiting.pop()
+        if node not in seen:
+            seen.add(node)
+            if isinstance(node, Apply):
+                waiting += node.inputs
+    return {p for p in graph.parameters if p in seen}
+
+
+def same_graphs(first: Graph, second: Graph) -> bool:
+    """Whether two closed graphs apply the same to the same, node by node."""
+    return _Comparison().same_graphs(first, second)
+
+
+class _Comparison:
+    """Pairs of graphs that are being compared; inside of themselves they count as the same."""
+
+    def __init__(self) -> None:
+        self._assumed: set[tuple[Graph, Graph]] = set()
+
+    def same_graphs(self, first: Graph, second: Graph) -> bool:
+        if first is second or (first, second) in self._assumed:
+            return True
+        self._assumed.add((first, second))
+        if [p.type for p in first.parameters] != [p.type for p in second.parameters]:
+            return False
+        pairs: dict[Node, Node] = dict(zip(first.parameters, second.parameters, strict=True))
+        waiting = [(first.output, second.output)]
+        while waiting:
+            one, other = waiting.pop()
+            if one in pairs:
+                if pairs[one] is not other:
+                    return False
+            elif isinstance(one, Constant) and isinstance(other, Constant):
+                if not self._same_constants(one, other):
+                    return False
+            elif isinstance(one, Apply) and isinstance(other, Apply):
+                if one.type != other.type or len(one.args) != len(other.args):
+                    return False
+                pairs[one] = other
+                waiting += zip(one.inputs, other.inputs, strict=True)
+            else:
+                return False
+        return True
+
+    def _same_constants(self, one: Constant, other: Constant) -> bool:
+        first, second = one.value, other.value
+        if isinstance(first, Graph) and isinstance(second, Graph):
+            return self.same_graphs(first, second)
+        return one.type == other.type and constant_key(one) == constant_key(other)
+
+
+def constant_key(node: Constant) -> Any:
+    """A key that equal constants share: by bytes for small arrays, by identity for large ones."""
+    value = node.value
+    if node.type is None:
+        return tagged(value)
+    if isinstance(value, np.ndarray | np.generic) and value.size <= SMALL:
+        return (node.type, value.tobytes())
+    return (node.type, id(value))
 
 
 def _foreign_nodes(graph: Graph) -> Iterator[Node]:

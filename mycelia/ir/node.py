@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import prod
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from mycelia.core.errors import problem
+from mycelia.core.shape import Shape
 from mycelia.core.source import Span
+from mycelia.ir.slot import slot
 
 if TYPE_CHECKING:
     from mycelia.ir.graph import Graph
@@ -20,6 +26,29 @@ class Node:
 
     span: Span | None = field(default=None, kw_only=True, repr=False)
     type: Any = field(default=None, kw_only=True, repr=False)
+
+    # A node with a tensor type can stand where an array stands, as the data of a Tensor.
+
+    @property
+    def shape(self) -> Shape:
+        return self.type.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.type.dtype.numpy
+
+    @property
+    def size(self) -> int:
+        return prod(self.type.shape)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if slot.force is None:
+            raise problem(
+                RuntimeError,
+                "a value of a compiled function was used after the function had ended",
+                fix="return it from the function instead of keeping it elsewhere",
+            )
+        return np.array(slot.force(self), dtype=dtype, copy=copy)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,15 +13,8 @@ import numpy as np
 from mycelia.core.dtype import DType
 from mycelia.core.errors import problem
 from mycelia.ir.example import Case
+from mycelia.ir.slot import slot
 from mycelia.ir.value import Value
-
-Dispatcher = Callable[["Primitive", tuple[Any, ...], dict[str, Any]], Any]
-
-
-class Slot:
-    """The single place where calling an operator reaches the runtime."""
-
-    dispatch: Dispatcher
 
 
 class Primitive:
@@ -96,7 +89,7 @@ class Primitive:
         return isinstance(other, Primitive) and self.key == other.key
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return Slot.dispatch(self, args, kwargs)
+        return slot.dispatch(self, args, kwargs)
 
     def __repr__(self) -> str:
         fields = ", ".join(f"{k}={v}" for k, v in self.attrs.items())

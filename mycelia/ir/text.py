@@ -5,11 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from mycelia.core.dtype import DType, bool_, float32, from_numpy, int64
 from mycelia.core.source import Span
 from mycelia.ir.analysis import nodes_by_graph
 from mycelia.ir.graph import Graph
 from mycelia.ir.node import Apply, Constant, Node, Parameter
 from mycelia.ir.primitive import Primitive
+
+_PLAIN = (bool_, int64, float32)  # the dtypes of Python's numbers: a number alone says enough
+_MOST_ELEMENTS = 8  # of an array that is written out
 
 
 def show(root: Graph, *, lines: bool = False) -> str:
@@ -56,7 +62,7 @@ class _Printer:
 
     def _with_type(self, node: Parameter | Apply) -> str:
         name = self.names[node]
-        return name if node.type is None else f"{name}: {node.type}"
+        return name if node.type is None else f"{name}: {show_type(node.type)}"
 
     def _name(self, node: Node) -> str:
         if isinstance(node, Constant):
@@ -67,13 +73,40 @@ class _Printer:
         if isinstance(value, Graph):
             return f"@{self.graph_names[value]}"
         if isinstance(value, Primitive):
-            fields = ", ".join(f"{k}={v}" for k, v in value.attrs.items())
+            fields = ", ".join(f"{k}={self._constant(v)}" for k, v in value.attrs.items())
             return f"{value.name}[{fields}]" if fields else value.name
         if isinstance(value, tuple):
-            return f"({', '.join(map(self._constant, value))})"
+            return _in_parentheses([self._constant(v) for v in value])
+        if isinstance(value, DType):
+            return value.short
+        if isinstance(value, np.ndarray | np.generic) or hasattr(value, "sharding"):
+            return _show_array(value)
         return getattr(value, "__name__", None) or repr(value)
 
     def _source(self, span: Span | None) -> str:
         if not self.lines or span is None:
             return ""
         return f"  # {Path(span.file).name}:{span.line} {span.text.strip()}"
+
+
+def show_type(type_: Any) -> str:
+    """A type as text: `f32[2]`, and `(f32[2], i64[])` for several values."""
+    if isinstance(type_, tuple):
+        return _in_parentheses([show_type(t) for t in type_])
+    return str(type_)
+
+
+def _in_parentheses(parts: list[str]) -> str:
+    return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
+
+
+def _show_array(value: Any) -> str:
+    """A number with its dtype where that is not Python's, a short array, or only the type."""
+    dtype = from_numpy(value.dtype)
+    if not value.shape:
+        number = str(np.asarray(value)[()])
+        return number if dtype in _PLAIN else f"{dtype.short}({number})"
+    elements = "..."
+    if value.size <= _MOST_ELEMENTS:
+        elements = ", ".join(map(str, np.asarray(value).ravel()))
+    return f"{dtype.short}[{','.join(map(str, value.shape))}]{{{elements}}}"

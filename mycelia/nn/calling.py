@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mycelia.compiler.autodiff.differentiate import tensors_in
+from mycelia.compiler.tracer import active_tracer
 from mycelia.core.errors import problem
+from mycelia.ir.slot import slot
 from mycelia.ops.shaping import cast
 from mycelia.runtime.eager.mode import mode, recording_into
 from mycelia.tensor.tensor import Tensor
@@ -32,6 +35,14 @@ def call_with_hooks(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     return output
 
 
+def call_while_read(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run a cell whose program is being read: its construct is read, too."""
+    tracer = active_tracer()
+    assert tracer is not None
+    tracer.cells[id(cell)] = cell
+    return call_with_hooks(cell, args, kwargs)
+
+
 def _run(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     hooks = cell.hooks
     if mode.recording is not None and hooks is not None and (hooks.backward or hooks.backward_pre):
@@ -40,6 +51,8 @@ def _run(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def _construct(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if slot.call is not None:
+        return _read_construct(cell, args, kwargs)
     if mode.recording is None or not hasattr(cell, "bprop"):
         return cell.construct(*args, **kwargs)
     recording = mode.recording
@@ -48,19 +61,39 @@ def _construct(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
     output = _fresh(output)
 
     def backward(dout: Any) -> tuple[Any, ...]:
-        grads = cell.bprop(*args, output, dout)
-        grads = grads if isinstance(grads, tuple) else (grads,)
-        if len(grads) < len(args):
-            raise problem(
-                RuntimeError,
-                f"Grad size should lager than forward inputs, but got {len(grads)} vs {len(args)}",
-                got=f"{type(cell).__name__}.bprop gave {len(grads)} gradients",
-                expected="one for each input of construct",
-            )
-        return grads
+        return _checked_count(cell, cell.bprop(*args, output, dout), args)
 
     recording.record_custom(args, output, backward)
     return output
+
+
+def _checked_count(cell: Cell, grads: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    grads = grads if isinstance(grads, tuple) else (grads,)
+    if len(grads) < len(args):
+        raise problem(
+            RuntimeError,
+            f"Grad size should lager than forward inputs, but got {len(grads)} vs {len(args)}",
+            got=f"{type(cell).__name__}.bprop gave {len(grads)} gradients",
+            expected="one for each input of construct",
+        )
+    return grads
+
+
+def _read_construct(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    assert slot.call is not None
+    output = slot.call(cell.construct, args, kwargs)
+    if not hasattr(cell, "bprop"):
+        return output
+    tracer = active_tracer()
+    assert tracer is not None
+    inputs = tensors_in(args)
+
+    def backward(dout: Any) -> list[Any]:
+        assert slot.call is not None
+        grads = slot.call(cell.bprop, (*args, output, dout), {})
+        return tensors_in(_checked_count(cell, grads, args)[: len(args)])
+
+    return tracer.with_backward(inputs, output, backward, type(cell).__name__)
 
 
 def _run_with_backward_hooks(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

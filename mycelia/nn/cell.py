@@ -7,16 +7,22 @@ from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 from mycelia.core import dtype as dtypes
+from mycelia.core import settings
+from mycelia.core.changes import note_change
 from mycelia.core.checks import check_bool
 from mycelia.core.dtype import DType
 from mycelia.core.errors import problem, wrong_type
 from mycelia.core.handles import HookHandle
-from mycelia.nn.calling import call_with_hooks
+from mycelia.ir.slot import slot
+from mycelia.nn.calling import call_while_read, call_with_hooks
 from mycelia.nn.hooks import Hooks
 from mycelia.nn.tree import CellTree
 from mycelia.ops.shaping import cast
+from mycelia.runtime.eager.mode import mode
 from mycelia.tensor.parameter import Parameter, ParameterTuple
 from mycelia.tensor.tensor import Tensor
+from mycelia.transforms.jit import Compiled
+from mycelia.transforms.marks import JitConfig
 
 
 class Cell(CellTree):
@@ -46,6 +52,10 @@ class Cell(CellTree):
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if slot.call is not None:
+            return call_while_read(self, args, kwargs)
+        if settings.current().mode == settings.GRAPH_MODE and mode.recording is None:
+            return self._compiled()(*args, **kwargs)
         try:
             if self.hooks is None and self.compute_dtype is None and not hasattr(self, "bprop"):
                 return self.construct(*args, **kwargs)
@@ -53,6 +63,14 @@ class Cell(CellTree):
         except Exception as error:
             self._note_itself(error)
             raise
+
+    def _compiled(self) -> Compiled:
+        """This cell as a compiled function."""
+        found = self.__dict__.get("_program")
+        if found is None:
+            found = Compiled(self, type(self).__name__)
+            object.__setattr__(self, "_program", found)
+        return found
 
     def _note_itself(self, error: Exception) -> None:
         """Let an error say in which cell it came up; the innermost one counts."""
@@ -62,6 +80,7 @@ class Cell(CellTree):
     # ---- attributes -------------------------------------------------------------------------
 
     def __setattr__(self, name: str, value: Any) -> None:
+        note_change()
         if isinstance(value, Parameter):
             self.insert_param_to_cell(name, value)
         elif isinstance(value, Cell):
@@ -82,6 +101,7 @@ class Cell(CellTree):
         raise AttributeError(f"The '{type(self).__name__}' object has no attribute '{name}'.")
 
     def __delattr__(self, name: str) -> None:
+        note_change()
         if name in self._params:
             del self._params[name]
         else:
@@ -179,6 +199,7 @@ class Cell(CellTree):
     def set_train(self, mode: bool = True) -> Self:
         """Switch this cell and all below between training and inference."""
         check_bool("set_train", "mode", mode)
+        note_change()
         for _, cell in self.cells_and_names():
             object.__setattr__(cell, "training", mode)
         return self
@@ -197,12 +218,14 @@ class Cell(CellTree):
                 "For 'to_float', the argument 'dst_type' must be float32, float16 or bfloat16",
                 got=str(dst_type),
             )
+        note_change()
         for _, cell in self.cells_and_names():
             object.__setattr__(cell, "compute_dtype", dst_type)
             cell.add_flags(fp16=dst_type is dtypes.float16, fp32=dst_type is dtypes.float32)
         return self
 
     def add_flags(self, **flags: Any) -> Self:
+        note_change()
         self._flags.update(flags)
         for name, value in flags.items():
             object.__setattr__(self, name, value)
@@ -215,6 +238,12 @@ class Cell(CellTree):
 
     def get_flags(self) -> dict[str, Any]:
         return self._flags
+
+    def set_jit_config(self, jit_config: Any) -> None:
+        """Keep options of compilation; the levels of the real system all mean the same here."""
+        if not isinstance(jit_config, JitConfig):
+            raise wrong_type("set_jit_config", "jit_config", jit_config, "JitConfig")
+        self.add_flags(**jit_config.jit_config_dict)
 
     def recompute(self, **kwargs: Any) -> None:
         """Mark this cell: in the backward pass its inner values are computed again, not kept."""
@@ -256,6 +285,7 @@ class Cell(CellTree):
         return self._hooks().add("backward_pre", hook_fn)
 
     def _hooks(self) -> Hooks:
+        note_change()
         if self.hooks is None:
             object.__setattr__(self, "hooks", Hooks())
         return self.hooks

@@ -8,6 +8,7 @@ from typing import Any
 
 from mycelia.core.dtype import DType
 from mycelia.core.errors import problem, wrong_type
+from mycelia.ir.slot import call
 from mycelia.ir.value import Value
 
 
@@ -32,7 +33,7 @@ class HyperMap:
     def _map(self, fn: Callable[..., Any], args: tuple[Any, ...], depth: int) -> Any:
         sequences = [a for a in args if isinstance(a, (tuple, list))]
         if not sequences or not self._goes_into(depth):
-            return fn(*args)
+            return call(fn, *args)
         lengths = {len(s) for s in sequences}
         if len(sequences) != len(args) or len(lengths) != 1:
             raise problem(
@@ -82,10 +83,10 @@ class MultitypeFuncGraph:
     def __call__(self, *args: Any) -> Any:
         for wanted, fn in self.entries:
             if len(wanted) == len(args) and all(map(_fits, args, wanted)):
-                return fn(*args)
+                return call(fn, *args)
         for wanted, fn in self.entries:
             if not wanted:
-                return fn(*args)
+                return call(fn, *args)
         raise problem(
             ValueError,
             "For 'MultitypeFuncGraph', cannot find fn match given args.",

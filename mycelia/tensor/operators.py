@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mycelia.core.errors import problem
+from mycelia.ir.slot import slot
 from mycelia.ir.value import Value
 from mycelia.ops.arithmetic import Abs, Add, Div, Mul, Neg, Sub
 from mycelia.ops.bitwise import BitwiseAnd, BitwiseOr, BitwiseXor, Invert
@@ -143,6 +144,8 @@ class Operators(Value):
 
     def _become(self, other: Any) -> None:
         """Take the array of `other`, and its place in the recording if there is one."""
+        if slot.before_write is not None:
+            slot.before_write(self)
         self._data, self._mark, self._shared = other._data, other._mark, False
 
     def __iter__(self) -> Iterator[Any]:

@@ -9,6 +9,7 @@ import numpy as np
 from mycelia.core import dtype as dtypes
 from mycelia.core.dtype import DType
 from mycelia.core.shape import Shape
+from mycelia.ir.slot import slot
 from mycelia.tensor.conversion import array_from, check_shape_and_init
 from mycelia.tensor.delegated import attach
 from mycelia.tensor.methods import Methods
@@ -54,6 +55,8 @@ class Tensor(Methods):
 
     def _replace(self, array: Any) -> None:
         """Give the tensor another array of the same meaning; gradients flow no further back."""
+        if slot.before_write is not None:
+            slot.before_write(self)
         self._data = array
         self._shared = False
 

@@ -1,4 +1,4 @@
-"""Functions that take functions: gradients, Jacobians."""
+"""Functions that take functions: compilation, gradients, Jacobians, maps."""
 
 from mycelia.transforms.grad import GradOperation as GradOperation
 from mycelia.transforms.grad import get_grad as get_grad
@@ -8,9 +8,17 @@ from mycelia.transforms.jacobian import jacfwd as jacfwd
 from mycelia.transforms.jacobian import jacrev as jacrev
 from mycelia.transforms.jacobian import jvp as jvp
 from mycelia.transforms.jacobian import vjp as vjp
+from mycelia.transforms.jit import jit as jit
+from mycelia.transforms.jit import ms_function as ms_function
+from mycelia.transforms.marks import JitConfig as JitConfig
+from mycelia.transforms.marks import constexpr as constexpr
+from mycelia.transforms.marks import jit_class as jit_class
+from mycelia.transforms.marks import mutable as mutable
+from mycelia.transforms.vmap import vmap as vmap
 
 __all__ = [
     "GradOperation",
+    "constexpr",
     "get_grad",
     "grad",
     "jacfwd",
@@ -18,4 +26,5 @@ __all__ = [
     "jvp",
     "value_and_grad",
     "vjp",
+    "vmap",
 ]

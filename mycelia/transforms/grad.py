@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import update_wrapper
 from typing import Any
 
+from mycelia.compiler.autodiff.differentiate import GraphPullback
 from mycelia.core.checks import check_bool
 from mycelia.core.errors import problem, wrong_type
-from mycelia.runtime.eager.differentiate import (
-    Pullback,
-    ones_like,
-    record_call,
-    tensors_of,
-)
+from mycelia.runtime.eager.differentiate import Pullback, ones_like, tensors_of
 from mycelia.tensor.tensor import Tensor
+from mycelia.transforms.jit import Compiled, in_graph_mode
+from mycelia.transforms.pullback import record_call
 
 
 def value_and_grad(
@@ -33,7 +31,7 @@ def value_and_grad(
     positions = _check_positions(grad_position, weights)
     chosen = _as_weights(weights)
 
-    @_named_after(fn)
+    @_compiled_in_graph_mode(fn)
     def run(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         inputs, sens = (args[:-1], args[-1]) if sens_param else (args, None)
         pullback = record_call(fn, inputs, kwargs, positions, chosen)
@@ -58,7 +56,7 @@ def grad(
     """A function that gives the gradients of `fn`; with `has_aux`, also its further outputs."""
     both = value_and_grad(fn, grad_position, weights, has_aux, return_ids, sens_param)
 
-    @_named_after(fn)
+    @_compiled_in_graph_mode(fn)
     def run(*args: Any, **kwargs: Any) -> Any:
         value, gradients = both(*args, **kwargs)
         return (gradients, tuple(value[1:])) if has_aux else gradients
@@ -97,7 +95,7 @@ class GradOperation:
         chosen = self._weights(fn, weights)
         single = self.get_by_list and isinstance(weights, Tensor)
 
-        @_named_after(fn)
+        @_compiled_in_graph_mode(fn)
         def run(*args: Any, **kwargs: Any) -> Any:
             inputs, sens = (args[:-1], args[-1]) if self.sens_param else (args, None)
             positions = self._positions(len(inputs), grad_position)
@@ -158,7 +156,9 @@ def _as_weights(weights: Any) -> tuple[Tensor, ...]:
     return tuple(listed)
 
 
-def _seeds(pullback: Pullback, has_aux: bool, sens: Any) -> list[tuple[Tensor, Tensor]]:
+def _seeds(
+    pullback: Pullback | GraphPullback, has_aux: bool, sens: Any
+) -> list[tuple[Tensor, Tensor]]:
     value = pullback.value
     if has_aux:
         if not isinstance(value, (tuple, list)):
@@ -215,8 +215,15 @@ def _pairs(gradients: Any) -> list[tuple[Any, Tensor]]:
     return []
 
 
-def _named_after(fn: Callable[..., Any]) -> Callable[[Any], Any]:
-    def decorate(run: Any) -> Any:
-        return wraps(fn)(run) if hasattr(fn, "__name__") else run
+def _compiled_in_graph_mode(fn: Callable[..., Any]) -> Callable[[Any], Any]:
+    """Name a gradient function after `fn`; called in graph mode, it is compiled as a whole."""
+
+    def decorate(gradient: Any) -> Any:
+        compiled = Compiled(gradient, f"grad_{getattr(fn, '__name__', type(fn).__name__)}")
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            return (compiled if in_graph_mode() else gradient)(*args, **kwargs)
+
+        return update_wrapper(run, fn) if hasattr(fn, "__name__") else run
 
     return decorate

@@ -7,14 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from mycelia.compiler.autodiff.differentiate import GraphPullback
 from mycelia.core.errors import problem, wrong_type
+from mycelia.ir.slot import call
 from mycelia.ops.arithmetic import add, mul
 from mycelia.ops.joining import stack
 from mycelia.ops.reduction import reduce_sum
 from mycelia.ops.shaping import reshape
-from mycelia.runtime.eager.differentiate import Pullback, record_call, tensors_of
+from mycelia.runtime.eager.differentiate import Pullback, tensors_of
 from mycelia.tensor.tensor import Tensor
 from mycelia.transforms.grad import grad
+from mycelia.transforms.pullback import record_call
 
 
 def vjp(
@@ -42,10 +45,10 @@ def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> t
     Forward mode from reverse mode: the pullback is linear in the output gradient u, and the
     derivative of <pullback(u), v> by u is the directional derivative.
     """
-    points = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
+    points = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     directions = v if isinstance(v, (tuple, list)) else (v,)
     _check_alike("jvp", "the directions v", directions, points)
-    full = fn(*points)
+    full = call(fn, *points)
     value = full[0] if has_aux else full
     single = isinstance(value, Tensor)
     probes = [Tensor._wrap(np.zeros(o.shape, o.dtype.numpy)) for o in tensors_of(value)]
@@ -97,7 +100,10 @@ def jacfwd(
 
 
 def _rows(
-    pullback: Pullback, output: Tensor, args: tuple[Any, ...], positions: tuple[int, ...]
+    pullback: Pullback | GraphPullback,
+    output: Tensor,
+    args: tuple[Any, ...],
+    positions: tuple[int, ...],
 ) -> tuple[Tensor, ...]:
     rows: list[list[Tensor]] = [[] for _ in positions]
     for number in range(output.size):

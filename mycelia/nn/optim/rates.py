@@ -10,9 +10,9 @@ import numpy as np
 from mycelia.core import dtype as dtypes
 from mycelia.core.checks import check_non_negative_float
 from mycelia.core.errors import problem
+from mycelia.ir.slot import slot
 from mycelia.nn.learning_rate_schedule import LearningRateSchedule
 from mycelia.ops.indexing import gather
-from mycelia.runtime.eager.mode import mode
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 
@@ -60,7 +60,7 @@ class ListedRate(LearningRateSchedule):
 
     def construct(self, global_step: Any) -> Any:
         # A program being traced has no step number yet; there, the last rate holds on.
-        if not mode.inline and int(global_step) >= self.length:
+        if slot.call is None and int(global_step) >= self.length:
             raise problem(
                 RuntimeError,
                 "the list of learning rates is at its end",

@@ -8,6 +8,7 @@ from typing import Any
 from mycelia.core.checks import check_bool
 from mycelia.core.dtype import float32
 from mycelia.core.errors import wrong_type
+from mycelia.ir.slot import call
 from mycelia.nn.basic import Identity
 from mycelia.nn.cell import Cell
 from mycelia.ops.arithmetic import mul
@@ -27,7 +28,7 @@ class WithLossCell(Cell):
         self._loss_fn = loss_fn
 
     def construct(self, data: Any, label: Any) -> Any:
-        return self._loss_fn(self._backbone(data), label)
+        return call(self._loss_fn, self._backbone(data), label)
 
     @property
     def backbone_network(self) -> Any:
@@ -49,7 +50,7 @@ class WithEvalCell(Cell):
         if self.add_cast_fp32:
             label = _cast_floats(label)
             outputs = cast(outputs, float32)
-        return self._loss_fn(outputs, label), outputs, label
+        return call(self._loss_fn, outputs, label), outputs, label
 
 
 class WithGradCell(Cell):
@@ -174,7 +175,7 @@ def _with_scaled_value(network: Any, sens: Any) -> Callable[..., tuple[Any, Any]
     """`network` with two results: what it gives times `sens`, and what it gives."""
 
     def run(*inputs: Any) -> tuple[Any, Any]:
-        value = network(*inputs)
+        value = call(network, *inputs)
         return _scale(value, sens), value
 
     return run

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.errors import problem
 from mycelia.ops.shaping import Reshape
 from mycelia.runtime.eager.mode import mode, recording_into
 from mycelia.runtime.eager.sweep import sweep
@@ -59,13 +58,6 @@ def record_call(
     weights: Sequence[Tensor] = (),
 ) -> Pullback:
     """Call `fn` while recording how its result depends on `positions` and `weights`."""
-    for position in positions:
-        if not 0 <= position < len(args):
-            raise problem(
-                RuntimeError,
-                f"Position index {position} is exceed input size.",
-                got=f"grad_position {position} for a call with {len(args)} arguments",
-            )
     outer = mode.recording
     recording = outer if outer is not None else Recording()
     start = len(recording.entries)

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from mycelia.core import dtype as dtypes
-from mycelia.core.dtype import DType
 from mycelia.core.errors import problem
 from mycelia.core.seed import next_key
 from mycelia.ir.primitive import Primitive, tagged
 from mycelia.ir.types import TensorType
 from mycelia.ops.op import Op
-from mycelia.ops.shaping import Cast
 from mycelia.runtime.eager.mode import mode
 from mycelia.runtime.xla.compile import compile, without_engine_frames
+from mycelia.tensor.promotion import alike, not_a_tensor, promote
 from mycelia.tensor.tensor import Tensor
 
-_NUMBERS = (bool, int, float, complex)
-_CAST = Cast.of()
 _programs: dict[tuple[Primitive, tuple[Any, ...]], Any] = {}
 
 
@@ -31,8 +27,8 @@ def dispatch(op: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
         args, static = arguments.bind(op.name, args, kwargs)
     else:
         static = ()
-    if op.promotes and not _alike(args):
-        args = _promote(op, args)
+    if op.promotes and not alike(args):
+        args = promote(op, args)
     if op.draws:
         args = (*args, Tensor._wrap(next_key()))
     arrays = tuple(
@@ -171,13 +167,7 @@ def _array(op: Primitive, value: Any) -> Any:
         return value
     if isinstance(value, (tuple, list)) and op.takes_sequences:
         return tuple([_array(op, v) for v in value])
-    raise problem(
-        TypeError,
-        f"{op.name}: an argument is not a Tensor",
-        got=f"{value!r} of type {type(value).__name__}",
-        expected=f"{op.name}()({', '.join(op.arguments.names)}) with Tensors",
-        fix="wrap it: Tensor(value)",
-    )
+    raise not_a_tensor(op, value)
 
 
 def _wrap(result: Any) -> Any:
@@ -198,75 +188,3 @@ def _write(op: Primitive, args: tuple[Any, ...], updates: tuple[Any, ...]) -> No
         else:
             for one, new in zip(target, update, strict=True):
                 one._replace(new)
-
-
-def _alike(args: tuple[Any, ...]) -> bool:
-    """Whether all arguments are tensors of one dtype, the case that needs no promotion."""
-    first = None
-    for arg in args:
-        if not isinstance(arg, Tensor):
-            return False
-        dtype = arg._data.dtype
-        if first is None:
-            first = dtype
-        elif dtype is not first:
-            return False
-    return True
-
-
-def _promote(op: Primitive, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Bring the arguments named in `promotes` to one dtype; numbers follow the tensors."""
-    if len(args) == 2 and len(op.promotes) == 2:
-        tensor, number = args
-        if isinstance(tensor, Tensor) and type(number) in _NUMBERS:
-            common = dtypes.promote_number(tensor.dtype, number.__class__)
-            return _to_dtype(tensor, common), _to_dtype(number, common)
-    names = op.arguments.data_names
-    leaves: list[Any] = []
-    for name, value in zip(names, args, strict=False):
-        if name in op.promotes:
-            is_sequence = isinstance(value, (tuple, list)) and op.takes_sequences
-            leaves += value if is_sequence else (value,)
-    common = _common_dtype(op, leaves)
-    return tuple(
-        [_to_dtype(a, common) if n in op.promotes else a for n, a in zip(names, args, strict=False)]
-    )
-
-
-def _common_dtype(op: Primitive, leaves: list[Any]) -> DType:
-    common: DType | None = None
-    numbers: list[type] = []
-    for leaf in leaves:
-        if isinstance(leaf, Tensor):
-            common = leaf.dtype if common is None else dtypes.promote(common, leaf.dtype)
-        elif isinstance(leaf, _NUMBERS):
-            numbers.append(type(leaf))
-        elif leaf is not None:
-            _array(op, leaf)
-    for number in numbers:
-        if common is None:
-            common = dtypes.as_dtype(number)
-        else:
-            common = dtypes.promote_number(common, number)
-    return common if common is not None else dtypes.float32
-
-
-def _to_dtype(value: Any, dtype: DType) -> Any:
-    if isinstance(value, Tensor):
-        return value if value.dtype is dtype else _CAST(value, dtype)
-    if isinstance(value, (tuple, list)):
-        return tuple([_to_dtype(v, dtype) for v in value])
-    if value is None:
-        return None
-    if not value:  # -0.0 equals 0.0 as a key, so zeros are not kept
-        return _number.__wrapped__(value, None, dtype)
-    return _number(value, value.__class__, dtype)
-
-
-@lru_cache(maxsize=4096)
-def _number(value: Any, kind: Any, dtype: DType) -> Tensor:
-    """A Python number as a tensor; the same few come again and again."""
-    try:
-        return Tensor._wrap(np.asarray(value, dtype.numpy))
-    except OverflowError:
-        return Tensor._wrap(np.asarray(value).astype(dtype.numpy))

@@ -8,7 +8,7 @@ Python, so that the outer recording sees each step.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from mycelia.tensor.tensor import Tensor
 
 Cotangents = dict[Any, Tensor]
 _programs: dict[Any, Callable[..., Any]] = {}
+MOST_ENTRIES = 512  # of one compiled run: XLA needs far more than twice the time for twice as many
 
 
 def sweep(
@@ -42,8 +43,16 @@ def sweep(
                 for entry in run:
                     _pull(entry, cotangents)
             else:
-                _pull_compiled(list(run), cotangents)
+                for part in batched(run, MOST_ENTRIES):
+                    _pull_compiled(part, cotangents)
     return [_hooked(mark, cotangents.get(mark)) for mark in targets]
+
+
+def batched(items: Iterable[Entry], size: int) -> Iterable[list[Entry]]:
+    """`items` in lists of at most `size`."""
+    source = iter(items)
+    while part := list(islice(source, size)):
+        yield part
 
 
 def _between(entries: list[Entry], targets: list[Mark], outputs: list[Mark]) -> list[Entry]:

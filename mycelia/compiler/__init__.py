@@ -1,0 +1,1 @@
+"""The compiler: Python source read into graphs, gradients of graphs, better graphs."""

@@ -1,0 +1,1 @@
+"""Gradients of graphs, by the rules of the operators."""

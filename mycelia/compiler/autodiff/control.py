@@ -1,0 +1,224 @@
+"""Gradients of branches and loops: a forward part that remembers, a backward part that uses it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mycelia.compiler.autodiff.accumulate import Cotangents, is_inexact
+from mycelia.compiler.autodiff.joint import Split, split
+from mycelia.compiler.autodiff.loops import pull_loop
+from mycelia.compiler.autodiff.reverse import zeros_of
+from mycelia.compiler.building import Builder
+from mycelia.compiler.tracer import Tracer
+from mycelia.core.dtype import int64
+from mycelia.ir.clone import copy_nodes
+from mycelia.ir.control import Vmap, graphs_of, operands_of, primitive_of
+from mycelia.ir.graph import Graph
+from mycelia.ir.node import Apply, Node
+from mycelia.ir.types import TensorType
+from mycelia.ops.stack import StackRead, StackWrite
+from mycelia.tensor.tensor import Tensor
+
+_INDEX = TensorType(int64, ())
+_READ, _WRITE = StackRead.of(), StackWrite.of()
+
+
+class Rules:
+    """The rules of switch and while, for the graph a tracer is building."""
+
+    def __init__(self, tracer: Tracer) -> None:
+        self.tracer = tracer
+
+    # ---- branches ---------------------------------------------------------------------------
+
+    def switch(self, node: Apply, dout: Any, cotangents: Cotangents, live: set[Node]) -> None:
+        """The forward switch also gives what its sides remember; the backward one takes it."""
+        operands = operands_of(node)
+        wanted = _wanted(operands, live)
+        splits = [split(self.tracer, graph, wanted, self) for graph in graphs_of(node)]
+        slots, places = _share_slots(splits)
+        index = node.args[0]
+        forward = self._forward_switch(node, index, operands, splits, slots, places)
+        count = len(node.type)
+        residuals = [self.builder.item(forward, count + i) for i in range(len(slots))]
+        self._note_needed_item(forward, count + len(slots), splits)
+        self.builder.replaced[node] = self.builder.tuple(
+            tuple(self.builder.item(forward, i) for i in range(count))
+        )
+        seeds = [_seed(dout, i, node.type) for i in sorted(splits[0].seeds)]
+        backward = self._backward_switch(index, operands, splits, slots, places, wanted)
+        data = [self.tracer.data_node(s) for s in seeds]
+        args = (index, *backward, *operands, *residuals, *data)
+        found = self.builder.apply(node.fn.value, args, backward[0].output.type, node.span)  # type: ignore[attr-defined]
+        for place, number in enumerate(wanted):
+            grad = self.tracer.wrap(self.builder.item(found, place))
+            cotangents.add(operands[number], grad)
+
+    def _forward_switch(
+        self, node: Apply, index: Node, operands: Any, splits: Any, slots: Any, places: Any
+    ) -> Node:
+        graphs = []
+        has_needed = any(s.needed is not None for s in splits)
+        for part, held in zip(splits, places, strict=True):
+            builder = Builder(f"{part.builder.graph.name}_forward")
+            mapping = _parameters(builder, part.parameters)
+            chosen: list[Any] = list(slots)
+            copied = copy_nodes([*part.outputs, *part.residuals], builder.graph, mapping)
+            for residual, place in zip(copied[len(part.outputs) :], held, strict=True):
+                chosen[place] = residual
+            outputs: list[Any] = [*copied[: len(part.outputs)], *chosen]
+            if has_needed:
+                outputs.append(_copied_or_zero(part.needed, builder, mapping))
+            builder.graph.output = builder.tuple(tuple(_as_nodes(self.tracer, builder, outputs)))
+            graphs.append(builder.graph)
+        args = (index, *graphs, *operands)
+        return self.builder.apply(node.fn.value, args, graphs[0].output.type, node.span)  # type: ignore[attr-defined]
+
+    def _backward_switch(
+        self, index: Node, operands: Any, splits: Any, slots: Any, places: Any, wanted: list[int]
+    ) -> list[Graph]:
+        graphs = []
+        for part, held in zip(splits, places, strict=True):
+            builder = Builder(f"{part.builder.graph.name}_backward")
+            mapping = _parameters(builder, part.parameters)
+            held_parameters = [builder.parameter("kept", t) for t in slots]
+            for residual, place in zip(part.residuals, held, strict=True):
+                mapping[residual] = held_parameters[place]
+            for seed in part.seeds.values():
+                mapping[seed] = builder.parameter(seed.name, seed.type)
+            grads = self.gradients(part, builder, mapping, wanted)
+            builder.graph.output = builder.tuple(tuple(grads))
+            graphs.append(builder.graph)
+        return graphs
+
+    def gradients(
+        self, part: Split, builder: Builder, mapping: dict[Node, Node], wanted: list[int]
+    ) -> list[Node]:
+        """The gradients of a split graph in `builder`, zeros where there are none."""
+        found = []
+        with self.tracer.building(builder):
+            for number, grad in zip(wanted, part.grads, strict=True):
+                if grad is None:
+                    found.append(self.tracer.data_node(zeros_of(part.parameters[number].type)))
+                else:
+                    found.append(copy_nodes([grad], builder.graph, mapping)[0])
+        return found
+
+    def loop(self, node: Apply, dout: Any, cotangents: Cotangents, live: set[Node]) -> None:
+        """The backward of a while node."""
+        pull_loop(self.tracer, node, dout, cotangents, live, self)
+
+    # ---- maps -------------------------------------------------------------------------------
+
+    def vmap(self, node: Apply, dout: Any, cotangents: Cotangents, live: set[Node]) -> None:
+        """The backward is mapped, too; what was not mapped gets the sum over the mapped axis."""
+        op = primitive_of(node)
+        operands = operands_of(node)
+        wanted = _wanted(operands, live)
+        part = split(self.tracer, graphs_of(node)[0], wanted, self)
+        count, kept = len(part.outputs), len(part.residuals)
+        forward = self._mapped_forward(op, node, part)
+        residuals = [self.builder.item(forward, count + i) for i in range(kept)]
+        if part.needed is not None:
+            most = self.tracer.wrap(self.builder.item(forward, count + kept))
+            self.tracer.note_needed(most.max())
+        self.builder.replaced[node] = self.builder.tuple(
+            tuple(self.builder.item(forward, i) for i in range(count))
+        )
+        found = self._mapped_backward(op, node, part, wanted, residuals, dout)
+        for place, number in enumerate(wanted):
+            grad = self.tracer.wrap(self.builder.item(found, place))
+            if op.in_axes[number] is None:
+                grad = grad.sum(0)
+            cotangents.add(operands[number], grad)
+
+    def _mapped_forward(self, op: Vmap, node: Apply, part: Split) -> Node:
+        builder = Builder(f"{part.builder.graph.name}_forward")
+        mapping = _parameters(builder, part.parameters)
+        extra = [] if part.needed is None else [part.needed]
+        outputs = copy_nodes([*part.outputs, *part.residuals, *extra], builder.graph, mapping)
+        builder.graph.output = builder.tuple(tuple(outputs))
+        axes = (*op.out_axes, *[0] * (len(outputs) - len(op.out_axes)))
+        mapped = Vmap(op.in_axes, axes, op.size)
+        types = _mapped_types(builder.graph.output.type, axes, op.size)
+        return self.builder.apply(mapped, (builder.graph, *operands_of(node)), types, node.span)
+
+    def _mapped_backward(
+        self, op: Vmap, node: Apply, part: Split, wanted: list[int], residuals: Any, dout: Any
+    ) -> Node:
+        builder = Builder(f"{part.builder.graph.name}_backward")
+        mapping = _parameters(builder, part.parameters)
+        for residual in part.residuals:
+            mapping[residual] = builder.parameter("kept", residual.type)
+        places = sorted(part.seeds)
+        for place in places:
+            mapping[part.seeds[place]] = builder.parameter(f"d{place}", part.seeds[place].type)
+        grads = self.gradients(part, builder, mapping, wanted)
+        builder.graph.output = builder.tuple(tuple(grads))
+        in_axes = (*op.in_axes, *[0] * len(residuals), *[op.out_axes[p] for p in places])
+        out_axes = tuple(op.in_axes[w] or 0 for w in wanted)
+        mapped = Vmap(in_axes, out_axes, op.size)
+        types = _mapped_types(builder.graph.output.type, out_axes, op.size)
+        seeds = [self.tracer.data_node(_seed(dout, p, node.type)) for p in places]
+        args = (builder.graph, *operands_of(node), *residuals, *seeds)
+        return self.builder.apply(mapped, args, types, node.span)
+
+    # ---- stack sizes ------------------------------------------------------------------------
+
+    def _note_needed_item(self, forward: Node, place: int, splits: list[Split]) -> None:
+        if any(s.needed is not None for s in splits):
+            self.tracer.note_needed(Tensor._wrap(self.builder.item(forward, place)))
+
+    @property
+    def builder(self) -> Builder:
+        return self.tracer.builder
+
+
+def _wanted(operands: tuple[Node, ...], live: set[Node]) -> list[int]:
+    return [i for i, o in enumerate(operands) if o in live and is_inexact(o.type)]
+
+
+def _parameters(builder: Builder, like: Any) -> dict[Node, Node]:
+    return {p: builder.parameter(p.name, p.type) for p in like}
+
+
+def _seed(dout: Any, place: int, types: Any) -> Tensor:
+    found = dout[place]
+    return found if found is not None else zeros_of(types[place])
+
+
+def _mapped_types(types: Any, axes: Any, size: int) -> tuple[TensorType, ...]:
+    return tuple(
+        t.with_shape((*t.shape[:a], size, *t.shape[a:])) for t, a in zip(types, axes, strict=True)
+    )
+
+
+def _share_slots(splits: list[Split]) -> tuple[list[TensorType], list[list[int]]]:
+    """Places for what each side remembers; sides share places of one type."""
+    slots: list[TensorType] = []
+    places: list[list[int]] = []
+    for part in splits:
+        free = dict.fromkeys(range(len(slots)))
+        mine = []
+        for residual in part.residuals:
+            place = next((i for i in free if slots[i] == residual.type), None)
+            if place is None:
+                place = len(slots)
+                slots.append(residual.type)
+            else:
+                del free[place]
+            mine.append(place)
+        places.append(mine)
+    return slots, places
+
+
+def _copied_or_zero(needed: Node | None, builder: Builder, mapping: dict[Node, Node]) -> Any:
+    if needed is None:
+        return _INDEX
+    return copy_nodes([needed], builder.graph, mapping)[0]
+
+
+def _as_nodes(tracer: Tracer, builder: Builder, values: list[Any]) -> list[Node]:
+    """Nodes as they are; a type stands for its zeros."""
+    with tracer.building(builder):
+        return [tracer.data_node(zeros_of(v)) if isinstance(v, TensorType) else v for v in values]

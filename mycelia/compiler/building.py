@@ -1,0 +1,163 @@
+"""Building graphs: where nodes are put, and how values of outer graphs come in."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mycelia.core.dtype import from_numpy
+from mycelia.core.source import Span
+from mycelia.ir.control import SWITCH, TUPLE, WHILE, Item, primitive_of
+from mycelia.ir.graph import Graph
+from mycelia.ir.node import Apply, Constant, Node, Parameter, owner
+from mycelia.ir.types import TensorType
+
+
+class Builder:
+    """One graph being built inside another.
+
+    Whatever its nodes use from outer graphs becomes a parameter, so that the graph is closed; the
+    outer values are kept in `captured`, in the order of those parameters.
+    """
+
+    def __init__(self, name: str, outer: Builder | None = None, span: Span | None = None) -> None:
+        self.graph = Graph(name, span=span)
+        self.outer = outer
+        self.captured: dict[Node, Parameter] = {}
+        self.replaced: dict[Node, Node] = {}
+        self._items: dict[tuple[Node, int], Node] = {}
+
+    def parameter(self, name: str, type_: Any) -> Parameter:
+        return self.graph.parameter(self._free_name(name), type=type_)
+
+    def local(self, node: Node) -> Node:
+        """`node` as seen from this graph."""
+        holder = owner(node)
+        if holder is self.graph or holder is None:
+            return node
+        found = self.captured.get(node)
+        if found is None:
+            if self.outer is not None:
+                self.outer.local(node)
+            name = node.name if isinstance(node, Parameter) else "outer"
+            found = self.captured[node] = self.parameter(name, node.type)
+        return found
+
+    def apply(self, fn: Any, args: tuple[Any, ...], type_: Any, span: Span | None = None) -> Node:
+        """A new application of `fn`; arguments may belong to outer graphs."""
+        nodes = tuple([self.local(a) if isinstance(a, Node) else constant(a) for a in args])
+        return Apply(constant(fn), nodes, self.graph, span=span, type=type_)
+
+    def item(self, node: Node, index: int) -> Node:
+        """One value of a node that has several."""
+        node = self.local(node)
+        if primitive_of(node) is TUPLE:
+            assert isinstance(node, Apply)
+            return node.args[index]
+        key = (node, index)
+        found = self._items.get(key)
+        if found is None:
+            type_ = node.type[index]
+            found = self.apply(Item(index), (node,), type_, node.span)
+            self._items[key] = found
+        return found
+
+    def tuple(self, nodes: tuple[Any, ...]) -> Node:
+        """Several nodes as one."""
+        parts = tuple([self.local(n) if isinstance(n, Node) else constant(n) for n in nodes])
+        return self.apply(TUPLE, parts, tuple([p.type for p in parts]))
+
+    def switch(self, index: Node, branches: list[Builder], span: Span | None = None) -> Node:
+        """A choice between finished graphs; what any of them captured, all of them receive."""
+        operands: dict[Node, None] = {}
+        for branch in branches:
+            operands.update(dict.fromkeys(branch.captured))
+        for branch in branches:
+            branch.graph.parameters = tuple(branch._capture(node) for node in operands)
+        graphs = [branch.graph for branch in branches]
+        args = (index, *graphs, *operands)
+        return self.apply(SWITCH, args, graphs[0].output.type, span)
+
+    def loop(
+        self, goes_on: Builder, step: Builder, carry: list[Node], span: Span | None = None
+    ) -> Node:
+        """A loop of two finished graphs whose first parameters are the carry."""
+        count = len(carry)
+        fixed = dict.fromkeys([*goes_on.captured, *step.captured])
+        for part in (goes_on, step):
+            own = part.graph.parameters[:count]
+            part.graph.parameters = (*own, *(part._capture(node) for node in fixed))
+        args = (goes_on.graph, step.graph, *carry, *fixed)
+        return self.apply(WHILE, args, step.graph.output.type, span)
+
+    def finish(self, output: Node) -> None:
+        """Make `output` the graph's result, after all substitutions."""
+        self.graph.output = self.substituted([output])[0]
+
+    def substituted(self, nodes: list[Any]) -> list[Any]:
+        """`nodes` with `replaced` carried out in all they need; None stays None."""
+        if not self.replaced:
+            return nodes
+        new: dict[Node, Node] = {}
+        stack: list[tuple[Node, bool]] = [(n, False) for n in nodes if n is not None]
+        while stack:
+            node, done = stack.pop()
+            if node in new:
+                continue
+            target = self.replaced.get(node)
+            if target is not None:
+                if target in new:
+                    new[node] = new[target]
+                else:
+                    stack += [(node, False), (target, False)]
+            elif not isinstance(node, Apply):
+                new[node] = node
+            elif done:
+                args = tuple([new[a] for a in node.args])
+                unchanged = all(a is b for a, b in zip(args, node.args, strict=True))
+                new[node] = node if unchanged else _rebuilt(node, args)
+            else:
+                stack.append((node, True))
+                stack += [(a, False) for a in node.args if a not in new]
+        return [None if n is None else new[n] for n in nodes]
+
+    def _capture(self, node: Node) -> Parameter:
+        """The parameter an outer node comes in through; a new one is not added to the list yet."""
+        found = self.captured.get(node)
+        if found is None:
+            name = self._free_name(node.name if isinstance(node, Parameter) else "outer")
+            found = self.captured[node] = Parameter(name, self.graph, type=node.type)
+        return found
+
+    def _free_name(self, name: str) -> str:
+        taken = {p.name for p in self.graph.parameters} | {p.name for p in self.captured.values()}
+        number, found = 2, name
+        while found in taken:
+            found, number = f"{name}_{number}", number + 1
+        return found
+
+
+def _rebuilt(node: Apply, args: tuple[Node, ...]) -> Node:
+    op = primitive_of(node)
+    if type(op) is Item and primitive_of(args[0]) is TUPLE:
+        assert isinstance(args[0], Apply)
+        return args[0].args[op.index]
+    return replace(node, args=args)
+
+
+def constant(value: Any) -> Constant:
+    """A constant node; arrays get their type."""
+    if isinstance(value, Constant):
+        return value
+    return Constant(value, type=type_of_array(value))
+
+
+def type_of_array(value: Any) -> Any:
+    """The type of an array or node, of a tuple of them; None for anything else."""
+    if isinstance(value, Node):
+        return value.type
+    if isinstance(value, np.ndarray | np.generic) or hasattr(value, "sharding"):
+        return TensorType(from_numpy(value.dtype), tuple(value.shape))
+    return None

@@ -1,0 +1,363 @@
+"""Forms: what two values have in common, so that a program can hold one or the other.
+
+A form has leaves, the tensors and numbers that differ, and knows how to take them out of a value
+and how to build a value around others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mycelia.compiler.building import type_of_array
+from mycelia.compiler.reader.function import Function, capture, recapture
+from mycelia.compiler.store import MISSING
+from mycelia.compiler.symbolic import DTYPE_OF, Number, convert, is_number, kind_of, wider
+from mycelia.core.dtype import promote_number
+from mycelia.ir.node import Constant, Node
+from mycelia.ir.types import TensorType
+from mycelia.tensor.promotion import to_dtype
+from mycelia.tensor.tensor import Tensor
+
+Target = TensorType | type  # the type of a tensor leaf, or the kind of a number leaf
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """A value that cannot be one of two; using it raises `why` (or asks for the vm)."""
+
+    why: str
+    expected: str = ""
+    fix: str = ""
+    needs_vm: bool = False
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of several functions or objects, chosen by a number when the program runs."""
+
+    index: Number
+    options: tuple[Any, ...]
+
+
+class Form:
+    """The base: a form without leaves."""
+
+    def leaves(self, value: Any) -> list[tuple[Any, Target]]:
+        """The leaves of `value`, each with the type it is to have."""
+        return []
+
+    def build(self, nodes: Iterator[Any]) -> Any:
+        """A value of this form around `nodes` (arrays, or tensors), one for each leaf."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Known(Form):
+    """Always the same value."""
+
+    value: Any
+
+    def build(self, nodes: Iterator[Any]) -> Any:
+        return self.value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Known) and same(self.value, other.value)
+
+
+@dataclass(frozen=True)
+class TensorForm(Form):
+    """A tensor of one type."""
+
+    type: TensorType
+
+    def leaves(self, value: Any) -> list[tuple[Any, Target]]:
+        return [(value, self.type)]
+
+    def build(self, nodes: Iterator[Any]) -> Any:
+        node = next(nodes)
+        return node if isinstance(node, Tensor) else Tensor._wrap(node)
+
+
+@dataclass(frozen=True)
+class NumberForm(Form):
+    """A Python number of one kind."""
+
+    kind: type
+
+    def leaves(self, value: Any) -> list[tuple[Any, Target]]:
+        return [(value, self.kind)]
+
+    def build(self, nodes: Iterator[Any]) -> Any:
+        node = next(nodes)
+        return Number.of(node._data if isinstance(node, Tensor) else node, self.kind)
+
+
+@dataclass(frozen=True)
+class Items(Form):
+    """A tuple or list of a fixed length."""
+
+    kind: type
+    forms: tuple[Form, ...]
+
+    def leaves(self, value: Any) -> list[tuple[Any, Target]]:
+        parts = value if value is not MISSING else [MISSING] * len(self.forms)
+        pairs = zip(self.forms, parts, strict=True)
+        return [leaf for form, part in pairs for leaf in form.leaves(part)]
+
+    def build(self, nodes: Iterator[Any]) -> Any:
+        parts = [form.build(nodes) for form in self.forms]
+        if hasattr(self.kind, "_fields"):
+            return self.kind(*parts)
+        return self.kind(parts)
+
+
+@dataclass(frozen=True)
+class Entries(Form):
+    """A dict with fixed keys, or an object with fixed attributes."""
+
+    kind: type
+    keys: tuple[Any, ...]
+    forms: tuple[Form, ...]
+
+    def leaves(self, value: Any) -> list[tuple[Any, Target]]:
+        found = _entries(value) if value is not MISSING else dict.fromkeys(self.keys, MISSING)
+        pairs = zip(self.keys, self.forms, strict=True)
+        return [leaf for key, form in pairs for leaf in form.leaves(found[key])]
+
+    def build(self, nodes: Iterator[Any]) -> Any:
+        parts = {k: f.build(nodes) for k, f in zip(self.keys, self.forms, strict=True)}
+        if issubclass(self.kind, dict):
+            return self.kind(parts)
+        made = object.__new__(self.kind)
+        made.__dict__.update(parts)
+        return made
+
+
+@dataclass(frozen=True)
+class FunctionForm(Form):
+    """A function of one definition, whose captured variables have forms of their own."""
+
+    template: Function
+    names: tuple[str, ...]
+    forms: tuple[Form, ...]
+
+    def leaves(self, value: Any) -> list[tuple[Any, Target]]:
+        held = dict.fromkeys(self.names, MISSING) if value is MISSING else capture(value)
+        pairs = zip(self.names, self.forms, strict=True)
+        return [leaf for name, form in pairs for leaf in form.leaves(held.get(name, MISSING))]
+
+    def build(self, nodes: Iterator[Any]) -> Any:
+        pairs = zip(self.names, self.forms, strict=True)
+        return recapture(self.template, {name: form.build(nodes) for name, form in pairs})
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, FunctionForm)
+            and self.template.definition is other.template.definition
+            and (self.names, self.forms) == (other.names, other.forms)
+        )
+
+    def __hash__(self) -> int:
+        return hash((id(self.template.definition), self.names))
+
+
+@dataclass(frozen=True)
+class ChoiceForm(Form):
+    """One of several things of different forms."""
+
+    forms: tuple[Form, ...]
+
+    def leaves(self, value: Any) -> list[tuple[Any, Target]]:
+        place = 0 if value is MISSING else value.place
+        found: list[tuple[Any, Target]] = [(place, int)]
+        for number, form in enumerate(self.forms):
+            found += form.leaves(value.value if number == place else MISSING)
+        return found
+
+    def build(self, nodes: Iterator[Any]) -> Any:
+        index = Number.of(next(nodes), int)
+        return Choice(index, tuple(form.build(nodes) for form in self.forms))
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A value that is option number `place` of a choice."""
+
+    place: int
+    value: Any
+
+
+def leaf_data(value: Any, target: Target) -> Any:
+    """The array or node for a leaf; conversions are put into the graph being built."""
+    if isinstance(target, type):
+        return convert(0 if value is MISSING else value, target)._data
+    if value is MISSING:
+        return np.zeros(target.shape, target.dtype.numpy)
+    if is_number(value):
+        tensor = value.strong if isinstance(value, Number) else value
+        return to_dtype(tensor, target.dtype)._data
+    return value._data
+
+
+def stand_in(form: Form) -> Any:
+    """Some value of this form, for asking what else goes with it."""
+    targets = [target for _, target in form.leaves(MISSING)]
+    return form.build(iter([Constant(None, type=leaf_type(t)) for t in targets]))
+
+
+def leaf_type(target: Target) -> TensorType:
+    """The type of the node that holds a leaf."""
+    return TensorType(DTYPE_OF[target], ()) if isinstance(target, type) else target
+
+
+def extend(form: Form, value: Any) -> Form:
+    """The form that holds what `form` holds, and `value`."""
+    return join(form.value if isinstance(form, Known) else stand_in(form), value)
+
+
+def form_of(value: Any) -> Form:
+    """The form of one value: everything only known at run time is a leaf, the rest is known."""
+    return _general(value, lambda leaf: isinstance(leaf._data, Node), widen_numbers=False)
+
+
+def widest_form_of(value: Any) -> Form:
+    """The form of one value with all its tensors and numbers as leaves."""
+    return _general(value, lambda leaf: True, widen_numbers=True)
+
+
+def join(first: Any, second: Any) -> Form:
+    """The form that holds both values."""
+    if same(first, second):
+        return Known(first)
+    if first is MISSING or second is MISSING:
+        return widest_form_of(second if first is MISSING else first)
+    for value in (first, second):
+        if isinstance(value, Conflict):
+            return Known(value)
+    if is_number(first) and is_number(second):
+        return NumberForm(wider(kind_of(first), kind_of(second)))
+    if isinstance(first, Tensor) or isinstance(second, Tensor):
+        return _join_tensors(first, second)
+    if isinstance(first, (tuple, list)) and type(first) is type(second):
+        return _join_sequences(first, second)
+    if _has_entries(first) and type(first) is type(second):
+        return _join_entries(first, second)
+    if isinstance(first, Function) and isinstance(second, Function):
+        joined = _join_functions(first, second)
+        if joined is not None:
+            return joined
+    return Known(Conflict(f"two different values meet: {_show(first)} and {_show(second)}"))
+
+
+def may_be_chosen(value: Any) -> bool:
+    """Whether a value can stand among others that the program chooses from."""
+    return callable(value) and not isinstance(value, Tensor)
+
+
+def same(first: Any, second: Any) -> bool:
+    """Whether two values are one: the same object, or equal constants."""
+    if first is second:
+        return True
+    if type(first) is not type(second):
+        return False
+    if isinstance(first, Tensor):
+        return first._data is second._data
+    if isinstance(first, (int, str, bytes, complex)):
+        return first == second
+    if isinstance(first, float):
+        return first.hex() == second.hex()
+    if isinstance(first, (tuple, list)):
+        return len(first) == len(second) and all(map(same, first, second))
+    if isinstance(first, dict):
+        return first.keys() == second.keys() and all(same(first[k], second[k]) for k in first)
+    if isinstance(first, Function):
+        return first.definition is second.definition and first.frame is second.frame
+    if isinstance(first, (range, slice, set, frozenset, Conflict)):
+        return bool(first == second)
+    return False
+
+
+def _join_tensors(first: Any, second: Any) -> Form:
+    if is_number(first) or is_number(second):
+        number, tensor = (first, second) if is_number(first) else (second, first)
+        if not isinstance(tensor, Tensor):
+            return Known(Conflict(f"a number meets {_show(tensor)}"))
+        type_ = type_of_array(tensor._data)
+        if type_.shape or promote_number(type_.dtype, kind_of(number)) is not type_.dtype:
+            return Known(Conflict(f"the number {_show(number)} meets a tensor {type_}"))
+        return TensorForm(type_)
+    if not (isinstance(first, Tensor) and isinstance(second, Tensor)):
+        return Known(Conflict(f"{_show(first)} meets {_show(second)}"))
+    one, other = type_of_array(first._data), type_of_array(second._data)
+    if one != other:
+        what = "dtypes" if one.shape == other.shape else "shapes"
+        fix = "cast one of them" if what == "dtypes" else "give both the same shape"
+        return Known(Conflict(f"the {what} differ: {one} and {other}", "one type", fix))
+    return TensorForm(one)
+
+
+def _join_sequences(first: Any, second: Any) -> Form:
+    if len(first) != len(second):
+        why = f"the lengths differ: {len(first)} and {len(second)}"
+        return Known(Conflict(why, needs_vm=True))
+    return Items(type(first), tuple(join(a, b) for a, b in zip(first, second, strict=True)))
+
+
+def _join_entries(first: Any, second: Any) -> Form:
+    one, other = _entries(first), _entries(second)
+    if one.keys() != other.keys():
+        return Known(Conflict("the keys differ", needs_vm=True))
+    return Entries(type(first), tuple(one), tuple(join(one[k], other[k]) for k in one))
+
+
+def _join_functions(first: Function, second: Function) -> Form | None:
+    if first.definition is not second.definition:
+        return None
+    one, other = capture(first), capture(second)
+    names = tuple(dict.fromkeys([*one, *other]))
+    forms = tuple(join(one.get(n, MISSING), other.get(n, MISSING)) for n in names)
+    return FunctionForm(first, names, forms)
+
+
+def _general(value: Any, is_leaf: Any, widen_numbers: bool) -> Form:
+    if isinstance(value, Number):
+        return NumberForm(value.kind)
+    if isinstance(value, Tensor):
+        return TensorForm(type_of_array(value._data)) if is_leaf(value) else Known(value)
+    if widen_numbers and is_number(value):
+        return NumberForm(kind_of(value))
+    if isinstance(value, (tuple, list)):
+        return Items(type(value), tuple(_general(v, is_leaf, widen_numbers) for v in value))
+    if _has_entries(value):
+        found = _entries(value)
+        forms = tuple(_general(v, is_leaf, widen_numbers) for v in found.values())
+        return Entries(type(value), tuple(found), forms)
+    if isinstance(value, Function):
+        held = capture(value)
+        if any(v is value for v in held.values()):
+            return Known(value)
+        forms = tuple(_general(v, is_leaf, False) for v in held.values())
+        if all(isinstance(f, Known) for f in forms):
+            return Known(value)
+        return FunctionForm(value, tuple(held), forms)
+    return Known(value)
+
+
+def _has_entries(value: Any) -> bool:
+    return isinstance(value, dict) or getattr(type(value), "_mycelia_tracked", False)
+
+
+def _entries(value: Any) -> dict[Any, Any]:
+    return value if isinstance(value, dict) else value.__dict__
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, Tensor):
+        return f"a tensor {type_of_array(value._data)}"
+    if isinstance(value, (int, float, str)) or value is None:
+        return repr(value)
+    return f"a {type(value).__name__}"

@@ -1,0 +1,1 @@
+"""Lists of small rules that make graphs better."""

@@ -1,0 +1,40 @@
+"""Rules that put the body of a graph where it is used: calls, and choices that are known."""
+
+from __future__ import annotations
+
+from mycelia.compiler.passes.matching import array_of
+from mycelia.ir.analysis import is_recursive, same_graphs
+from mycelia.ir.clone import inline
+from mycelia.ir.control import Call, Switch, graphs_of, operands_of
+from mycelia.ir.node import Apply, Node
+from mycelia.ir.rewrite import on
+
+
+@on(Call)
+def call_of_graph(node: Apply) -> Node | None:
+    """call(@g, *x) = the body of g for x, unless g calls itself"""
+    (graph,) = graphs_of(node)
+    if is_recursive(graph):
+        return None
+    return inline(graph, node.graph, operands_of(node))
+
+
+@on(Switch)
+def known_choice(node: Apply) -> Node | None:
+    """switch(1, @f, @g, *x) = the body of g for x"""
+    index = array_of(node.args[0])
+    if index is None:
+        return None
+    return inline(graphs_of(node)[int(index.item())], node.graph, operands_of(node))
+
+
+@on(Switch)
+def no_choice(node: Apply) -> Node | None:
+    """switch(i, @f, @f, *x) = the body of f for x"""
+    first, *others = graphs_of(node)
+    if not all(same_graphs(first, other) for other in others):
+        return None
+    return inline(first, node.graph, operands_of(node))
+
+
+RULES = (call_of_graph, known_choice, no_choice)

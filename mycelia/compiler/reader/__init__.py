@@ -1,0 +1,1 @@
+"""Reading Python source into typed graphs: an interpreter whose tensors are nodes."""

@@ -1,0 +1,110 @@
+"""What all parts of the reader share: the program in work, positions, truth, names."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mycelia.compiler.forms import Choice
+from mycelia.compiler.reader.function import Frame
+from mycelia.compiler.store import MISSING, Entry
+from mycelia.compiler.symbolic import Number, convert, is_symbolic
+from mycelia.compiler.tracer import Tracer, conflict_error
+from mycelia.core.source import Span
+from mycelia.tensor.tensor import Tensor
+
+_BUILTINS = vars(builtins)
+_PLAIN = (bool, int, float, str, type(None))
+
+
+class Reader:
+    """The base of the parts: expressions, statements, branches, loops, calls."""
+
+    def __init__(self, tracer: Tracer) -> None:
+        self.tracer = tracer
+        self.guards: list[tuple[dict[str, Any], str, Any]] = []
+        self.active: list[Any] = []  # the calls being read, outermost first
+
+    conflict_error = staticmethod(conflict_error)
+
+    def at(self, node: ast.AST, frame: Frame) -> None:
+        """Nodes made from here on come from this place in the user's source."""
+        self.tracer.span = span_of(node, frame)
+
+    def truth(self, value: Any) -> bool | Number:
+        """Whether `value` counts as true: now, or as a number of the program."""
+        if is_symbolic(self.tracer.bound(value)):
+            if value.size != 1:
+                bool(Tensor._wrap(_several(value)))  # raises what eager mode raises
+            return convert(value, bool)
+        return True if isinstance(value, Choice) else bool(value)
+
+    def global_value(self, name: str, frame: Frame) -> Any:
+        if name in frame.module:
+            value = frame.module[name]
+            if type(value) in _PLAIN:
+                self.guards.append((frame.module, name, value))
+            return self.tracer.bound(value)
+        return _BUILTINS.get(name, MISSING)
+
+    def assign_name(self, name: str, value: Any, frame: Frame) -> None:
+        holder = frame.holder_of(name)
+        if holder is None:
+            holder = frame.variables if frame.definition is None else None
+        if holder is None:
+            raise self.conflict_outside(name)
+        self.tracer.store.write(Entry(holder, name), value)
+
+    def conflict_outside(self, name: str) -> Exception:
+        raise NotImplementedError
+
+    def wrapped_index(self, index: Number, count: int) -> Number:
+        """An index that may count from the end, brought into 0 .. count - 1."""
+        shifted = index + count
+        place = convert((index.strong < 0), int) * shifted + convert(index.strong >= 0, int) * index
+        return place
+
+    def attribute(self, owner: Any, name: str) -> Any:
+        value = getattr(owner, name)
+        if type(value) in _PLAIN:
+            held = getattr(owner, "__dict__", None)
+            if isinstance(held, dict) and name in held and not self.tracer.store.owns(held):
+                self.guards.append((held, name, value))
+        return self.tracer.bound(value)
+
+    # ---- answered by other parts ------------------------------------------------------------
+
+    def branches(self, index: Number, thunks: Sequence[Callable[[], Any]]) -> Any:
+        raise NotImplementedError
+
+    def call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        raise NotImplementedError
+
+
+def span_of(node: ast.AST, frame: Frame) -> Span:
+    """The place of a syntax tree node in the user's file."""
+    found = getattr(node, "mycelia_span", None)
+    if found is None:
+        current: Frame | None = frame
+        while current is not None and current.definition is None:
+            current = current.outer
+        definition = current.definition if current is not None else None
+        line, column = getattr(node, "lineno", 0), getattr(node, "col_offset", None)
+        same_line = getattr(node, "end_lineno", line) == line
+        found = Span(
+            definition.file if definition else "<unknown>",
+            line,
+            column if same_line else None,
+            getattr(node, "end_col_offset", None) if same_line else None,
+            definition.name if definition else "<unknown>",
+        )
+        node.mycelia_span = found  # type: ignore[attr-defined]
+    return found
+
+
+def _several(value: Tensor) -> Any:
+    return np.zeros(value.shape, bool)

@@ -1,0 +1,146 @@
+"""Branches on values only known at run time: all sides are read, the program chooses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mycelia.compiler.building import Builder
+from mycelia.compiler.forms import (
+    Choice,
+    ChoiceForm,
+    Conflict,
+    Form,
+    Known,
+    Placed,
+    extend,
+    form_of,
+    leaf_data,
+    may_be_chosen,
+)
+from mycelia.compiler.reader.base import Reader
+from mycelia.compiler.store import Contents, Key, Place
+from mycelia.compiler.symbolic import Number
+from mycelia.core.dtype import int32
+from mycelia.ops.shaping import Cast
+
+_CAST = Cast.of()
+
+
+class Unreachable(Exception):  # it ends a path, nothing is wrong
+    """This path cannot give a result: it calls a function whose result is not known yet."""
+
+
+@dataclass
+class Attempt:
+    """One side of a branch, read and taken back."""
+
+    builder: Builder
+    changes: dict[Key, tuple[Place, Any]]
+    result: Any
+
+
+class Branches(Reader):
+    """Reads the sides of branches and joins what they did."""
+
+    def branches(self, index: Number, thunks: Sequence[Callable[[], Any]]) -> Any:
+        """The result of the thunk that `index` (a bool or int number) names; all are read."""
+        tracer = self.tracer
+        node = self._index_node(index)
+        attempts = [self.attempt(f"branch_{i}", thunk) for i, thunk in enumerate(thunks)]
+        sides = [a for a in attempts if a is not None]  # fewer only while results are unknown
+        if not sides:
+            raise Unreachable
+        places = {key: place for side in sides for key, (place, _) in side.changes.items()}
+        values = [
+            [side.changes[key][1] if key in side.changes else place.read() for side in sides]
+            for key, place in places.items()
+        ]
+        joined = [join_all(v) for v in [*values, [side.result for side in sides]]]
+        data = [self._leaves(side, joined, place) for place, side in enumerate(sides)]
+        if data[0]:
+            for side, leaves in zip(sides, data, strict=True):
+                side.builder.finish(side.builder.tuple(tuple(leaves)))
+            found = tracer.builder.switch(node, [s.builder for s in sides], tracer.span)
+            items = iter([tracer.builder.item(found, i) for i in range(len(data[0]))])
+        else:
+            items = iter(())
+        built = [form.build(items) for form, _ in joined]
+        for place, value in zip(places.values(), built, strict=False):
+            self.rewrite_place(place, value)
+        self.adopt_all(built[-1])
+        return built[-1]
+
+    def rewrite_place(self, place: Place, value: Any) -> None:
+        """Write a joined value; a container keeps its identity, only its contents change."""
+        if isinstance(place, Contents) and isinstance(value, Conflict):
+            raise self.conflict_error(value)
+        self.adopt_all(value)
+        self.tracer.store.write(place, value)
+
+    def adopt_all(self, value: Any) -> None:
+        """Lists and dicts inside a joined value are the program's own."""
+        if isinstance(value, (list, dict)):
+            self.tracer.store.adopt(value)
+        if isinstance(value, (list, tuple)):
+            for part in value:
+                self.adopt_all(part)
+        elif isinstance(value, dict):
+            for part in value.values():
+                self.adopt_all(part)
+
+    def _index_node(self, index: Number) -> Any:
+        if index.kind is bool:
+            return index._data
+        return _CAST(index.strong, int32)._data
+
+    def attempt(self, name: str, thunk: Callable[[], Any]) -> Attempt | None:
+        """Read one side into a graph of its own and take its changes back."""
+        tracer = self.tracer
+        builder = Builder(name, tracer.builder, tracer.span)
+        span = tracer.span
+        tracer.depth += 1
+        try:
+            with tracer.building(builder), tracer.store.journal() as journal:
+                try:
+                    result = thunk()
+                except Unreachable:
+                    journal.take_back()
+                    return None
+                except BaseException:
+                    journal.take_back()
+                    raise
+                return Attempt(builder, journal.take_back(), result)
+        finally:
+            tracer.depth -= 1
+            tracer.span = span
+
+    def _leaves(self, side: Attempt, joined: list[tuple[Form, list[Any]]], place: int) -> list[Any]:
+        with self.tracer.building(side.builder):
+            return [
+                leaf_data(value, target)
+                for form, values in joined
+                for value, target in form.leaves(values[place])
+            ]
+
+    def call_choice(self, choice: Choice, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call one of several functions."""
+        thunks = [lambda f=f: self.call(f, args, kwargs) for f in choice.options]
+        return self.branches(choice.index, thunks)
+
+
+def join_all(values: list[Any]) -> tuple[Form, list[Any]]:
+    """The form that holds all values, and the values as that form takes them."""
+    form: Form = Known(values[0]) if len(values) > 1 else form_of(values[0])
+    for value in values[1:]:
+        form = extend(form, value)
+    if isinstance(form, Known) and isinstance(form.value, Conflict) and _choosable(values):
+        distinct = list(dict.fromkeys(values))
+        forms = tuple(form_of(v) for v in distinct)
+        return ChoiceForm(forms), [Placed(distinct.index(v), v) for v in values]
+    return form, values
+
+
+def _choosable(values: list[Any]) -> bool:
+    return all(may_be_chosen(v) for v in values)

@@ -1,0 +1,294 @@
+"""Python's own functions, where their arguments may only be known at run time."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+from mycelia.compiler.forms import Choice
+from mycelia.compiler.reader.base import Reader
+from mycelia.compiler.reader.function import Function
+from mycelia.compiler.reader.iteration import SymbolicRange, SymbolicZip, elements, known_length
+from mycelia.compiler.reader.text import Printer, Text, holds_symbolic
+from mycelia.compiler.symbolic import Number, ValueNeeded, both, convert, either, is_symbolic
+from mycelia.tensor.tensor import Tensor
+
+ANSWERS: dict[Any, Callable[..., Any]] = {}
+
+
+def answers(*functions: Any) -> Callable[[Any], Any]:
+    """The decorated function answers calls of these."""
+
+    def register(answer: Any) -> Any:
+        for function in functions:
+            ANSWERS[function] = answer
+        return answer
+
+    return register
+
+
+class Answers(Reader):
+    """What the answers need of the reader."""
+
+    def expanded(self, source: Any) -> list[Any]:
+        return elements(source)
+
+
+@answers(print)
+def _print(reader: Any, *values: Any, **options: Any) -> None:
+    printer = Printer(values, options, as_repr=False)
+    reader.tracer.effect(printer, "print", printer.tensors)
+
+
+@answers(len)
+def _len(reader: Any, value: Any) -> Any:
+    if isinstance(value, (SymbolicRange, SymbolicZip)):
+        raise ValueNeeded(None, "a length is only known at run time")
+    return len(value)
+
+
+@answers(range)
+def _range(reader: Any, *bounds: Any) -> Any:
+    bounds = tuple(b if not isinstance(b, Tensor) or is_symbolic(b) else int(b) for b in bounds)
+    if any(map(is_symbolic, bounds)):
+        return SymbolicRange.of(*bounds)
+    return range(*bounds)
+
+
+@answers(enumerate)
+def _enumerate(reader: Any, source: Any, start: int = 0) -> Any:
+    if known_length(source) is None:
+        return SymbolicZip((SymbolicRange.of(start, 2**62, 1), source))
+    return [(start + i, e) for i, e in enumerate(elements(source))]
+
+
+@answers(zip)
+def _zip(reader: Any, *sources: Any, strict: bool = False) -> Any:
+    if any(known_length(s) is None for s in sources):
+        return SymbolicZip(sources)
+    return list(zip(*(elements(s) for s in sources), strict=strict))
+
+
+@answers(map)
+def _map(reader: Any, fn: Any, *sources: Any) -> Any:
+    rows = zip(*(elements(s) for s in sources), strict=False)
+    return [reader.call(fn, tuple(row), {}) for row in rows]
+
+
+@answers(filter)
+def _filter(reader: Any, fn: Any, source: Any) -> Any:
+    kept = []
+    for element in elements(source):
+        truth = reader.truth(element if fn is None else reader.call(fn, (element,), {}))
+        if isinstance(truth, Number):
+            raise ValueNeeded(truth._data, "filter decides by a number of a tensor")
+        if truth:
+            kept.append(element)
+    return kept
+
+
+@answers(functools.reduce)
+def _reduce(reader: Any, fn: Any, source: Any, *initial: Any) -> Any:
+    parts = [*initial, *elements(source)]
+    found = parts[0]
+    for part in parts[1:]:
+        found = reader.call(fn, (found, part), {})
+    return found
+
+
+@answers(sum)
+def _sum(reader: Any, source: Any, start: Any = 0) -> Any:
+    found = start
+    for element in elements(source):
+        found = reader.binary("Add", found, element)
+    return found
+
+
+def _extreme(better: Callable[[Any, Any], Any], plain: Any) -> Callable[..., Any]:
+    def answer(reader: Any, *args: Any, **options: Any) -> Any:
+        parts = elements(args[0]) if len(args) == 1 else list(args)
+        if not any(map(is_symbolic, parts)):
+            return plain(*args, **options)
+        if options:
+            raise ValueNeeded(None, f"{plain.__name__} with a key over numbers of tensors")
+        found = parts[0]
+        for part in parts[1:]:
+            test = reader.truth(better(part, found))
+            if isinstance(test, bool):
+                found = part if test else found
+            else:
+                found = reader.branches(test, (lambda f=found: f, lambda p=part: p))
+        return found
+
+    return answer
+
+
+ANSWERS[min] = _extreme(lambda new, old: new < old, min)
+ANSWERS[max] = _extreme(lambda new, old: new > old, max)
+
+
+@answers(abs)
+def _abs(reader: Any, value: Any) -> Any:
+    return abs(value)
+
+
+def _conversion(kind: type) -> Callable[..., Any]:
+    def answer(reader: Any, *args: Any, **options: Any) -> Any:
+        value: Any = reader.tracer.bound(args[0]) if args else None
+        if args and is_symbolic(value):
+            if kind is bool:
+                return reader.truth(value)
+            if kind is int and not value.dtype.is_integer and not value.dtype.is_bool:
+                source: Any = value.strong if isinstance(value, Number) else value
+                return convert(source.trunc(), int)
+            return convert(value, kind)
+        if kind is bool and args:
+            return reader.truth(args[0])
+        return kind(*args, **options)
+
+    return answer
+
+
+for _kind in (float, int, bool):
+    ANSWERS[_kind] = _conversion(_kind)
+
+
+@answers(isinstance)
+def _isinstance(reader: Any, value: Any, kinds: Any) -> bool:
+    if isinstance(value, Number):
+        wanted = kinds if isinstance(kinds, tuple) else (kinds,)
+        return any(isinstance(k, type) and issubclass(value.kind, k) for k in wanted)
+    if isinstance(value, Function):
+        wanted = kinds if isinstance(kinds, tuple) else (kinds,)
+        return any(k in (type(_isinstance), Callable, object) for k in wanted)
+    return isinstance(value, kinds)
+
+
+@answers(type)
+def _type(reader: Any, *args: Any) -> Any:
+    if len(args) == 1 and isinstance(args[0], Number):
+        return args[0].kind
+    return type(*args)
+
+
+@answers(callable)
+def _callable(reader: Any, value: Any) -> bool:
+    return isinstance(value, Choice) or callable(value)
+
+
+@answers(getattr)
+def _getattr(reader: Any, owner: Any, name: str, *default: Any) -> Any:
+    return reader.tracer.bound(getattr(owner, name, *default))
+
+
+@answers(setattr)
+def _setattr(reader: Any, owner: Any, name: str, value: Any) -> None:
+    reader.set_attribute(owner, name, value)
+
+
+def _quantifier(stops: bool) -> Callable[..., Any]:
+    def answer(reader: Any, source: Any) -> Any:
+        if isinstance(source, Tensor):
+            source = elements(source)
+        found: Any = not stops
+        for element in source:
+            truth = reader.truth(element)
+            if isinstance(truth, bool):
+                if truth is stops:
+                    return stops
+                continue
+            if isinstance(found, bool):
+                found = truth
+            else:
+                found = either(found, truth) if stops else both(found, truth)
+        return found
+
+    return answer
+
+
+ANSWERS[any], ANSWERS[all] = _quantifier(True), _quantifier(False)
+
+
+def _container(kind: Any) -> Callable[..., Any]:
+    def answer(reader: Any, *args: Any, **entries: Any) -> Any:
+        if kind is not dict and args:
+            args = (elements(args[0]),)
+        made = kind(*args, **entries)
+        return made if kind is tuple else reader.tracer.store.adopt(made)
+
+    return answer
+
+
+for _container_kind in (list, tuple, set, dict):
+    ANSWERS[_container_kind] = _container(_container_kind)
+
+
+@answers(sorted)
+def _sorted(reader: Any, source: Any, *, key: Any = None, reverse: bool = False) -> Any:
+    parts = elements(source)
+    keys = parts if key is None else [reader.call(key, (p,), {}) for p in parts]
+    if any(map(holds_symbolic, keys)):
+        raise ValueNeeded(None, "sorted orders by numbers of tensors")
+    order = sorted(range(len(parts)), key=keys.__getitem__, reverse=reverse)
+    return reader.tracer.store.adopt([parts[i] for i in order])
+
+
+@answers(reversed)
+def _reversed(reader: Any, source: Any) -> Any:
+    return list(reversed(elements(source)))
+
+
+@answers(round)
+def _round(reader: Any, value: Any, *digits: Any) -> Any:
+    if is_symbolic(value):
+        if digits:
+            raise ValueNeeded(value._data, "round to digits of a number only known at run time")
+        source: Any = value.strong if isinstance(value, Number) else value
+        return convert(source.round(), int)
+    return round(value, *digits)
+
+
+@answers(pow)
+def _pow(reader: Any, base: Any, exponent: Any, *modulus: Any) -> Any:
+    return pow(base, exponent, *modulus) if modulus else base**exponent
+
+
+@answers(divmod)
+def _divmod(reader: Any, left: Any, right: Any) -> Any:
+    return left // right, left % right
+
+
+@answers(str)
+def _str(reader: Any, *args: Any, **options: Any) -> Any:
+    if args and holds_symbolic(args[0]):
+        return Text.formatted(args[0], -1, "")
+    return str(*args, **options)
+
+
+@answers(iter)
+def _iter(reader: Any, source: Any) -> Any:
+    return elements(source)
+
+
+_MATH = {
+    math.sqrt: "sqrt", math.exp: "exp", math.log: "log", math.sin: "sin", math.cos: "cos",
+    math.tan: "tan", math.tanh: "tanh", math.floor: "floor", math.ceil: "ceil",
+    math.fabs: "abs", math.atan: "atan", math.erf: "erf",
+}  # fmt: skip
+
+
+def _math(fn: Any, method: str) -> Callable[..., Any]:
+    def answer(reader: Any, *args: Any) -> Any:
+        if len(args) != 1 or not is_symbolic(args[0]):
+            return fn(*args)
+        found = getattr(convert(args[0], float).strong, method)()
+        kind = int if fn in (math.floor, math.ceil) else float
+        return convert(found, kind)
+
+    return answer
+
+
+for _fn, _method in _MATH.items():
+    ANSWERS[_fn] = _math(_fn, _method)

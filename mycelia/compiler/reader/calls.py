@@ -1,0 +1,255 @@
+"""Calls: the user's functions are read, the framework's are run, Python's are answered."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import sysconfig
+import types
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from mycelia.compiler.forms import Choice, Conflict
+from mycelia.compiler.reader.builtins import ANSWERS, Answers
+from mycelia.compiler.reader.function import Frame, Function, Routed
+from mycelia.compiler.reader.loops import Loops
+from mycelia.compiler.reader.recursion import Activation, Recursion
+from mycelia.compiler.reader.source import Definition, definition_of
+from mycelia.compiler.reader.statements import FALLS, RESULT, RETURNS, kinds_of
+from mycelia.compiler.store import MISSING
+from mycelia.core.errors import located
+from mycelia.tensor.tensor import Tensor
+
+_PACKAGE = str(Path(__file__).resolve().parents[2])
+_LIBRARY = tuple({sysconfig.get_paths()["stdlib"], sysconfig.get_paths()["platstdlib"]})
+_NATIVE_MODULES = ("numpy", "jax", "jaxlib", "scipy")
+_MUTATING = {
+    "append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update",
+    "setdefault", "popitem", "add", "discard",
+}  # fmt: skip
+_CALL = "__call__"
+MOST_CALLS = 400  # nested calls of one function that reading follows
+
+
+class Calls(Loops, Answers, Recursion):
+    """Calls functions."""
+
+    def call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if isinstance(fn, Conflict):
+            raise self.conflict_error(fn)
+        if isinstance(fn, Choice):
+            return self.call_choice(fn, args, kwargs)
+        if isinstance(fn, Routed):
+            return self.call(fn.fn, args, kwargs)
+        if isinstance(fn, functools.partial):
+            return self.call(fn.func, (*fn.args, *args), {**fn.keywords, **kwargs})
+        if isinstance(fn, Function):
+            return self.read_call(fn, args, kwargs)
+        if isinstance(fn, types.MethodType):
+            return self._call_method(fn, args, kwargs)
+        answer = ANSWERS.get(fn) if _hashable(fn) else None
+        if answer is not None:
+            return answer(self, *args, **kwargs)
+        if isinstance(fn, types.FunctionType):
+            wrapped = getattr(fn, "__mycelia_compiled__", None)
+            if wrapped is not None:
+                return self.call(wrapped, args, kwargs)
+            if is_read(fn):
+                return self.read_call(self.adopted_function(fn), args, kwargs)
+            return self.native(fn, args, kwargs)
+        if isinstance(fn, type):
+            return self._make(fn, args, kwargs)
+        if isinstance(fn, types.BuiltinMethodType) and fn.__name__ in _MUTATING:
+            return self._call_mutating(fn, args, kwargs)
+        method = getattr(type(fn), _CALL, None)
+        if isinstance(method, types.FunctionType) and is_read(method):
+            return self.read_call(self.adopted_function(method), (fn, *args), kwargs)
+        return self.native(fn, args, kwargs)
+
+    def _call_method(self, fn: types.MethodType, args: Any, kwargs: Any) -> Any:
+        inner = fn.__func__
+        if isinstance(inner, types.FunctionType) and is_read(inner):
+            return self.read_call(self.adopted_function(inner), (fn.__self__, *args), kwargs)
+        return self.native(fn, args, kwargs)
+
+    def native(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run the framework's or Python's own code; user functions it is given come back here."""
+        span = self.tracer.span
+        try:
+            result = fn(*[_routed(a) for a in args], **{k: _routed(v) for k, v in kwargs.items()})
+        finally:
+            self.tracer.span = span
+        if type(result) in (list, dict, set):
+            self.tracer.store.adopt(result)
+        return result
+
+    def _call_mutating(self, fn: Any, args: Any, kwargs: Any) -> Any:
+        if isinstance(fn.__self__, (list, dict, set)):
+            self.change(fn.__self__)
+        if fn.__name__ == "extend":
+            args = (self.expanded(args[0]),)
+        return self.native(fn, args, kwargs)
+
+    def _make(self, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Make an object of a class; a plain class of the user's is read, its object tracked."""
+        init = getattr(cls, "__init__", None)
+        if not isinstance(init, types.FunctionType) or not _is_plain_class(cls):
+            return self.native(cls, args, kwargs)
+        made: Any = cls.__new__(cls)  # type: ignore[call-overload]
+        if not hasattr(made, "__dict__"):
+            return self.native(cls, args, kwargs)
+        self.tracer.store.adopt(made.__dict__)
+        _track(cls)
+        if is_read(init):
+            self.read_call(self.adopted_function(init), (made, *args), kwargs)
+        else:
+            self.native(init, (made, *args), kwargs)
+        return made
+
+    def adopted_function(self, fn: types.FunctionType) -> Function:
+        """A Python function as one the reader runs."""
+        cells = zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True)
+        held = {name: _cell_value(cell) for name, cell in cells}
+        held = {name: self.tracer.bound(v) for name, v in held.items() if v is not MISSING}
+        frame = Frame(held, None, None, fn.__globals__)
+        return Function(
+            definition_of(fn), frame, fn.__defaults__ or (), dict(fn.__kwdefaults__ or {})
+        )
+
+    def read_call(self, fn: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Read the body of a function with these arguments."""
+        definition = fn.definition
+        if definition.is_generator:
+            raise self._generator(definition)
+        variables = bind(fn, args, kwargs)
+        return self.guarded_call(fn, variables)
+
+    def read_body(self, fn: Function, variables: dict[str, Any]) -> Any:
+        """The result of a function whose arguments are bound."""
+        definition = fn.definition
+        frame = Frame(variables, fn.frame, definition, fn.frame.module)
+        first = definition.node.args.posonlyargs + definition.node.args.args
+        frame.first_argument = variables.get(first[0].arg) if first else None
+        span = self.tracer.span
+        self.active.append(Activation(fn, span))
+        if len(self.active) > MOST_CALLS * 5 or self.depth_of(fn) > MOST_CALLS:
+            raise self._runaway(definition)
+        try:
+            end = self.run(definition.body, frame)
+        finally:
+            self.active.pop()
+            self.tracer.span = span
+        kinds = kinds_of(end)
+        result = frame.variables.get(RESULT, None) if RETURNS in kinds else None
+        if kinds == {FALLS, RETURNS} and result is not None:
+            why = f"{definition.name} returns a value on some paths and nothing on others"
+            return Conflict(why, fix="end the function with a return of the same type")
+        return result
+
+    def _runaway(self, definition: Definition) -> Exception:
+        return located(
+            RecursionError,
+            f"{definition.name} calls itself without end while being compiled",
+            got=f"{MOST_CALLS} nested calls of {definition.name}",
+            fix="let the recursion end at a known value, or carry its state in tensors",
+            span=self.tracer.span,
+        )
+
+    def _generator(self, definition: Definition) -> Exception:
+        return located(
+            SyntaxError,
+            f"{definition.name} is a generator; yield cannot be compiled",
+            fix="collect the values in a list and return it",
+            span=self.tracer.span,
+        )
+
+
+def bind(fn: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The variables of a call: arguments matched with parameters as Python does."""
+    spec = fn.definition.node.args
+    names = [a.arg for a in (*spec.posonlyargs, *spec.args)]
+    variables: dict[str, Any] = dict(zip(names, args, strict=False))
+    extra = args[len(names) :]
+    if spec.vararg is not None:
+        variables[spec.vararg.arg] = tuple(extra)
+    elif extra:
+        raise _wrong(fn, f"takes {len(names)} positional arguments but {len(args)} were given")
+    rest: dict[str, Any] = {}
+    allowed = {a.arg for a in (*spec.args, *spec.kwonlyargs)}
+    for name, value in kwargs.items():
+        if name in allowed:
+            if name in variables:
+                raise _wrong(fn, f"got multiple values for argument {name!r}")
+            variables[name] = value
+        elif spec.kwarg is not None:
+            rest[name] = value
+        else:
+            raise _wrong(fn, f"got an unexpected keyword argument {name!r}")
+    if spec.kwarg is not None:
+        variables[spec.kwarg.arg] = rest
+    defaults = dict(zip(names[len(names) - len(fn.defaults) :], fn.defaults, strict=True))
+    defaults |= fn.keyword_defaults
+    for name in (*names, *(a.arg for a in spec.kwonlyargs)):
+        if name not in variables:
+            if name not in defaults:
+                raise _wrong(fn, f"missing a required argument: {name!r}")
+            variables[name] = defaults[name]
+    return variables
+
+
+def _wrong(fn: Function, what: str) -> TypeError:
+    return TypeError(f"{fn.definition.name}() {what}")
+
+
+def is_read(fn: types.FunctionType) -> bool:
+    """Whether a function is the user's, so that its source is read; others are run as they are."""
+    if hasattr(fn, "__mycelia_native__"):
+        return False
+    file = fn.__code__.co_filename
+    if file.startswith(_PACKAGE) or file.startswith("<frozen"):
+        return False
+    module = (fn.__module__ or "").split(".")[0]
+    if module in _NATIVE_MODULES:
+        return False
+    return not (file.startswith(_LIBRARY) and "site-packages" not in file)
+
+
+def _routed(value: Any) -> Any:
+    if isinstance(value, types.FunctionType) and is_read(value):
+        return Routed(value)
+    if isinstance(value, types.MethodType) and isinstance(value.__func__, types.FunctionType):
+        return Routed(value) if is_read(value.__func__) else value
+    if isinstance(value, functools.partial):
+        return Routed(value)
+    if type(value) in (tuple, list) and any(isinstance(v, types.FunctionType) for v in value):
+        return type(value)(_routed(v) for v in value)
+    return value
+
+
+def _is_plain_class(cls: type) -> bool:
+    module = sys.modules.get(cls.__module__)
+    file = getattr(module, "__file__", None) or ""
+    if file.startswith((_PACKAGE, *_LIBRARY)) or cls.__module__ == "builtins":
+        return False
+    return not issubclass(cls, (Tensor, BaseException)) and not hasattr(cls, "construct")
+
+
+def _track(cls: type) -> None:
+    with suppress(TypeError):
+        cls._mycelia_tracked = True  # type: ignore[attr-defined]
+
+
+def _cell_value(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return MISSING
+
+
+def _hashable(fn: Any) -> bool:
+    try:
+        hash(fn)
+    except TypeError:
+        return False
+    return True

@@ -1,0 +1,96 @@
+"""Functions of a program being read: a definition, and the frame it was defined in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from mycelia.compiler.reader.source import Definition
+from mycelia.ir.slot import slot
+
+
+@dataclass(eq=False)
+class Frame:
+    """The variables of one call, and the frame around its definition."""
+
+    variables: dict[str, Any]
+    outer: Frame | None
+    definition: Definition | None
+    module: dict[str, Any]
+    first_argument: Any = None
+    owner_class: type | None = None
+
+    def holder_of(self, name: str) -> dict[str, Any] | None:
+        """The variables `name` belongs to, looking outwards, or None for a global name."""
+        frame: Frame | None = self
+        while frame is not None:
+            definition = frame.definition
+            if definition is None:
+                if name in frame.variables:
+                    return frame.variables
+            elif name in definition.module:
+                return None
+            elif name in definition.assigned:
+                return frame.variables
+            frame = frame.outer
+        return None
+
+
+@dataclass(eq=False)
+class Function:
+    """A function defined while reading; calling it from Python reads its body, too."""
+
+    definition: Definition
+    frame: Frame
+    defaults: tuple[Any, ...] = ()
+    keyword_defaults: dict[str, Any] = field(default_factory=dict)
+    attributes: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def __name__(self) -> str:
+        return self.definition.name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        run = slot.call
+        if run is None:
+            raise RuntimeError(f"{self.__name__} belongs to a compiled function that has ended")
+        return run(self, args, kwargs)
+
+
+@dataclass(eq=False)
+class Routed:
+    """A user's function handed to the framework: calling it comes back to the reader."""
+
+    fn: Callable[..., Any]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        assert slot.call is not None
+        return slot.call(self.fn, args, kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.fn, name)
+
+
+def capture(function: Function) -> dict[str, Any]:
+    """The variables of enclosing frames that a function refers to."""
+    held = {}
+    for name in sorted(function.definition.free_names):
+        holder = function.frame.holder_of(name)
+        if holder is not None and name in holder:
+            held[name] = holder[name]
+    return held
+
+
+def recapture(function: Function, held: dict[str, Any]) -> Function:
+    """The same function with other captured variables."""
+    frame = Frame(dict(held), function.frame, None, function.frame.module)
+    frame.first_argument = function.frame.first_argument
+    frame.owner_class = function.frame.owner_class
+    return Function(
+        function.definition,
+        frame,
+        function.defaults,
+        function.keyword_defaults,
+        function.attributes,
+    )

@@ -1,0 +1,172 @@
+"""From a function and its arguments to a program: reading, then tidying what was read."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from mycelia.compiler.building import constant, type_of_array
+from mycelia.compiler.forms import Conflict, Form, form_of, leaf_data, leaf_type
+from mycelia.compiler.reader.interpreter import Interpreter
+from mycelia.compiler.store import MISSING, Numbers
+from mycelia.compiler.symbolic import Number, ValueNeeded
+from mycelia.compiler.tracer import Tracer, conflict_error
+from mycelia.core.changes import Changes
+from mycelia.core.dtype import DType
+from mycelia.core.source import reading
+from mycelia.ir.node import Node
+from mycelia.ir.program import Input, Program, Source
+from mycelia.tensor.tensor import Tensor
+
+
+@dataclass(eq=False)
+class Read:
+    """A function read for one kind of arguments."""
+
+    program: Program
+    result: Form
+    guards: list[tuple[dict[str, Any], str, Any]]
+    captured: list[tuple[weakref.ref[Tensor], Any]]
+    cells: list[tuple[Any, dict[str, Any]]]
+    changes: int = 0
+
+    def is_valid(self) -> bool:
+        """Whether the constants the program was read with are still what they were."""
+        for holder, name, value in self.guards:
+            found = holder.get(name)
+            if found is not value and (type(found) is not type(value) or found != value):
+                return False
+        for reference, data in self.captured:
+            tensor = reference()
+            if tensor is not None and tensor._data is not data:
+                return False
+        if self.changes == Changes.count:
+            return True
+        if any(flags(cell) != before for cell, before in self.cells):
+            return False
+        self.changes = Changes.count
+        return True
+
+
+def read(fn: Callable[..., Any], name: str, arguments: Form, capacity: int = 64) -> Read:
+    """Read `fn` into a program; its inputs are the leaves of `arguments`, a pair (args, kwargs)."""
+    tracer = Tracer(name, capacity)
+    interpreter = Interpreter(tracer)
+    targets = [target for _, target in arguments.leaves(MISSING)]
+    nodes = [tracer.root.parameter(f"x{i}", leaf_type(t)) for i, t in enumerate(targets)]
+    args, kwargs = arguments.build(iter(nodes))
+    outer_span, reading.span = reading.span, lambda: tracer.span
+    try:
+        with tracer.active(interpreter.call_from_python, _not_known):
+            result = interpreter.call(fn, args, kwargs)
+            if isinstance(result, Conflict):
+                raise conflict_error(result)
+            return _finish(tracer, interpreter, nodes, result)
+    finally:
+        reading.span = outer_span
+
+
+def _not_known(node: Node) -> Any:
+    raise ValueNeeded(node, "Python needs the number of a tensor")
+
+
+def _finish(tracer: Tracer, interpreter: Interpreter, nodes: list[Any], result: Any) -> Read:
+    form = form_of(result)
+    leaves = [leaf_data(v, t) for v, t in form.leaves(result)]
+    writes: list[Tensor] = []
+    updates: list[Any] = []
+    for bound in tracer.inputs.values():
+        if bound.tensor._data is not bound.node:
+            writes.append(bound.tensor)
+            updates.append(bound.tensor._data)
+    for place, before in tracer.store.journals[0].before.values():
+        if isinstance(place, Numbers) and id(place.tensor) not in tracer.inputs:
+            if place.tensor._data is not before._data and not isinstance(before._data, Node):
+                writes.append(place.tensor)
+                updates.append(place.tensor._data)
+            place.write(before)
+    drawn = tracer.world["drawn"]
+    rest = [drawn._data] if isinstance(drawn, Number) else []
+    token = tracer.world.get("token")
+    needed = tracer.world.get("needed")
+    for extra in (needed, token):
+        rest += [extra._data] if extra is not None else []
+    outputs = tuple([o if isinstance(o, Node) else constant(o) for o in (*leaves, *updates, *rest)])
+    graph = tracer.root.graph
+    tracer.root.finish(tracer.root.tuple(outputs))
+    by_node = {bound.node: Input(Source.STATE, bound.tensor) for bound in tracer.inputs.values()}
+    by_node |= {node: Input(Source.ARGUMENT, i) for i, node in enumerate(nodes)}
+    if tracer.key is not None:
+        by_node[tracer.key] = Input(Source.RANDOM)
+    program = Program(
+        graph,
+        tuple(by_node[p] for p in graph.parameters),
+        len(leaves),
+        tuple(writes),
+        None if isinstance(drawn, Number) else drawn,
+        None if needed is None else tracer.capacity,
+    )
+    captured = [(weakref.ref(t), t._data) for t in tracer.captured.values()]
+    cells = [(cell, flags(cell)) for cell in tracer.cells.values()]
+    guards = list({(id(d), n): (d, n, v) for d, n, v in interpreter.guards}.values())
+    return Read(program, form, guards, captured, cells, Changes.count)
+
+
+_PLAIN = (bool, int, float, str, type(None), DType)
+
+
+def flags(cell: Any) -> dict[str, Any]:
+    """What a program relies on in a cell: its plain attributes, and which cells it has."""
+    found: dict[str, Any] = {k: v for k, v in cell.__dict__.items() if isinstance(v, _PLAIN)}
+    found["<cells>"] = tuple(map(id, cell._cells.values()))
+    found["<parameters>"] = tuple(map(id, cell._params.values()))
+    return found
+
+
+def read_lazily(fn: Callable[..., Any], name: str, args: Any, kwargs: Any, segments: Any) -> Any:
+    """Run `fn` in the vm: Python decides, and `segments` computes what it asks for."""
+    tracer = Tracer(name)
+    tracer.materialized = segments.values
+
+    def given(value: Any) -> Any:
+        if type(value) is Tensor:
+            node = tracer.root.parameter("x", type_of_array(value._data))
+            segments.values[node] = value._data
+            return Tensor._wrap(node)
+        if type(value) in (tuple, list):
+            return type(value)(given(v) for v in value)
+        return value
+
+    with tracer.active(_call_plainly, segments.force):
+        result = fn(*given(args), **{k: given(v) for k, v in kwargs.items()})
+        nodes = [t._data for t in _nodes_in(result)]
+        written = [b for b in tracer.inputs.values() if b.tensor._data is not b.node]
+        arrays = segments.arrays([*nodes, *(b.tensor._data for b in written)])
+    for bound, array in zip(written, arrays[len(nodes) :], strict=True):
+        bound.tensor._data = array
+    found = dict(zip(nodes, arrays, strict=False))
+    return _with_arrays(result, found)
+
+
+def _call_plainly(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return fn(*args, **kwargs)
+
+
+def _nodes_in(value: Any) -> list[Tensor]:
+    if isinstance(value, Tensor):
+        return [value] if isinstance(value._data, Node) else []
+    if isinstance(value, (tuple, list)):
+        return [t for v in value for t in _nodes_in(v)]
+    return [t for v in value.values() for t in _nodes_in(v)] if isinstance(value, dict) else []
+
+
+def _with_arrays(value: Any, found: dict[Node, Any]) -> Any:
+    if isinstance(value, Tensor):
+        return Tensor._wrap(found[value._data]) if isinstance(value._data, Node) else value
+    if isinstance(value, (tuple, list)):
+        return type(value)([_with_arrays(v, found) for v in value])
+    if isinstance(value, dict):
+        return {k: _with_arrays(v, found) for k, v in value.items()}
+    return value

@@ -1,0 +1,209 @@
+"""Values that are not known while a function is read: tensors and numbers with a node inside."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mycelia.core import dtype as dtypes
+from mycelia.core.dtype import DType
+from mycelia.ir.node import Node
+from mycelia.ops.arithmetic import Add, Div, Mul, Neg, Sub
+from mycelia.ops.compare import (
+    Equal,
+    Greater,
+    GreaterEqual,
+    Less,
+    LessEqual,
+    LogicalAnd,
+    LogicalNot,
+    LogicalOr,
+    NotEqual,
+)
+from mycelia.ops.power import Pow
+from mycelia.ops.remainder import FloorMod
+from mycelia.ops.rounding import FloorDiv
+from mycelia.ops.shaping import Cast
+from mycelia.tensor.tensor import Tensor
+
+_CAST = Cast.of()
+_RANK: dict[type, int] = {bool: 0, int: 1, float: 2, complex: 3}
+DTYPE_OF: dict[type, DType] = {
+    bool: dtypes.bool_,
+    int: dtypes.int64,
+    float: dtypes.float64,
+    complex: dtypes.complex128,
+}
+
+
+class ValueNeeded(Exception):  # it asks for another way, it is not the user's error
+    """Python needs a number that is only known when the program runs."""
+
+    def __init__(self, node: Node | None, why: str) -> None:
+        super().__init__(why)
+        self.node = node
+        self.why = why
+
+
+def is_symbolic(value: Any) -> bool:
+    """Whether `value` is a tensor or number that is only known when the program runs."""
+    return isinstance(value, Tensor) and isinstance(value._data, Node)
+
+
+class Number(Tensor):
+    """A Python number that is only known when the program runs; it stays weakly typed."""
+
+    __slots__ = ("kind",)
+    kind: type
+
+    @staticmethod
+    def of(node: Any, kind: type) -> Number:
+        number = Number.__new__(Number)
+        number._data, number._mark, number._shared, number.kind = node, None, False, kind
+        return number
+
+    @property
+    def strong(self) -> Tensor:
+        """The same value as an ordinary tensor of Python's precision."""
+        return Tensor._wrap(self._data)
+
+
+def as_number(value: Any) -> Number:
+    """A Python number, known or not, as a number of the program."""
+    if isinstance(value, Number):
+        return value
+    kind = type(value) if type(value) in _RANK else _kind_of(value)
+    return Number.of(np.asarray(value, DTYPE_OF[kind].numpy), kind)
+
+
+def convert(value: Any, kind: type) -> Number:
+    """`kind(value)` for a number or a tensor of one element."""
+    source = value.strong if isinstance(value, Number) else value
+    if not isinstance(source, Tensor):
+        return as_number(kind(source))
+    if source.shape:
+        source = source.reshape(())
+    if kind is bool:
+        source = source != 0 if not source.dtype.is_bool else source
+    dtype = DTYPE_OF[kind]
+    return Number.of((source if source.dtype is dtype else _CAST(source, dtype))._data, kind)
+
+
+def is_number(value: Any) -> bool:
+    """Whether `value` is a Python number, known or not."""
+    return isinstance(value, Number) or type(value) in _RANK
+
+
+def kind_of(value: Any) -> type:
+    """bool, int, float or complex."""
+    return value.kind if isinstance(value, Number) else _kind_of(value)
+
+
+def _kind_of(value: Any) -> type:
+    return next(k for k in (bool, int, float, complex) if isinstance(value, k))
+
+
+def wider(first: type, second: type) -> type:
+    """The kind that holds both."""
+    return max(first, second, key=_RANK.__getitem__)
+
+
+def _binary(op: Any, plain: Callable[..., Any], result: type | None) -> Callable[..., Any]:
+    """The method of Number for a Python operator; beside a tensor the tensor decides."""
+
+    def method(self: Number, other: Any) -> Any:
+        if not is_number(other):
+            return plain(self, other) if isinstance(other, Tensor) else NotImplemented
+        kind = wider(wider(self.kind, kind_of(other)), int)
+        if op is _DIV or (op is _POW and _may_be_fraction(other)):
+            kind = wider(kind, float)
+        found = op(convert(self, kind).strong, convert(other, kind).strong)
+        return Number.of(found._data, result or kind)
+
+    return method
+
+
+def _may_be_fraction(exponent: Any) -> bool:
+    return not isinstance(exponent, int) or exponent < 0
+
+
+def _reflected(op: Any, plain: Callable[..., Any]) -> Callable[..., Any]:
+    forward = _binary(op, plain, None)
+
+    def method(self: Number, other: Any) -> Any:
+        return forward(as_number(other), self) if is_number(other) else NotImplemented
+
+    return method
+
+
+_DIV, _POW = Div.of(), Pow.of()
+for _name, _op in {
+    "add": Add.of(),
+    "sub": Sub.of(),
+    "mul": Mul.of(),
+    "truediv": _DIV,
+    "floordiv": FloorDiv.of(),
+    "mod": FloorMod.of(),
+    "pow": _POW,
+}.items():
+    _plain = getattr(Tensor, f"__{_name}__")
+    setattr(Number, f"__{_name}__", _binary(_op, _plain, None))
+    setattr(Number, f"__r{_name}__", _reflected(_op, _plain))
+for _name, _op in {
+    "eq": Equal.of(),
+    "ne": NotEqual.of(),
+    "lt": Less.of(),
+    "le": LessEqual.of(),
+    "gt": Greater.of(),
+    "ge": GreaterEqual.of(),
+}.items():
+    setattr(Number, f"__{_name}__", _binary(_op, getattr(Tensor, f"__{_name}__"), bool))
+
+
+def both(first: Number, second: Number) -> Number:
+    """`first and second` of two truths."""
+    return Number.of(LogicalAnd.of()(first.strong, second.strong)._data, bool)
+
+
+def either(first: Number, second: Number) -> Number:
+    """`first or second` of two truths."""
+    return Number.of(LogicalOr.of()(first.strong, second.strong)._data, bool)
+
+
+def opposite(truth: Number) -> Number:
+    """`not truth`."""
+    return Number.of(LogicalNot.of()(truth.strong)._data, bool)
+
+
+def _negative(self: Number) -> Number:
+    kind = wider(self.kind, int)
+    return Number.of(Neg.of()(convert(self, kind).strong)._data, kind)
+
+
+def _absolute(self: Number) -> Number:
+    kind = wider(self.kind, int)
+    return Number.of(abs(convert(self, kind).strong)._data, kind)
+
+
+setattr(Number, "__neg__", _negative)  # noqa: B010  # beside the methods set above
+setattr(Number, "__abs__", _absolute)  # noqa: B010
+setattr(Number, "__hash__", Tensor.__hash__)  # noqa: B010
+
+BINARY = {
+    "Add": operator.add,
+    "Sub": operator.sub,
+    "Mult": operator.mul,
+    "Div": operator.truediv,
+    "FloorDiv": operator.floordiv,
+    "Mod": operator.mod,
+    "Pow": operator.pow,
+    "MatMult": operator.matmul,
+    "BitAnd": operator.and_,
+    "BitOr": operator.or_,
+    "BitXor": operator.xor,
+    "LShift": operator.lshift,
+    "RShift": operator.rshift,
+}

@@ -1,0 +1,320 @@
+"""The program being made: operators called while it is active become nodes of its graphs."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from mycelia.compiler.building import Builder, constant, type_of_array
+from mycelia.compiler.forms import Conflict
+from mycelia.compiler.infer import result_type
+from mycelia.compiler.store import Entry, Store
+from mycelia.compiler.symbolic import Number, ValueNeeded, is_symbolic
+from mycelia.core.dtype import bool_, uint32
+from mycelia.core.errors import problem
+from mycelia.core.source import Span
+from mycelia.ir.control import Custom, Effect
+from mycelia.ir.node import Constant, Node, Parameter
+from mycelia.ir.primitive import Primitive
+from mycelia.ir.slot import Slot, slot
+from mycelia.ir.types import TensorType
+from mycelia.ops.arithmetic import Add, maximum
+from mycelia.ops.joining import Stack
+from mycelia.ops.shaping import Cast
+from mycelia.tensor.promotion import alike, not_a_tensor, promote
+from mycelia.tensor.tensor import Tensor
+
+TOKEN = TensorType(bool_, ())
+KEY = TensorType(uint32, (2,))
+_FOLDED = 1024  # results of known arguments up to this size are worked out while reading
+
+
+@dataclass(frozen=True, eq=False)
+class Input:
+    """A network's parameter as an input of the program, with the array it holds outside."""
+
+    tensor: Tensor
+    node: Parameter
+    array: Any
+
+
+class _Active(threading.local):
+    tracer: Tracer | None = None
+
+
+_ACTIVE = _Active()
+
+
+def active_tracer() -> Tracer | None:
+    """The program this thread is reading, or None."""
+    return _ACTIVE.tracer
+
+
+class Tracer:
+    """All state of reading one program: the graph in work, the journal, inputs, effects."""
+
+    def __init__(self, name: str, capacity: int = 64) -> None:
+        self.capacity = capacity  # of the stacks that gradients of loops fill
+        self.root = self.builder = Builder(name)
+        self.store = Store()
+        self.span: Span | None = None
+        self.inputs: dict[int, Input] = {}
+        self.world: dict[str, Any] = {"drawn": 0}
+        self.captured: dict[int, Tensor] = {}
+        self.key: Parameter | None = None
+        self.materialized: dict[Node, Any] | None = None  # in the vm: the numbers known so far
+        self.cells: dict[int, Any] = {}  # the cells called, whose flags the program relies on
+        self.depth = 0  # how many run-time branches and loops are around
+
+    # ---- being the current one --------------------------------------------------------------
+
+    @contextmanager
+    def active(self, call: Callable[..., Any], force: Callable[[Node], Any]) -> Iterator[None]:
+        """Operators, tensor writes and user functions of this thread come to this program."""
+        before = (slot.dispatch, slot.force, slot.before_write, slot.call)
+        outer, _ACTIVE.tracer = _ACTIVE.tracer, self
+        slot.dispatch, slot.force = self.dispatch, force
+        slot.before_write, slot.call = self.before_write, call
+        try:
+            yield
+        finally:
+            _ACTIVE.tracer = outer
+            slot.dispatch, slot.force, slot.before_write, slot.call = before
+            for bound in self.inputs.values():
+                bound.tensor._data = bound.array
+
+    @contextmanager
+    def building(self, builder: Builder) -> Iterator[None]:
+        """New nodes go into `builder` inside the block."""
+        before = self.builder
+        self.builder = builder
+        try:
+            yield
+        finally:
+            self.builder = before
+
+    # ---- operators --------------------------------------------------------------------------
+
+    def dispatch(self, op: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        data, static = op.arguments.bind(op.name, args, kwargs)
+        for value in static:
+            _check_static(op, value)
+        if self._foldable(op, data, static):
+            return Slot.dispatch(op, args, kwargs)
+        data = tuple([a.strong if isinstance(a, Number) else a for a in self._promoted(op, data)])
+        if op.host_only:
+            return self._run_on_host(op, data, static)
+        if op.draws:
+            data = (*data, self.next_key())
+        result = self.apply(op, [self.node(op, a) for a in data], static)
+        if not op.writes:
+            return self.wrap(result)
+        value, updates = self.wrap(result)
+        self._write(op, data, updates)
+        return data[op.arguments.names.index(op.writes[0])] if value is None else value
+
+    def _run_on_host(self, op: Primitive, data: tuple[Any, ...], static: tuple[Any, ...]) -> Any:
+        """An operator whose result has a shape that depends on numbers: only the vm has them."""
+        nodes = [self.node(op, a) for a in data]
+        if self.materialized is None:
+            why = f"the shape of the result of {op.name} depends on numbers"
+            raise ValueNeeded(next((n for n in nodes if not isinstance(n, Constant)), None), why)
+        known = tuple([Tensor._wrap(np.asarray(n)) if n.type is not None else None for n in nodes])
+        found = Slot.dispatch(op, op.arguments.merge(known, static), {})
+        parts = found if isinstance(found, tuple) else (found,)
+        types = tuple([type_of_array(p._data) for p in parts])
+        args = tuple(
+            [
+                a if isinstance(a, Node) else Constant(a)
+                for a in op.arguments.merge(tuple(nodes), static)
+            ]
+        )
+        type_ = types if isinstance(found, tuple) else types[0]
+        node = self.builder.apply(op, args, type_, self.span)
+        items = (
+            [self.builder.item(node, i) for i in range(len(parts))]
+            if isinstance(found, tuple)
+            else [node]
+        )
+        for item, part in zip(items, parts, strict=True):
+            self.materialized[item] = part._data
+        return self.wrap(node)
+
+    def apply(self, op: Primitive, nodes: list[Node], static: tuple[Any, ...]) -> Node:
+        """An application of `op` in the graph being built."""
+        type_ = result_type(op, tuple([n.type for n in nodes]), static)
+        merged = op.arguments.merge(tuple(nodes), static)
+        args = tuple([a if isinstance(a, Node) else Constant(a) for a in merged])
+        return self.builder.apply(op, args, type_, self.span)
+
+    def wrap(self, node: Node) -> Any:
+        """A node as the value Python sees: a tensor, None, or a tuple."""
+        return self._wrap(node, node.type)
+
+    def _wrap(self, node: Node, type_: Any) -> Any:
+        if isinstance(type_, tuple):
+            return tuple([self.wrap(self.builder.item(node, i)) for i in range(len(type_))])
+        return None if type_ is None else Tensor._wrap(node)
+
+    def node(self, op: Primitive, value: Any) -> Node:
+        """The node of an argument of an operator."""
+        if isinstance(value, Tensor):
+            return self.data_node(value)
+        if value is None:
+            return Constant(None)
+        if isinstance(value, np.generic | np.ndarray):
+            return constant(value)
+        if isinstance(value, (tuple, list)) and op.takes_sequences:
+            return self.builder.tuple(tuple([self.node(op, v) for v in value]))
+        if isinstance(value, Conflict):
+            raise conflict_error(value)
+        raise not_a_tensor(op, value)
+
+    def data_node(self, tensor: Tensor) -> Node:
+        """The node behind a tensor: its own, an input for a parameter, else a constant."""
+        data = self.bound(tensor)._data
+        if isinstance(data, Node):
+            return self.builder.local(data)
+        self.captured.setdefault(id(tensor), tensor)
+        return constant(data)
+
+    def bound(self, value: Any) -> Any:
+        """`value`; a network's parameter stands for an input of the program from here on."""
+        if not isinstance(value, Tensor) or not value._is_parameter or id(value) in self.inputs:
+            return value
+        name = getattr(value, "name", "parameter")
+        node = self.root.parameter(name, type_of_array(value._data))
+        self.inputs[id(value)] = Input(value, node, value._data)
+        if self.materialized is not None:
+            self.materialized[node] = value._data
+        value._data = node
+        return value
+
+    def before_write(self, tensor: Tensor) -> None:
+        self.store.note_tensor(self.bound(tensor))
+
+    def _promoted(self, op: Primitive, data: tuple[Any, ...]) -> tuple[Any, ...]:
+        if not op.promotes:
+            return data
+        if any(isinstance(a, Number) for a in data):
+            return _promote_numbers(op, data)
+        return data if alike(data) else promote(op, data)
+
+    def _foldable(self, op: Primitive, data: tuple[Any, ...], static: tuple[Any, ...]) -> bool:
+        if op.draws or op.writes or op.host is None:
+            return False
+        if op.host_only:
+            return all(map(_is_known, data))
+        if not all(_is_known(a) and _is_small(a) for a in data):
+            return False
+        return bool(data) or prod(result_type(op, (), static).shape) <= _FOLDED
+
+    def _write(self, op: Primitive, data: tuple[Any, ...], updates: Any) -> None:
+        for name, update in zip(op.writes, updates, strict=True):
+            target = data[op.arguments.names.index(name)]
+            if update is None:
+                continue
+            if isinstance(target, Tensor):
+                target._replace(update._data)
+            else:
+                for one, new in zip(target, update, strict=True):
+                    one._replace(new._data)
+
+    # ---- the world: random numbers, printing ------------------------------------------------
+
+    def next_key(self) -> Tensor:
+        """A fresh key: the program's key with as many draws added as there were before."""
+        if self.key is None:
+            self.key = self.root.parameter("random", KEY)
+        drawn = self.world["drawn"] + 1
+        self.store.write(Entry(self.world, "drawn"), drawn)
+        if isinstance(drawn, Number):
+            zero = Tensor._wrap(np.zeros((), np.uint32))
+            step = Stack.of()((zero, Cast.of()(drawn.strong, uint32)))
+        else:
+            step = Tensor._wrap(np.array([0, drawn], np.uint32))
+        return Add.of()(Tensor._wrap(self.key), step)
+
+    def with_backward(
+        self, inputs: list[Tensor], value: Any, backward: Callable[..., Any], title: str
+    ) -> Any:
+        """`value` (a tensor or tuple), whose gradients for `inputs` come from a function."""
+        several = isinstance(value, (tuple, list))
+        parts = [self.data_node(v) for v in (value if several else (value,))]
+        whole = self.builder.tuple(tuple(parts)) if several else parts[0]
+        args = (*(self.data_node(i) for i in inputs), whole)
+        return self.wrap(self.builder.apply(Custom(backward, title), args, whole.type, self.span))
+
+    def effect(self, run: Callable[..., None], title: str, values: list[Any]) -> None:
+        """Call `run` with the numbers of `values` when the program comes to this place."""
+        token = self.world.get("token")
+        if token is None:
+            token = Tensor._wrap(np.zeros((), bool))
+        args = (self.data_node(token), *(self.data_node(v) for v in values))
+        node = self.builder.apply(Effect(run, title), args, TOKEN, self.span)
+        self.store.write(Entry(self.world, "token"), Tensor._wrap(node))
+
+    def note_needed(self, size: Tensor) -> None:
+        """Let the program say how large its stacks had to be."""
+        before = self.world.get("needed")
+        most = size if before is None else maximum(before, size)
+        self.store.write(Entry(self.world, "needed"), most)
+
+
+def conflict_error(conflict: Conflict) -> Exception:
+    """The error for using a value that may be one of two things."""
+    if conflict.needs_vm:
+        return ValueNeeded(None, conflict.why)
+    return problem(
+        TypeError,
+        f"a value is not the same kind of thing on all paths: {conflict.why}",
+        expected=conflict.expected or "the same type on both sides of a branch or loop",
+        fix=conflict.fix or "assign a value of one type on both paths",
+    )
+
+
+def _check_static(op: Primitive, value: Any) -> None:
+    if isinstance(value, (tuple, list)):
+        for part in value:
+            _check_static(op, part)
+    elif is_symbolic(value):
+        raise ValueNeeded(value._data, f"{op.name} needs the number of an argument")
+
+
+def _is_known(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return all(map(_is_known, value))
+    if isinstance(value, Tensor):
+        return not value._is_parameter and not isinstance(value._data, Node)
+    return value is None or isinstance(value, (int, float, complex, np.generic))
+
+
+def _is_small(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return all(map(_is_small, value))
+    if isinstance(value, Tensor):
+        return type(value._data) is np.ndarray and value._data.size <= _FOLDED
+    return True
+
+
+_SAMPLES: dict[type, Any] = {bool: True, int: 1, float: 1.0, complex: 1j}
+
+
+def _promote_numbers(op: Primitive, data: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Promotion where some numbers are not known: they count by their kind."""
+    stand_ins = tuple([_SAMPLES[a.kind] if isinstance(a, Number) else a for a in data])
+    promoted = promote(op, stand_ins)
+    return tuple(
+        [
+            Cast.of()(given.strong, new.dtype)
+            if isinstance(given, Number) and isinstance(new, Tensor)
+            else new
+            for given, new in zip(data, promoted, strict=True)
+        ]
+    )

@@ -1,0 +1,46 @@
+"""A program: what the compiler hands to the runtime, and the runtime runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from mycelia.ir.graph import Graph
+
+
+class Source(Enum):
+    """Where the runtime takes an input of a program from."""
+
+    ARGUMENT = "argument"  # a leaf of the call's arguments, by its number
+    STATE = "state"  # the array of a tensor that outlives the call
+    RANDOM = "random"  # the random state of the process
+
+
+@dataclass(frozen=True, eq=False)
+class Input:
+    """One input: its source, and which one (a number, a tensor, nothing)."""
+
+    source: Source
+    which: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """A closed graph with what its inputs and outputs stand for.
+
+    The graph gives a tuple: first `results` values for the caller, then one new array for each
+    tensor in `writes`; then how many random keys were drawn, if `drawn` does not say; how large
+    its stacks had to be, if it has stacks of some `capacity`; and a token, if it has effects.
+    """
+
+    graph: Graph
+    inputs: tuple[Input, ...]
+    results: int
+    writes: tuple[Any, ...]
+    drawn: int | None
+    capacity: int | None
+
+    @property
+    def name(self) -> str:
+        return self.graph.name

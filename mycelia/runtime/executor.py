@@ -1,0 +1,96 @@
+"""Running programs: gather their inputs, run them, put what they changed where it belongs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from mycelia.core.seed import draw_keys, peek_key
+from mycelia.ir.program import Program, Source
+from mycelia.runtime.xla.compile import options, without_engine_frames
+from mycelia.runtime.xla.lower import lower
+
+_REFERENCES = 3  # of an array that only its tensor holds: the slot, a local name, the count itself
+
+
+class Overflow(Exception):  # it asks for another program
+    """The stacks of a program were too small."""
+
+    def __init__(self, needed: int) -> None:
+        super().__init__()
+        self.needed = needed
+
+
+def finish(program: Program, found: Sequence[Any]) -> None:
+    """Write what a run of `program` changed, from all it gave; raise Overflow to run it again."""
+    place = program.results + len(program.writes)
+    if program.drawn is None:
+        drawn = int(found[place])
+        place += 1
+    else:
+        drawn = program.drawn
+    if program.capacity is not None and (needed := int(found[place])) > program.capacity:
+        raise Overflow(needed)
+    draw_keys(drawn)
+    for tensor, array in zip(program.writes, found[program.results :], strict=False):
+        tensor._data = array
+        tensor._shared = False
+
+
+class Executable:
+    """A program compiled when it is first run; arrays in, arrays out."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        written = {id(tensor) for tensor in program.writes}
+        inputs = program.inputs
+        self._donated = tuple(
+            i
+            for i, given in enumerate(inputs)
+            if given.source is Source.STATE
+            and id(given.which) in written
+            and program.capacity is None
+        )
+        self._plan = [
+            (given.source, given.which, i in self._donated) for i, given in enumerate(inputs)
+        ]
+        self._run = jax.jit(
+            lower(program.graph),
+            donate_argnums=self._donated,
+            compiler_options=options(),
+            keep_unused=True,
+        )
+
+    def __call__(self, arguments: Sequence[Any]) -> list[Any]:
+        """The results for the caller; what the program writes is written."""
+        program = self.program
+        arrays = [
+            self._input(source, which, given, arguments) for source, which, given in self._plan
+        ]
+        try:
+            found = self._run(*arrays)
+        except Exception as error:
+            raise without_engine_frames(error) from None
+        finish(program, found)
+        return list(found[: program.results])
+
+    def _input(self, source: Source, which: Any, donated: bool, arguments: Sequence[Any]) -> Any:
+        if source is Source.ARGUMENT:
+            return arguments[which]
+        if source is Source.RANDOM:
+            return peek_key()
+        array = which._data
+        if which._shared or (donated and type(array) is np.ndarray):
+            return np.array(array)
+        if donated and sys.getrefcount(array) > _REFERENCES:
+            return jax.numpy.array(array)  # someone else looks at it, so it must not be given away
+        return array
+
+    def text(self, arguments: Sequence[Any]) -> str:
+        """The program as XLA is given it."""
+        arrays = [self._input(source, which, False, arguments) for source, which, _ in self._plan]
+        return self._run.lower(*arrays).as_text()

@@ -1,0 +1,1 @@
+"""The machine for programs XLA cannot hold: Python decides, compiled segments compute."""

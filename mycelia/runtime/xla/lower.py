@@ -1,0 +1,138 @@
+"""Graphs as functions on arrays: each node by its operator's `lower`, control flow by XLA's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.experimental import io_callback
+
+from mycelia.ir.analysis import ordered
+from mycelia.ir.control import (
+    CALL,
+    SWITCH,
+    TUPLE,
+    WHILE,
+    Custom,
+    Effect,
+    Item,
+    Vmap,
+    graphs_of,
+    operands_of,
+    primitive_of,
+)
+from mycelia.ir.graph import Graph
+from mycelia.ir.node import Apply, Constant, Node, Parameter
+from mycelia.ir.primitive import Primitive
+
+
+def lower(graph: Graph) -> Callable[..., Any]:
+    """`graph` as a function from arrays to the arrays of its output."""
+    order = _Order()
+
+    def run(*arrays: Any) -> Any:
+        return order.run(graph, arrays)
+
+    run.__name__ = graph.name.replace("<", "").replace(">", "") or "program"
+    return run
+
+
+class _Order:
+    """Remembers the order of the nodes of each graph while one program is traced."""
+
+    def __init__(self) -> None:
+        self._orders: dict[Graph, list[Node]] = {}
+
+    def run(self, graph: Graph, arrays: Sequence[Any]) -> Any:
+        values: dict[Node, Any] = dict(zip(graph.parameters, arrays, strict=True))
+        nodes = self._orders.get(graph)
+        if nodes is None:
+            nodes = self._orders[graph] = ordered(graph)
+        for node in nodes:
+            if isinstance(node, Constant):
+                values[node] = node.value
+            elif isinstance(node, Apply):
+                values[node] = self._apply(node, values)
+            elif isinstance(node, Parameter) and node not in values:
+                raise RuntimeError(f"{graph.name} uses {node.name} of {node.graph.name}")
+        return values[graph.output]
+
+    def _apply(self, node: Apply, values: dict[Node, Any]) -> Any:
+        op = primitive_of(node)
+        if op is SWITCH:
+            return self._switch(node, values)
+        if op is WHILE:
+            return self._while(node, values)
+        if op is CALL:
+            return self.run(graphs_of(node)[0], [values[n] for n in operands_of(node)])
+        if type(op) is Vmap:
+            return self._vmap(op, node, values)
+        return apply_node(op, [values[a] for a in node.args])
+
+    def _vmap(self, op: Vmap, node: Apply, values: dict[Node, Any]) -> Any:
+        run = self._branch(graphs_of(node)[0])
+        mapped = jax.vmap(run, op.in_axes, op.out_axes, axis_size=op.size)
+        return mapped(*[values[n] for n in operands_of(node)])
+
+    def _switch(self, node: Apply, values: dict[Node, Any]) -> Any:
+        index = values[node.args[0]]
+        operands = [values[n] for n in operands_of(node)]
+        branches = [self._branch(g) for g in graphs_of(node)]
+        if jnp.asarray(index).dtype == jnp.bool_:
+            return lax.cond(index, branches[1], branches[0], *operands)
+        return lax.switch(index, branches, *operands)
+
+    def _branch(self, graph: Graph) -> Callable[..., Any]:
+        types = graph.output.type
+
+        def run(*arrays: Any) -> Any:
+            return _typed(self.run(graph, arrays), types)
+
+        return run
+
+    def _while(self, node: Apply, values: dict[Node, Any]) -> Any:
+        goes_on, step = graphs_of(node)
+        operands = [values[n] for n in operands_of(node)]
+        count = len(step.output.type)
+        types = step.output.type
+        fixed = operands[count:]
+
+        def test(carry: Any) -> Any:
+            return self.run(goes_on, [*carry, *fixed])
+
+        def body(carry: Any) -> Any:
+            return _typed(self.run(step, [*carry, *fixed]), types)
+
+        # Behind a barrier the start is no constant: XLA would else run known loops while compiling.
+        start = lax.optimization_barrier(_typed(tuple(operands[:count]), types))
+        return lax.while_loop(test, body, start)
+
+
+def apply_node(op: Any, values: list[Any]) -> Any:
+    """What a primitive without graphs gives for arrays and static values."""
+    if op is TUPLE:
+        return tuple(values)
+    if type(op) is Item:
+        return values[0][op.index]
+    if type(op) is Effect:
+        token, *arrays = values
+        io_callback(op.run, None, *arrays, ordered=True)
+        return jnp.asarray(token)
+    if type(op) is Custom:
+        return values[-1]
+    if not isinstance(op, Primitive):
+        raise RuntimeError(f"the program calls {op!r}, which is no operator")
+    return op.lower(*values)
+
+
+def _typed(values: tuple[Any, ...], types: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Values as arrays of exactly the inferred types, so that all sides of a choice agree."""
+    return tuple(
+        [
+            jax.lax.convert_element_type(jnp.asarray(v), t.dtype.numpy)
+            for v, t in zip(values, types, strict=True)
+        ]
+    )

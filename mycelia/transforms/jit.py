@@ -1,0 +1,330 @@
+"""Compiling functions: `jit`, one program for each kind of arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial, update_wrapper
+from typing import Any
+
+import numpy as np
+
+from mycelia.compiler.forms import Entries, Form, FunctionForm, Items, Known, NumberForm, TensorForm
+from mycelia.compiler.reader.function import Function, capture, recapture
+from mycelia.compiler.reading import Read, read, read_lazily
+from mycelia.compiler.symbolic import Number, ValueNeeded
+from mycelia.compiler.tracer import active_tracer
+from mycelia.core import settings
+from mycelia.core.dtype import from_numpy
+from mycelia.core.errors import problem
+from mycelia.core.seed import peek_key
+from mycelia.ir.program import Source
+from mycelia.ir.slot import call
+from mycelia.ir.types import TensorType
+from mycelia.runtime.eager.mode import mode
+from mycelia.runtime.executor import Executable, Overflow, finish
+from mycelia.runtime.vm.segments import Segments
+from mycelia.tensor.tensor import Tensor
+from mycelia.transforms.differentiable import DifferentiableGraph
+
+FIRST_CAPACITY = 64
+
+
+@dataclass(eq=False)
+class Entry:
+    """What a kind of arguments compiles to: a program, or a reason to run in the vm."""
+
+    arguments: Form
+    read: Read | None = None
+    executable: Executable | None = None
+    vm_reason: str = ""
+    capacity: int = FIRST_CAPACITY
+    by_value: dict[Any, Entry] | None = None  # programs for single values of the numbers
+    runs: int = 0
+    differentiable: DifferentiableGraph | None = None
+
+
+@dataclass(eq=False)
+class Compiled:
+    """A function with its programs."""
+
+    fn: Callable[..., Any]
+    name: str
+    entries: dict[Any, Entry] = field(default_factory=dict)
+    history: list[str] = field(default_factory=list)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        key = _key((args, kwargs))
+        entry = self.entries.get(key)
+        if entry is None or not _still_valid(entry):
+            entry = self._compile(key, args, kwargs, values=False)
+        if entry.by_value is not None:
+            value_key = tuple(_numbers((args, kwargs)))
+            found = entry.by_value.get(value_key)
+            if found is None or not _still_valid(found):
+                found = entry.by_value[value_key] = self._read(args, kwargs, values=True)
+            entry = found
+        entry.runs += 1
+        return self._run(entry, args, kwargs)
+
+    def _compile(self, key: Any, args: Any, kwargs: Any, values: bool) -> Entry:
+        self.history.append(_reason(self, key))
+        has_numbers = bool(_numbers((args, kwargs)))
+        try:
+            entry = self._read(args, kwargs, values=False)
+            if entry.vm_reason and has_numbers:
+                entry = Entry(entry.arguments, by_value={})
+        except (TypeError, ValueError, IndexError, AttributeError):
+            if not has_numbers:
+                raise
+            entry = Entry(Known(None), by_value={})
+        self.entries[key] = entry
+        return entry
+
+    def _read(self, args: Any, kwargs: Any, values: bool, capacity: int = FIRST_CAPACITY) -> Entry:
+        arguments = Items(tuple, (_form(args, values), _form(kwargs, values)))
+        entry = Entry(arguments, capacity=capacity)
+        try:
+            entry.read = read(self.fn, self.name, arguments, capacity)
+        except ValueNeeded as needed:
+            entry.vm_reason = needed.why
+            return entry
+        entry.executable = Executable(entry.read.program)
+        return entry
+
+    def _run(self, entry: Entry, args: Any, kwargs: Any) -> Any:
+        if entry.executable is None:
+            return self._run_in_vm(args, kwargs)
+        assert entry.read is not None
+        if mode.recording is not None:
+            return self._run_recorded(entry, args, kwargs)
+        leaves = entry.arguments.leaves((args, kwargs))
+        arrays = [_array(value) for value, _ in leaves]
+        try:
+            found = entry.executable(arrays)
+        except Overflow as overflow:
+            return self._grow(entry, overflow.needed, args, kwargs)
+        return _outside(entry.read.result.build(iter(found)))
+
+    def _run_recorded(self, entry: Entry, args: Any, kwargs: Any) -> Any:
+        """Run inside a gradient of eager mode: the program counts as one operator there."""
+        assert entry.read is not None
+        program = entry.read.program
+        if entry.differentiable is None:
+            entry.differentiable = DifferentiableGraph(
+                program.graph, program.results, entry.capacity
+            )
+        leaves = [_tensor(v) for v, _ in entry.arguments.leaves((args, kwargs))]
+        inputs = [
+            leaves[i.which]
+            if i.source is Source.ARGUMENT
+            else i.which
+            if i.source is Source.STATE
+            else Tensor._wrap(peek_key())
+            for i in program.inputs
+        ]
+        try:
+            found = entry.differentiable(inputs)
+            finish(program, [t._data for t in found])
+        except Overflow as overflow:
+            entry.differentiable = None
+            return self._grow(entry, overflow.needed, args, kwargs)
+        results = iter(found[: program.results])
+        return _outside(entry.read.result.build(results))
+
+    def _grow(self, entry: Entry, needed: int, args: Any, kwargs: Any) -> Any:
+        """Compile again with stacks that are large enough, and run again."""
+        capacity = 1 << (needed - 1).bit_length()
+        values = entry.by_value is None and not any(
+            isinstance(f, NumberForm) for f in _all_forms(entry.arguments)
+        )
+        larger = self._read(args, kwargs, values, capacity)
+        entry.read, entry.executable = larger.read, larger.executable
+        entry.capacity = capacity
+        self.history.append(f"stacks of {capacity} entries, because a loop made {needed} passes")
+        return self._run(entry, args, kwargs)
+
+    def _run_in_vm(self, args: Any, kwargs: Any) -> Any:
+        segments = Segments()
+        return _outside(read_lazily(self.fn, self.name, args, kwargs, segments))
+
+
+def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Compile a function: its branches and loops included, once for each kind of arguments."""
+    if function is None:
+        return partial(jit, **options)
+    if not callable(function):
+        raise problem(TypeError, "jit compiles functions", got=repr(function))
+    compiled = Compiled(function, getattr(function, "__name__", type(function).__name__))
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if active_tracer() is not None:
+            return call(function, *args, **kwargs)
+        return compiled(*args, **kwargs)
+
+    update_wrapper(run, function)
+    run.__mycelia_compiled__ = function  # type: ignore[attr-defined]
+    run.compiled = compiled  # type: ignore[attr-defined]
+    return run
+
+
+def ms_function(
+    fn: Callable[..., Any] | None = None,
+    input_signature: Any = None,
+    hash_args: Any = None,
+    jit_config: Any = None,
+) -> Any:
+    """The older name of `jit`."""
+    return jit(fn)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What a compiled function became: one line for each program, and why it was compiled."""
+
+    name: str
+    labels: tuple[str, ...]  # "xla", or "vm: why"
+    compilations: tuple[str, ...]
+    stages: tuple[dict[str, float], ...]
+
+    def __str__(self) -> str:
+        lines = [f"{self.name}: compiled {len(self.compilations)} times"]
+        lines += [f"  {i}. {why}" for i, why in enumerate(self.compilations, start=1)]
+        lines += [f"  program {i}: {label}" for i, label in enumerate(self.labels, start=1)]
+        return "\n".join(lines)
+
+
+def explain(fn: Any) -> Explanation:
+    """What became of a compiled function or cell."""
+    compiled = getattr(fn, "compiled", None) or fn.__dict__.get("_program")
+    if compiled is None:
+        raise problem(TypeError, "explain: this was not compiled", got=repr(fn))
+    entries = []
+    for entry in compiled.entries.values():
+        entries += [entry] if entry.by_value is None else list(entry.by_value.values())
+    labels = tuple("xla" if not e.vm_reason else f"vm: {e.vm_reason}" for e in entries)
+    return Explanation(compiled.name, labels, tuple(compiled.history), ())
+
+
+jit.explain = explain  # type: ignore[attr-defined]
+
+
+class Closure:
+    """A function that a compiled function returned; calling it runs compiled code again."""
+
+    _programs: dict[Any, Compiled] = {}
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.__name__ = function.__name__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        definition = self.function.definition
+        compiled = self._programs.get(definition)
+        if compiled is None:
+            compiled = self._programs[definition] = Compiled(_apply, definition.name)
+        return compiled(self.function, *args, **kwargs)
+
+
+def in_graph_mode() -> bool:
+    """Whether whole functions are compiled now: graph mode, and nothing is being read already."""
+    return (
+        settings.current().mode == settings.GRAPH_MODE
+        and active_tracer() is None
+        and mode.recording is None
+    )
+
+
+def _apply(function: Any, *args: Any, **kwargs: Any) -> Any:
+    return function(*args, **kwargs)
+
+
+def _outside(value: Any) -> Any:
+    """A result as the caller sees it: Python numbers, tensors, callable closures."""
+    if isinstance(value, Number):
+        return value.kind(np.asarray(value._data).item())
+    if isinstance(value, Function):
+        held = {name: _outside(v) for name, v in capture(value).items()}
+        return Closure(recapture(value, held))
+    if isinstance(value, (tuple, list)):
+        if hasattr(value, "_fields"):
+            return type(value)(*[_outside(v) for v in value])
+        return type(value)([_outside(v) for v in value])
+    if type(value) is dict:
+        return {k: _outside(v) for k, v in value.items()}
+    return value
+
+
+def _array(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value._data.copy() if value._shared else value._data
+    return np.asarray(value)
+
+
+def _tensor(value: Any) -> Tensor:
+    return value if isinstance(value, Tensor) else Tensor._wrap(np.asarray(value))
+
+
+_DYNAMIC = (int, float)
+
+
+def _key(value: Any) -> Any:
+    kind = type(value)
+    if kind is Tensor:
+        return value._data.dtype, tuple(value._data.shape)
+    if kind in _DYNAMIC:
+        return kind
+    if kind is tuple or kind is list:
+        return (kind, *[_key(v) for v in value])
+    if kind is dict:
+        return (kind, *[(k, _key(v)) for k, v in value.items()])
+    if kind is Closure:
+        return _key(value.function)
+    if kind is Function:
+        return (id(value.definition), *[(k, _key(v)) for k, v in capture(value).items()])
+    if isinstance(value, (str, bool, type(None), bytes, complex)):
+        return kind, value
+    return kind, id(value)
+
+
+def _numbers(value: Any) -> list[Any]:
+    """All plain numbers among the arguments, with their kinds."""
+    kind = type(value)
+    if kind in _DYNAMIC:
+        return [(kind, value)]
+    if kind in (tuple, list):
+        return [n for v in value for n in _numbers(v)]
+    return [n for v in value.values() for n in _numbers(v)] if kind is dict else []
+
+
+def _form(value: Any, values: bool) -> Form:
+    kind = type(value)
+    if kind is Tensor:
+        return TensorForm(TensorType(from_numpy(value._data.dtype), value.shape))
+    if kind in _DYNAMIC:
+        return Known(value) if values else NumberForm(kind)
+    if isinstance(value, (tuple, list)):
+        return Items(kind, tuple(_form(v, values) for v in value))
+    if kind is dict:
+        return Entries(dict, tuple(value), tuple(_form(v, values) for v in value.values()))
+    if kind is Closure:
+        return _form(value.function, values)
+    if kind is Function:
+        held = capture(value)
+        return FunctionForm(value, tuple(held), tuple(_form(v, values) for v in held.values()))
+    return Known(value)
+
+
+def _all_forms(form: Form) -> list[Form]:
+    inner = getattr(form, "forms", ())
+    return [form, *[f for part in inner for f in _all_forms(part)]]
+
+
+def _still_valid(entry: Entry) -> bool:
+    return entry.read is None or entry.read.is_valid()
+
+
+def _reason(compiled: Compiled, key: Any) -> str:
+    if not compiled.entries:
+        return "first call"
+    return "arguments of another kind" if key not in compiled.entries else "a constant changed"

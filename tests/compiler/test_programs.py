@@ -1,0 +1,158 @@
+"""Programs with loops, recursion, closures and inner gradients: values, gradients, how they run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mycelia as ms
+from mycelia import Tensor
+
+from .programs import (
+    OTHER_TREE,
+    PROGRAMS,
+    TREE,
+    Program,
+    counted_loop,
+    long_loop,
+    make_polynomial,
+    tree_lstm,
+)
+
+POINTS = [
+    pytest.param(program, point, id=f"{program.name}-{place}")
+    for program in PROGRAMS
+    for place, point in enumerate(program.points)
+]
+ONCE = [pytest.param(program, id=program.name) for program in PROGRAMS]
+STEP = 1e-5
+
+
+def tensors(point: tuple[Any, ...]) -> tuple[Tensor, ...]:
+    """Numbers and arrays as tensors: float64, and int32 for counts."""
+    return tuple(Tensor(np.asarray(p, np.int32 if _counts(p) else np.float64)) for p in point)
+
+
+def _counts(value: Any) -> bool:
+    return np.issubdtype(np.asarray(value).dtype, np.integer)
+
+
+def slopes(fn: Callable[..., Any], point: tuple[Any, ...]) -> Any:
+    """Central differences of the sum of `fn` by its first argument."""
+    at = np.asarray(point[0], np.float64)
+    found = np.zeros_like(at)
+    for place in np.ndindex(at.shape):
+        step = np.zeros_like(at)
+        step[place] = STEP
+        above, below = (fn(*tensors((at + s, *point[1:]))) for s in (step, -step))
+        found[place] = (above.asnumpy().sum() - below.asnumpy().sum()) / (2 * STEP)
+    return found
+
+
+def close(found: Any, wanted: Any, relative: float = 1e-9) -> None:
+    found, wanted = (np.asarray(v.asnumpy() if isinstance(v, Tensor) else v) for v in (found, wanted))
+    np.testing.assert_allclose(found, wanted, rtol=relative, atol=relative)
+
+
+def kinds(fn: Any) -> set[str]:
+    """How the programs of a compiled function run: "xla" or "vm"."""
+    return {label.split(":")[0] for label in ms.jit.explain(fn).labels}
+
+
+@pytest.mark.parametrize(("program", "point"), POINTS)
+def test_value(program: Program, point: tuple[Any, ...]) -> None:
+    wanted = (program.expected or program.run)(*point)
+    close(program.run(*tensors(point)), wanted)
+    close(ms.jit(program.run)(*tensors(point)), wanted)
+
+
+@pytest.mark.parametrize(("program", "point"), POINTS)
+def test_gradient(program: Program, point: tuple[Any, ...]) -> None:
+    eager = ms.grad(program.run)(*tensors(point))
+    close(eager, slopes(program.run, point), 1e-5)
+    close(ms.jit(ms.grad(program.run))(*tensors(point)), eager)
+
+
+@pytest.mark.parametrize(("program", "point"), POINTS)
+def test_gradient_of_the_gradient(program: Program, point: tuple[Any, ...]) -> None:
+    gradient = ms.jit(ms.grad(program.run))
+    second = ms.jit(ms.grad(ms.grad(program.run)))
+    close(second(*tensors(point)), slopes(gradient, point), 1e-4)
+
+
+@pytest.mark.parametrize("program", ONCE)
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_label(program: Program, order: int) -> None:
+    fn = program.run
+    for _ in range(order):
+        fn = ms.grad(fn)
+    compiled = ms.jit(fn)
+    compiled(*tensors(program.points[0]))
+    assert kinds(compiled) == {program.label}, ms.jit.explain(compiled)
+
+
+@pytest.mark.parametrize("program", [p for p in ONCE if len(p.values[0].points) > 1])
+def test_one_compilation_for_all_points(program: Program) -> None:
+    """What a loop or a branch does is decided by the run; the arguments only differ in value."""
+    compiled = ms.jit(ms.grad(program.run))
+    for point in program.points:
+        compiled(*tensors(point))
+    assert len(ms.jit.explain(compiled).compilations) == 1, ms.jit.explain(compiled)
+
+
+def test_at_most_six_programs_need_the_vm() -> None:
+    assert sum(program.label != "xla" for program in PROGRAMS) <= 6
+    assert [program.number for program in PROGRAMS] == list(range(1, 31))
+
+
+def test_another_tree_runs_in_the_same_program() -> None:
+    weights, leaves = PROGRAMS[10].points[0][:2]
+    compiled = ms.jit(ms.grad(tree_lstm))
+    found = [compiled(*tensors((weights, leaves, *tree))).asnumpy() for tree in (TREE, OTHER_TREE)]
+    assert np.abs(found[0] - found[1]).max() > 1e-6
+    assert len(ms.jit.explain(compiled).compilations) == 1
+
+
+def test_a_closure_outlives_the_function_that_made_it() -> None:
+    x, y = tensors((1.5, 2.0))
+    made, plain = ms.jit(make_polynomial)(x), make_polynomial(x)
+    for argument in (y, x, y):
+        close(made(argument), plain(argument))
+    close(ms.grad(made)(y), ms.grad(plain)(y))
+    close(ms.jit(ms.grad(made))(y), ms.grad(plain)(y))
+    close(ms.jit(ms.grad(ms.grad(made)))(y), ms.grad(ms.grad(plain))(y))
+
+
+def test_a_python_number_as_trip_count_does_not_recompile() -> None:
+    compiled = ms.jit(counted_loop)
+    (x,) = tensors((0.5,))
+    for n in (4, 0, 9):
+        close(compiled(x, n), counted_loop(0.5, n))
+    assert len(ms.jit.explain(compiled).compilations) == 1
+    assert kinds(compiled) == {"xla"}
+
+
+def test_the_memory_of_a_long_loop_is_bounded() -> None:
+    """Keeping every pass would take 10,000 times the state; checkpoints take about 200 times."""
+    x = Tensor(np.linspace(0.3, 1.5, 512))
+    gradient = ms.jit(ms.grad(long_loop))
+    close(gradient(x).asnumpy()[[0, -1]], gradient(Tensor(np.array([0.3, 1.5]))))
+    assert temporary_bytes(gradient, x) < 1000 * x.nbytes
+
+
+def temporary_bytes(compiled: Any, *args: Tensor) -> int:
+    """The scratch memory of the program that `compiled` runs for these arguments."""
+    kind = tuple((a._data.dtype, a.shape) for a in args)
+    entries = compiled.compiled.entries
+    (entry,) = [e for e in entries.values() if _kinds_of(e) == kind]
+    executable = entry.executable
+    arrays = [executable._input(s, w, False, [a._data for a in args]) for s, w, _ in executable._plan]
+    return executable._run.lower(*arrays).compile().memory_analysis().temp_size_in_bytes
+
+
+def _kinds_of(entry: Any) -> tuple[Any, ...]:
+    types = [target for _, target in entry.arguments.leaves(None)]
+    return tuple((t.dtype.numpy, t.shape) for t in types)
