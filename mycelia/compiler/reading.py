@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import weakref
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from mycelia.compiler.building import constant, type_of_array
 from mycelia.compiler.forms import Conflict, Form, form_of, leaf_data, leaf_type
+from mycelia.compiler.guards import Guards
+from mycelia.compiler.passes.pipeline import optimize
 from mycelia.compiler.reader.interpreter import Interpreter
 from mycelia.compiler.store import MISSING, Numbers
 from mycelia.compiler.symbolic import Number, ValueNeeded
 from mycelia.compiler.tracer import Tracer, conflict_error
-from mycelia.core.changes import Changes
-from mycelia.core.dtype import DType
 from mycelia.core.source import reading
 from mycelia.ir.node import Node
 from mycelia.ir.program import Input, Program, Source
 from mycelia.tensor.tensor import Tensor
+
+DEEPEST = 20_000  # Python frames while reading: nested user code takes several each
 
 
 @dataclass(eq=False)
@@ -27,27 +29,7 @@ class Read:
 
     program: Program
     result: Form
-    guards: list[tuple[dict[str, Any], str, Any]]
-    captured: list[tuple[weakref.ref[Tensor], Any]]
-    cells: list[tuple[Any, dict[str, Any]]]
-    changes: int = 0
-
-    def is_valid(self) -> bool:
-        """Whether the constants the program was read with are still what they were."""
-        for holder, name, value in self.guards:
-            found = holder.get(name)
-            if found is not value and (type(found) is not type(value) or found != value):
-                return False
-        for reference, data in self.captured:
-            tensor = reference()
-            if tensor is not None and tensor._data is not data:
-                return False
-        if self.changes == Changes.count:
-            return True
-        if any(flags(cell) != before for cell, before in self.cells):
-            return False
-        self.changes = Changes.count
-        return True
+    guards: Guards
 
 
 def read(fn: Callable[..., Any], name: str, arguments: Form, capacity: int = 64) -> Read:
@@ -56,27 +38,31 @@ def read(fn: Callable[..., Any], name: str, arguments: Form, capacity: int = 64)
     interpreter = Interpreter(tracer)
     targets = [target for _, target in arguments.leaves(MISSING)]
     nodes = [tracer.root.parameter(f"x{i}", leaf_type(t)) for i, t in enumerate(targets)]
-    args, kwargs = arguments.build(iter(nodes))
+    given = [Tensor._wrap(node) for node in nodes]
+    args, kwargs = arguments.build(iter(given))
     outer_span, reading.span = reading.span, lambda: tracer.span
+    depth = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(depth, DEEPEST))
     try:
         with tracer.active(interpreter.call_from_python, _not_known):
             result = interpreter.call(fn, args, kwargs)
             if isinstance(result, Conflict):
                 raise conflict_error(result)
-            return _finish(tracer, interpreter, nodes, result)
+            return _finish(tracer, given, nodes, result)
     finally:
         reading.span = outer_span
+        sys.setrecursionlimit(depth)
 
 
 def _not_known(node: Node) -> Any:
     raise ValueNeeded(node, "Python needs the number of a tensor")
 
 
-def _finish(tracer: Tracer, interpreter: Interpreter, nodes: list[Any], result: Any) -> Read:
+def _finish(tracer: Tracer, given: list[Tensor], nodes: list[Any], result: Any) -> Read:
     form = form_of(result)
     leaves = [leaf_data(v, t) for v, t in form.leaves(result)]
-    writes: list[Tensor] = []
-    updates: list[Any] = []
+    writes: list[Any] = [i for i, t in enumerate(given) if t._data is not nodes[i]]
+    updates: list[Any] = [given[i]._data for i in writes]
     for bound in tracer.inputs.values():
         if bound.tensor._data is not bound.node:
             writes.append(bound.tensor)
@@ -100,6 +86,7 @@ def _finish(tracer: Tracer, interpreter: Interpreter, nodes: list[Any], result: 
     by_node |= {node: Input(Source.ARGUMENT, i) for i, node in enumerate(nodes)}
     if tracer.key is not None:
         by_node[tracer.key] = Input(Source.RANDOM)
+    optimize(graph)
     program = Program(
         graph,
         tuple(by_node[p] for p in graph.parameters),
@@ -108,21 +95,11 @@ def _finish(tracer: Tracer, interpreter: Interpreter, nodes: list[Any], result: 
         None if isinstance(drawn, Number) else drawn,
         None if needed is None else tracer.capacity,
     )
-    captured = [(weakref.ref(t), t._data) for t in tracer.captured.values()]
-    cells = [(cell, flags(cell)) for cell in tracer.cells.values()]
-    guards = list({(id(d), n): (d, n, v) for d, n, v in interpreter.guards}.values())
-    return Read(program, form, guards, captured, cells, Changes.count)
-
-
-_PLAIN = (bool, int, float, str, type(None), DType)
-
-
-def flags(cell: Any) -> dict[str, Any]:
-    """What a program relies on in a cell: its plain attributes, and which cells it has."""
-    found: dict[str, Any] = {k: v for k, v in cell.__dict__.items() if isinstance(v, _PLAIN)}
-    found["<cells>"] = tuple(map(id, cell._cells.values()))
-    found["<parameters>"] = tuple(map(id, cell._params.values()))
-    return found
+    for tensor in tracer.captured.values():
+        tracer.guards.tensor(tensor)
+    for cell in tracer.cells.values():
+        tracer.guards.network(cell)
+    return Read(program, form, tracer.guards)
 
 
 def read_lazily(fn: Callable[..., Any], name: str, args: Any, kwargs: Any, segments: Any) -> Any:

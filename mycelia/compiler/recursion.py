@@ -31,8 +31,8 @@ from mycelia.ir.graph import Graph
 from mycelia.ir.node import Apply, Constant, Node, Parameter
 from mycelia.ir.types import TensorType
 from mycelia.ops.arithmetic import maximum
+from mycelia.ops.loop_stack import StackRead, StackWrite
 from mycelia.ops.selecting import select
-from mycelia.ops.stack import StackRead, StackWrite
 from mycelia.tensor.tensor import Tensor
 
 _INDEX = TensorType(int64, ())

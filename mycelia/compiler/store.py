@@ -36,6 +36,10 @@ class Entry:
     def key(self) -> Key:
         return ("entry", id(self.holder), self.name)
 
+    @property
+    def home(self) -> Any:
+        return self.holder
+
     def read(self) -> Any:
         return self.holder.get(self.name, MISSING)
 
@@ -56,6 +60,10 @@ class Numbers:
     def key(self) -> Key:
         return ("tensor", id(self.tensor))
 
+    @property
+    def home(self) -> Any:
+        return self.tensor
+
     def read(self) -> Any:
         return Tensor._wrap(self.tensor._data)
 
@@ -73,6 +81,10 @@ class Contents:
     def key(self) -> Key:
         return ("contents", id(self.container))
 
+    @property
+    def home(self) -> Any:
+        return self.container
+
     def read(self) -> Any:
         return type(self.container)(self.container)
 
@@ -88,14 +100,18 @@ Place = Entry | Numbers | Contents
 
 
 class Journal:
-    """The places changed since it was opened, with what they held before."""
+    """The places changed since it was opened, with what they held before.
+
+    What was made since then is of no concern: nobody outside has it.
+    """
 
     def __init__(self) -> None:
         self.before: dict[Key, tuple[Place, Any]] = {}
+        self.made: dict[int, Any] = {}
 
     def note(self, place: Place) -> None:
         """Remember a place that is about to change."""
-        if place.key not in self.before:
+        if id(place.home) not in self.made and place.key not in self.before:
             self.before[place.key] = (place, place.read())
 
     def take_back(self) -> dict[Key, tuple[Place, Any]]:
@@ -121,6 +137,7 @@ class Store:
             yield journal
         finally:
             self.journals.pop()
+            self.journals[-1].made.update(journal.made)
 
     def note(self, place: Place) -> None:
         self.journals[-1].note(place)
@@ -135,7 +152,12 @@ class Store:
     def adopt(self, container: Any) -> Any:
         """Count a container as made by the program."""
         self.own[id(container)] = container
-        return container
+        return self.made(container)
+
+    def made(self, thing: Any) -> Any:
+        """Say that a container or the variables of a frame are new."""
+        self.journals[-1].made[id(thing)] = thing
+        return thing
 
     def owns(self, container: Any) -> bool:
         return self.own.get(id(container)) is container

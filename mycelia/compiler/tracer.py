@@ -13,6 +13,7 @@ import numpy as np
 
 from mycelia.compiler.building import Builder, constant, type_of_array
 from mycelia.compiler.forms import Conflict
+from mycelia.compiler.guards import Guards
 from mycelia.compiler.infer import result_type
 from mycelia.compiler.store import Entry, Store
 from mycelia.compiler.symbolic import Number, ValueNeeded, is_symbolic
@@ -42,6 +43,7 @@ class Input:
     tensor: Tensor
     node: Parameter
     array: Any
+    shared: bool
 
 
 class _Active(threading.local):
@@ -67,6 +69,7 @@ class Tracer:
         self.inputs: dict[int, Input] = {}
         self.world: dict[str, Any] = {"drawn": 0}
         self.captured: dict[int, Tensor] = {}
+        self.guards = Guards()
         self.key: Parameter | None = None
         self.materialized: dict[Node, Any] | None = None  # in the vm: the numbers known so far
         self.cells: dict[int, Any] = {}  # the cells called, whose flags the program relies on
@@ -87,7 +90,7 @@ class Tracer:
             _ACTIVE.tracer = outer
             slot.dispatch, slot.force, slot.before_write, slot.call = before
             for bound in self.inputs.values():
-                bound.tensor._data = bound.array
+                bound.tensor._data, bound.tensor._shared = bound.array, bound.shared
 
     @contextmanager
     def building(self, builder: Builder) -> Iterator[None]:
@@ -102,6 +105,13 @@ class Tracer:
     # ---- operators --------------------------------------------------------------------------
 
     def dispatch(self, op: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Calling an operator: a node of the graph in work, or its result if that is known."""
+        result = self._dispatch(op, args, kwargs)
+        if type(result) is Tensor and not op.writes:
+            self.store.made(result)
+        return result
+
+    def _dispatch(self, op: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         data, static = op.arguments.bind(op.name, args, kwargs)
         for value in static:
             _check_static(op, value)
@@ -185,12 +195,14 @@ class Tracer:
         return constant(data)
 
     def bound(self, value: Any) -> Any:
-        """`value`; a network's parameter stands for an input of the program from here on."""
-        if not isinstance(value, Tensor) or not value._is_parameter or id(value) in self.inputs:
+        """`value`; one that others may change stands for an input of the program from here on."""
+        if not isinstance(value, Tensor) or id(value) in self.inputs:
             return value
-        name = getattr(value, "name", "parameter")
+        if not (value._is_parameter or value._shared):
+            return value
+        name = getattr(value, "name", "shared")
         node = self.root.parameter(name, type_of_array(value._data))
-        self.inputs[id(value)] = Input(value, node, value._data)
+        self.inputs[id(value)] = Input(value, node, value._data, value._shared)
         if self.materialized is not None:
             self.materialized[node] = value._data
         value._data = node

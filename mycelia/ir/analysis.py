@@ -99,15 +99,17 @@ def is_recursive(graph: Graph) -> bool:
 
 def used_parameters(graph: Graph) -> set[Parameter]:
     """The parameters that the output of `graph` needs."""
+    missing = set(graph.parameters)
     seen: set[Node] = set()
     waiting = [graph.output]
-    while waiting:
+    while waiting and missing:
         node = waiting.pop()
-        if node not in seen:
+        if isinstance(node, Parameter):
+            missing.discard(node)
+        elif isinstance(node, Apply) and node not in seen:
             seen.add(node)
-            if isinstance(node, Apply):
-                waiting += node.inputs
-    return {p for p in graph.parameters if p in seen}
+            waiting += node.inputs
+    return {p for p in graph.parameters if p not in missing}
 
 
 def same_graphs(first: Graph, second: Graph) -> bool:

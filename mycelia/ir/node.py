@@ -38,6 +38,10 @@ class Node:
         return self.type.dtype.numpy
 
     @property
+    def ndim(self) -> int:
+        return len(self.type.shape)
+
+    @property
     def size(self) -> int:
         return prod(self.type.shape)
 

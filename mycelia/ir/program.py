@@ -30,8 +30,9 @@ class Program:
     """A closed graph with what its inputs and outputs stand for.
 
     The graph gives a tuple: first `results` values for the caller, then one new array for each
-    tensor in `writes`; then how many random keys were drawn, if `drawn` does not say; how large
-    its stacks had to be, if it has stacks of some `capacity`; and a token, if it has effects.
+    tensor in `writes` (an int names an argument); then how many random keys were drawn, if `drawn`
+    does not say; how large its stacks had to be, if it has stacks of some `capacity`; and a token,
+    if it has effects.
     """
 
     graph: Graph

@@ -7,11 +7,13 @@ Among equal numbers the first, row by row, counts.
 
 from __future__ import annotations
 
+from functools import reduce
 from math import prod
 
 import numpy as np
 
 from mycelia.core.shape import Shape
+from mycelia.ops.batch_last import batch_first, batch_last, prefers_batch_last
 from mycelia.ops.engine import Array, jnp, lax
 from mycelia.ops.shifting import dilated, offsets, shifted, taken_back
 from mycelia.ops.window import Window
@@ -21,6 +23,8 @@ _SMALL = 9
 
 def largest(x: Array, window: Window) -> Array:
     """The largest number of each window."""
+    if _is_cut(x.shape, window):
+        return batch_first(reduce(jnp.maximum, _pieces(x, window)))
     for axis in range(window.rank):
         x = lax.optimization_barrier(_largest(x, window.along(axis)))
     return x
@@ -43,6 +47,8 @@ def largest_and_place(x: Array, window: Window, dtype: np.dtype) -> tuple[Array,
 
 def largest_gradient(x: Array, dout: Array, window: Window) -> Array:
     """`dout`, one number for each window, given to the place of the largest number."""
+    if _is_cut(x.shape, window):
+        return _cut_gradient(x, dout, window)
     small = prod(window.kernel) <= _SMALL
     stages = [window] if small else [window.along(a) for a in reversed(range(window.rank))]
     inputs = [x]
@@ -63,8 +69,13 @@ def _largest(x: Array, window: Window) -> Array:
 
 def _first_largest(x: Array, window: Window) -> Array:
     """The number of the window's point that meets the largest number."""
-    first, *others = shifted(x, window, -np.inf)
-    point = jnp.zeros(first.shape, np.int8 if prod(window.kernel) < 128 else np.int32)
+    return _number_of_largest(shifted(x, window, -np.inf))
+
+
+def _number_of_largest(candidates: list[Array]) -> Array:
+    """Which of the arrays holds the largest number, place by place; the first of equal ones."""
+    first, *others = candidates
+    point = jnp.zeros(first.shape, np.int8 if len(candidates) < 128 else np.int32)
     for number, other in enumerate(others, 1):
         larger = other > first
         first = jnp.where(larger, other, first)
@@ -85,6 +96,26 @@ def _given_back(point: Array, dout: Array, window: Window, shape: Shape) -> Arra
         mine = taken_back(points, window, offset, sizes) == number
         total = total + jnp.where(mine, taken_back(wide, window, offset, sizes), nothing)
     return total
+
+
+def _is_cut(shape: Shape, window: Window) -> bool:
+    """Whether images are cut into whole windows, one beside the other, with the batch last."""
+    return prefers_batch_last(shape) and _side_by_side(window, shape[2:])
+
+
+def _pieces(x: Array, window: Window) -> list[Array]:
+    """What each point of windows side by side meets, with the batch as innermost axis."""
+    return [
+        batch_last(lax.slice(x, (0, 0, *offset), x.shape, (1, 1, *window.strides)))
+        for offset in offsets(window)
+    ]
+
+
+def _cut_gradient(x: Array, dout: Array, window: Window) -> Array:
+    point, wide = _number_of_largest(_pieces(x, window)), batch_last(dout)
+    nothing = np.zeros((), dout.dtype)
+    parts = [jnp.where(point == n, wide, nothing) for n in range(prod(window.kernel))]
+    return _filled_up(batch_first(_interleaved(parts, window, 1)), x.shape)
 
 
 def _side_by_side(window: Window, sizes: Shape) -> bool:

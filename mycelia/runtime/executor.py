@@ -11,6 +11,7 @@ import numpy as np
 
 from mycelia.core.seed import draw_keys, peek_key
 from mycelia.ir.program import Program, Source
+from mycelia.ir.value import Value
 from mycelia.runtime.xla.compile import options, without_engine_frames
 from mycelia.runtime.xla.lower import lower
 
@@ -25,7 +26,7 @@ class Overflow(Exception):  # it asks for another program
         self.needed = needed
 
 
-def finish(program: Program, found: Sequence[Any]) -> None:
+def finish(program: Program, found: Sequence[Any], arguments: Sequence[Any]) -> None:
     """Write what a run of `program` changed, from all it gave; raise Overflow to run it again."""
     place = program.results + len(program.writes)
     if program.drawn is None:
@@ -36,9 +37,18 @@ def finish(program: Program, found: Sequence[Any]) -> None:
     if program.capacity is not None and (needed := int(found[place])) > program.capacity:
         raise Overflow(needed)
     draw_keys(drawn)
-    for tensor, array in zip(program.writes, found[program.results :], strict=False):
+    for which, array in zip(program.writes, found[program.results :], strict=False):
+        tensor = arguments[which] if isinstance(which, int) else which
         tensor._data = array
         tensor._shared = False
+
+
+def as_array(value: Any) -> Any:
+    """The array of a tensor that nobody will change, or a number as an array."""
+    if isinstance(value, Value):
+        tensor: Any = value
+        return np.array(tensor._data) if tensor._shared else tensor._data
+    return np.asarray(value)
 
 
 class Executable:
@@ -66,7 +76,7 @@ class Executable:
         )
 
     def __call__(self, arguments: Sequence[Any]) -> list[Any]:
-        """The results for the caller; what the program writes is written."""
+        """The results for arguments (tensors and numbers); what the program writes is written."""
         program = self.program
         arrays = [
             self._input(source, which, given, arguments) for source, which, given in self._plan
@@ -75,12 +85,12 @@ class Executable:
             found = self._run(*arrays)
         except Exception as error:
             raise without_engine_frames(error) from None
-        finish(program, found)
+        finish(program, found, arguments)
         return list(found[: program.results])
 
     def _input(self, source: Source, which: Any, donated: bool, arguments: Sequence[Any]) -> Any:
         if source is Source.ARGUMENT:
-            return arguments[which]
+            return as_array(arguments[which])
         if source is Source.RANDOM:
             return peek_key()
         array = which._data

@@ -11,6 +11,7 @@ from mycelia.compiler.autodiff.accumulate import is_inexact
 from mycelia.compiler.autodiff.control import Rules
 from mycelia.compiler.autodiff.joint import Split, split
 from mycelia.compiler.building import Builder
+from mycelia.compiler.passes.pipeline import optimize
 from mycelia.compiler.symbolic import ValueNeeded
 from mycelia.compiler.tracer import Tracer
 from mycelia.ir.clone import copy_nodes
@@ -82,6 +83,8 @@ class DifferentiableGraph:
             part = split(tracer, self.graph, self._wanted, Rules(tracer), self.seeded)
             forward, backward = _forward_graph(part), _backward_graph(tracer, part, self._wanted)
             whole = _backward_graph(tracer, part, self._wanted, keeps=False)
+        for graph in (forward, backward, whole):
+            optimize(graph)
         self._has_needed = part.needed is not None
         self._seeds = sorted(part.seeds)
         self._forward = compile(lower(forward))

@@ -224,6 +224,6 @@ def _compiled_in_graph_mode(fn: Callable[..., Any]) -> Callable[[Any], Any]:
         def run(*args: Any, **kwargs: Any) -> Any:
             return (compiled if in_graph_mode() else gradient)(*args, **kwargs)
 
-        return update_wrapper(run, fn) if hasattr(fn, "__name__") else run
+        return update_wrapper(run, fn, updated=()) if hasattr(fn, "__name__") else run
 
     return decorate

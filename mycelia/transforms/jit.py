@@ -98,10 +98,9 @@ class Compiled:
         assert entry.read is not None
         if mode.recording is not None:
             return self._run_recorded(entry, args, kwargs)
-        leaves = entry.arguments.leaves((args, kwargs))
-        arrays = [_array(value) for value, _ in leaves]
+        leaves = [value for value, _ in entry.arguments.leaves((args, kwargs))]
         try:
-            found = entry.executable(arrays)
+            found = entry.executable(leaves)
         except Overflow as overflow:
             return self._grow(entry, overflow.needed, args, kwargs)
         return _outside(entry.read.result.build(iter(found)))
@@ -125,7 +124,7 @@ class Compiled:
         ]
         try:
             found = entry.differentiable(inputs)
-            finish(program, [t._data for t in found])
+            finish(program, [t._data for t in found], leaves)
         except Overflow as overflow:
             entry.differentiable = None
             return self._grow(entry, overflow.needed, args, kwargs)
@@ -255,12 +254,6 @@ def _outside(value: Any) -> Any:
     return value
 
 
-def _array(value: Any) -> Any:
-    if isinstance(value, Tensor):
-        return value._data.copy() if value._shared else value._data
-    return np.asarray(value)
-
-
 def _tensor(value: Any) -> Tensor:
     return value if isinstance(value, Tensor) else Tensor._wrap(np.asarray(value))
 
@@ -321,7 +314,7 @@ def _all_forms(form: Form) -> list[Form]:
 
 
 def _still_valid(entry: Entry) -> bool:
-    return entry.read is None or entry.read.is_valid()
+    return entry.read is None or entry.read.guards.hold()
 
 
 def _reason(compiled: Compiled, key: Any) -> str:

@@ -43,7 +43,7 @@ def constexpr(
         def run(*args: Any, **kwargs: Any) -> Any:
             return function(*args, **kwargs)
 
-        return update_wrapper(run, function)
+        return update_wrapper(run, function, updated=())
 
     return decorate if fn is None else decorate(fn)
 

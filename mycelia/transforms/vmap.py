@@ -36,7 +36,7 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callabl
         return compiled(*args)
 
     if hasattr(fn, "__name__"):
-        update_wrapper(run, fn)
+        update_wrapper(run, fn, updated=())
     run.compiled = compiled  # type: ignore[attr-defined]
     return run
 

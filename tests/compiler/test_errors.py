@@ -1,5 +1,8 @@
 """Errors of the compiler name the problem, show the user's line with a caret, and offer a fix."""
 
+# ruff: noqa: F821, F841
+# The mistakes in the compiled functions are what is tested.
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -257,7 +260,7 @@ def test_a_loop_that_changes_a_shape():
 
 def test_a_name_without_a_value():
     def f(x):
-        return x + nothing  # noqa: F821
+        return x + nothing
 
     message = fails(NameError, f, X)
     assert "nothing" in message and "^" in message and "fix:" in message
@@ -267,6 +270,16 @@ def test_a_name_assigned_on_one_path_only():
     def f(x):
         if x > 0:
             y = x
+        return y
+
+    shows(fails(UnboundLocalError, f, -ONE), "return y", "y", fix="every path")
+
+
+def test_a_name_assigned_in_a_loop_that_is_not_entered():
+    def f(x):
+        while x < 0:
+            y = x
+            x = x + 1
         return y
 
     shows(fails(UnboundLocalError, f, ONE), "return y", "y", fix="every path")

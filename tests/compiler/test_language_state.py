@@ -341,7 +341,9 @@ def test_running_statistics_of_batch_norm():
     def make() -> nn.Cell:
         return nn.SequentialCell(nn.Dense(3, 4), nn.BatchNorm1d(4))
 
-    batches = [(Tensor(np.random.default_rng(i).normal(size=(8, 3)).astype(np.float32)),) for i in range(3)]
+    batches = [
+        (Tensor(np.random.default_rng(i).normal(size=(8, 3)).astype(np.float32)),) for i in range(3)
+    ]
     both(make, *batches, train=True)
     both(make, *batches, train=False)
 

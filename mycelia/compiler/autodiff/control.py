@@ -16,7 +16,7 @@ from mycelia.ir.control import Vmap, graphs_of, operands_of, primitive_of
 from mycelia.ir.graph import Graph
 from mycelia.ir.node import Apply, Node
 from mycelia.ir.types import TensorType
-from mycelia.ops.stack import StackRead, StackWrite
+from mycelia.ops.loop_stack import StackRead, StackWrite
 from mycelia.tensor.tensor import Tensor
 
 _INDEX = TensorType(int64, ())

@@ -24,7 +24,7 @@ from mycelia.ir.node import Apply, Node
 from mycelia.ir.types import TensorType
 from mycelia.ops.arithmetic import add, maximum, minimum
 from mycelia.ops.compare import logical_and
-from mycelia.ops.stack import StackRead, StackWrite
+from mycelia.ops.loop_stack import StackRead, StackWrite
 from mycelia.tensor.tensor import Tensor
 
 MOST_STACK_BYTES = 8 * 2**20  # beyond this, blocks of passes are run again

@@ -49,8 +49,8 @@ RULES: tuple[Rule, ...] = (
     *logic.RULES,
     *shapes.RULES,
     *branches.RULES,
-    *operands.RULES,
     *loops.RULES,
+    *operands.RULES,
 )
 
 PASSES: tuple[Pass, ...] = (

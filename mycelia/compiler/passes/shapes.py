@@ -10,6 +10,7 @@ from mycelia.core.shape import as_shape, normalize_axis
 from mycelia.ir.control import Custom
 from mycelia.ir.node import Apply, Constant, Node
 from mycelia.ir.rewrite import on
+from mycelia.ops.loop_stack import StackRead, StackWrite
 from mycelia.ops.shaping import (
     BroadcastTo,
     Cast,
@@ -23,7 +24,6 @@ from mycelia.ops.shaping import (
     SumTo,
     Transpose,
 )
-from mycelia.ops.stack import StackRead, StackWrite
 
 RESHAPES = (Reshape, ExpandDims, Squeeze, Flatten)
 

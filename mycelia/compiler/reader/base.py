@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.compiler.forms import Choice
+from mycelia.compiler.forms import Choice, Conflict
 from mycelia.compiler.reader.function import Frame
 from mycelia.compiler.store import MISSING, Entry
 from mycelia.compiler.symbolic import Number, convert, is_symbolic
@@ -18,7 +18,6 @@ from mycelia.core.source import Span
 from mycelia.tensor.tensor import Tensor
 
 _BUILTINS = vars(builtins)
-_PLAIN = (bool, int, float, str, type(None))
 
 
 class Reader:
@@ -26,7 +25,6 @@ class Reader:
 
     def __init__(self, tracer: Tracer) -> None:
         self.tracer = tracer
-        self.guards: list[tuple[dict[str, Any], str, Any]] = []
         self.active: list[Any] = []  # the calls being read, outermost first
 
     conflict_error = staticmethod(conflict_error)
@@ -37,6 +35,8 @@ class Reader:
 
     def truth(self, value: Any) -> bool | Number:
         """Whether `value` counts as true: now, or as a number of the program."""
+        if isinstance(value, Conflict):
+            raise conflict_error(value)
         if is_symbolic(self.tracer.bound(value)):
             if value.size != 1:
                 bool(Tensor._wrap(_several(value)))  # raises what eager mode raises
@@ -46,9 +46,8 @@ class Reader:
     def global_value(self, name: str, frame: Frame) -> Any:
         if name in frame.module:
             value = frame.module[name]
-            if type(value) in _PLAIN:
-                self.guards.append((frame.module, name, value))
-            return self.tracer.bound(value)
+            self.tracer.guards.entry(frame.module, name, value)
+            return self.outside_value(value)
         return _BUILTINS.get(name, MISSING)
 
     def assign_name(self, name: str, value: Any, frame: Frame) -> None:
@@ -70,10 +69,15 @@ class Reader:
 
     def attribute(self, owner: Any, name: str) -> Any:
         value = getattr(owner, name)
-        if type(value) in _PLAIN:
-            held = getattr(owner, "__dict__", None)
-            if isinstance(held, dict) and name in held and not self.tracer.store.owns(held):
-                self.guards.append((held, name, value))
+        held = getattr(owner, "__dict__", None)
+        if isinstance(held, dict) and name in held and not self.tracer.store.owns(held):
+            self.tracer.guards.entry(held, name, value)
+        return self.outside_value(value)
+
+    def outside_value(self, value: Any) -> Any:
+        """A value that may live outside of the program: parameters become inputs."""
+        if type(value) in (list, dict, set) and not self.tracer.store.owns(value):
+            self.tracer.guards.contents(value)
         return self.tracer.bound(value)
 
     # ---- answered by other parts ------------------------------------------------------------

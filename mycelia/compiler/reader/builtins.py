@@ -13,6 +13,7 @@ from mycelia.compiler.reader.function import Function
 from mycelia.compiler.reader.iteration import SymbolicRange, SymbolicZip, elements, known_length
 from mycelia.compiler.reader.text import Printer, Text, holds_symbolic
 from mycelia.compiler.symbolic import Number, ValueNeeded, both, convert, either, is_symbolic
+from mycelia.ops.shaping import StopGradient
 from mycelia.tensor.tensor import Tensor
 
 ANSWERS: dict[Any, Callable[..., Any]] = {}
@@ -140,6 +141,8 @@ def _conversion(kind: type) -> Callable[..., Any]:
         if args and is_symbolic(value):
             if kind is bool:
                 return reader.truth(value)
+            if not isinstance(value, Number):
+                value = StopGradient.of()(value)  # as in eager mode: a Python number has no past
             if kind is int and not value.dtype.is_integer and not value.dtype.is_bool:
                 source: Any = value.strong if isinstance(value, Number) else value
                 return convert(source.trunc(), int)

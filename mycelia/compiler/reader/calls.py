@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import linecache
 import sys
 import sysconfig
 import types
@@ -28,6 +29,7 @@ _MUTATING = {
     "append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update",
     "setdefault", "popitem", "add", "discard",
 }  # fmt: skip
+_GENERATED = ("__init__", "__eq__", "__repr__", "__hash__", "__replace__")  # as dataclasses do
 _CALL = "__call__"
 MOST_CALLS = 400  # nested calls of one function that reading follows
 
@@ -82,6 +84,8 @@ class Calls(Loops, Answers, Recursion):
             self.tracer.span = span
         if type(result) in (list, dict, set):
             self.tracer.store.adopt(result)
+        elif fn is Tensor:
+            self.tracer.store.made(result)
         return result
 
     def _call_mutating(self, fn: Any, args: Any, kwargs: Any) -> Any:
@@ -93,25 +97,33 @@ class Calls(Loops, Answers, Recursion):
 
     def _make(self, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Make an object of a class; a plain class of the user's is read, its object tracked."""
-        init = getattr(cls, "__init__", None)
-        if not isinstance(init, types.FunctionType) or not _is_plain_class(cls):
+        if not _is_plain_class(cls):
             return self.native(cls, args, kwargs)
-        made: Any = cls.__new__(cls)  # type: ignore[call-overload]
-        if not hasattr(made, "__dict__"):
-            return self.native(cls, args, kwargs)
-        self.tracer.store.adopt(made.__dict__)
-        _track(cls)
-        if is_read(init):
+        init = cls.__init__  # type: ignore[misc]
+        if isinstance(init, types.FunctionType) and is_read(init):
+            made: Any = cls.__new__(cls)  # type: ignore[call-overload]
+            self._track(cls, made)
             self.read_call(self.adopted_function(init), (made, *args), kwargs)
-        else:
-            self.native(init, (made, *args), kwargs)
+            return made
+        made = self.native(cls, args, kwargs)
+        self._track(cls, made)
         return made
+
+    def _track(self, cls: type, made: Any) -> None:
+        """Attributes of an object made by the program may change."""
+        if hasattr(made, "__dict__"):
+            self.tracer.store.adopt(made.__dict__)
+            with suppress(TypeError):
+                cls._mycelia_tracked = True  # type: ignore[attr-defined]
 
     def adopted_function(self, fn: types.FunctionType) -> Function:
         """A Python function as one the reader runs."""
-        cells = zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True)
-        held = {name: _cell_value(cell) for name, cell in cells}
-        held = {name: self.tracer.bound(v) for name, v in held.items() if v is not MISSING}
+        held = {}
+        for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True):
+            value = _cell_value(cell)
+            if value is not MISSING:
+                self.tracer.guards.cell(cell, value)
+                held[name] = self.outside_value(value)
         frame = Frame(held, None, None, fn.__globals__)
         return Function(
             definition_of(fn), frame, fn.__defaults__ or (), dict(fn.__kwdefaults__ or {})
@@ -128,7 +140,7 @@ class Calls(Loops, Answers, Recursion):
     def read_body(self, fn: Function, variables: dict[str, Any]) -> Any:
         """The result of a function whose arguments are bound."""
         definition = fn.definition
-        frame = Frame(variables, fn.frame, definition, fn.frame.module)
+        frame = Frame(self.tracer.store.made(variables), fn.frame, definition, fn.frame.module)
         first = definition.node.args.posonlyargs + definition.node.args.args
         frame.first_argument = variables.get(first[0].arg) if first else None
         span = self.tracer.span
@@ -209,6 +221,8 @@ def is_read(fn: types.FunctionType) -> bool:
     file = fn.__code__.co_filename
     if file.startswith(_PACKAGE) or file.startswith("<frozen"):
         return False
+    if file.startswith("<") and not (linecache.getlines(file) or "__source__" in fn.__globals__):
+        return hasattr(fn, "__source__") or fn.__name__ not in _GENERATED
     module = (fn.__module__ or "").split(".")[0]
     if module in _NATIVE_MODULES:
         return False
@@ -233,11 +247,6 @@ def _is_plain_class(cls: type) -> bool:
     if file.startswith((_PACKAGE, *_LIBRARY)) or cls.__module__ == "builtins":
         return False
     return not issubclass(cls, (Tensor, BaseException)) and not hasattr(cls, "construct")
-
-
-def _track(cls: type) -> None:
-    with suppress(TypeError):
-        cls._mycelia_tracked = True  # type: ignore[attr-defined]
 
 
 def _cell_value(cell: Any) -> Any:

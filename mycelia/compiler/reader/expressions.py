@@ -8,6 +8,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from mycelia.compiler.forms import Choice, Conflict
 from mycelia.compiler.reader.base import Reader
 from mycelia.compiler.reader.function import Frame, Function
@@ -125,6 +127,8 @@ class Expressions(Reader):
     def binary(self, name: str, left: Any, right: Any) -> Any:
         if name == "Mod" and isinstance(left, str):
             return text_of(left, right)
+        if isinstance(left, np.ndarray | np.generic) and is_symbolic(right):
+            left = Tensor._wrap(np.asarray(left))  # numpy would ask for the numbers
         result = BINARY[name](left, right)
         if isinstance(result, (list, dict, set)):
             self.tracer.store.adopt(result)
@@ -158,15 +162,18 @@ class Expressions(Reader):
                 truth = self.truth(result)
                 if truth is False:
                     return result
-                result = found if truth is True else self.and_then(truth, found)
+                result = found if truth is True else self.and_then(result, truth, found)
             left = right
         return result
 
-    def and_then(self, first: Any, second: Any) -> Any:
+    def and_then(self, first: Any, truth: Number, second: Any) -> Any:
+        """`first and second` of two comparisons, the first only known at run time."""
         other = self.truth(second)
         if isinstance(other, bool):
             return first if other else False
-        return both(first, other)
+        found = both(truth, other)
+        is_number = isinstance(first, Number) and isinstance(second, Number)
+        return found if is_number else found.strong
 
     def compared(self, op: ast.cmpop, left: Any, right: Any) -> Any:
         if type(op) in _COMPARE:
@@ -210,31 +217,40 @@ class Expressions(Reader):
                 continue
             rest = ast.copy_location(ast.BoolOp(node.op, node.values[place + 1 :]), node)
             rest_node: ast.expr = rest if len(rest.values) > 1 else rest.values[0]
-            return self.short_circuit(stops, value, truth, rest_node, frame)
+            found = self.short_circuit(stops, value, truth, rest_node, frame)
+            return self.usable(found, node, frame)
         return value
 
     def short_circuit(
         self, stops: bool, value: Any, truth: Number, rest: ast.expr, frame: Frame
     ) -> Any:
         """`value or rest`, `value and rest` when the first is only known at run time."""
-        if not _is_one_bool(value):
+        thunks = (partial(self.eval, rest, frame), partial(_itself, value))
+        return self.branches(truth, thunks if stops else thunks[::-1])
 
-            def keep() -> Any:
-                return value
-        else:
-
-            def keep() -> Any:
-                return Number.of(truth._data, bool)
-
-        def go_on() -> Any:
-            found = self.eval(rest, frame)
-            return convert(found, bool) if _is_one_bool(value) and _is_one_bool(found) else found
-
-        thunks = (go_on, keep) if stops else (keep, go_on)
-        return self.branches(truth, thunks)
+    def test(self, node: ast.expr, frame: Frame) -> bool | Number:
+        """Whether an expression is true; the parts of `and`, `or`, `not` count as truths."""
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            truth = self.test(node.operand, frame)
+            return not truth if isinstance(truth, bool) else opposite(truth)
+        if not isinstance(node, ast.BoolOp):
+            value = self.eval(node, frame)
+            self.at(node, frame)
+            return self.truth(value)
+        stops = isinstance(node.op, ast.Or)
+        for place, part in enumerate(node.values):
+            truth = self.test(part, frame)
+            if place == len(node.values) - 1 or truth is stops:
+                return truth
+            if not isinstance(truth, bool):
+                rest = ast.copy_location(ast.BoolOp(node.op, node.values[place + 1 :]), node)
+                thunks = (partial(self.test, rest, frame), partial(_itself, stops))
+                found = self.branches(truth, thunks if stops else thunks[::-1])
+                return convert(found, bool) if isinstance(found, Number) else bool(found)
+        raise AssertionError("a boolean expression has parts")
 
     def eval_IfExp(self, node: ast.IfExp, frame: Frame) -> Any:
-        test = self.truth(self.eval(node.test, frame))
+        test = self.test(node.test, frame)
         if isinstance(test, bool):
             return self.eval(node.body if test else node.orelse, frame)
         thunks = (lambda: self.eval(node.orelse, frame), lambda: self.eval(node.body, frame))
@@ -307,7 +323,8 @@ class Expressions(Reader):
         return self.tracer.store.adopt(dict(pairs))
 
     def comprehension(self, node: Any, frame: Frame) -> list[Any]:
-        inner = Frame({}, frame, None, frame.module, frame.first_argument, frame.owner_class)
+        variables = self.tracer.store.made({})
+        inner = Frame(variables, frame, None, frame.module, frame.first_argument, frame.owner_class)
         found: list[Any] = []
         self._comprehend(node, 0, inner, found)
         return found
@@ -330,7 +347,7 @@ class Expressions(Reader):
                 self._comprehend(node, level + 1, frame, found)
 
     def _passes(self, test: ast.expr, frame: Frame) -> bool:
-        truth = self.truth(self.eval(test, frame))
+        truth = self.test(test, frame)
         if not isinstance(truth, bool):
             self.at(test, frame)
             raise ValueNeeded(truth._data, "a comprehension filters by a number of a tensor")
@@ -381,14 +398,6 @@ def frame_first(frame: Frame) -> Any:
     while current is not None and current.first_argument is None:
         current = current.outer
     return current.first_argument if current is not None else None
-
-
-def _is_one_bool(value: Any) -> bool:
-    if isinstance(value, Number):
-        return value.kind is bool
-    if isinstance(value, Tensor):
-        return value.dtype.is_bool and value.size == 1
-    return isinstance(value, bool)
 
 
 def _strong_parts(index: Any) -> Any:

@@ -39,6 +39,7 @@ from mycelia.tensor.tensor import Tensor
 
 MOST_PASSES = 100_000  # of a loop that is run while reading
 ROLLS_AFTER = 64  # passes of a known loop; from then on it is a loop of the program, if it can be
+MOST_NESTED = 8  # passes, each in a branch of the one before, that are not made a loop
 MOST_TRIALS = 12  # of reading a loop body until the types of its variables settle
 
 
@@ -76,7 +77,7 @@ class Loops(Statements):
 
     def run_While(self, node: ast.While, frame: Frame) -> End:
         def test() -> Any:
-            return self.truth(self.eval(node.test, frame))
+            return self.test(node.test, frame)
 
         def body() -> End:
             return self.run(node.body, frame)
@@ -100,7 +101,15 @@ class Loops(Statements):
     def _after_mixed_pass(self, end: Mixed, node: ast.While, frame: Frame) -> End:
         """The run decides whether this pass was the last: the rest of the loop is conditional."""
         goes_on = self._one_of(end, (FALLS, CONTINUES))
-        return self._rest_of_loop(end, goes_on, lambda: self.run_While(node, frame))
+
+        def rest() -> End:
+            def test() -> Any:
+                return self.test(node.test, frame)
+
+            rolled = self._rolled(test, lambda: self.run(node.body, frame), node, frame)
+            return self.run_While(node, frame) if rolled is None else rolled
+
+        return self._rest_of_loop(end, goes_on, rest)
 
     def is_symbolic_test(self, test: Callable[[], Any]) -> bool:
         """Whether a test gives a number of the program; its own changes are taken back."""
@@ -132,9 +141,19 @@ class Loops(Statements):
             if not isinstance(end, Mixed):
                 return FALLS if end == BREAKS else end
             goes_on = self._one_of(end, (FALLS, CONTINUES))
-            rest = partial(self._known_for, node, source, parts, place + 1, frame)
+            rest = partial(self._rest_of_for, node, source, parts, place + 1, frame)
             return self._rest_of_loop(end, goes_on, rest)
         return self.run(node.orelse, frame)
+
+    def _rest_of_for(
+        self, node: ast.For, source: Any, parts: list[Any], start: int, frame: Frame
+    ) -> End:
+        """What is left of a loop that the run may have left: a loop again, if it is long."""
+        if len(parts) - start > MOST_NESTED and isinstance(source, (range, Tensor)):
+            rolled = self._rolled_for(node, source, start, frame)
+            if rolled is not None:
+                return rolled
+        return self._known_for(node, source, parts, start, frame)
 
     def _rest_of_loop(self, end: Mixed, goes_on: Any, rest: Callable[[], End]) -> End:
         """Run `rest` where the loop goes on; elsewhere it has been left by break or return."""
@@ -311,7 +330,7 @@ class Loops(Statements):
         tag = Number.of(next(items), int)
         for carried in plan.carried.values():
             self.rewrite_place(carried.place, carried.form.build(items))
-        return self._end_of_loop(tag, kinds, node, frame)
+        return self._end_of_loop(tag, kinds, trial.test is True, node, frame)
 
     def _end_data(self, end: End) -> Any:
         """What the next pass asks: 0 to go on, else how the loop was left."""
@@ -330,8 +349,14 @@ class Loops(Statements):
             data = both(convert(tag == FALLS, bool), test)._data
         return data if isinstance(data, Node) else constant(data)
 
-    def _end_of_loop(self, tag: Number, kinds: frozenset[int], node: Any, frame: Frame) -> End:
-        possible = {FALLS} | {k for k in kinds if k in (BREAKS, RETURNS)}
+    def _end_of_loop(
+        self, tag: Number, kinds: frozenset[int], endless: bool, node: Any, frame: Frame
+    ) -> End:
+        possible = {k for k in kinds if k in (BREAKS, RETURNS)}
+        if endless and possible:
+            both_ways = convert(tag == RETURNS, int) * RETURNS
+            return as_end(both_ways, frozenset(FALLS if k == BREAKS else k for k in possible))
+        possible |= {FALLS}
         seen: set[int] = set()
 
         def otherwise() -> Any:

@@ -101,7 +101,7 @@ class Statements(Expressions, Branches, Patterns):
 
     def run_if(self, node: ast.If, rest: Sequence[ast.stmt], frame: Frame) -> End | None:
         """Run an if statement. None: it is over, go on; an end: `rest` has been run, too."""
-        test = self.truth(self.eval(node.test, frame))
+        test = self.test(node.test, frame)
         if isinstance(test, bool):
             end = self.run(node.body if test else node.orelse, frame)
             if end == FALLS:
@@ -157,7 +157,7 @@ class Statements(Expressions, Branches, Patterns):
             for name, value in bound.items():
                 self.assign_name(name, value, frame)
             if case.guard is not None:
-                test = self.truth(self.eval(case.guard, frame))
+                test = self.test(case.guard, frame)
                 if not isinstance(test, bool):
                     raise ValueNeeded(test._data, "the guard of a case is only known at run time")
                 if not test:
@@ -185,7 +185,7 @@ class Statements(Expressions, Branches, Patterns):
         self.eval(node.value, frame)
 
     def run_Assert(self, node: ast.Assert, frame: Frame) -> None:
-        test = self.truth(self.eval(node.test, frame))
+        test = self.test(node.test, frame)
         if isinstance(test, Number):
             self.at(node, frame)
             raise ValueNeeded(test._data, "an assert checks a number of a tensor")

@@ -15,6 +15,7 @@ from mycelia.ops.compare import Equal
 from mycelia.ops.creation import OnesLike, Zeros, ZerosLike
 from mycelia.ops.indexing import Gather
 from mycelia.ops.joining import Stack
+from mycelia.ops.loop_stack import StackRead, StackWrite
 from mycelia.ops.selecting import Select
 from mycelia.ops.shaping import (
     BroadcastTo,
@@ -26,7 +27,6 @@ from mycelia.ops.shaping import (
     StopGradient,
     Transpose,
 )
-from mycelia.ops.stack import StackRead, StackWrite
 from tests.compiler.passes.graphs import before_and_after, graph
 
 F, I = np.float32, np.int64
