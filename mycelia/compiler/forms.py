@@ -17,6 +17,7 @@ from mycelia.compiler.reader.function import Function, capture, recapture
 from mycelia.compiler.store import MISSING
 from mycelia.compiler.symbolic import DTYPE_OF, Number, convert, is_number, kind_of, wider
 from mycelia.core.dtype import promote_number
+from mycelia.core.source import Span
 from mycelia.ir.node import Constant, Node
 from mycelia.ir.types import TensorType
 from mycelia.tensor.promotion import to_dtype
@@ -33,6 +34,16 @@ class Conflict:
     expected: str = ""
     fix: str = ""
     needs_vm: bool = False
+    span: Span | None = None  # where the second value comes from
+
+
+@dataclass(frozen=True, eq=False)
+class Maybe:
+    """A variable that only some paths assigned: its value there, and whether this is one."""
+
+    name: str
+    value: Any
+    bound: Any  # a truth, known or not
 
 
 @dataclass(frozen=True)
@@ -184,6 +195,23 @@ class ChoiceForm(Form):
 
 
 @dataclass(frozen=True)
+class MaybeForm(Form):
+    """A variable that may have no value."""
+
+    name: str
+    form: Form
+
+    def leaves(self, value: Any) -> list[tuple[Any, Target]]:
+        if isinstance(value, Maybe):
+            return [(value.bound, bool), *self.form.leaves(value.value)]
+        return [(value is not MISSING, bool), *self.form.leaves(value)]
+
+    def build(self, nodes: Iterator[Any]) -> Any:
+        bound = NumberForm(bool).build(nodes)
+        return Maybe(self.name, self.form.build(nodes), bound)
+
+
+@dataclass(frozen=True)
 class Placed:
     """A value that is option number `place` of a choice."""
 
@@ -233,6 +261,8 @@ def join(first: Any, second: Any) -> Form:
     """The form that holds both values."""
     if same(first, second):
         return Known(first)
+    if isinstance(first, Maybe) or isinstance(second, Maybe):
+        return _join_maybe(first, second)
     if first is MISSING or second is MISSING:
         return widest_form_of(second if first is MISSING else first)
     for value in (first, second):
@@ -251,6 +281,15 @@ def join(first: Any, second: Any) -> Form:
         if joined is not None:
             return joined
     return Known(Conflict(f"two different values meet: {_show(first)} and {_show(second)}"))
+
+
+def _join_maybe(first: Any, second: Any) -> Form:
+    name = next(v.name for v in (first, second) if isinstance(v, Maybe))
+    inner = [v.value if isinstance(v, Maybe) else v for v in (first, second)]
+    form = join(*inner)
+    if isinstance(form, Known) and isinstance(form.value, Conflict):
+        return form
+    return MaybeForm(name, form)
 
 
 def may_be_chosen(value: Any) -> bool:

@@ -47,7 +47,7 @@ def read(fn: Callable[..., Any], name: str, arguments: Form, capacity: int = 64)
         with tracer.active(interpreter.call_from_python, _not_known):
             result = interpreter.call(fn, args, kwargs)
             if isinstance(result, Conflict):
-                raise conflict_error(result)
+                raise conflict_error(result, result.span)
             return _finish(tracer, given, nodes, result)
     finally:
         reading.span = outer_span
@@ -73,11 +73,12 @@ def _finish(tracer: Tracer, given: list[Tensor], nodes: list[Any], result: Any) 
                 writes.append(place.tensor)
                 updates.append(place.tensor._data)
             place.write(before)
-    drawn = tracer.world["drawn"]
+    drawn = tracer.world["<drawn>"]
     rest = [drawn._data] if isinstance(drawn, Number) else []
-    token = tracer.world.get("token")
-    needed = tracer.world.get("needed")
-    for extra in (needed, token):
+    token = tracer.world.get("<token>")
+    needed = tracer.world.get("<needed>")
+    unbound = tracer.world.get("<unbound>")
+    for extra in (needed, unbound, token):
         rest += [extra._data] if extra is not None else []
     outputs = tuple([o if isinstance(o, Node) else constant(o) for o in (*leaves, *updates, *rest)])
     graph = tracer.root.graph
@@ -94,6 +95,7 @@ def _finish(tracer: Tracer, given: list[Tensor], nodes: list[Any], result: Any) 
         tuple(writes),
         None if isinstance(drawn, Number) else drawn,
         None if needed is None else tracer.capacity,
+        () if unbound is None else tuple(tracer.unbound),
     )
     for tensor in tracer.captured.values():
         tracer.guards.tensor(tensor)

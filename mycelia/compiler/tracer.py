@@ -16,10 +16,10 @@ from mycelia.compiler.forms import Conflict
 from mycelia.compiler.guards import Guards
 from mycelia.compiler.infer import result_type
 from mycelia.compiler.store import Entry, Store
-from mycelia.compiler.symbolic import Number, ValueNeeded, is_symbolic
+from mycelia.compiler.symbolic import Number, ValueNeeded, convert, is_symbolic
 from mycelia.core.dtype import bool_, uint32
-from mycelia.core.errors import problem
-from mycelia.core.source import Span
+from mycelia.core.errors import located
+from mycelia.core.source import Span, current_span
 from mycelia.ir.control import Custom, Effect
 from mycelia.ir.node import Constant, Node, Parameter
 from mycelia.ir.primitive import Primitive
@@ -67,9 +67,10 @@ class Tracer:
         self.store = Store()
         self.span: Span | None = None
         self.inputs: dict[int, Input] = {}
-        self.world: dict[str, Any] = {"drawn": 0}
+        self.world: dict[str, Any] = {"<drawn>": 0}
         self.captured: dict[int, Tensor] = {}
         self.guards = Guards()
+        self.unbound: list[tuple[str, Span | None]] = []  # uses of variables that may have no value
         self.key: Parameter | None = None
         self.materialized: dict[Node, Any] | None = None  # in the vm: the numbers known so far
         self.cells: dict[int, Any] = {}  # the cells called, whose flags the program relies on
@@ -244,8 +245,8 @@ class Tracer:
         """A fresh key: the program's key with as many draws added as there were before."""
         if self.key is None:
             self.key = self.root.parameter("random", KEY)
-        drawn = self.world["drawn"] + 1
-        self.store.write(Entry(self.world, "drawn"), drawn)
+        drawn = self.world["<drawn>"] + 1
+        self.store.write(Entry(self.world, "<drawn>"), drawn)
         if isinstance(drawn, Number):
             zero = Tensor._wrap(np.zeros((), np.uint32))
             step = Stack.of()((zero, Cast.of()(drawn.strong, uint32)))
@@ -265,29 +266,48 @@ class Tracer:
 
     def effect(self, run: Callable[..., None], title: str, values: list[Any]) -> None:
         """Call `run` with the numbers of `values` when the program comes to this place."""
-        token = self.world.get("token")
+        token = self.world.get("<token>")
         if token is None:
             token = Tensor._wrap(np.zeros((), bool))
         args = (self.data_node(token), *(self.data_node(v) for v in values))
         node = self.builder.apply(Effect(run, title), args, TOKEN, self.span)
-        self.store.write(Entry(self.world, "token"), Tensor._wrap(node))
+        self.store.write(Entry(self.world, "<token>"), Tensor._wrap(node))
 
     def note_needed(self, size: Tensor) -> None:
         """Let the program say how large its stacks had to be."""
-        before = self.world.get("needed")
+        before = self.world.get("<needed>")
         most = size if before is None else maximum(before, size)
-        self.store.write(Entry(self.world, "needed"), most)
+        self.store.write(Entry(self.world, "<needed>"), most)
+
+    def note_unbound(self, name: str, is_unbound: Number) -> None:
+        """Let the program say if it came to use a variable that had no value."""
+        self.unbound.append((name, self.span))
+        number = convert(is_unbound, int) * len(self.unbound)
+        before = self.world.get("<unbound>")
+        found = number if before is None else convert(maximum(before.strong, number.strong), int)
+        self.store.write(Entry(self.world, "<unbound>"), found)
 
 
-def conflict_error(conflict: Conflict) -> Exception:
+def unbound_error(name: str, span: Span | None) -> Exception:
+    """The error for a variable that has no value where it is used."""
+    return located(
+        UnboundLocalError,
+        f"the name {name!r} has no value here",
+        fix="assign it on every path before it is used",
+        span=span,
+    )
+
+
+def conflict_error(conflict: Conflict, span: Span | None = None) -> Exception:
     """The error for using a value that may be one of two things."""
     if conflict.needs_vm:
         return ValueNeeded(None, conflict.why)
-    return problem(
+    return located(
         TypeError,
         f"a value is not the same kind of thing on all paths: {conflict.why}",
         expected=conflict.expected or "the same type on both sides of a branch or loop",
         fix=conflict.fix or "assign a value of one type on both paths",
+        span=span or current_span(),
     )
 
 

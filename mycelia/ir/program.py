@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from mycelia.core.source import Span
 from mycelia.ir.graph import Graph
 
 
@@ -31,8 +32,8 @@ class Program:
 
     The graph gives a tuple: first `results` values for the caller, then one new array for each
     tensor in `writes` (an int names an argument); then how many random keys were drawn, if `drawn`
-    does not say; how large its stacks had to be, if it has stacks of some `capacity`; and a token,
-    if it has effects.
+    does not say; how large its stacks had to be, if it has stacks of some `capacity`; which of the
+    uses in `unbound` met a variable without a value, counted from 1, or 0; a token of effects.
     """
 
     graph: Graph
@@ -41,6 +42,7 @@ class Program:
     writes: tuple[Any, ...]
     drawn: int | None
     capacity: int | None
+    unbound: tuple[tuple[str, Span | None], ...] = ()
 
     @property
     def name(self) -> str:

@@ -13,6 +13,7 @@ from math import prod
 import numpy as np
 
 from mycelia.core.shape import Shape
+from mycelia.ops.apart import apart
 from mycelia.ops.batch_last import batch_first, batch_last, prefers_batch_last
 from mycelia.ops.engine import Array, jnp, lax
 from mycelia.ops.shifting import dilated, offsets, shifted, taken_back
@@ -24,7 +25,7 @@ _SMALL = 9
 def largest(x: Array, window: Window) -> Array:
     """The largest number of each window."""
     if _is_cut(x.shape, window):
-        return batch_first(reduce(jnp.maximum, _pieces(x, window)))
+        return batch_first(reduce(jnp.maximum, _pieces(batch_last(x), window)))
     for axis in range(window.rank):
         x = lax.optimization_barrier(_largest(x, window.along(axis)))
     return x
@@ -48,7 +49,7 @@ def largest_and_place(x: Array, window: Window, dtype: np.dtype) -> tuple[Array,
 def largest_gradient(x: Array, dout: Array, window: Window) -> Array:
     """`dout`, one number for each window, given to the place of the largest number."""
     if _is_cut(x.shape, window):
-        return _cut_gradient(x, dout, window)
+        return batch_first(_cut_gradient(batch_last(x), batch_last(dout), window))
     small = prod(window.kernel) <= _SMALL
     stages = [window] if small else [window.along(a) for a in reversed(range(window.rank))]
     inputs = [x]
@@ -103,19 +104,23 @@ def _is_cut(shape: Shape, window: Window) -> bool:
     return prefers_batch_last(shape) and _side_by_side(window, shape[2:])
 
 
-def _pieces(x: Array, window: Window) -> list[Array]:
-    """What each point of windows side by side meets, with the batch as innermost axis."""
+def _pieces(images: Array, window: Window) -> list[Array]:
+    """What each point of windows side by side meets, in images with the batch last."""
+    *sizes, batch = images.shape
+    ends = [n - n % step for n, step in zip(sizes[1:], window.strides, strict=True)]
     return [
-        batch_last(lax.slice(x, (0, 0, *offset), x.shape, (1, 1, *window.strides)))
-        for offset in offsets(window)
+        lax.slice(images, (0, *o, 0), (sizes[0], *ends, batch), (1, *window.strides, 1))
+        for o in offsets(window)
     ]
 
 
-def _cut_gradient(x: Array, dout: Array, window: Window) -> Array:
-    point, wide = _number_of_largest(_pieces(x, window)), batch_last(dout)
+@apart("window")
+def _cut_gradient(images: Array, dout: Array, window: Window) -> Array:
+    """The gradient of images with the batch last that are cut into windows."""
+    point = _number_of_largest(_pieces(images, window))
     nothing = np.zeros((), dout.dtype)
-    parts = [jnp.where(point == n, wide, nothing) for n in range(prod(window.kernel))]
-    return _filled_up(batch_first(_interleaved(parts, window, 1)), x.shape)
+    parts = [jnp.where(point == n, dout, nothing) for n in range(prod(window.kernel))]
+    return _filled_up(_interleaved(parts, window, 1), images.shape)
 
 
 def _side_by_side(window: Window, sizes: Shape) -> bool:

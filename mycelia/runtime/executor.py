@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from mycelia.core.errors import located
 from mycelia.core.seed import draw_keys, peek_key
 from mycelia.ir.program import Program, Source
 from mycelia.ir.value import Value
@@ -34,8 +35,19 @@ def finish(program: Program, found: Sequence[Any], arguments: Sequence[Any]) -> 
         place += 1
     else:
         drawn = program.drawn
-    if program.capacity is not None and (needed := int(found[place])) > program.capacity:
-        raise Overflow(needed)
+    if program.capacity is not None:
+        if (needed := int(found[place])) > program.capacity:
+            raise Overflow(needed)
+        place += 1
+    if program.unbound and (use := int(found[place])):
+        name, span = program.unbound[use - 1]
+        raise located(
+            UnboundLocalError,
+            f"the name {name!r} has no value here",
+            got="a path that does not assign it",
+            fix="assign it on every path before it is used",
+            span=span,
+        )
     draw_keys(drawn)
     for which, array in zip(program.writes, found[program.results :], strict=False):
         tensor = arguments[which] if isinstance(which, int) else which
@@ -64,6 +76,7 @@ class Executable:
             if given.source is Source.STATE
             and id(given.which) in written
             and program.capacity is None
+            and not program.unbound
         )
         self._plan = [
             (given.source, given.which, i in self._donated) for i, given in enumerate(inputs)

@@ -218,6 +218,8 @@ class Closure:
         self.__name__ = function.__name__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if active_tracer() is not None:
+            return call(self.function, *args, **kwargs)
         definition = self.function.definition
         compiled = self._programs.get(definition)
         if compiled is None:

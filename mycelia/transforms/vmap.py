@@ -54,11 +54,11 @@ def _map(fn: Callable[..., Any], in_axes: Any, out_axes: Any, args: tuple[Any, .
         for i, (leaf, axis) in enumerate(zip(leaves, axes, strict=True))
     ]
     with tracer.building(builder), tracer.store.journal() as journal:
-        tracer.store.write(Entry(tracer.world, "needed"), MISSING)
+        tracer.store.write(Entry(tracer.world, "<needed>"), MISSING)
         result = call(fn, *form.build(iter(nodes)))
         result_form = form_of(result)
         data = [leaf_data(v, t) for v, t in result_form.leaves(result)]
-        needed = tracer.world.get("needed")
+        needed = tracer.world.get("<needed>")
         extra = [] if needed is None else [needed._data]
         builder.finish(builder.tuple((*data, *extra)))
         for place, _ in journal.take_back().values():
@@ -69,7 +69,8 @@ def _map(fn: Callable[..., Any], in_axes: Any, out_axes: Any, args: tuple[Any, .
 def _check_place(tracer: Tracer, place: Place) -> None:
     """A mapped function may change its own variables, nothing that outlives it."""
     is_state = isinstance(place, Numbers) and id(place.tensor) in tracer.inputs
-    is_world = isinstance(place, Entry) and place.holder is tracer.world and place.name != "needed"
+    is_world = isinstance(place, Entry) and place.holder is tracer.world
+    is_world = is_world and getattr(place, "name", "") != "<needed>"
     if is_state or is_world:
         raise problem(
             RuntimeError,

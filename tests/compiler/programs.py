@@ -373,7 +373,7 @@ def positive_part(x):
 # ---- the table ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Program:
     """A program with points to run it at; the first argument is differentiated.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -64,46 +65,51 @@ def kinds(fn: Any) -> set[str]:
     return {label.split(":")[0] for label in ms.jit.explain(fn).labels}
 
 
+@cache
+def compiled(program: Program, order: int = 0) -> Any:
+    """The compiled program, or its gradient of an order; one for all tests."""
+    fn = program.run
+    for _ in range(order):
+        fn = ms.grad(fn)
+    return ms.jit(fn)
+
+
 @pytest.mark.parametrize(("program", "point"), POINTS)
 def test_value(program: Program, point: tuple[Any, ...]) -> None:
     wanted = (program.expected or program.run)(*point)
     close(program.run(*tensors(point)), wanted)
-    close(ms.jit(program.run)(*tensors(point)), wanted)
+    close(compiled(program)(*tensors(point)), wanted)
 
 
 @pytest.mark.parametrize(("program", "point"), POINTS)
 def test_gradient(program: Program, point: tuple[Any, ...]) -> None:
-    compiled = ms.jit(ms.grad(program.run))(*tensors(point))
-    close(compiled, slopes(ms.jit(program.run), point), 1e-5)
+    gradient = compiled(program, 1)(*tensors(point))
+    close(gradient, slopes(compiled(program), point), 1e-5)
     if program.eager_gradient:
-        close(compiled, ms.grad(program.run)(*tensors(point)))
+        close(gradient, ms.grad(program.run)(*tensors(point)))
 
 
 @pytest.mark.parametrize(("program", "point"), POINTS)
 def test_gradient_of_the_gradient(program: Program, point: tuple[Any, ...]) -> None:
-    gradient = ms.jit(ms.grad(program.run))
-    second = ms.jit(ms.grad(ms.grad(program.run)))
-    close(second(*tensors(point)), slopes(gradient, point), 1e-4)
+    second = compiled(program, 2)(*tensors(point))
+    close(second, slopes(compiled(program, 1), point), 1e-4)
 
 
 @pytest.mark.parametrize("program", ONCE)
 @pytest.mark.parametrize("order", [0, 1, 2])
 def test_label(program: Program, order: int) -> None:
-    fn = program.run
-    for _ in range(order):
-        fn = ms.grad(fn)
-    compiled = ms.jit(fn)
-    compiled(*tensors(program.points[0]))
-    assert kinds(compiled) == {program.label}, ms.jit.explain(compiled)
+    run = compiled(program, order)
+    run(*tensors(program.points[0]))
+    assert kinds(run) == {program.label}, ms.jit.explain(run)
 
 
 @pytest.mark.parametrize("program", [p for p in ONCE if len(p.values[0].points) > 1])
 def test_one_compilation_for_all_points(program: Program) -> None:
     """What a loop or a branch does is decided by the run; the arguments only differ in value."""
-    compiled = ms.jit(ms.grad(program.run))
+    run = compiled(program, 1)
     for point in program.points:
-        compiled(*tensors(point))
-    assert len(ms.jit.explain(compiled).compilations) == 1, ms.jit.explain(compiled)
+        run(*tensors(point))
+    assert len(ms.jit.explain(run).compilations) == 1, ms.jit.explain(run)
 
 
 def test_at_most_six_programs_need_the_vm() -> None:
@@ -113,10 +119,10 @@ def test_at_most_six_programs_need_the_vm() -> None:
 
 def test_another_tree_runs_in_the_same_program() -> None:
     weights, leaves = PROGRAMS[10].points[0][:2]
-    compiled = ms.jit(ms.grad(tree_lstm))
-    found = [compiled(*tensors((weights, leaves, *tree))).asnumpy() for tree in (TREE, OTHER_TREE)]
-    assert np.abs(found[0] - found[1]).max() > 1e-6
-    assert len(ms.jit.explain(compiled).compilations) == 1
+    run = ms.jit(tree_lstm)
+    found = [run(*tensors((weights, leaves, *tree))).asnumpy() for tree in (TREE, OTHER_TREE)]
+    assert abs(found[0] - found[1]) > 1e-6
+    assert len(ms.jit.explain(run).compilations) == 1
 
 
 def test_a_closure_outlives_the_function_that_made_it() -> None:
@@ -130,12 +136,12 @@ def test_a_closure_outlives_the_function_that_made_it() -> None:
 
 
 def test_a_python_number_as_trip_count_does_not_recompile() -> None:
-    compiled = ms.jit(counted_loop)
+    run = ms.jit(counted_loop)
     (x,) = tensors((0.5,))
     for n in (4, 0, 9):
-        close(compiled(x, n), counted_loop(0.5, n))
-    assert len(ms.jit.explain(compiled).compilations) == 1
-    assert kinds(compiled) == {"xla"}
+        close(run(x, n), counted_loop(0.5, n))
+    assert len(ms.jit.explain(run).compilations) == 1
+    assert kinds(run) == {"xla"}
 
 
 def test_the_memory_of_a_long_loop_is_bounded() -> None:
@@ -146,9 +152,9 @@ def test_the_memory_of_a_long_loop_is_bounded() -> None:
     assert temporary_bytes(gradient, x) < 1000 * x.nbytes
 
 
-def temporary_bytes(compiled: Any, *args: Tensor) -> int:
-    """The scratch memory of the one program of `compiled`, which ran with these arguments."""
-    (entry,) = compiled.compiled.entries.values()
+def temporary_bytes(run: Any, *args: Tensor) -> int:
+    """The scratch memory of the one program of `run`, which ran with these arguments."""
+    (entry,) = run.compiled.entries.values()
     executable, arrays = entry.executable, [a._data for a in args]
     inputs = [
         executable._input(source, which, False, arrays) for source, which, _ in executable._plan

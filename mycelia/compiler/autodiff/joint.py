@@ -44,7 +44,7 @@ def split(
     parameters = tuple([builder.parameter(p.name, p.type) for p in graph.parameters])
     mapping: dict[Node, Node] = dict(zip(graph.parameters, parameters, strict=True))
     with tracer.building(builder), tracer.store.journal() as journal:
-        tracer.store.write(Entry(tracer.world, "needed"), MISSING)
+        tracer.store.write(Entry(tracer.world, "<needed>"), MISSING)
         output = copy_into(graph, builder.graph, mapping)
         outputs = _parts(builder, output)
         seeds = {
@@ -54,7 +54,7 @@ def split(
         }
         pairs = [(outputs[i], Tensor._wrap(seed)) for i, seed in seeds.items()]
         found = pull(tracer, pairs, [parameters[i] for i in wanted], rules)
-        needed = tracer.world.get("needed")
+        needed = tracer.world.get("<needed>")
         grads = [None if g is None else tracer.data_node(g) for g in found]
         last = None if needed is None else tracer.data_node(needed)
         nodes = builder.substituted([*outputs, *grads, last])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import linecache
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -25,6 +26,7 @@ class Reader:
 
     def __init__(self, tracer: Tracer) -> None:
         self.tracer = tracer
+        self.foreign: dict[int, Any] = {}  # variables of Python functions that enclose the program
         self.active: list[Any] = []  # the calls being read, outermost first
 
     conflict_error = staticmethod(conflict_error)
@@ -54,7 +56,7 @@ class Reader:
         holder = frame.holder_of(name)
         if holder is None:
             holder = frame.variables if frame.definition is None else None
-        if holder is None:
+        if holder is None or id(holder) in self.foreign:
             raise self.conflict_outside(name)
         self.tracer.store.write(Entry(holder, name), value)
 
@@ -97,15 +99,12 @@ def span_of(node: ast.AST, frame: Frame) -> Span:
         while current is not None and current.definition is None:
             current = current.outer
         definition = current.definition if current is not None else None
+        file = definition.file if definition else "<unknown>"
         line, column = getattr(node, "lineno", 0), getattr(node, "col_offset", None)
-        same_line = getattr(node, "end_lineno", line) == line
-        found = Span(
-            definition.file if definition else "<unknown>",
-            line,
-            column if same_line else None,
-            getattr(node, "end_col_offset", None) if same_line else None,
-            definition.name if definition else "<unknown>",
-        )
+        end = getattr(node, "end_col_offset", None)
+        if getattr(node, "end_lineno", line) != line:
+            end = len(linecache.getline(file, line).rstrip())
+        found = Span(file, line, column, end, definition.name if definition else "<unknown>")
         node.mycelia_span = found  # type: ignore[attr-defined]
     return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mycelia.compiler.building import Builder
@@ -13,6 +13,7 @@ from mycelia.compiler.forms import (
     Conflict,
     Form,
     Known,
+    Maybe,
     Placed,
     extend,
     form_of,
@@ -20,9 +21,10 @@ from mycelia.compiler.forms import (
     may_be_chosen,
 )
 from mycelia.compiler.reader.base import Reader
-from mycelia.compiler.store import Contents, Key, Place
+from mycelia.compiler.store import MISSING, Contents, Entry, Key, Place
 from mycelia.compiler.symbolic import Number
 from mycelia.core.dtype import int32
+from mycelia.core.source import Span
 from mycelia.ops.shaping import Cast
 
 _CAST = Cast.of()
@@ -39,6 +41,7 @@ class Attempt:
     builder: Builder
     changes: dict[Key, tuple[Place, Any]]
     result: Any
+    span: Span | None
 
 
 class Branches(Reader):
@@ -57,7 +60,13 @@ class Branches(Reader):
             [side.changes[key][1] if key in side.changes else place.read() for side in sides]
             for key, place in places.items()
         ]
-        joined = [join_all(v) for v in [*values, [side.result for side in sides]]]
+        joined = [
+            join_all([unassigned(place, value) for value in given])
+            for place, given in zip(places.values(), values, strict=True)
+        ]
+        joined.append(join_all([side.result for side in sides]))
+        last = max((s.span for s in sides if s.span), key=lambda s: s.line, default=None)
+        joined = [(located_form(form, last), given) for form, given in joined]
         data = [self._leaves(side, joined, place) for place, side in enumerate(sides)]
         if data[0]:
             for side, leaves in zip(sides, data, strict=True):
@@ -111,7 +120,7 @@ class Branches(Reader):
                 except BaseException:
                     journal.take_back()
                     raise
-                return Attempt(builder, journal.take_back(), result)
+                return Attempt(builder, journal.take_back(), result, tracer.span)
         finally:
             tracer.depth -= 1
             tracer.span = span
@@ -128,6 +137,19 @@ class Branches(Reader):
         """Call one of several functions."""
         thunks = [lambda f=f: self.call(f, args, kwargs) for f in choice.options]
         return self.branches(choice.index, thunks)
+
+
+def unassigned(place: Place, value: Any) -> Any:
+    """The value of a place; a variable of the user's without one says so when it is used."""
+    is_variable = isinstance(place, Entry) and not place.name.startswith("<")
+    return Maybe(place.name, MISSING, False) if is_variable and value is MISSING else value
+
+
+def located_form(form: Form, span: Span | None) -> Form:
+    """A conflict remembers where its second value came from."""
+    if isinstance(form, Known) and isinstance(form.value, Conflict) and form.value.span is None:
+        return Known(replace(form.value, span=span))
+    return form
 
 
 def join_all(values: list[Any]) -> tuple[Form, list[Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import linecache
 import sys
@@ -18,6 +19,7 @@ from mycelia.compiler.reader.loops import Loops
 from mycelia.compiler.reader.recursion import Activation, Recursion
 from mycelia.compiler.reader.source import Definition, definition_of
 from mycelia.compiler.reader.statements import FALLS, RESULT, RETURNS, kinds_of
+from mycelia.compiler.reader.unsupported import unsupported
 from mycelia.compiler.store import MISSING
 from mycelia.core.errors import located
 from mycelia.tensor.tensor import Tensor
@@ -124,6 +126,7 @@ class Calls(Loops, Answers, Recursion):
             if value is not MISSING:
                 self.tracer.guards.cell(cell, value)
                 held[name] = self.outside_value(value)
+        self.foreign[id(held)] = held
         frame = Frame(held, None, None, fn.__globals__)
         return Function(
             definition_of(fn), frame, fn.__defaults__ or (), dict(fn.__kwdefaults__ or {})
@@ -134,7 +137,13 @@ class Calls(Loops, Answers, Recursion):
         definition = fn.definition
         if definition.is_generator:
             raise self._generator(definition)
-        variables = bind(fn, args, kwargs)
+        if isinstance(definition.node, ast.AsyncFunctionDef):
+            raise unsupported(self, definition.node, Frame({}, None, definition, {}))
+        try:
+            variables = bind(fn, args, kwargs)
+        except TypeError as error:
+            fix = f"call it as {signature_of(fn)}"
+            raise located(TypeError, str(error), fix=fix, span=self.tracer.span) from None
         return self.guarded_call(fn, variables)
 
     def read_body(self, fn: Function, variables: dict[str, Any]) -> Any:
@@ -208,6 +217,11 @@ def bind(fn: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[st
                 raise _wrong(fn, f"missing a required argument: {name!r}")
             variables[name] = defaults[name]
     return variables
+
+
+def signature_of(fn: Function) -> str:
+    """How a function is called, as its definition writes it."""
+    return f"{fn.definition.name}({ast.unparse(fn.definition.node.args)})"
 
 
 def _wrong(fn: Function, what: str) -> TypeError:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.compiler.forms import Choice, Conflict
+from mycelia.compiler.forms import Choice, Conflict, Maybe
 from mycelia.compiler.reader.base import Reader
 from mycelia.compiler.reader.function import Frame, Function
 from mycelia.compiler.reader.iteration import elements, known_length
@@ -28,6 +28,7 @@ from mycelia.compiler.symbolic import (
     is_symbolic,
     opposite,
 )
+from mycelia.compiler.tracer import unbound_error
 from mycelia.core.errors import problem
 from mycelia.tensor.tensor import Tensor
 
@@ -63,10 +64,12 @@ class Expressions(Reader):
             value = holder.get(node.id, MISSING)
         if value is MISSING:
             self.at(node, frame)
+            if holder is not None:
+                raise unbound_error(node.id, self.tracer.span)
             raise problem(
-                UnboundLocalError if node.id in frame.variables else NameError,
+                NameError,
                 f"the name {node.id!r} has no value here",
-                fix="assign it on every path before it is used",
+                fix="define or import it",
             )
         return self.usable(value, node, frame)
 
@@ -75,7 +78,19 @@ class Expressions(Reader):
         if isinstance(value, Conflict):
             self.at(node, frame)
             raise self.conflict_error(value)
+        if isinstance(value, Maybe):
+            return self.assumed(value, node, frame)
         return value
+
+    def assumed(self, maybe: Maybe, node: ast.AST, frame: Frame) -> Any:
+        """The value of a variable that may have none; the program says if it was used so."""
+        self.at(node, frame)
+        if isinstance(maybe.bound, Number):
+            self.tracer.note_unbound(maybe.name, opposite(maybe.bound))
+            return maybe.value
+        if not maybe.bound:
+            raise unbound_error(maybe.name, self.tracer.span)
+        return maybe.value
 
     def eval_NamedExpr(self, node: ast.NamedExpr, frame: Frame) -> Any:
         value = self.eval(node.value, frame)
@@ -254,7 +269,7 @@ class Expressions(Reader):
         if isinstance(test, bool):
             return self.eval(node.body if test else node.orelse, frame)
         thunks = (lambda: self.eval(node.orelse, frame), lambda: self.eval(node.body, frame))
-        return self.branches(test, thunks)
+        return self.usable(self.branches(test, thunks), node, frame)
 
     # ---- attributes and subscripts ----------------------------------------------------------
 

@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any
 
 from mycelia.compiler.building import Builder, constant
-from mycelia.compiler.forms import Form, Known, extend, leaf_data, leaf_type
-from mycelia.compiler.reader.branches import Unreachable
+from mycelia.compiler.forms import Form, Known, Maybe, extend, leaf_data, leaf_type
+from mycelia.compiler.reader.branches import Unreachable, unassigned
 from mycelia.compiler.reader.function import Frame
 from mycelia.compiler.reader.iteration import (
     SymbolicRange,
@@ -37,7 +37,7 @@ from mycelia.core.errors import located
 from mycelia.ir.node import Node
 from mycelia.tensor.tensor import Tensor
 
-MOST_PASSES = 100_000  # of a loop that is run while reading
+MOST_PASSES = 10_000  # of a loop that is run while reading
 ROLLS_AFTER = 64  # passes of a known loop; from then on it is a loop of the program, if it can be
 MOST_NESTED = 8  # passes, each in a branch of the one before, that are not made a loop
 MOST_TRIALS = 12  # of reading a loop body until the types of its variables settle
@@ -86,8 +86,10 @@ class Loops(Statements):
             if self.is_symbolic_test(test):
                 self.at(node.test, frame)
                 return self.loop(test, body, node, frame)
-            if number == ROLLS_AFTER and (end := self._rolled(test, body, node, frame)) is not None:
-                return end
+            if number == ROLLS_AFTER and self._ends(test, body, node, frame):
+                end = self._rolled(test, body, node, frame)
+                if end is not None:
+                    return end
             if not test():
                 return self.run(node.orelse, frame)
             end = self.run(node.body, frame)
@@ -188,6 +190,26 @@ class Loops(Statements):
         for kind in present[1:]:
             found = either(found, convert(end.tag == kind, bool))
         return found
+
+    def _ends(
+        self, test: Callable[[], Any], body: Callable[[], End], node: Any, frame: Frame
+    ) -> bool:
+        """Whether a loop whose test is known comes to an end: it is run on and taken back."""
+
+        def run_on() -> bool:
+            for _ in range(MOST_PASSES):
+                truth = test()
+                if not isinstance(truth, bool) or not truth:
+                    return True
+                end = body()
+                if end not in (FALLS, CONTINUES):
+                    return True
+            raise self.too_long(node, frame)
+
+        found = self.attempt("passes", run_on)
+        if found is None:
+            raise Unreachable
+        return bool(found.result)
 
     def _rolled(
         self, test: Callable[[], Any], body: Callable[[], End], node: Any, frame: Frame
@@ -294,10 +316,12 @@ class Loops(Statements):
         for key, (place, value) in after.items():
             carried = plan.carried.get(key)
             if carried is None:
-                initial = place.read()
+                initial = unassigned(place, place.read())
                 form = extend(Known(initial), value)
-                if form == Known(initial) or _is_temporary(initial, value):
+                if form == Known(initial):
                     continue
+                if isinstance(initial, Maybe) and callable(value) and not isinstance(value, Tensor):
+                    continue  # a function made inside the body: each pass makes it anew
                 plan.carried[key] = Carried(place, form, initial)
                 settled = False
                 continue
@@ -389,13 +413,6 @@ class Loops(Statements):
             fix="make the test depend on a tensor, so that the loop runs in the program",
             span=self.tracer.span,
         )
-
-
-def _is_temporary(initial: Any, value: Any) -> bool:
-    """A function or object made inside the body and not there before: no pass needs the last."""
-    if initial is not MISSING:
-        return False
-    return callable(value) and not isinstance(value, Tensor)
 
 
 def _count(source: Any) -> Any:

@@ -166,7 +166,9 @@ def _find(fn: FunctionType) -> FunctionNode:
     """The syntax tree node whose code `fn` is."""
     code = fn.__code__
     tree = _tree_of_file(code.co_filename, _text_of(fn))
-    wanted: Any = ast.Lambda if code.co_name == "<lambda>" else (ast.FunctionDef,)
+    wanted: Any = (
+        ast.Lambda if code.co_name == "<lambda>" else (ast.FunctionDef, ast.AsyncFunctionDef)
+    )
     found = [
         n
         for n in ast.walk(tree)

@@ -179,6 +179,7 @@ class Statements(Expressions, Branches, Patterns):
     def run_Return(self, node: ast.Return, frame: Frame) -> int:
         value = None if node.value is None else self.eval(node.value, frame)
         self.tracer.store.write(Entry(frame.variables, RESULT), value)
+        self.at(node, frame)
         return RETURNS
 
     def run_Expr(self, node: ast.Expr, frame: Frame) -> None:
@@ -245,6 +246,7 @@ class Statements(Expressions, Branches, Patterns):
 
     def assign(self, target: ast.expr, value: Any, frame: Frame) -> None:
         if isinstance(target, ast.Name):
+            self.at(target, frame)
             self.assign_name(target.id, value, frame)
         elif isinstance(target, (ast.Tuple, ast.List)):
             self._assign_parts(target.elts, value, frame)
