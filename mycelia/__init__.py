@@ -41,6 +41,7 @@ from mycelia.core.settings import PYNATIVE_MODE as PYNATIVE_MODE
 from mycelia.core.settings import STRICT as STRICT
 from mycelia.ir.slot import Slot as _Slot
 from mycelia.runtime.eager.dispatch import dispatch as _dispatch
+from mycelia.runtime.xla import cache as _cache
 from mycelia.tensor import initializer as initializer
 from mycelia.tensor.parameter import Parameter as Parameter
 from mycelia.tensor.parameter import ParameterTuple as ParameterTuple
@@ -66,6 +67,7 @@ from mycelia.transforms import value_and_grad as value_and_grad
 from mycelia.transforms import vjp as vjp
 from mycelia.transforms import vmap as vmap
 
+_cache.apply()
 _Slot.dispatch = staticmethod(_dispatch)  # from here on, calling an operator runs it
 
 from_numpy = Tensor.from_numpy

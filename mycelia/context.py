@@ -9,6 +9,7 @@ from mycelia.core.errors import problem
 from mycelia.core.settings import GRAPH_MODE as GRAPH_MODE
 from mycelia.core.settings import PYNATIVE_MODE as PYNATIVE_MODE
 from mycelia.runtime import devices
+from mycelia.runtime.xla import cache
 
 
 def set_context(*args: Any, **kwargs: Any) -> None:
@@ -22,6 +23,7 @@ def set_context(*args: Any, **kwargs: Any) -> None:
         )
     before = settings.current()
     settings.change(**kwargs)
+    cache.apply()
     if "device_target" not in kwargs and "device_id" not in kwargs:
         return
     now = settings.current()

@@ -12,6 +12,7 @@ from mycelia.compiler.forms import Conflict, Form, form_of, leaf_data, leaf_type
 from mycelia.compiler.guards import Guards
 from mycelia.compiler.passes.pipeline import optimize
 from mycelia.compiler.reader.interpreter import Interpreter
+from mycelia.compiler.reader.stack_notes import with_stack
 from mycelia.compiler.store import MISSING, Numbers
 from mycelia.compiler.symbolic import Number, ValueNeeded
 from mycelia.compiler.tracer import Tracer, conflict_error
@@ -49,6 +50,10 @@ def read(fn: Callable[..., Any], name: str, arguments: Form, capacity: int = 64)
             if isinstance(result, Conflict):
                 raise conflict_error(result, result.span)
             return _finish(tracer, given, nodes, result)
+    except ValueNeeded:
+        raise
+    except Exception as error:
+        raise with_stack(error) from error.__cause__
     finally:
         reading.span = outer_span
         sys.setrecursionlimit(depth)

@@ -227,7 +227,8 @@ class _Loop:
                 else:
                     builder.finish(builder.tuple(tuple(tracer.data_node(t) for t in found)))
             builders.append(builder)
-        node = tracer.builder.loop(*builders, carry, tracer.span)
+        goes_on, body = builders
+        node = tracer.builder.loop(goes_on, body, carry, tracer.span)
         return [tracer.wrap(tracer.builder.item(node, i)) for i in range(len(carry))]
 
     def _note(self, passes: Tensor, most: Tensor) -> None:

@@ -141,8 +141,9 @@ class Branches(Reader):
 
 def unassigned(place: Place, value: Any) -> Any:
     """The value of a place; a variable of the user's without one says so when it is used."""
-    is_variable = isinstance(place, Entry) and not place.name.startswith("<")
-    return Maybe(place.name, MISSING, False) if is_variable and value is MISSING else value
+    if value is MISSING and isinstance(place, Entry) and not place.name.startswith("<"):
+        return Maybe(place.name, MISSING, False)
+    return value
 
 
 def located_form(form: Form, span: Span | None) -> Form:

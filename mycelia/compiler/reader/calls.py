@@ -18,6 +18,7 @@ from mycelia.compiler.reader.function import Frame, Function, Routed
 from mycelia.compiler.reader.loops import Loops
 from mycelia.compiler.reader.recursion import Activation, Recursion
 from mycelia.compiler.reader.source import Definition, definition_of
+from mycelia.compiler.reader.stack_notes import note_call
 from mycelia.compiler.reader.statements import FALLS, RESULT, RETURNS, kinds_of
 from mycelia.compiler.reader.unsupported import unsupported
 from mycelia.compiler.store import MISSING
@@ -158,6 +159,9 @@ class Calls(Loops, Answers, Recursion):
             raise self._runaway(definition)
         try:
             end = self.run(definition.body, frame)
+        except Exception as error:
+            note_call(error, fn, variables, span)
+            raise
         finally:
             self.active.pop()
             self.tracer.span = span

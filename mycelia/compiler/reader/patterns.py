@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import ast
+from functools import reduce
 from typing import Any
 
 from mycelia.compiler.reader.base import Reader
 from mycelia.compiler.reader.function import Frame
-from mycelia.compiler.symbolic import ValueNeeded
+from mycelia.compiler.symbolic import Number, ValueNeeded, either
 
 Bindings = dict[str, Any] | None  # the names a pattern binds, or None where it does not match
 
 
 class Patterns(Reader):
-    """Decides whether a pattern matches."""
+    """Decides whether a pattern matches; what only the run can tell goes to `conditions`."""
+
+    conditions: list[Number]
 
     def matches(self, pattern: ast.pattern, value: Any, frame: Frame) -> Bindings:
         method = getattr(self, f"match_{type(pattern).__name__}")
@@ -22,9 +25,10 @@ class Patterns(Reader):
 
     def match_MatchValue(self, pattern: ast.MatchValue, value: Any, frame: Frame) -> Bindings:
         equal = self.truth(value == self.eval(pattern.value, frame))
-        if not isinstance(equal, bool):
-            raise ValueNeeded(equal._data, "a match compares a number of a tensor")
-        return {} if equal else None
+        if isinstance(equal, bool):
+            return {} if equal else None
+        self.conditions.append(equal)
+        return {}
 
     def match_MatchSingleton(self, pattern: ast.MatchSingleton, value: Any, frame: Any) -> Bindings:
         return {} if value is pattern.value else None
@@ -38,11 +42,23 @@ class Patterns(Reader):
         return bound
 
     def match_MatchOr(self, pattern: ast.MatchOr, value: Any, frame: Frame) -> Bindings:
+        before, options = self.conditions, []
         for option in pattern.patterns:
+            self.conditions = []
             bound = self.matches(option, value, frame)
-            if bound is not None:
+            if bound is None:
+                continue
+            if not self.conditions:
+                self.conditions = before
                 return bound
-        return None
+            if bound or len(self.conditions) > 1:
+                raise ValueNeeded(None, "alternatives of a match bind names at run time")
+            options.append(self.conditions[0])
+        self.conditions = before
+        if not options:
+            return None
+        self.conditions.append(reduce(either, options))
+        return {}
 
     def match_MatchSequence(self, pattern: ast.MatchSequence, value: Any, frame: Any) -> Bindings:
         if not isinstance(value, (tuple, list)):

@@ -16,7 +16,7 @@ from mycelia.compiler.reader.patterns import Patterns
 from mycelia.compiler.reader.text import Text, holds_symbolic
 from mycelia.compiler.reader.unsupported import unsupported
 from mycelia.compiler.store import MISSING, Contents, Entry
-from mycelia.compiler.symbolic import Number, ValueNeeded, convert, is_symbolic
+from mycelia.compiler.symbolic import Number, ValueNeeded, both, convert, is_symbolic
 from mycelia.core.errors import located
 from mycelia.tensor.tensor import Tensor
 
@@ -148,22 +148,57 @@ class Statements(Expressions, Branches, Patterns):
             return end
         return end if followed and rest else self.go_on_if(end, FALLS, rest, frame)
 
-    def run_Match(self, node: ast.Match, frame: Frame) -> End | None:
-        subject = self.eval(node.subject, frame)
-        for case in node.cases:
+    def run_Match(self, node: ast.Match, frame: Frame) -> End:
+        return self._run_cases(node.cases, self.eval(node.subject, frame), frame)
+
+    def _run_cases(self, cases: Sequence[ast.match_case], subject: Any, frame: Frame) -> End:
+        """The first case that matches; where the run decides, this case or those after it."""
+        for place, case in enumerate(cases):
+            self.conditions = []
             bound = self.matches(case.pattern, subject, frame)
+            test: Any = True
+            for condition in self.conditions:
+                test = condition if test is True else both(test, condition)
             if bound is None:
                 continue
-            for name, value in bound.items():
-                self.assign_name(name, value, frame)
-            if case.guard is not None:
-                test = self.test(case.guard, frame)
-                if not isinstance(test, bool):
-                    raise ValueNeeded(test._data, "the guard of a case is only known at run time")
-                if not test:
+            if test is True and case.guard is None:
+                return self._run_case(case, bound, frame)
+            if test is True:
+                self._bind(bound, frame)
+                test = self.test(case.guard, frame)  # type: ignore[arg-type]
+                if test is True:
+                    return self.run(case.body, frame)
+                if test is False:
                     continue
-            return self.run(case.body, frame)
+            elif case.guard is not None:
+                raise ValueNeeded(test._data, "a guard follows a match of a number of a tensor")
+            return self._fork_case(test, case, bound, cases[place + 1 :], subject, frame)
         return FALLS
+
+    def _fork_case(
+        self, test: Number, case: ast.match_case, bound: Any, rest: Any, subject: Any, frame: Frame
+    ) -> End:
+        kinds: set[int] = set()
+
+        def this() -> Any:
+            end = self._run_case(case, bound, frame)
+            kinds.update(kinds_of(end))
+            return tag_of(end)
+
+        def others() -> Any:
+            end = self._run_cases(rest, subject, frame)
+            kinds.update(kinds_of(end))
+            return tag_of(end)
+
+        return as_end(self.branches(test, (others, this)), frozenset(kinds))
+
+    def _run_case(self, case: ast.match_case, bound: dict[str, Any], frame: Frame) -> End:
+        self._bind(bound, frame)
+        return self.run(case.body, frame)
+
+    def _bind(self, bound: dict[str, Any], frame: Frame) -> None:
+        for name, value in bound.items():
+            self.assign_name(name, value, frame)
 
     # ---- ends -------------------------------------------------------------------------------
 
@@ -205,7 +240,10 @@ class Statements(Expressions, Branches, Patterns):
                 if isinstance(error, BaseException)
                 else RuntimeError("No active exception to reraise")
             )
-        self.raise_in_program(found if isinstance(found, BaseException) else found())
+        error = found if isinstance(found, BaseException) else found()
+        if node.cause is not None:
+            error.__cause__ = self.eval(node.cause, frame)
+        self.raise_in_program(error)
 
     def raise_in_program(self, error: BaseException) -> None:
         """Raise for the user, unless the run decides whether it comes to this at all."""
