@@ -63,6 +63,7 @@ from mycelia.transforms import jit_class as jit_class
 from mycelia.transforms import jvp as jvp
 from mycelia.transforms import ms_function as ms_function
 from mycelia.transforms import mutable as mutable
+from mycelia.transforms import recompute as recompute
 from mycelia.transforms import value_and_grad as value_and_grad
 from mycelia.transforms import vjp as vjp
 from mycelia.transforms import vmap as vmap

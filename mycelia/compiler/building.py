@@ -80,6 +80,11 @@ class Builder:
         args = (index, *graphs, *operands)
         return self.apply(SWITCH, args, graphs[0].output.type, span)
 
+    def enclose(self, primitive: Any, part: Builder, span: Span | None = None) -> Node:
+        """A finished graph run by a primitive that takes it and what it captured."""
+        args = (part.graph, *part.captured)
+        return self.apply(primitive, args, part.graph.output.type, span)
+
     def loop(
         self, goes_on: Builder, step: Builder, carry: list[Node], span: Span | None = None
     ) -> Node:

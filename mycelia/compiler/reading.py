@@ -45,7 +45,8 @@ def read(fn: Callable[..., Any], name: str, arguments: Form, capacity: int = 64)
     depth = sys.getrecursionlimit()
     sys.setrecursionlimit(max(depth, DEEPEST))
     try:
-        with tracer.active(interpreter.call_from_python, _not_known):
+        again = interpreter.run_again_backward
+        with tracer.active(interpreter.call_from_python, _not_known, again):
             result = interpreter.call(fn, args, kwargs)
             if isinstance(result, Conflict):
                 raise conflict_error(result, result.span)

@@ -79,17 +79,25 @@ class Tracer:
     # ---- being the current one --------------------------------------------------------------
 
     @contextmanager
-    def active(self, call: Callable[..., Any], force: Callable[[Node], Any]) -> Iterator[None]:
+    def active(
+        self,
+        call: Callable[..., Any],
+        force: Callable[[Node], Any],
+        again: Callable[[Callable[[], Any]], Any] | None = None,
+    ) -> Iterator[None]:
         """Operators, tensor writes and user functions of this thread come to this program."""
-        before = (slot.dispatch, slot.force, slot.before_write, slot.call)
+        names = ("dispatch", "force", "before_write", "call", "effect", "again")
+        before = {name: getattr(slot, name) for name in names}
         outer, _ACTIVE.tracer = _ACTIVE.tracer, self
         slot.dispatch, slot.force = self.dispatch, force
-        slot.before_write, slot.call = self.before_write, call
+        slot.before_write, slot.call, slot.again = self.before_write, call, again
+        slot.effect = None if self.materialized is not None else self.effect_on_tensors
         try:
             yield
         finally:
             _ACTIVE.tracer = outer
-            slot.dispatch, slot.force, slot.before_write, slot.call = before
+            for name, door in before.items():
+                setattr(slot, name, door)
             for bound in self.inputs.values():
                 bound.tensor._data, bound.tensor._shared = bound.array, bound.shared
 
@@ -263,6 +271,16 @@ class Tracer:
         whole = self.builder.tuple(tuple(parts)) if several else parts[0]
         args = (*(self.data_node(i) for i in inputs), whole)
         return self.wrap(self.builder.apply(Custom(backward, title), args, whole.type, self.span))
+
+    def effect_on_tensors(
+        self, run: Callable[..., None], title: str, values: tuple[Any, ...]
+    ) -> None:
+        """The same as `effect`, for a function that takes tensors."""
+
+        def run_on_arrays(*arrays: Any) -> None:
+            run(*[Tensor._wrap(np.asarray(a)) for a in arrays])
+
+        self.effect(run_on_arrays, title, list(values))
 
     def effect(self, run: Callable[..., None], title: str, values: list[Any]) -> None:
         """Call `run` with the numbers of `values` when the program comes to this place."""

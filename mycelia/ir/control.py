@@ -76,6 +76,13 @@ class Vmap(Named):
         return {"in_axes": self.in_axes, "out_axes": self.out_axes, "size": self.size}
 
 
+class Recompute(Named):
+    """recompute(@g, *operands): what the graph gives; its backward runs the graph again.
+
+    So nothing inside the graph is kept between the forward and the backward pass.
+    """
+
+
 class Call(Named):
     """call(@g, *arguments): what the graph gives. Kept only where a graph calls itself."""
 
@@ -114,6 +121,7 @@ class Custom(Named):
 
 
 TUPLE, SWITCH, WHILE, CALL = Tuple(), Switch(), While(), Call()
+RECOMPUTE = Recompute()
 
 
 def primitive_of(node: Node) -> Any:

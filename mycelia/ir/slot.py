@@ -14,16 +14,28 @@ class Slot(threading.local):
 
     - `force` gives the numbers behind a node, or says that they are not known yet,
     - `before_write` hears of every tensor that is about to get another array,
-    - `call` runs a function users wrote, so that its branches and loops are read too.
+    - `call` runs a function users wrote, so that its branches and loops are read too,
+    - `again` runs a part whose values gradients compute again instead of keeping them,
+    - `effect` keeps a Python function to be called with values when the program runs.
     """
 
     dispatch: Callable[..., Any]
     force: Callable[[Any], Any] | None = None
     before_write: Callable[[Any], None] | None = None
     call: Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any] | None = None
+    again: Callable[[Callable[[], Any]], Any] | None = None
+    effect: Callable[[Callable[..., None], str, tuple[Any, ...]], None] | None = None
 
 
 slot = Slot()
+
+
+def effect(run: Callable[..., None], title: str, *values: Any) -> None:
+    """Call `run` with tensors: now, or when the program being read comes to this place."""
+    if slot.effect is None:
+        run(*values)
+    else:
+        slot.effect(run, title, values)
 
 
 def call(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

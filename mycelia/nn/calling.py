@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mycelia.compiler.autodiff.differentiate import tensors_in
 from mycelia.compiler.tracer import active_tracer
 from mycelia.core.errors import problem
-from mycelia.ir.slot import slot
+from mycelia.ir.slot import call, slot
 from mycelia.ops.shaping import cast
 from mycelia.runtime.eager.mode import mode, recording_into
 from mycelia.tensor.tensor import Tensor
@@ -81,7 +81,10 @@ def _checked_count(cell: Cell, grads: Any, args: tuple[Any, ...]) -> tuple[Any, 
 
 def _read_construct(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     assert slot.call is not None
-    output = slot.call(cell.construct, args, kwargs)
+    if cell.get_flags().get("recompute") and slot.again is not None:
+        output = slot.again(lambda: call(cell.construct, *args, **kwargs))
+    else:
+        output = slot.call(cell.construct, args, kwargs)
     if not hasattr(cell, "bprop"):
         return output
     tracer = active_tracer()

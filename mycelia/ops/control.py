@@ -7,6 +7,7 @@ from typing import Any
 from mycelia.core.dtype import float32
 from mycelia.ir.example import case
 from mycelia.ir.primitive import Primitive
+from mycelia.ir.slot import effect
 from mycelia.ir.types import TensorType
 from mycelia.ir.value import Value
 from mycelia.ops.engine import Array, jnp
@@ -26,8 +27,14 @@ class Print(Primitive):
     """Print each argument on its own line."""
 
     def __call__(self, *values: Any) -> None:
-        for value in values:
-            print(repr(value) if isinstance(value, Value) else value, flush=True)
+        tensors = [v for v in values if isinstance(v, Value)]
+
+        def show(*given: Any) -> None:
+            rest = iter(given)
+            for value in values:
+                print(repr(next(rest)) if isinstance(value, Value) else value, flush=True)
+
+        effect(show, "print", *tensors)
 
 
 class OverflowFlags(Op, register=False):

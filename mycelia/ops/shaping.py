@@ -283,6 +283,18 @@ class IdentityN(Op):
         return (dout,)
 
 
+class Barrier(Op):
+    """A tuple of tensors itself, which the engine may not look through: nothing moves across it."""
+
+    examples = (case(("f32[2]", "i32[]")), case(("f32[3]",)))
+
+    def lower(self, x: tuple[Array, ...]) -> tuple[Array, ...]:
+        return tuple(lax.optimization_barrier(tuple(jnp.asarray(one) for one in x)))
+
+    def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        return (dout,)
+
+
 class StopGradient(Op):
     """The tensor itself, as a constant: gradients do not flow through it."""
 

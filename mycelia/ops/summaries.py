@@ -8,6 +8,7 @@ from mycelia.core.checks import check_instance
 from mycelia.core.errors import problem
 from mycelia.core.events import publish
 from mycelia.ir.primitive import Primitive
+from mycelia.ir.slot import effect
 from mycelia.ir.value import Value, type_of
 
 
@@ -28,7 +29,7 @@ class Summary(Primitive):
                 got=str(type_of(value)),
                 expected=f"{low} to {high} dimensions",
             )
-        publish(self.kind, name=name, value=value)
+        effect(lambda tensor: publish(self.kind, name=name, value=tensor), self.name, value)
 
 
 class ScalarSummary(Summary):

@@ -12,11 +12,12 @@ from mycelia.compiler.building import Builder
 from mycelia.compiler.tracer import Tracer
 from mycelia.core.dtype import int64
 from mycelia.ir.clone import copy_nodes
-from mycelia.ir.control import Vmap, graphs_of, operands_of, primitive_of
+from mycelia.ir.control import RECOMPUTE, Vmap, graphs_of, operands_of, primitive_of
 from mycelia.ir.graph import Graph
 from mycelia.ir.node import Apply, Node
 from mycelia.ir.types import TensorType
 from mycelia.ops.loop_stack import StackRead, StackWrite
+from mycelia.ops.shaping import Barrier
 from mycelia.tensor.tensor import Tensor
 
 _INDEX = TensorType(int64, ())
@@ -107,6 +108,33 @@ class Rules:
     def loop(self, node: Apply, dout: Any, cotangents: Cotangents, live: set[Node]) -> None:
         """The backward of a while node."""
         pull_loop(self.tracer, node, dout, cotangents, live, self)
+
+    def recompute(self, node: Apply, dout: Any, cotangents: Cotangents, live: set[Node]) -> None:
+        """The backward computes everything again, from operands behind a barrier."""
+        operands = operands_of(node)
+        wanted = _wanted(operands, live)
+        part = split(self.tracer, graphs_of(node)[0], wanted, self)
+        builder = Builder(f"{part.builder.graph.name}_again")
+        mapping = _parameters(builder, part.parameters)
+        places = sorted(part.seeds)
+        for place in places:
+            mapping[part.seeds[place]] = builder.parameter(f"d{place}", part.seeds[place].type)
+        found = self.gradients(part, builder, mapping, wanted)
+        if part.needed is not None:
+            found += copy_nodes([part.needed], builder.graph, mapping)
+        builder.graph.output = builder.tuple(tuple(found))
+        seeds = [_seed(dout, p, node.type) for p in places]
+        values = [self.tracer.wrap(o) for o in operands]
+        behind = Barrier.of()((*values, *seeds))
+        nodes = [self.tracer.data_node(t) for t in behind]
+        again = self.builder.apply(
+            RECOMPUTE, (builder.graph, *nodes), builder.graph.output.type, node.span
+        )
+        for place, number in enumerate(wanted):
+            grad = self.tracer.wrap(self.builder.item(again, place))
+            cotangents.add(operands[number], grad)
+        if part.needed is not None:
+            self.tracer.note_needed(Tensor._wrap(self.builder.item(again, len(wanted))))
 
     # ---- maps -------------------------------------------------------------------------------
 

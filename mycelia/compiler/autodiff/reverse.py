@@ -9,7 +9,18 @@ import numpy as np
 from mycelia.compiler.autodiff.accumulate import Cotangents
 from mycelia.compiler.tracer import Tracer
 from mycelia.core.errors import problem
-from mycelia.ir.control import CALL, SWITCH, TUPLE, WHILE, Custom, Effect, Item, Vmap, primitive_of
+from mycelia.ir.control import (
+    CALL,
+    RECOMPUTE,
+    SWITCH,
+    TUPLE,
+    WHILE,
+    Custom,
+    Effect,
+    Item,
+    Vmap,
+    primitive_of,
+)
 from mycelia.ir.node import Apply, Node
 from mycelia.ir.primitive import Primitive
 from mycelia.ops.creation import Zeros
@@ -80,6 +91,8 @@ def _pull_one(
         rules.switch(node, dout, cotangents, live)
     elif op is WHILE:
         rules.loop(node, dout, cotangents, live)
+    elif op is RECOMPUTE:
+        rules.recompute(node, dout, cotangents, live)
     elif type(op) is Vmap:
         rules.vmap(node, dout, cotangents, live)
     elif op is CALL:

@@ -25,6 +25,8 @@ from mycelia.compiler.store import MISSING, Contents, Entry, Key, Place
 from mycelia.compiler.symbolic import Number
 from mycelia.core.dtype import int32
 from mycelia.core.source import Span
+from mycelia.ir.control import RECOMPUTE
+from mycelia.ir.node import Node
 from mycelia.ops.shaping import Cast
 
 _CAST = Cast.of()
@@ -49,8 +51,20 @@ class Branches(Reader):
 
     def branches(self, index: Number, thunks: Sequence[Callable[[], Any]]) -> Any:
         """The result of the thunk that `index` (a bool or int number) names; all are read."""
-        tracer = self.tracer
         node = self._index_node(index)
+        builder, span = self.tracer.builder, self.tracer.span
+        return self._joined(thunks, lambda sides: builder.switch(node, sides, span))
+
+    def run_again_backward(self, thunk: Callable[[], Any]) -> Any:
+        """What `thunk` gives; gradients run it again instead of keeping what it computed."""
+        builder, span = self.tracer.builder, self.tracer.span
+        return self._joined([thunk], lambda sides: builder.enclose(RECOMPUTE, sides[0], span))
+
+    def _joined(
+        self, thunks: Sequence[Callable[[], Any]], emit: Callable[[list[Builder]], Node]
+    ) -> Any:
+        """Read all thunks, let `emit` make a node of their graphs, and write what they changed."""
+        tracer = self.tracer
         attempts = [self.attempt(f"branch_{i}", thunk) for i, thunk in enumerate(thunks)]
         sides = [a for a in attempts if a is not None]  # fewer only while results are unknown
         if not sides:
@@ -71,7 +85,7 @@ class Branches(Reader):
         if data[0]:
             for side, leaves in zip(sides, data, strict=True):
                 side.builder.finish(side.builder.tuple(tuple(leaves)))
-            found = tracer.builder.switch(node, [s.builder for s in sides], tracer.span)
+            found = emit([s.builder for s in sides])
             items = iter([tracer.builder.item(found, i) for i in range(len(data[0]))])
         else:
             items = iter(())

@@ -13,6 +13,7 @@ from jax.experimental import io_callback
 from mycelia.ir.analysis import ordered
 from mycelia.ir.control import (
     CALL,
+    RECOMPUTE,
     SWITCH,
     TUPLE,
     WHILE,
@@ -66,7 +67,7 @@ class _Order:
             return self._switch(node, values)
         if op is WHILE:
             return self._while(node, values)
-        if op is CALL:
+        if op is CALL or op is RECOMPUTE:
             return self.run(graphs_of(node)[0], [values[n] for n in operands_of(node)])
         if type(op) is Vmap:
             return self._vmap(op, node, values)

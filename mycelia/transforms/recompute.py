@@ -1,0 +1,28 @@
+"""Trading time for memory: values that the backward pass computes again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mycelia.core.errors import wrong_type
+from mycelia.ir.slot import call, slot
+
+
+def recompute(
+    block: Any,
+    *args: Any,
+    use_reentrant: bool = True,
+    output_recompute: bool = False,
+    early_stop: bool = True,
+    context_fn: Any = None,
+    **kwargs: Any,
+) -> Any:
+    """`block(*args, **kwargs)`; in compiled code its inner values are not kept for the backward.
+
+    Eager mode keeps what its backward needs, so there this is a plain call.
+    """
+    if not callable(block):
+        raise wrong_type("recompute", "block", block, "a Cell or a function")
+    if slot.again is None:
+        return block(*args, **kwargs)
+    return slot.again(lambda: call(block, *args, **kwargs))
