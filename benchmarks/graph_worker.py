@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from functools import cache, partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ def features(workload: str) -> int:
     return 16 * (((SIZES[workload] - 4) // 2 - 4) // 2) ** 2
 
 
-def mindspore_step(ms: Any, workload: str, mode: Any) -> Step:
+def mindspore_step(ms: Any, workload: str) -> Step:
     """A step of the real MindSpore or of Mycelia, which share the interface."""
     nn = ms.nn
 
@@ -62,7 +63,6 @@ def mindspore_step(ms: Any, workload: str, mode: Any) -> Step:
         def construct(self, x: Any) -> Any:
             return self.fc3(self.relu(self.fc2(self.relu(self.fc1(x)))))
 
-    ms.set_context(mode=mode)
     network = LeNet() if SIZES[workload] else Perceptron()
     loss_fn = nn.SoftmaxCrossEntropyWithLogits(sparse=True, reduction="mean")
     optimizer = nn.Momentum(network.trainable_params(), RATE, MOMENTUM)
@@ -70,12 +70,7 @@ def mindspore_step(ms: Any, workload: str, mode: Any) -> Step:
     train.set_train()
     inputs, labels = data(workload)
     arguments = ms.Tensor(inputs), ms.Tensor(labels.astype(np.int32))
-
-    def step() -> Any:
-        ms.set_context(mode=mode)
-        return train(*arguments)
-
-    return step
+    return lambda: train(*arguments)
 
 
 def jax_step(workload: str) -> Step:
@@ -86,7 +81,7 @@ def jax_step(workload: str) -> Step:
 
     random = np.random.RandomState(1)
     sizes = (features(workload), 120, 84, 10) if SIZES[workload] else (64, 64, 64, 64)
-    shapes = list(zip(sizes[1:], sizes[:-1], strict=True))
+    shapes = [(outputs, inputs) for inputs, outputs in pairwise(sizes)]
     shapes = [(6, 1, 5, 5), (16, 6, 5, 5), *shapes] if SIZES[workload] else shapes
     weights = [jnp.asarray(random.standard_normal(s).astype(np.float32) * 0.05) for s in shapes]
     state = [(w, jnp.zeros(w.shape[0], w.dtype)) for w in weights]
@@ -132,7 +127,7 @@ def torch_step(workload: str, compiled: bool) -> Step:
         nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
     ]  # fmt: skip
     sizes = (features(workload), 120, 84, 10) if SIZES[workload] else (64, 64, 64, 64)
-    layers = [nn.Linear(a, b) for a, b in zip(sizes[:-1], sizes[1:], strict=True)]
+    layers = [nn.Linear(a, b) for a, b in pairwise(sizes)]
     dense = [layers[0], nn.ReLU(), layers[1], nn.ReLU(), layers[2]]
     network = nn.Sequential(*convolutions, *dense) if SIZES[workload] else nn.Sequential(*dense)
     optimizer = torch.optim.SGD(network.parameters(), RATE, momentum=MOMENTUM)
@@ -151,17 +146,22 @@ def torch_step(workload: str, compiled: bool) -> Step:
 
 @cache
 def make_step(way: str, workload: str) -> Step:
-    """The training step of one way to run a workload, warmed up."""
+    """The training step of one way to run a workload."""
     if way == "jax":
-        step = jax_step(workload)
-    elif way.startswith("torch"):
-        step = torch_step(workload, compiled=way == "torch-compile")
-    else:
-        ms = __import__("mindspore" if way == "mindspore" else "mycelia")
-        step = mindspore_step(ms, workload, ms.PYNATIVE_MODE if way == "eager" else ms.GRAPH_MODE)
-    for _ in range(5):
-        read(step())
-    return step
+        return jax_step(workload)
+    if way.startswith("torch"):
+        return torch_step(workload, compiled=way == "torch-compile")
+    return mindspore_step(framework(way), workload)
+
+
+def framework(way: str) -> Any:
+    return __import__("mindspore" if way == "mindspore" else "mycelia")
+
+
+def set_mode(way: str) -> None:
+    if way in ("eager", "graph", "mindspore"):
+        ms = framework(way)
+        ms.set_context(mode=ms.PYNATIVE_MODE if way == "eager" else ms.GRAPH_MODE)
 
 
 def read(loss: Any) -> float:
@@ -170,7 +170,8 @@ def read(loss: Any) -> float:
 
 def time_steps(step: Step) -> dict[str, float]:
     """Milliseconds a step in a loop that reads the last loss, and the processor seconds used."""
-    read(step())
+    for _ in range(5):
+        read(step())
     used, started = time.process_time(), time.perf_counter()
     for _ in range(STEPS):
         loss = step()
@@ -183,6 +184,7 @@ def time_steps(step: Step) -> dict[str, float]:
 def main() -> None:
     for line in sys.stdin:
         way, workload = line.strip().split(" ", 1)
+        set_mode(way)
         print(json.dumps(time_steps(make_step(way, workload))), flush=True)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import re
 from pathlib import Path
 
@@ -19,4 +20,6 @@ def test_code_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert blocks, f"{page.name} has no Python code"
     namespace: dict[str, object] = {"__name__": page.stem}
     for number, block in enumerate(blocks):
-        exec(compile(block, f"{page.name}#{number}", "exec"), namespace)
+        name = f"<{page.name} {number}>"
+        linecache.cache[name] = (len(block), None, block.splitlines(keepends=True), name)
+        exec(compile(block, name, "exec"), namespace)

@@ -183,10 +183,10 @@ class ChoiceForm(Form):
     forms: tuple[Form, ...]
 
     def leaves(self, value: Any) -> list[tuple[Any, Target]]:
-        place = 0 if value is MISSING else value.place
-        found: list[tuple[Any, Target]] = [(place, int)]
+        placed = Placed(0, {}) if value is MISSING else value
+        found: list[tuple[Any, Target]] = [(placed, int)]
         for number, form in enumerate(self.forms):
-            found += form.leaves(value.value if number == place else MISSING)
+            found += form.leaves(placed.held.get(number, MISSING))
         return found
 
     def build(self, nodes: Iterator[Any]) -> Any:
@@ -213,14 +213,17 @@ class MaybeForm(Form):
 
 @dataclass(frozen=True)
 class Placed:
-    """A value that is option number `place` of a choice."""
+    """A value as part of a choice: which option it is, and what it holds for the options."""
 
-    place: int
-    value: Any
+    place: Any  # a number, known or not
+    held: dict[int, Any]
+    start: int = 0  # to be added to `place`
 
 
 def leaf_data(value: Any, target: Target) -> Any:
     """The array or node for a leaf; conversions are put into the graph being built."""
+    if isinstance(value, Placed):
+        value = value.place + value.start
     if isinstance(target, type):
         return convert(0 if value is MISSING else value, target)._data
     if value is MISSING:
@@ -294,7 +297,7 @@ def _join_maybe(first: Any, second: Any) -> Form:
 
 def may_be_chosen(value: Any) -> bool:
     """Whether a value can stand among others that the program chooses from."""
-    return callable(value) and not isinstance(value, Tensor)
+    return isinstance(value, Choice) or (callable(value) and not isinstance(value, Tensor))
 
 
 def same(first: Any, second: Any) -> bool:

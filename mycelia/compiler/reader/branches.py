@@ -173,10 +173,26 @@ def join_all(values: list[Any]) -> tuple[Form, list[Any]]:
     for value in values[1:]:
         form = extend(form, value)
     if isinstance(form, Known) and isinstance(form.value, Conflict) and _choosable(values):
-        distinct = list(dict.fromkeys(values))
-        forms = tuple(form_of(v) for v in distinct)
-        return ChoiceForm(forms), [Placed(distinct.index(v), v) for v in values]
+        return _choice(values)
     return form, values
+
+
+def _choice(values: list[Any]) -> tuple[Form, list[Any]]:
+    """All different values as options; a choice brings all its own."""
+    options: list[Any] = []
+    placed: dict[int, Placed] = {}
+    for value in values:
+        if id(value) in placed:
+            continue
+        start = len(options)
+        if isinstance(value, Choice):
+            options += value.options
+            held = dict(enumerate(value.options, start))
+            placed[id(value)] = Placed(value.index, held, start)
+        else:
+            options.append(value)
+            placed[id(value)] = Placed(start, {start: value})
+    return ChoiceForm(tuple(form_of(o) for o in options)), [placed[id(v)] for v in values]
 
 
 def _choosable(values: list[Any]) -> bool:

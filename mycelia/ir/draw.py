@@ -1,0 +1,278 @@
+"""Graphs as pictures: Graphviz text, and SVG laid out by ourselves.
+
+Every box says what the text of the graph says (`ir/text.py`), under the same names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+
+from mycelia.core.source import Span
+from mycelia.ir.analysis import nodes_by_graph
+from mycelia.ir.control import graphs_of, primitive_of
+from mycelia.ir.graph import Graph
+from mycelia.ir.node import Apply, Node, Parameter
+from mycelia.ir.primitive import Primitive
+from mycelia.ir.text import show, show_type
+
+_WIDEST = 56  # characters of a line in a box
+_CHARACTER, _LINE = 7.2, 16  # the size of a character of the monospaced font
+_MARGIN, _GAP, _BETWEEN_LAYERS = 24, 28, 44
+_SWEEPS = 4  # over the layers, to bring boxes near to what they are joined with
+_COLORS = {"input": "#e8f1fb", "operator": "#ffffff", "control": "#fdf1dc", "return": "#e9f7ea"}
+
+
+@dataclass(eq=False)
+class _Box:
+    """One thing in a picture: a parameter, an application, or the result of a graph."""
+
+    number: int
+    kind: str
+    lines: list[str]
+    source: str = ""
+    uses: list[_Box] = field(default_factory=list)
+    graphs: list[Graph] = field(default_factory=list)
+    layer: int = 0
+    x: float = 0.0
+    y: float = 0.0
+
+    @property
+    def width(self) -> float:
+        return max(map(len, self.lines)) * _CHARACTER + 20
+
+    @property
+    def height(self) -> float:
+        return len(self.lines) * _LINE + 12
+
+
+@dataclass(eq=False)
+class _Frame:
+    """One graph of a picture with its boxes, inputs before users, the result last."""
+
+    title: str
+    boxes: list[_Box]
+
+
+def dot(root: Graph) -> str:
+    """All graphs reachable from `root` as Graphviz text, each in a cluster of its own."""
+    frames = _frames(root)
+    numbers = {graph: number for number, graph in enumerate(frames)}
+    rows = [
+        f"digraph {_quoted(root.name)} {{",
+        "  compound=true;",
+        '  node [shape=box, style="rounded,filled", fontname="monospace", fontsize=10];',
+    ]
+    for number, frame in enumerate(frames.values()):
+        rows += [f"  subgraph cluster_{number} {{", f"    label={_quoted(frame.title)};"]
+        rows += [f"    {_dot_box(box)}" for box in frame.boxes]
+        rows.append("  }")
+    for frame in frames.values():
+        for box in frame.boxes:
+            rows += [f"  n{used.number} -> n{box.number};" for used in box.uses]
+            for graph in box.graphs:
+                first = frames[graph].boxes[0].number
+                target = f"lhead=cluster_{numbers[graph]}, style=dashed"
+                rows.append(f"  n{box.number} -> n{first} [{target}];")
+    return "\n".join([*rows, "}", ""])
+
+
+def svg(root: Graph) -> str:
+    """All graphs reachable from `root` as one SVG picture, one below the other."""
+    parts: list[str] = []
+    y, right = float(_MARGIN), 0.0
+    for frame in _frames(root).values():
+        width, height = _arrange(frame.boxes)
+        width = max(width, len(frame.title) * _CHARACTER)
+        parts.append(_text(_MARGIN, y + _LINE, frame.title, "title"))
+        parts += _svg_frame(frame.boxes, _MARGIN, y + 2 * _LINE)
+        y += 2 * _LINE + height + 2 * _MARGIN
+        right = max(right, width)
+    size = f'width="{right + 2 * _MARGIN:.0f}" height="{y:.0f}"'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="monospace">'
+    return "\n".join([head, _STYLE, *parts, "</svg>", ""])
+
+
+# ---- what is in the picture ---------------------------------------------------------------------
+
+
+def _frames(root: Graph) -> dict[Graph, _Frame]:
+    """The boxes of all graphs. The text of the graphs has one row for each of them."""
+    bodies = nodes_by_graph(root)
+    sections = show(root).split("\n\n")
+    boxes: dict[Node, _Box] = {}
+    frames: dict[Graph, _Frame] = {}
+    numbers = iter(range(sum(len(g.parameters) + len(n) + 1 for g, n in bodies.items())))
+    for (graph, nodes), section in zip(bodies.items(), sections, strict=True):
+        head, *rows, result = section.split("\n")
+        for parameter in graph.parameters:
+            boxes[parameter] = _parameter_box(next(numbers), parameter)
+        name = head.removeprefix("graph ").partition("(")[0]
+        prefix = "" if graph is root else f"{name}."
+        for node, row in zip(nodes, rows, strict=True):
+            boxes[node] = _apply_box(next(numbers), node, row.strip(), prefix)
+        last = _Box(next(numbers), "return", [_cut(result.strip(), prefix)])
+        last.uses = [boxes[graph.output]] if graph.output in boxes else []
+        inner: list[Node] = [*graph.parameters, *nodes]
+        frames[graph] = _Frame(name + _place(graph.span), [*(boxes[n] for n in inner), last])
+    for user, box in boxes.items():
+        if isinstance(user, Apply):
+            box.uses = [boxes[used] for used in dict.fromkeys(user.inputs) if used in boxes]
+    return frames
+
+
+def _parameter_box(number: int, node: Parameter) -> _Box:
+    type_ = [] if node.type is None else [_cut(show_type(node.type))]
+    return _Box(number, "input", [_cut(node.name), *type_], _source(node.span))
+
+
+def _apply_box(number: int, node: Apply, row: str, prefix: str) -> _Box:
+    """The operator with its arguments, its fields, the name and type of the result."""
+    name, _, what = row.partition(" = ")
+    function = _function_text(node)
+    operator, bracket, fields = function.partition("[")
+    lines = [operator + what[len(function) :], *([bracket + fields] if fields else []), name]
+    kind = "control" if graphs_of(node) else "operator"
+    shown = [_cut(line, prefix) for line in lines]
+    return _Box(number, kind, shown, _source(node.span), graphs=graphs_of(node))
+
+
+def _function_text(node: Apply) -> str:
+    """How the text of a graph writes an operator with its fields; nothing for other functions."""
+    if not isinstance(primitive_of(node), Primitive):
+        return ""
+    alone = Graph("alone")
+    alone.output = alone.apply(node.fn)
+    return show(alone).split("\n")[1].strip().partition(" = ")[2].removesuffix("()")
+
+
+def _cut(text: str, prefix: str = "") -> str:
+    """A line that is short enough; inside of a graph its own names need no prefix."""
+    text = text.replace(prefix, "") if prefix else text
+    return text if len(text) <= _WIDEST else text[: _WIDEST - 3] + "..."
+
+
+def _source(span: Span | None) -> str:
+    return "" if span is None else f"{_place(span).strip()} {span.text.strip()}".strip()
+
+
+def _place(span: Span | None) -> str:
+    return "" if span is None else f"  {Path(span.file).name}:{span.line}"
+
+
+# ---- Graphviz -----------------------------------------------------------------------------------
+
+
+def _dot_box(box: _Box) -> str:
+    label = _quoted("\n".join(box.lines))
+    tooltip = _quoted(box.source or box.lines[0])
+    return f'n{box.number} [label={label}, tooltip={tooltip}, fillcolor="{_COLORS[box.kind]}"];'
+
+
+def _quoted(text: str) -> str:
+    inner = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{inner}"'
+
+
+# ---- SVG ----------------------------------------------------------------------------------------
+
+
+def _arrange(boxes: list[_Box]) -> tuple[float, float]:
+    """Give every box its layer and its place; gives the width and height of all."""
+    layers = _layers(boxes)
+    users: dict[_Box, list[_Box]] = {box: [] for box in boxes}
+    for box in boxes:
+        for used in _inside(box.uses, users):
+            users[used].append(box)
+    for layer in layers:
+        _place_row(layer)
+    for sweep in range(_SWEEPS):
+        downwards = sweep % 2 == 0
+        for layer in layers if downwards else reversed(layers):
+            layer.sort(key=lambda box: _center_of(box, box.uses if downwards else users[box]))
+            _place_row(layer)
+    y = 0.0
+    for layer in layers:
+        for box in layer:
+            box.y = y
+        y += max(box.height for box in layer) + _BETWEEN_LAYERS
+    left = min(box.x - box.width / 2 for box in boxes)
+    for box in boxes:
+        box.x -= left
+    return max(box.x + box.width / 2 for box in boxes), y - _BETWEEN_LAYERS
+
+
+def _layers(boxes: list[_Box]) -> list[list[_Box]]:
+    """Boxes by the longest path that leads to them; inputs stand just above their first use."""
+    for box in boxes:
+        box.layer = 1 + max([used.layer for used in box.uses], default=-1)
+    first_use: dict[_Box, int] = {}
+    for box in boxes:
+        for used in box.uses:
+            first_use[used] = min(first_use.get(used, box.layer), box.layer)
+    for box in boxes:
+        if box.kind == "input" and box in first_use:
+            box.layer = first_use[box] - 1
+    layers: list[list[_Box]] = [[] for _ in range(1 + max(box.layer for box in boxes))]
+    for box in boxes:
+        layers[box.layer].append(box)
+    return layers
+
+
+def _inside(boxes: list[_Box], known: dict[_Box, list[_Box]]) -> list[_Box]:
+    return [box for box in boxes if box in known]
+
+
+def _center_of(box: _Box, joined: list[_Box]) -> float:
+    return sum(other.x for other in joined) / len(joined) if joined else box.x
+
+
+def _place_row(layer: list[_Box]) -> None:
+    """Boxes side by side around the middle, in their order."""
+    x = -(sum(box.width for box in layer) + _GAP * (len(layer) - 1)) / 2
+    for box in layer:
+        box.x = x + box.width / 2
+        x += box.width + _GAP
+
+
+def _svg_frame(boxes: list[_Box], left: float, top: float) -> list[str]:
+    known: dict[_Box, list[_Box]] = {box: [] for box in boxes}
+    parts = []
+    for box in boxes:
+        for used in _inside(box.uses, known):
+            start = f'x1="{left + used.x:.1f}" y1="{top + used.y + used.height:.1f}"'
+            parts.append(f'<line {start} x2="{left + box.x:.1f}" y2="{top + box.y:.1f}"/>')
+    for box in boxes:
+        parts += _svg_box(box, left + box.x - box.width / 2, top + box.y)
+    return parts
+
+
+def _svg_box(box: _Box, left: float, top: float) -> list[str]:
+    size = f'width="{box.width:.1f}" height="{box.height:.1f}"'
+    place = f'x="{left:.1f}" y="{top:.1f}"'
+    rows = [
+        _text(left + 10, top + (number + 1) * _LINE, line, "type" if number else "")
+        for number, line in enumerate(box.lines)
+    ]
+    tip = f"<title>{_safe(box.source)}</title>" if box.source else ""
+    return [f'<g>{tip}<rect {place} {size} rx="5" fill="{_COLORS[box.kind]}"/>', *rows, "</g>"]
+
+
+def _text(x: float, y: float, text: str, kind: str) -> str:
+    mark = f' class="{kind}"' if kind else ""
+    return f'<text x="{x:.1f}" y="{y:.1f}"{mark}>{_safe(text)}</text>'
+
+
+def _safe(text: str) -> str:
+    """Text that XML can hold."""
+    return escape("".join(c if c >= " " and c not in "\x7f\ufffe\uffff" else " " for c in text))
+
+
+_STYLE = """<style>
+rect { stroke: #5a6b7b; }
+line { stroke: #9aa7b3; }
+text { font-size: 12px; fill: #1b2733; white-space: pre; }
+text.type { fill: #4f6375; }
+text.title { font-size: 14px; font-weight: bold; }
+</style>"""

@@ -1,0 +1,36 @@
+"""Copies of whole programs, which later rewrites of the original leave as they are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mycelia.ir.analysis import ordered, reachable_graphs
+from mycelia.ir.graph import Graph
+from mycelia.ir.node import Apply, Constant, Node, Parameter
+
+
+def snapshot(root: Graph) -> Graph:
+    """`root` and all graphs it reaches, made anew."""
+    graphs = {graph: Graph(graph.name, span=graph.span) for graph in reachable_graphs(root)}
+    nodes: dict[Node, Node] = {}
+    for graph, copy in graphs.items():
+        copies = [replace(p, graph=copy) for p in graph.parameters]
+        copy.parameters = tuple(copies)
+        nodes.update(zip(graph.parameters, copies, strict=True))
+    for graph, copy in graphs.items():
+        for node in ordered(graph):
+            if node not in nodes:
+                nodes[node] = _copied(node, graphs, nodes)
+        copy.output = nodes[graph.output]
+    return graphs[root]
+
+
+def _copied(node: Node, graphs: dict[Graph, Graph], nodes: dict[Node, Node]) -> Node:
+    if isinstance(node, Apply):
+        args = tuple([nodes[a] for a in node.args])
+        return replace(node, fn=nodes[node.fn], args=args, graph=graphs[node.graph])
+    if isinstance(node, Parameter):
+        return replace(node, graph=graphs[node.graph])
+    if isinstance(node, Constant) and isinstance(node.value, Graph):
+        return replace(node, value=graphs[node.value])
+    return node
