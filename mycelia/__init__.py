@@ -1,6 +1,7 @@
 """Mycelia: an all-scenario deep-learning framework with MindSpore's interface on XLA."""
 
 from mycelia import context as context
+from mycelia import ir as ir
 from mycelia import nn as nn
 from mycelia import ops as ops
 from mycelia import train as train
@@ -39,6 +40,9 @@ from mycelia.core.settings import GRAPH_MODE as GRAPH_MODE
 from mycelia.core.settings import LAX as LAX
 from mycelia.core.settings import PYNATIVE_MODE as PYNATIVE_MODE
 from mycelia.core.settings import STRICT as STRICT
+from mycelia.export import GraphCell as _GraphCell
+from mycelia.export import export as export
+from mycelia.export import load as load
 from mycelia.ir.slot import Slot as _Slot
 from mycelia.runtime.eager.dispatch import dispatch as _dispatch
 from mycelia.runtime.xla import cache as _cache
@@ -67,6 +71,7 @@ from mycelia.transforms import recompute as recompute
 from mycelia.transforms import value_and_grad as value_and_grad
 from mycelia.transforms import vjp as vjp
 from mycelia.transforms import vmap as vmap
+from mycelia.transforms.looking import show as _show
 
 _cache.apply()
 _Slot.dispatch = staticmethod(_dispatch)  # from here on, calling an operator runs it
@@ -79,3 +84,5 @@ for _name in transforms.__all__:
     setattr(ops, _name, getattr(transforms, _name))
 del _name
 ops.operations = ops.functional = ops  # type: ignore[attr-defined]  # the names of older scripts
+nn.GraphCell = _GraphCell  # type: ignore[attr-defined]
+ir.show = _show  # type: ignore[attr-defined]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
 from mycelia.compiler.building import constant, type_of_array
@@ -31,10 +32,12 @@ class Read:
     program: Program
     result: Form
     guards: Guards
+    seconds: dict[str, float]  # for each stage
 
 
 def read(fn: Callable[..., Any], name: str, arguments: Form, capacity: int = 64) -> Read:
     """Read `fn` into a program; its inputs are the leaves of `arguments`, a pair (args, kwargs)."""
+    started = perf_counter()
     tracer = Tracer(name, capacity)
     interpreter = Interpreter(tracer)
     targets = [target for _, target in arguments.leaves(MISSING)]
@@ -50,7 +53,7 @@ def read(fn: Callable[..., Any], name: str, arguments: Form, capacity: int = 64)
             result = interpreter.call(fn, args, kwargs)
             if isinstance(result, Conflict):
                 raise conflict_error(result, result.span)
-            return _finish(tracer, given, nodes, result)
+            return _finish(tracer, given, nodes, result, started)
     except ValueNeeded:
         raise
     except Exception as error:
@@ -64,7 +67,9 @@ def _not_known(node: Node) -> Any:
     raise ValueNeeded(node, "Python needs the number of a tensor")
 
 
-def _finish(tracer: Tracer, given: list[Tensor], nodes: list[Any], result: Any) -> Read:
+def _finish(
+    tracer: Tracer, given: list[Tensor], nodes: list[Any], result: Any, started: float
+) -> Read:
     form = form_of(result)
     leaves = [leaf_data(v, t) for v, t in form.leaves(result)]
     writes: list[Any] = [i for i, t in enumerate(given) if t._data is not nodes[i]]
@@ -93,7 +98,9 @@ def _finish(tracer: Tracer, given: list[Tensor], nodes: list[Any], result: Any) 
     by_node |= {node: Input(Source.ARGUMENT, i) for i, node in enumerate(nodes)}
     if tracer.key is not None:
         by_node[tracer.key] = Input(Source.RANDOM)
+    read_in = perf_counter() - started
     optimize(graph)
+    seconds = {"read": read_in, "optimise": perf_counter() - started - read_in}
     program = Program(
         graph,
         tuple(by_node[p] for p in graph.parameters),
@@ -107,7 +114,7 @@ def _finish(tracer: Tracer, given: list[Tensor], nodes: list[Any], result: Any) 
         tracer.guards.tensor(tensor)
     for cell in tracer.cells.values():
         tracer.guards.network(cell)
-    return Read(program, form, tracer.guards)
+    return Read(program, form, tracer.guards, seconds)
 
 
 def read_lazily(fn: Callable[..., Any], name: str, args: Any, kwargs: Any, segments: Any) -> Any:

@@ -26,7 +26,10 @@ _COLORS = {"input": "#e8f1fb", "operator": "#ffffff", "control": "#fdf1dc", "ret
 
 @dataclass(eq=False)
 class _Box:
-    """One thing in a picture: a parameter, an application, or the result of a graph."""
+    """One thing in a picture: a parameter, an application, the result of a graph.
+
+    A way is the gap in a layer that a line passes through.
+    """
 
     number: int
     kind: str
@@ -37,14 +40,19 @@ class _Box:
     layer: int = 0
     x: float = 0.0
     y: float = 0.0
+    passed: float = 0.0  # the height of the layer
 
     @property
     def width(self) -> float:
-        return max(map(len, self.lines)) * _CHARACTER + 20
+        return max(map(len, self.lines)) * _CHARACTER + 20 if self.lines else 0.0
 
     @property
     def height(self) -> float:
         return len(self.lines) * _LINE + 12
+
+    @property
+    def bottom(self) -> float:
+        return self.y + (self.height if self.lines else self.passed)
 
 
 @dataclass(eq=False)
@@ -83,10 +91,10 @@ def svg(root: Graph) -> str:
     parts: list[str] = []
     y, right = float(_MARGIN), 0.0
     for frame in _frames(root).values():
-        width, height = _arrange(frame.boxes)
+        boxes, width, height = _arrange(frame.boxes)
         width = max(width, len(frame.title) * _CHARACTER)
         parts.append(_text(_MARGIN, y + _LINE, frame.title, "title"))
-        parts += _svg_frame(frame.boxes, _MARGIN, y + 2 * _LINE)
+        parts += _svg_frame(boxes, _MARGIN, y + 2 * _LINE)
         y += 2 * _LINE + height + 2 * _MARGIN
         right = max(right, width)
     size = f'width="{right + 2 * _MARGIN:.0f}" height="{y:.0f}"'
@@ -178,12 +186,15 @@ def _quoted(text: str) -> str:
 # ---- SVG ----------------------------------------------------------------------------------------
 
 
-def _arrange(boxes: list[_Box]) -> tuple[float, float]:
-    """Give every box its layer and its place; gives the width and height of all."""
-    layers = _layers(boxes)
-    users: dict[_Box, list[_Box]] = {box: [] for box in boxes}
-    for box in boxes:
-        for used in _inside(box.uses, users):
+def _arrange(boxes: list[_Box]) -> tuple[list[_Box], float, float]:
+    """Give every box its place; gives all boxes, with the ways between them, width and height."""
+    _set_layers(boxes)
+    placed = [*boxes, *_ways(boxes)]
+    layers: list[list[_Box]] = [[] for _ in range(1 + max(box.layer for box in placed))]
+    users: dict[_Box, list[_Box]] = {box: [] for box in placed}
+    for box in placed:
+        layers[box.layer].append(box)
+        for used in box.uses:
             users[used].append(box)
     for layer in layers:
         _place_row(layer)
@@ -192,36 +203,35 @@ def _arrange(boxes: list[_Box]) -> tuple[float, float]:
         for layer in layers if downwards else reversed(layers):
             layer.sort(key=lambda box: _center_of(box, box.uses if downwards else users[box]))
             _place_row(layer)
-    y = 0.0
-    for layer in layers:
-        for box in layer:
-            box.y = y
-        y += max(box.height for box in layer) + _BETWEEN_LAYERS
-    left = min(box.x - box.width / 2 for box in boxes)
-    for box in boxes:
-        box.x -= left
-    return max(box.x + box.width / 2 for box in boxes), y - _BETWEEN_LAYERS
+    return placed, _shift_right(placed), _place_below(layers)
 
 
-def _layers(boxes: list[_Box]) -> list[list[_Box]]:
-    """Boxes by the longest path that leads to them; inputs stand just above their first use."""
-    for box in boxes:
-        box.layer = 1 + max([used.layer for used in box.uses], default=-1)
+def _set_layers(boxes: list[_Box]) -> None:
+    """A layer is the longest path that leads to a box; inputs stand just above their first use."""
+    known = set(boxes)
     first_use: dict[_Box, int] = {}
     for box in boxes:
+        box.uses = [used for used in box.uses if used in known]
+        box.layer = 1 + max([used.layer for used in box.uses], default=-1)
         for used in box.uses:
             first_use[used] = min(first_use.get(used, box.layer), box.layer)
     for box in boxes:
         if box.kind == "input" and box in first_use:
             box.layer = first_use[box] - 1
-    layers: list[list[_Box]] = [[] for _ in range(1 + max(box.layer for box in boxes))]
+
+
+def _ways(boxes: list[_Box]) -> list[_Box]:
+    """Gaps for lines that pass a layer, so that they do not run behind its boxes."""
+    ways: dict[tuple[_Box, int], _Box] = {}
     for box in boxes:
-        layers[box.layer].append(box)
-    return layers
-
-
-def _inside(boxes: list[_Box], known: dict[_Box, list[_Box]]) -> list[_Box]:
-    return [box for box in boxes if box in known]
+        for place, used in enumerate(box.uses):
+            nearest = used
+            for layer in range(used.layer + 1, box.layer):
+                way = ways.setdefault((used, layer), _Box(-1, "way", [], layer=layer))
+                way.uses = [nearest]
+                nearest = way
+            box.uses[place] = nearest
+    return list(ways.values())
 
 
 def _center_of(box: _Box, joined: list[_Box]) -> float:
@@ -236,16 +246,40 @@ def _place_row(layer: list[_Box]) -> None:
         x += box.width + _GAP
 
 
+def _shift_right(boxes: list[_Box]) -> float:
+    """Let the leftmost box begin at 0; gives where the rightmost ends."""
+    left = min(box.x - box.width / 2 for box in boxes)
+    for box in boxes:
+        box.x -= left
+    return max(box.x + box.width / 2 for box in boxes)
+
+
+def _place_below(layers: list[list[_Box]]) -> float:
+    """Put the layers below one another; gives where the last ends."""
+    y = 0.0
+    for layer in layers:
+        height = max(box.height for box in layer)
+        for box in layer:
+            box.y, box.passed = y, height
+        y += height + _BETWEEN_LAYERS
+    return y - _BETWEEN_LAYERS
+
+
 def _svg_frame(boxes: list[_Box], left: float, top: float) -> list[str]:
-    known: dict[_Box, list[_Box]] = {box: [] for box in boxes}
     parts = []
     for box in boxes:
-        for used in _inside(box.uses, known):
-            start = f'x1="{left + used.x:.1f}" y1="{top + used.y + used.height:.1f}"'
-            parts.append(f'<line {start} x2="{left + box.x:.1f}" y2="{top + box.y:.1f}"/>')
+        for used in box.uses:
+            parts.append(_line(left + used.x, top + used.bottom, left + box.x, top + box.y))
+        if box.kind == "way":
+            parts.append(_line(left + box.x, top + box.y, left + box.x, top + box.bottom))
     for box in boxes:
-        parts += _svg_box(box, left + box.x - box.width / 2, top + box.y)
+        if box.kind != "way":
+            parts += _svg_box(box, left + box.x - box.width / 2, top + box.y)
     return parts
+
+
+def _line(x1: float, y1: float, x2: float, y2: float) -> str:
+    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
 
 
 def _svg_box(box: _Box, left: float, top: float) -> list[str]:

@@ -3,7 +3,8 @@
 Measured on CPU (LeNet, batch 32): XLA turns elementwise operators, pooling and copies into loops
 that are fast only along the innermost axis. Few channels or small images make that axis short, and
 the loops scalar; the batch is long, so with it innermost they use vector instructions. Transposes
-between neighbouring operators cancel inside a compiled graph.
+between neighbouring operators cancel inside a compiled graph. With several devices the batch stays
+outermost, where it can be cut between them.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ def prefers_batch_last(shape: Shape) -> bool:
     """Whether images of `shape` (batch, channels, *spatial) are computed with the batch last."""
     return (
         jax.default_backend() == "cpu"
+        and jax.device_count() == 1
         and len(shape) > 2
         and shape[0] >= _LARGE_BATCH
         and 0 < shape[1] <= _FEW_CHANNELS

@@ -9,12 +9,13 @@ from mycelia.core.shape import broadcast, size
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
 from mycelia.ops.arithmetic import add
-from mycelia.ops.batch_last import batch_last, prefers_batch_last
+from mycelia.ops.batch_last import prefers_batch_last
 from mycelia.ops.channels import along_channels, channel_axis, channel_sum
 from mycelia.ops.contraction import check_inner_sizes, check_same_dtype, contract, wide_dtype
 from mycelia.ops.engine import Array, jnp, lax
 from mycelia.ops.op import Op
 from mycelia.ops.shaping import broadcast_to, reshape, sum_to
+from mycelia.ops.tiling import TILE, to_tiles
 
 
 class MatMul(Op):
@@ -207,16 +208,24 @@ class BiasAddGrad(Op):
     def lower(self, dout: Array) -> Array:
         axis = channel_axis(self.name, self.data_format, dout.ndim)
         if axis == 1 and prefers_batch_last(dout.shape):
-            # A product with ones runs at the speed of memory; a sum over the innermost axis, number
-            # after number, takes six times as long.
-            flat = batch_last(dout).reshape(dout.shape[1], -1)
-            return contract(flat, jnp.ones(flat.shape[1:], flat.dtype), (((1,), (0,)), ((), ())))
+            return _tiled_sum(dout)
         return channel_sum(dout, axis)
 
     def grad(self, dout: Any, out: Any, ddout: Any) -> tuple[Any, ...]:
         axis = channel_axis(self.name, self.data_format, len(dout.shape))
         kept = reshape(ddout, along_channels(len(dout.shape), axis, dout.shape[axis]))
         return (broadcast_to(kept, dout.shape),)
+
+
+def _tiled_sum(dout: Array) -> Array:
+    """The sum over all but the channels, as a product of tiles with ones.
+
+    A sum along the innermost axis goes number after number and takes six times as long. The tiles
+    are those the gradient of a convolution's weight needs too, so they are made once.
+    """
+    rows = to_tiles(dout, (TILE,) * (dout.ndim - 2))
+    sums = contract(rows, jnp.ones(rows.shape[1:], rows.dtype), (((1,), (0,)), ((), ())))
+    return jnp.sum(sums.reshape(-1, dout.shape[1]), axis=0, dtype=dout.dtype)
 
 
 def _product_grads(product: Any, trans_a: bool, trans_b: bool, x: Any, y: Any, dout: Any) -> Any:

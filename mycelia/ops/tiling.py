@@ -23,7 +23,8 @@ from mycelia.ops.batch_last import batch_first, batch_last
 from mycelia.ops.engine import Array, jnp, lax
 from mycelia.ops.window import Window
 
-_TILE = 2
+TILE = 2
+_PAGE = 4096  # examples this far apart meet in one set of the cache
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class _Axis:
     @property
     def tile(self) -> int:
         """Outputs in a tile, which is also how far the patches of neighbouring tiles lie apart."""
-        return _TILE if self.kernel > 1 else 1
+        return TILE if self.kernel > 1 else 1
 
     @property
     def tiles(self) -> int:
@@ -69,7 +70,7 @@ def convolve(x: Array, weight: Array, window: Window) -> Array:
 def input_gradient(dout: Array, weight: Array, window: Window, shape: Shape) -> Array:
     """The gradient of an input of `shape`: the patches added up where they overlap."""
     axes = _axes(window, shape[2:])
-    patches = _kernels(weight, axes).T @ _to_tiles(dout, axes)
+    patches = lax.optimization_barrier(_kernels(weight, axes).T) @ to_tiles(dout, _tile(axes))
     tiles = [a.tiles for a in axes]
     return _added_up(patches.reshape(*_patch(axes), shape[1], *tiles, shape[0]), axes)
 
@@ -78,13 +79,23 @@ def weight_gradient(dout: Array, x: Array, window: Window, shape: Shape) -> Arra
     """The gradient of a weight of `shape`: the sum over the places of a tile."""
     axes = _axes(window, x.shape[2:])
     both = (((1,), (1,)), ((), ()))
-    kernels = lax.dot_general(_patches(x, axes), _to_tiles(dout, axes), both)
+    kernels = lax.dot_general(_patches(x, axes), to_tiles(dout, _tile(axes)), both)
     kernels = kernels.reshape(*_patch(axes), shape[1], prod(a.tile for a in axes), shape[0])
     found = [
         kernels[tuple(slice(s, s + a.kernel) for s, a in zip(starts, axes, strict=True))][..., i, :]
         for i, starts in enumerate(_places(axes))
     ]
     return jnp.moveaxis(sum(found[1:], found[0]), (-1, -2), (0, 1))
+
+
+def to_tiles(images: Array, tile: Shape) -> Array:
+    """(batch, channel, *spatial) as rows (place in a tile, channel) and columns (tile, batch)."""
+    counts = [-(-n // t) for n, t in zip(images.shape[2:], tile, strict=True)]
+    wanted = [c * t for c, t in zip(counts, tile, strict=True)]
+    edges = [(0, w - n, 0) for w, n in zip(wanted, images.shape[2:], strict=True)]
+    whole = _padded(batch_last(images), ((0, 0, 0), *edges, (0, 0, 0)))
+    rows = _split(whole, list(zip(counts, tile, strict=True)))
+    return lax.optimization_barrier(rows.reshape(prod(tile) * images.shape[1], -1))
 
 
 def patches_size(shape: Shape, window: Window) -> int:
@@ -102,6 +113,10 @@ def _axes(window: Window, sizes: Shape) -> tuple[_Axis, ...]:
 
 def _patch(axes: Sequence[_Axis]) -> Shape:
     return tuple(a.patch for a in axes)
+
+
+def _tile(axes: Sequence[_Axis]) -> Shape:
+    return tuple(a.tile for a in axes)
 
 
 def _places(axes: Sequence[_Axis]) -> list[Shape]:
@@ -122,9 +137,14 @@ def _kernels(weight: Array, axes: Sequence[_Axis]) -> Array:
 
 def _patches(x: Array, axes: Sequence[_Axis]) -> Array:
     """A column for each tile and example, a row for each number of a patch and channel."""
-    edges = [(a.before, a.blocks * a.tile - a.size - a.before, 0) for a in axes]
-    images = _padded(batch_last(x), ((0, 0, 0), *edges, (0, 0, 0)))
-    found = lax.optimization_barrier(_split(images, [(a.blocks, a.tile) for a in axes]))
+    blocks = [a.blocks for a in axes]
+    blocks[-1] += prod(x.shape[1:]) * x.dtype.itemsize % _PAGE == 0
+    edges = [
+        (a.before, count * a.tile - a.size - a.before, 0)
+        for a, count in zip(axes, blocks, strict=True)
+    ]
+    images = batch_last(_padded(x, ((0, 0, 0), (0, 0, 0), *edges)))
+    found = _split(images, [(count, a.tile) for a, count in zip(axes, blocks, strict=True)])
     for i, axis in reversed(list(enumerate(axes))):
         parts = [
             lax.slice_in_dim(
@@ -161,14 +181,6 @@ def _from_tiles(rows: Array, channels: int, axes: Sequence[_Axis]) -> Array:
     sizes = ([a.tile for a in axes], [a.tiles for a in axes])
     images = _merged(rows.reshape(*sizes[0], channels, *sizes[1], -1), len(axes))
     return batch_first(images[(slice(None), *(slice(a.output) for a in axes))])
-
-
-def _to_tiles(dout: Array, axes: Sequence[_Axis]) -> Array:
-    """(batch, channel, *spatial) as (place, channel | tile, batch)."""
-    edges = [(0, a.tiles * a.tile - a.output, 0) for a in axes]
-    images = _padded(batch_last(dout), ((0, 0, 0), *edges, (0, 0, 0)))
-    rows = _split(images, [(a.tiles, a.tile) for a in axes])
-    return lax.optimization_barrier(rows.reshape(prod(rows.shape[: len(axes) + 1]), -1))
 
 
 def _split(images: Array, parts: Sequence[tuple[int, int]]) -> Array:

@@ -25,7 +25,7 @@ _SMALL = 9
 def largest(x: Array, window: Window) -> Array:
     """The largest number of each window."""
     if _is_cut(x.shape, window):
-        return batch_first(reduce(jnp.maximum, _pieces(batch_last(x), window)))
+        return batch_first(_cut_largest(batch_last(x), window))
     for axis in range(window.rank):
         x = lax.optimization_barrier(_largest(x, window.along(axis)))
     return x
@@ -112,6 +112,12 @@ def _pieces(images: Array, window: Window) -> list[Array]:
         lax.slice(images, (0, *o, 0), (sizes[0], *ends, batch), (1, *window.strides, 1))
         for o in offsets(window)
     ]
+
+
+@apart("window")
+def _cut_largest(images: Array, window: Window) -> Array:
+    """The largest numbers of images with the batch last that are cut into windows."""
+    return reduce(jnp.maximum, _pieces(images, window))
 
 
 @apart("window")

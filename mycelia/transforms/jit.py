@@ -18,6 +18,7 @@ from mycelia.core import settings
 from mycelia.core.dtype import from_numpy
 from mycelia.core.errors import problem
 from mycelia.core.seed import peek_key
+from mycelia.ir.analysis import nodes_by_graph
 from mycelia.ir.program import Source
 from mycelia.ir.slot import call
 from mycelia.ir.types import TensorType
@@ -179,30 +180,50 @@ def ms_function(
 
 @dataclass(frozen=True)
 class Explanation:
-    """What a compiled function became: one line for each program, and why it was compiled."""
+    """What a compiled function became: its programs, why each was compiled, how long it took."""
 
     name: str
     labels: tuple[str, ...]  # "xla", or "vm: why"
     compilations: tuple[str, ...]
-    stages: tuple[dict[str, float], ...]
+    graphs: tuple[int, ...]  # left in each program after closures, calls and constants are gone
+    nodes: tuple[int, ...]
+    seconds: tuple[dict[str, float], ...]  # of each stage
 
     def __str__(self) -> str:
         lines = [f"{self.name}: compiled {len(self.compilations)} times"]
         lines += [f"  {i}. {why}" for i, why in enumerate(self.compilations, start=1)]
-        lines += [f"  program {i}: {label}" for i, label in enumerate(self.labels, start=1)]
+        rows = zip(self.labels, self.graphs, self.nodes, self.seconds, strict=True)
+        for number, (label, graphs, nodes, seconds) in enumerate(rows, start=1):
+            times = ", ".join(f"{stage} {time * 1000:.0f} ms" for stage, time in seconds.items())
+            size = f", {graphs} graphs, {nodes} nodes; {times}" if graphs else ""
+            lines.append(f"  program {number}: {label}{size}")
         return "\n".join(lines)
 
 
 def explain(fn: Any) -> Explanation:
     """What became of a compiled function or cell."""
-    compiled = getattr(fn, "compiled", None) or fn.__dict__.get("_program")
+    compiled = getattr(fn, "compiled", None) or getattr(fn, "__dict__", {}).get("_program")
     if compiled is None:
         raise problem(TypeError, "explain: this was not compiled", got=repr(fn))
     entries = []
     for entry in compiled.entries.values():
         entries += [entry] if entry.by_value is None else list(entry.by_value.values())
-    labels = tuple("xla" if not e.vm_reason else f"vm: {e.vm_reason}" for e in entries)
-    return Explanation(compiled.name, labels, tuple(compiled.history), ())
+    bodies = [nodes_by_graph(e.read.program.graph) if e.read else {} for e in entries]
+    return Explanation(
+        compiled.name,
+        tuple("xla" if not e.vm_reason else f"vm: {e.vm_reason}" for e in entries),
+        tuple(compiled.history),
+        tuple(map(len, bodies)),
+        tuple(sum(map(len, body.values())) for body in bodies),
+        tuple(_stages(e) for e in entries),
+    )
+
+
+def _stages(entry: Entry) -> dict[str, float]:
+    found = dict(entry.read.seconds) if entry.read is not None else {}
+    if entry.executable is not None and entry.executable.first_run is not None:
+        found["first run with XLA"] = entry.executable.first_run
+    return found
 
 
 jit.explain = explain  # type: ignore[attr-defined]

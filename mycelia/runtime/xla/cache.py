@@ -18,6 +18,10 @@ from mycelia.core import settings
 _LEAST_SECONDS = 0.1  # programs that compile faster are not worth a file
 
 
+class _Applied:
+    folder: str | None = None
+
+
 def folder() -> Path:
     """Where programs are kept: the setting, else the user's cache folder."""
     chosen = settings.current().compile_cache_path or os.environ.get("MS_COMPILER_CACHE_PATH")
@@ -36,8 +40,9 @@ def is_wanted() -> bool:
 def apply() -> None:
     """Switch the engine's cache on or off, as the settings say now."""
     wanted = str(folder()) if is_wanted() else None
-    if wanted == jax.config.jax_compilation_cache_dir:
+    if wanted == _Applied.folder:
         return
+    _Applied.folder = wanted
     if wanted is not None:
         Path(wanted).mkdir(parents=True, exist_ok=True)
     jax.config.update("jax_compilation_cache_dir", wanted)

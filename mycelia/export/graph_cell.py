@@ -1,0 +1,199 @@
+"""The cell that runs a loaded program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mycelia.compiler.forms import (
+    Entries,
+    Form,
+    Items,
+    Known,
+    NumberForm,
+    TensorForm,
+    leaf_data,
+    same,
+)
+from mycelia.compiler.store import Entry
+from mycelia.compiler.symbolic import Number, is_number, kind_of, wider
+from mycelia.compiler.tracer import Tracer, active_tracer
+from mycelia.core.errors import problem, wrong_type
+from mycelia.export.model import Model
+from mycelia.ir.clone import inline
+from mycelia.ir.node import Node
+from mycelia.ir.program import Source
+from mycelia.ir.snapshot import snapshot
+from mycelia.ir.value import type_of
+from mycelia.nn.cell import Cell
+from mycelia.ops.arithmetic import Sub
+from mycelia.tensor.parameter import Parameter
+from mycelia.tensor.tensor import Tensor
+from mycelia.transforms.jit import Compiled
+
+_ONE_DRAW = np.array([0, 1], np.uint32)
+
+
+class GraphCell(Cell):
+    """A cell that runs a program from `mycelia.load`, on inputs of the types it was exported for.
+
+    Its parameters have the stored names and numbers; `params_init` gives others, by name. Inside
+    of another compiled function, and for gradients, the program becomes part of what is around it.
+    """
+
+    def __init__(
+        self,
+        graph: Model,
+        params_init: dict[str, Tensor] | None = None,
+        obf_random_seed: int | None = None,
+    ) -> None:
+        super().__init__(auto_prefix=True)
+        if obf_random_seed is not None:
+            raise problem(
+                NotImplementedError, "Dynamic structure obfuscation is not supported now."
+            )
+        if not isinstance(graph, Model):
+            raise wrong_type("GraphCell", "graph", graph, "a graph that mycelia.load gave")
+        self.graph = graph
+        for name, weight in graph.weights.items():
+            parameter = Parameter(
+                Tensor(weight.array.copy()), name=name, requires_grad=weight.requires_grad
+            )
+            self.insert_param_to_cell(name, parameter, check_name_contain_dot=False)
+        self._initialize({} if params_init is None else params_init)
+        self._runner = Compiled(self._inlined, graph.program.name)
+
+    def construct(self, *inputs: Any) -> Any:
+        return self._runner(*inputs) if active_tracer() is None else self._inlined(*inputs)
+
+    def extend_repr(self) -> str:
+        return self.graph.program.name
+
+    def _initialize(self, given: Any) -> None:
+        if not isinstance(given, dict):
+            raise wrong_type("GraphCell", "params_init", given, "a dict of names and tensors")
+        for name, value in given.items():
+            if not isinstance(name, str) or not isinstance(value, Tensor):
+                raise problem(
+                    TypeError,
+                    "For 'GraphCell', the key of the 'params_init' must be str, "
+                    "and the value must be Tensor or Parameter",
+                    got=f"{type(name).__name__}: {type(value).__name__}",
+                )
+            if name in self._params:
+                self._params[name].set_data(value)
+
+    def _inlined(self, *inputs: Any) -> Any:
+        """The program as a part of the one being read."""
+        tracer = active_tracer()
+        assert tracer is not None
+        model, program = self.graph, self.graph.program
+        _check_argument(model.arguments, inputs, "the inputs")
+        leaves = model.arguments.leaves(inputs)
+        tensors = [v if _is_tensor(v) else Tensor._wrap(leaf_data(v, t)) for v, t in leaves]
+        drawn = tracer.world["<drawn>"]
+        nodes = [
+            tracer.data_node(
+                tensors[given.which]
+                if given.source is Source.ARGUMENT
+                else self._params[given.which]
+                if given.source is Source.STATE
+                else _key(tracer)
+            )
+            for given in program.inputs
+        ]
+        body = inline(snapshot(model.graph), tracer.builder.graph, nodes)
+        found = [tracer.builder.item(body, i) for i in range(len(model.graph.output.type))]
+        for which, node in zip(program.writes, found[program.results :], strict=False):
+            target = tensors[which] if isinstance(which, int) else self._params[which]
+            target._replace(node)
+        _finish(tracer, model, found[program.results + len(program.writes) :], drawn)
+        result = model.result.build(iter(found[: program.results]))
+        if type(result) is Tensor:
+            tracer.store.made(result)
+        return result
+
+
+def _key(tracer: Tracer) -> Tensor:
+    """The random state before the program draws: its own draws are counted from here."""
+    return Sub.of()(tracer.next_key(), Tensor._wrap(_ONE_DRAW))
+
+
+def _finish(tracer: Tracer, model: Model, extra: list[Node], drawn: Any) -> None:
+    """Pass on what the program says about itself: random draws, stacks, unbound variables."""
+    program, rest = model.program, iter(extra)
+    count = Number.of(next(rest), int) if program.drawn is None else program.drawn
+    tracer.store.write(Entry(tracer.world, "<drawn>"), drawn + count)
+    if program.capacity is not None:
+        needed = Tensor._wrap(next(rest))
+        tracer.effect(_stack_check(program.capacity), "stack check", [needed])
+    if program.unbound:
+        place = Number.of(next(rest), int)
+        for number, (name, _) in enumerate(program.unbound, start=1):
+            tracer.note_unbound(name, place == number)
+
+
+def _stack_check(capacity: int) -> Any:
+    """A step of the program that stops it if its stacks, of a fixed size, were too small."""
+
+    def check(needed: Any) -> None:
+        if int(needed) > capacity:
+            raise problem(
+                RuntimeError,
+                "a loop of the loaded program made more passes than its gradient can remember",
+                got=f"{int(needed)} passes",
+                expected=f"at most {capacity}",
+            )
+
+    return check
+
+
+def _is_tensor(value: Any) -> bool:
+    return isinstance(value, Tensor) and not isinstance(value, Number)
+
+
+def _check_argument(form: Form, value: Any, where: str) -> None:
+    """Raise if `value` is not what the program was exported for."""
+    if isinstance(form, Items):
+        if not isinstance(value, (tuple, list)) or _shape(value) != (form.kind, len(form.forms)):
+            raise _other(where, f"{form.kind.__name__} of {len(form.forms)}", _described(value))
+        for number, (inner, part) in enumerate(zip(form.forms, value, strict=True)):
+            _check_argument(inner, part, f"input {number}" if where == "the inputs" else where)
+    elif isinstance(form, Entries):
+        if not isinstance(value, dict) or tuple(value) != form.keys:
+            raise _other(where, f"a dict of {', '.join(map(str, form.keys))}", _described(value))
+        for inner, part in zip(form.forms, value.values(), strict=True):
+            _check_argument(inner, part, where)
+    elif isinstance(form, NumberForm):
+        if not is_number(value) or wider(kind_of(value), form.kind) is not form.kind:
+            raise _other(where, f"a Python {form.kind.__name__}", _described(value))
+    elif isinstance(form, TensorForm):
+        if not _is_tensor(value) or type_of(value) != form.type:
+            raise _other(where, f"a tensor {form.type}", _described(value))
+    elif isinstance(form, Known) and not same(form.value, value):
+        raise _other(where, repr(form.value), _described(value))
+
+
+def _shape(value: Any) -> tuple[type, int]:
+    return type(value), len(value)
+
+
+def _other(where: str, expected: str, got: str) -> ValueError:
+    return problem(
+        ValueError,
+        f"GraphCell: the program was exported for another kind of {where}",
+        got=got,
+        expected=expected,
+        fix="export the network for inputs like these",
+    )
+
+
+def _described(value: Any) -> str:
+    if _is_tensor(value):
+        return f"a tensor {type_of(value)}"
+    if isinstance(value, Number):
+        return f"a Python {value.kind.__name__}"
+    if isinstance(value, (tuple, list)):
+        return f"{type(value).__name__} of {len(value)}"
+    return f"{value!r:.60}"

@@ -1,0 +1,237 @@
+"""A model: a program whose parameters are names, as it stands in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mycelia.compiler.building import type_of_array
+from mycelia.compiler.forms import Entries, Form, Items, Known, NumberForm, TensorForm, leaf_type
+from mycelia.compiler.store import MISSING
+from mycelia.compiler.symbolic import DTYPE_OF
+from mycelia.compiler.tracer import KEY
+from mycelia.core.dtype import DType
+from mycelia.core.errors import problem
+from mycelia.ir.file import damaged
+from mycelia.ir.graph import Graph
+from mycelia.ir.program import Input, Program, Source
+from mycelia.ir.text import show
+from mycelia.ir.types import TensorType
+from mycelia.tensor.tensor import Tensor
+
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), slice, range, DType)
+
+
+@dataclass(frozen=True)
+class Weight:
+    """The numbers of a parameter."""
+
+    array: np.ndarray
+    requires_grad: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A program that a file holds. Where it takes or writes a parameter, it names it."""
+
+    program: Program
+    arguments: Items  # the positional arguments of a call
+    result: Form
+    weights: Mapping[str, Weight]
+
+    @property
+    def graph(self) -> Graph:
+        return self.program.graph
+
+    def __str__(self) -> str:
+        return show(self.graph)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(str(p.type) for p in self.graph.parameters[: len(self.program.inputs)])
+        return f"Model({self.program.name}: {shown})"
+
+
+def model_of(program: Program, arguments: Items, result: Form) -> Model:
+    """A program as a model: its parameters get names of their own, and give their numbers."""
+    names: dict[int, str] = {}
+    weights: dict[str, Weight] = {}
+    held = [i.which for i in program.inputs if i.source is Source.STATE]
+    for tensor in [*held, *(w for w in program.writes if not isinstance(w, int))]:
+        if id(tensor) not in names:
+            name = names[id(tensor)] = _free_name(getattr(tensor, "name", "shared"), weights)
+            requires_grad = bool(getattr(tensor, "requires_grad", False))
+            weights[name] = Weight(np.asarray(tensor._data), requires_grad)
+    named = Program(
+        program.graph,
+        tuple(
+            Input(i.source, names[id(i.which)] if i.source is Source.STATE else i.which)
+            for i in program.inputs
+        ),
+        program.results,
+        tuple(w if isinstance(w, int) else names[id(w)] for w in program.writes),
+        program.drawn,
+        program.capacity,
+        tuple((name, None) for name, _ in program.unbound),
+    )
+    return Model(named, arguments, result, weights)
+
+
+def _free_name(name: str, taken: Mapping[str, Any]) -> str:
+    number, found = 2, name
+    while found in taken:
+        found, number = f"{name}_{number}", number + 1
+    return found
+
+
+# ---- as plain facts -----------------------------------------------------------------------------
+
+
+def facts_of(model: Model) -> dict[str, Any]:
+    """Everything about a model besides its graph, as plain values."""
+    program = model.program
+    return {
+        "inputs": [(i.source.value, i.which) for i in program.inputs],
+        "results": program.results,
+        "writes": list(program.writes),
+        "drawn": program.drawn,
+        "capacity": program.capacity,
+        "unbound": [name for name, _ in program.unbound],
+        "arguments": _form_facts(model.arguments, "an input"),
+        "result": _form_facts(model.result, "a result"),
+        "weights": [(name, w.array, w.requires_grad) for name, w in model.weights.items()],
+    }
+
+
+def model_from(graph: Graph, facts: dict[str, Any]) -> Model:
+    """The model of a file's graph and facts; a ValueError if they do not fit together."""
+    program = Program(
+        graph,
+        tuple(Input(Source(source), which) for source, which in facts["inputs"]),
+        facts["results"],
+        tuple(facts["writes"]),
+        facts["drawn"],
+        facts["capacity"],
+        tuple((str(name), None) for name in facts["unbound"]),
+    )
+    weights = {name: Weight(array, grad is True) for name, array, grad in facts["weights"]}
+    model = Model(program, _form(facts["arguments"]), _form(facts["result"]), weights)
+    _check(model)
+    return model
+
+
+def _form_facts(form: Form, what: str) -> Any:
+    if isinstance(form, TensorForm):
+        return "tensor", form.type
+    if isinstance(form, NumberForm):
+        return "number", form.kind
+    if isinstance(form, Items) and form.kind in (tuple, list):
+        return form.kind.__name__, [_form_facts(f, what) for f in form.forms]
+    if isinstance(form, Entries) and form.kind is dict:
+        return "dict", list(form.keys), [_form_facts(f, what) for f in form.forms]
+    if isinstance(form, Known) and isinstance(form.value, Tensor):
+        return "constant", np.asarray(form.value._data)
+    if isinstance(form, Known) and isinstance(form.value, _PLAIN):
+        return "known", form.value
+    kind = type(form.value) if isinstance(form, Known) else getattr(form, "kind", type(form))
+    raise problem(
+        RuntimeError,
+        f"export: {what} is of a kind that a file cannot hold",
+        got=kind.__name__,
+        expected="tensors, numbers, strings, and tuples, lists and dicts of them",
+    )
+
+
+def _form(facts: Any) -> Any:
+    kind, *rest = facts
+    made = _FORMS.get(kind)
+    if made is None:
+        raise damaged(f"a form of the kind {kind!r:.60}")
+    return made(*rest)
+
+
+def _checked(kind: type, make: Callable[[Any], Form]) -> Callable[[Any], Form]:
+    """`make` for a value of one kind."""
+
+    def made(value: Any) -> Form:
+        if not isinstance(value, kind):
+            raise damaged(f"{value!r:.60} where a {kind.__name__} should stand")
+        return make(value)
+
+    return made
+
+
+_FORMS: dict[str, Callable[..., Form]] = {
+    "tensor": _checked(TensorType, TensorForm),
+    "number": _checked(type, lambda kind: NumberForm(kind)),
+    "tuple": lambda forms: Items(tuple, tuple(map(_form, forms))),
+    "list": lambda forms: Items(list, tuple(map(_form, forms))),
+    "dict": lambda keys, forms: Entries(dict, tuple(keys), tuple(map(_form, forms))),
+    "constant": _checked(np.ndarray, lambda array: Known(Tensor._wrap(array))),
+    "known": Known,
+}
+
+
+# ---- does it fit together? ----------------------------------------------------------------------
+
+
+def _check(model: Model) -> None:
+    program = model.program
+    if not (isinstance(model.arguments, Items) and model.arguments.kind is tuple):
+        raise damaged("arguments that are no tuple")
+    weights = {name: type_of_array(weight.array) for name, weight in model.weights.items()}
+    if not all(isinstance(name, str) and weights[name] is not None for name in weights):
+        raise damaged("a parameter without a name or numbers")
+    if len(program.inputs) != len(model.graph.parameters):
+        raise damaged(f"{len(program.inputs)} inputs of a graph that takes another number")
+    leaves = _leaf_types(model.arguments)
+    for given, parameter in zip(program.inputs, model.graph.parameters, strict=True):
+        if given.source is Source.RANDOM:
+            expected = KEY
+        else:
+            expected = _type_named(given.which, leaves, weights)
+        _same_type(parameter.type, expected, f"the input {parameter.name}")
+    _check_outputs(model, leaves, weights)
+
+
+def _check_outputs(model: Model, leaves: list[Any], weights: Mapping[str, Any]) -> None:
+    program = model.program
+    expected = _leaf_types(model.result)
+    if program.results != len(expected):
+        raise damaged(f"{program.results!r:.60} results where {len(expected)} are described")
+    expected += [_type_named(which, leaves, weights) for which in program.writes]
+    number = TensorType(DTYPE_OF[int], ())
+    extra: list[Any] = [number] if program.drawn is None else []
+    extra += [None] if program.capacity is not None else []
+    extra += [number] if program.unbound else []
+    for count in (program.drawn, program.capacity):
+        if count is not None and not (type(count) is int and 0 <= count < 2**62):
+            raise damaged(f"{count!r:.60} where a count should stand")
+    found = model.graph.output.type
+    if not isinstance(found, tuple) or len(found) != len(expected) + len(extra):
+        raise damaged("a graph with another number of outputs than described")
+    for got, wanted in zip(found, [*expected, *extra], strict=True):
+        if wanted is None:  # how large stacks had to be: a number of some width
+            _same_type(got.shape, (), "the size of the stacks")
+        else:
+            _same_type(got, wanted, "an output")
+
+
+def _leaf_types(form: Form) -> list[Any]:
+    return [leaf_type(target) for _, target in form.leaves(MISSING)]
+
+
+def _type_named(which: Any, leaves: Sequence[Any], weights: Mapping[str, Any]) -> Any:
+    """The type of an argument by its number, or of a parameter by its name."""
+    if isinstance(which, str) and which in weights:
+        return weights[which]
+    if type(which) is int and 0 <= which < len(leaves):
+        return leaves[which]
+    raise damaged(f"{which!r:.60}, which is no argument and no parameter")
+
+
+def _same_type(got: Any, expected: Any, what: str) -> None:
+    if got != expected:
+        raise damaged(f"{what} of the type {got!s:.60}, described as {expected!s:.60}")

@@ -1,0 +1,28 @@
+"""What the files of programs may name: the framework's operators, and nothing else."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from mycelia.ir.file import Vocabulary
+from mycelia.ops.op import REGISTRY, Op
+from mycelia.ops.window import Window
+
+_PACKAGE = "mycelia.ops."
+
+
+@cache
+def vocabulary() -> Vocabulary:
+    """All operators of the package: public ones by their names, others as `file.Name`."""
+    return Vocabulary({_name(cls): cls for cls in _operators(Op)}, {"Window": Window})
+
+
+def _operators(cls: type[Op]) -> list[type[Op]]:
+    own = [cls] if cls.__module__.startswith(_PACKAGE) else []
+    return own + [found for inner in cls.__subclasses__() for found in _operators(inner)]
+
+
+def _name(cls: type[Op]) -> str:
+    if REGISTRY.get(cls.__name__) is cls:
+        return cls.__name__
+    return f"{cls.__module__.removeprefix(_PACKAGE)}.{cls.__name__}"
