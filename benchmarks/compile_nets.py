@@ -419,7 +419,7 @@ def jax_transformer() -> tuple[Any, Any, Callable[..., Any]]:
     mask = causal_mask()
 
     def normalize(layer: Any, x: Any) -> Any:
-        # Not x.var, which takes the mean again: XLA needs several times as long for that.
+        # Not x.var, which takes the mean again: with that XLA makes a program twice as large.
         x = x - x.mean(-1, keepdims=True)
         variance = jnp.square(x).mean(-1, keepdims=True)
         return x * lax.rsqrt(variance + 1e-7) * layer["gamma"] + layer["beta"]

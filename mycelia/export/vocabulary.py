@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 from mycelia.ir.file import Vocabulary
 from mycelia.ops.op import REGISTRY, Op
@@ -14,7 +15,7 @@ _PACKAGE = "mycelia.ops."
 @cache
 def vocabulary() -> Vocabulary:
     """All operators of the package: public ones by their names, others as `file.Name`."""
-    return Vocabulary({_name(cls): cls for cls in _operators(Op)}, {"Window": Window})
+    return Vocabulary({_name(cls): cls for cls in _operators(Op)}, {"Window": Window}, _make)
 
 
 def _operators(cls: type[Op]) -> list[type[Op]]:
@@ -26,3 +27,10 @@ def _name(cls: type[Op]) -> str:
     if REGISTRY.get(cls.__name__) is cls:
         return cls.__name__
     return f"{cls.__module__.removeprefix(_PACKAGE)}.{cls.__name__}"
+
+
+def _make(cls: type, fields: dict[str, Any]) -> Op:
+    """An operator with these fields, also where its class is called with other arguments."""
+    op = cls.__new__(cls)
+    Op.__init__(op, **fields)
+    return op

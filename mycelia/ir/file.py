@@ -33,15 +33,21 @@ VERSION = 1
 _HEAD = struct.Struct("<8sIQQ32s")
 _KINDS: dict[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
 _PLAIN_PRIMITIVES: dict[str, Primitive] = {p.name: p for p in (TUPLE, SWITCH, WHILE, CALL)}
+_PRIMITIVES_WITH_FIELDS: dict[str, type[Primitive]] = {"item": Item, "vmap": Vmap}
+_CONTROL = {*map(type, _PLAIN_PRIMITIVES.values()), *_PRIMITIVES_WITH_FIELDS.values()}
 _WRONG = (KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError)
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What a file may name: classes of operators, and of the records among their fields."""
+    """What a file may name: classes of operators, and of the records among their fields.
+
+    `make` gives an operator of a class with these fields.
+    """
 
     operators: Mapping[str, type[Primitive]]
     records: Mapping[str, type]
+    make: Callable[[type, dict[str, Any]], Primitive]
 
 
 @dataclass(frozen=True)
@@ -157,8 +163,8 @@ class _Writer:
         return number
 
     def _made_operator(self, op: Primitive, node: Node | None) -> Any:
-        name = op.name if type(op) in (Item, Vmap) or op.name in _PLAIN_PRIMITIVES else None
-        name = name or self._operator_names.get(type(op))
+        is_control = type(op) in _CONTROL
+        name = op.name if is_control else self._operator_names.get(type(op))
         if name is None:
             raise _unstorable(f"the operator {op.name}", node)
         found: dict[str, Any] = {"name": name}
@@ -343,14 +349,16 @@ class _Reader:
         attributes = {k: self.value(v) for k, v in given.get("fields", {}).items()}
         if name in _PLAIN_PRIMITIVES:
             return _PLAIN_PRIMITIVES[name]
-        cls = {"item": Item, "vmap": Vmap}.get(name) or self._words.operators.get(name)
+        if name in _PRIMITIVES_WITH_FIELDS:
+            return _made(name, lambda: _PRIMITIVES_WITH_FIELDS[name](**attributes))
+        cls = self._words.operators.get(name)
         if cls is None:
             raise problem(
                 ValueError,
                 f"the file uses an operator that this Mycelia does not have: {name}",
                 fix="install a newer Mycelia, or export the network again with this one",
             )
-        op = _made(name, cls, attributes)
+        op = _made(name, lambda: self._words.make(cls, attributes))
         for mark, value in given.get("marks", {}).items():
             op.add_prim_attr(mark, self.value(value))
         return op
@@ -367,7 +375,7 @@ class _Reader:
         if "record" in given:
             name = _a(str, given["record"])
             parts = {k: self.value(v) for k, v in given["fields"].items()}
-            return _made(name, self._words.records[name], parts)
+            return _made(name, lambda: self._words.records[name](**parts))
         if len(given) != 1:
             raise damaged(f"a value of the kinds {list(given)!r:.60}")
         ((kind, inside),) = given.items()
@@ -405,10 +413,10 @@ _CONTAINERS: dict[str, Callable[[list[Any]], Any]] = {
 }
 
 
-def _made(name: str, cls: type, parts: dict[str, Any]) -> Any:
+def _made(name: str, make: Callable[[], Any]) -> Any:
     """An operator or record; whatever its own checks say against the fields is a ValueError."""
     try:
-        return cls(**parts)
+        return make()
     except Exception as error:
         raise damaged(f"fields of {name} that it does not take: {error}") from error
 

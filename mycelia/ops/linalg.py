@@ -223,9 +223,10 @@ def _tiled_sum(dout: Array) -> Array:
     A sum along the innermost axis goes number after number and takes six times as long. The tiles
     are those the gradient of a convolution's weight needs too, so they are made once.
     """
-    rows = to_tiles(dout, (TILE,) * (dout.ndim - 2))
-    sums = contract(rows, jnp.ones(rows.shape[1:], rows.dtype), (((1,), (0,)), ((), ())))
-    return jnp.sum(sums.reshape(-1, dout.shape[1]), axis=0, dtype=dout.dtype)
+    rows, wide = to_tiles(dout, (TILE,) * (dout.ndim - 2)), wide_dtype(dout.dtype)
+    ones = jnp.ones(rows.shape[1:], rows.dtype)
+    sums = lax.dot_general(rows, ones, (((1,), (0,)), ((), ())), preferred_element_type=wide)
+    return jnp.sum(sums.reshape(-1, dout.shape[1]), axis=0, dtype=wide).astype(dout.dtype)
 
 
 def _product_grads(product: Any, trans_a: bool, trans_b: bool, x: Any, y: Any, dout: Any) -> Any:

@@ -24,7 +24,7 @@ from mycelia.ops.engine import Array, jnp, lax
 from mycelia.ops.window import Window
 
 TILE = 2
-_PAGE = 4096  # examples this far apart meet in one set of the cache
+_PAGE = 4096  # bytes: examples this far apart share a set of the cache, and reading them is slow
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,10 @@ class _Axis:
     def pieces(self) -> int:
         """Tiles that a patch reaches over."""
         return -(-self.patch // self.tile)
+
+    def piece(self, number: int) -> int:
+        """How many numbers of that tile belong to the patch."""
+        return min(self.tile, self.patch - number * self.tile)
 
     @property
     def blocks(self) -> int:
@@ -138,25 +142,22 @@ def _kernels(weight: Array, axes: Sequence[_Axis]) -> Array:
 def _patches(x: Array, axes: Sequence[_Axis]) -> Array:
     """A column for each tile and example, a row for each number of a patch and channel."""
     blocks = [a.blocks for a in axes]
-    blocks[-1] += prod(x.shape[1:]) * x.dtype.itemsize % _PAGE == 0
-    edges = [
-        (a.before, count * a.tile - a.size - a.before, 0)
-        for a, count in zip(axes, blocks, strict=True)
-    ]
+    if prod(x.shape[1:]) * x.dtype.itemsize % _PAGE == 0:
+        blocks[-1] += 1
+    ends = [n * a.tile - a.size - a.before for n, a in zip(blocks, axes, strict=True)]
+    edges = [(a.before, end, 0) for a, end in zip(axes, ends, strict=True)]
     images = batch_last(_padded(x, ((0, 0, 0), (0, 0, 0), *edges)))
-    found = _split(images, [(count, a.tile) for a, count in zip(axes, blocks, strict=True)])
+    found = _split(images, [(n, a.tile) for n, a in zip(blocks, axes, strict=True)])
     for i, axis in reversed(list(enumerate(axes))):
-        parts = [
-            lax.slice_in_dim(
-                lax.slice_in_dim(found, k, k + axis.tiles, axis=i - len(axes) - 1),
-                0,
-                min(axis.tile, axis.patch - k * axis.tile),
-                axis=i,
-            )
-            for k in range(axis.pieces)
-        ]
+        parts = [_piece(found, axis, k, i, i - len(axes) - 1) for k in range(axis.pieces)]
         found = lax.optimization_barrier(jnp.concatenate(parts, i))
     return found.reshape(prod(_patch(axes)) * x.shape[1], -1)
+
+
+def _piece(found: Array, axis: _Axis, number: int, inner: int, outer: int) -> Array:
+    """What lies `number` tiles after the beginning of each patch, as far as the patch reaches."""
+    moved = lax.slice_in_dim(found, number, number + axis.tiles, axis=outer)
+    return lax.slice_in_dim(moved, 0, axis.piece(number), axis=inner)
 
 
 def _added_up(patches: Array, axes: Sequence[_Axis]) -> Array:
@@ -165,8 +166,8 @@ def _added_up(patches: Array, axes: Sequence[_Axis]) -> Array:
     for i, axis in enumerate(axes):
         total: Array = 0
         for k in range(axis.pieces):
-            count = min(axis.tile, axis.patch - k * axis.tile)
-            part = lax.slice_in_dim(found, k * axis.tile, k * axis.tile + count, axis=i)
+            start, count = k * axis.tile, axis.piece(k)
+            part = lax.slice_in_dim(found, start, start + count, axis=i)
             edges = [(0, 0, 0)] * found.ndim
             edges[i] = (0, axis.tile - count, 0)
             edges[rank + 1 + i] = (k, axis.pieces - 1 - k, 0)

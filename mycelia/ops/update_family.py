@@ -21,6 +21,11 @@ class Update(Op, register=False):
     loss_scale: float = 1.0
     centralize: tuple[bool, ...] = ()
 
+    def infer(self, *args: Any) -> Any:
+        """No result; what is written keeps its types."""
+        given = dict(zip(self.arguments.names, args, strict=False))
+        return None, tuple(given[name] for name in self.writes)
+
     def decay_of(self, index: int, decays: Arrays | None) -> Any:
         if decays is not None:
             return jnp.reshape(decays[index], ())

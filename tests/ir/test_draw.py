@@ -150,7 +150,7 @@ def test_everything_lies_inside_of_the_picture():
     root = ElementTree.fromstring(svg(wide(9)))
     width, height = float(root.get("width")), float(root.get("height"))
     for left, top, right, bottom in boxes(svg(wide(9))):
-        assert 0 < left and 0 < top and right < width and bottom < height
+        assert left > 0 and top > 0 and right < width and bottom < height
 
 
 def test_long_lines_of_text_are_cut():

@@ -6,6 +6,7 @@ import hashlib
 import json
 import random
 import struct
+from dataclasses import replace
 from typing import Any
 
 import ml_dtypes
@@ -17,7 +18,7 @@ from mycelia.core import dtype as dtypes
 from mycelia.core.source import Span
 from mycelia.ir.analysis import nodes_by_graph, same_graphs
 from mycelia.ir.check import check
-from mycelia.ir.control import CALL, SWITCH, TUPLE, WHILE, Effect, Item, Vmap
+from mycelia.ir.control import CALL, SWITCH, TUPLE, WHILE, Custom, Effect, Item, Vmap
 from mycelia.ir.file import MAGIC, VERSION, Vocabulary, pack, unpack
 from mycelia.ir.graph import Graph
 from mycelia.ir.node import Constant
@@ -29,7 +30,9 @@ from mycelia.ops.op import Vjp
 from mycelia.ops.window import Window
 
 _OPERATORS = (ops.Add, ops.Less, ops.Mul, ops.ReduceSum, Vjp)
-WORDS = Vocabulary({cls.__name__: cls for cls in _OPERATORS}, {"Window": Window})
+WORDS = Vocabulary(
+    {cls.__name__: cls for cls in _OPERATORS}, {"Window": Window}, lambda cls, parts: cls(**parts)
+)
 F32, PAIR, TRUTH = parse_type("f32[]"), parse_type("f32[2]"), parse_type("bool[]")
 
 
@@ -170,11 +173,12 @@ def test_the_same_graph_gives_the_same_bytes():
 # ---- what cannot be stored ----------------------------------------------------------------------
 
 
-def test_python_functions_are_refused_with_the_users_line():
+@pytest.mark.parametrize("op", [Effect(print, "print"), Custom(print, "mine")], ids=str)
+def test_python_functions_are_refused_with_the_users_line(op: Primitive):
     graph = Graph("g")
     span = Span(__file__, 1, None, None, "construct")
-    graph.output = graph.apply(Effect(print, "print"), graph.parameter("x"), span=span)
-    with pytest.raises(RuntimeError, match="a file cannot hold the operator effect") as error:
+    graph.output = graph.apply(op, graph.parameter("x"), span=span)
+    with pytest.raises(RuntimeError, match=f"cannot hold the operator {op.name}") as error:
         stored(graph)
     assert "test_file.py:1 in construct" in str(error.value)
 
@@ -236,7 +240,7 @@ def test_every_flipped_bit_is_found():
 
 
 def test_an_unknown_operator_is_named():
-    fewer = Vocabulary({"Mul": ops.Mul}, {})
+    fewer = replace(WORDS, operators={"Mul": ops.Mul})
     with pytest.raises(ValueError, match="does not have: Less"):
         unpack(stored(program()), fewer)
 
