@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -17,9 +17,12 @@ from mycelia.compiler.reader.stack_notes import with_stack
 from mycelia.compiler.store import MISSING, Numbers
 from mycelia.compiler.symbolic import Number, ValueNeeded
 from mycelia.compiler.tracer import Tracer, conflict_error
+from mycelia.core import settings
 from mycelia.core.source import reading
+from mycelia.ir.graph import Graph
 from mycelia.ir.node import Node
 from mycelia.ir.program import Input, Program, Source
+from mycelia.ir.snapshot import snapshot
 from mycelia.tensor.tensor import Tensor
 
 DEEPEST = 20_000  # Python frames while reading: nested user code takes several each
@@ -30,9 +33,11 @@ class Read:
     """A function read for one kind of arguments."""
 
     program: Program
+    plain: Program  # before the passes: what gradients are taken of
     result: Form
     guards: Guards
     seconds: dict[str, float]  # for each stage
+    stages: list[tuple[str, Graph]]
 
 
 def read(fn: Callable[..., Any], name: str, arguments: Form, capacity: int = 64) -> Read:
@@ -98,10 +103,7 @@ def _finish(
     by_node |= {node: Input(Source.ARGUMENT, i) for i, node in enumerate(nodes)}
     if tracer.key is not None:
         by_node[tracer.key] = Input(Source.RANDOM)
-    read_in = perf_counter() - started
-    optimize(graph)
-    seconds = {"read": read_in, "optimise": perf_counter() - started - read_in}
-    program = Program(
+    plain = Program(
         graph,
         tuple(by_node[p] for p in graph.parameters),
         len(leaves),
@@ -110,11 +112,27 @@ def _finish(
         None if needed is None else tracer.capacity,
         () if unbound is None else tuple(tracer.unbound),
     )
+    read_in = perf_counter() - started
+    stages: list[tuple[str, Graph]] = [("read", graph)]
+    better = _optimized(graph, stages)
+    seconds = {"read": read_in, "optimise": perf_counter() - started - read_in}
     for tensor in tracer.captured.values():
         tracer.guards.tensor(tensor)
     for cell in tracer.cells.values():
         tracer.guards.network(cell)
-    return Read(program, form, tracer.guards, seconds)
+    return Read(replace(plain, graph=better), plain, form, tracer.guards, seconds, stages)
+
+
+def _optimized(graph: Graph, stages: list[tuple[str, Graph]]) -> Graph:
+    """A better copy; `stages` gets a copy after each pass that did something, if files want it."""
+
+    def report(name: str, _: float, made: int, after: Graph) -> None:
+        if made and settings.current().save_graphs >= 2:
+            stages.append((name, snapshot(after)))
+
+    better = optimize(snapshot(graph), report)
+    stages.append(("optimized", better))
+    return better
 
 
 def read_lazily(fn: Callable[..., Any], name: str, args: Any, kwargs: Any, segments: Any) -> Any:

@@ -44,7 +44,7 @@ def export(
     assert isinstance(found.arguments, Items)
     positional = found.arguments.forms[0]
     assert isinstance(positional, Items)
-    model = model_of(found.read.program, positional, found.read.result)
+    model = model_of(found.read.plain, positional, found.read.result)
     path = str(file_name)
     path = path if path.endswith(SUFFIX) else path + SUFFIX
     write_atomically(path, pack(model.graph, facts_of(model), vocabulary()))

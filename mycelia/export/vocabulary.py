@@ -31,6 +31,6 @@ def _name(cls: type[Op]) -> str:
 
 def _make(cls: type, fields: dict[str, Any]) -> Op:
     """An operator with these fields, also where its class is called with other arguments."""
-    op = cls.__new__(cls)
+    op: Op = object.__new__(cls)
     Op.__init__(op, **fields)
     return op

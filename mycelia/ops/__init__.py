@@ -465,6 +465,8 @@ from mycelia.ops.linalg import dense as dense
 from mycelia.ops.linalg import matmul as matmul
 from mycelia.ops.linalg import mm as mm
 from mycelia.ops.linalg import mv as mv
+from mycelia.ops.loop_stack import StackRead as StackRead
+from mycelia.ops.loop_stack import StackWrite as StackWrite
 from mycelia.ops.loss import BCEWithLogitsLoss as BCEWithLogitsLoss
 from mycelia.ops.loss import BinaryCrossEntropy as BinaryCrossEntropy
 from mycelia.ops.loss import KLDivLoss as KLDivLoss
@@ -797,6 +799,7 @@ from mycelia.ops.selecting import masked_select as masked_select
 from mycelia.ops.selecting import nonzero as nonzero
 from mycelia.ops.selecting import select as select
 from mycelia.ops.selecting import where as where
+from mycelia.ops.shaping import Barrier as Barrier
 from mycelia.ops.shaping import BroadcastTo as BroadcastTo
 from mycelia.ops.shaping import Cast as Cast
 from mycelia.ops.shaping import ExpandDims as ExpandDims

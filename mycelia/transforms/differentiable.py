@@ -17,6 +17,7 @@ from mycelia.compiler.tracer import Tracer
 from mycelia.ir.clone import copy_nodes
 from mycelia.ir.graph import Graph
 from mycelia.ir.node import Node
+from mycelia.ir.snapshot import snapshot
 from mycelia.runtime.eager.mode import mode, recording_into
 from mycelia.runtime.executor import Overflow
 from mycelia.runtime.xla.compile import compile, without_engine_frames
@@ -35,7 +36,7 @@ class DifferentiableGraph:
         self.graph = graph
         self.seeded = seeded
         self.capacity = capacity
-        self._plain = compile(lower(graph))
+        self._plain = compile(lower(optimize(snapshot(graph))))
         self._forward: Callable[..., Any] | None = None
 
     def __call__(self, inputs: Sequence[Tensor]) -> list[Tensor]:
@@ -83,8 +84,7 @@ class DifferentiableGraph:
             part = split(tracer, self.graph, self._wanted, Rules(tracer), self.seeded)
             forward, backward = _forward_graph(part), _backward_graph(tracer, part, self._wanted)
             whole = _backward_graph(tracer, part, self._wanted, keeps=False)
-        for graph in (forward, backward, whole):
-            optimize(graph)
+        optimize(forward)
         self._has_needed = part.needed is not None
         self._seeds = sorted(part.seeds)
         self._forward = compile(lower(forward))

@@ -27,6 +27,7 @@ from mycelia.runtime.executor import Executable, Overflow, finish
 from mycelia.runtime.vm.segments import Segments
 from mycelia.tensor.tensor import Tensor
 from mycelia.transforms.differentiable import DifferentiableGraph
+from mycelia.transforms.looking import write_stages
 
 FIRST_CAPACITY = 64
 
@@ -90,6 +91,7 @@ class Compiled:
         except ValueNeeded as needed:
             entry.vm_reason = needed.why
             return entry
+        write_stages(self.name, len(self.history), entry.read.stages)
         entry.executable = Executable(entry.read.program)
         return entry
 
@@ -109,7 +111,7 @@ class Compiled:
     def _run_recorded(self, entry: Entry, args: Any, kwargs: Any) -> Any:
         """Run inside a gradient of eager mode: the program counts as one operator there."""
         assert entry.read is not None
-        program = entry.read.program
+        program = entry.read.plain
         if entry.differentiable is None:
             entry.differentiable = DifferentiableGraph(
                 program.graph, program.results, entry.capacity

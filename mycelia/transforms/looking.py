@@ -21,7 +21,7 @@ from mycelia.ir.value import type_of
 from mycelia.runtime.executor import Executable
 from mycelia.tensor.tensor import Tensor
 
-STAGES = ("optimized", "xla")
+STAGES = ("read", "optimized", "xla")
 _NUMBERS = (int, float)
 _NO_FILE_NAME = re.compile(r"[^\w.-]+")
 
@@ -55,8 +55,8 @@ def read_for(fn: Callable[..., Any], args: tuple[Any, ...]) -> Reading:
 def show(fn: Callable[..., Any], *args: Any, lines: bool = True, stage: str = "optimized") -> str:
     """What `fn` is compiled to for these arguments, as text; it is read, not run.
 
-    The stage `"optimized"` is the graph handed to the runtime, with the user's `lines` beside it;
-    `"xla"` is what XLA is given.
+    The stage `"read"` is the graph as it was read, `"optimized"` the one handed to the runtime,
+    both with the user's `lines` beside them; `"xla"` is what XLA is given.
     """
     if stage not in STAGES:
         raise wrong_value("show", "stage", stage, f"one of {', '.join(STAGES)}")
@@ -67,7 +67,8 @@ def show(fn: Callable[..., Any], *args: Any, lines: bool = True, stage: str = "o
     if stage == "xla":
         leaves = [value for value, _ in found.arguments.leaves((args, {}))]
         return Executable(found.read.program).text(leaves)
-    return show_graph(found.read.program.graph, lines=lines)
+    program = found.read.plain if stage == "read" else found.read.program
+    return show_graph(program.graph, lines=lines)
 
 
 def in_pieces(owner: str, needed: ValueNeeded) -> RuntimeError:

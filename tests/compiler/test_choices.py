@@ -18,7 +18,7 @@ def picked_inside_a_branch(s, n):
         functions = (lambda v: v + s, lambda v: v * 3)
         chosen = functions[n % 2]
     else:
-        chosen = lambda v: -v  # noqa: E731
+        chosen = lambda v: -v
     return chosen(s)
 
 
@@ -32,3 +32,20 @@ def test_a_choice_among_choices(fn, s, n):
     assert ms.jit.explain(compiled).labels == ("xla",)
     gradient = ms.jit(ms.grad(fn))
     assert float(gradient(*given)) == pytest.approx(float(ms.grad(fn)(*given)))
+
+
+def test_a_chosen_function_changes_its_own_variables():
+    def f(s, n):
+        def change(p):
+            nonlocal s
+            s = s * 0.5 + p
+            return s
+
+        chosen = (lambda a: a - s, change)[n % 2]
+        first = chosen(s * 3)
+        return first, s, change(s), s
+
+    for n in (0, 1):
+        given = Tensor(2.0), Tensor(n)
+        found, wanted = ms.jit(f)(*given), f(*given)
+        assert [float(v) for v in found] == [float(v) for v in wanted]

@@ -86,7 +86,7 @@ def test_functions_that_are_no_single_program_say_why():
 
 
 def test_wrong_questions_are_answered():
-    with pytest.raises(ValueError, match="'stage' must be one of optimized, xla"):
+    with pytest.raises(ValueError, match="'stage' must be one of read, optimized, xla"):
         show(double, Tensor([1.0]), 1, stage="parsed")
     with pytest.raises(TypeError, match="a function or a Cell"):
         show(3, Tensor([1.0]))
@@ -145,3 +145,19 @@ def test_names_become_names_of_files(tmp_path: Path):
     ms.set_context(save_graphs=1, save_graphs_path=str(tmp_path))
     write_stages("../<lambda>", 0, [("a/b", graph())])
     assert files(tmp_path)[1] == "graphs/.._lambda__0_0_a_b.ir"
+
+
+def test_a_compilation_writes_its_stages_if_asked(tmp_path):
+    def f(x):
+        return (x * 1 + 0 * x).sum() if x.sum() > 0 else x.sum()
+
+    before = ms.get_context("save_graphs"), ms.get_context("save_graphs_path")
+    ms.set_context(save_graphs=3, save_graphs_path=str(tmp_path))
+    try:
+        ms.jit(f)(Tensor([1.0, 2.0]))
+    finally:
+        ms.set_context(save_graphs=before[0], save_graphs_path=before[1])
+    names = sorted(p.name for p in (tmp_path / "graphs").iterdir())
+    assert names[0].startswith("f_1_0_read")
+    assert any("optimized.svg" in n for n in names)
+    assert any("optimized.ir" in n for n in names)

@@ -21,6 +21,7 @@ from mycelia.compiler.forms import (
     may_be_chosen,
 )
 from mycelia.compiler.reader.base import Reader
+from mycelia.compiler.reader.function import Function
 from mycelia.compiler.store import MISSING, Contents, Entry, Key, Place
 from mycelia.compiler.symbolic import Number
 from mycelia.core.dtype import int32
@@ -44,6 +45,7 @@ class Attempt:
     changes: dict[Key, tuple[Place, Any]]
     result: Any
     span: Span | None
+    made: dict[int, Any]  # what was made while reading this side
 
 
 class Branches(Reader):
@@ -75,10 +77,10 @@ class Branches(Reader):
             for key, place in places.items()
         ]
         joined = [
-            join_all([unassigned(place, value) for value in given])
+            join_all([unassigned(place, value) for value in given], sides)
             for place, given in zip(places.values(), values, strict=True)
         ]
-        joined.append(join_all([side.result for side in sides]))
+        joined.append(join_all([side.result for side in sides], sides))
         last = max((s.span for s in sides if s.span), key=lambda s: s.line, default=None)
         joined = [(located_form(form, last), given) for form, given in joined]
         data = [self._leaves(side, joined, place) for place, side in enumerate(sides)]
@@ -134,7 +136,8 @@ class Branches(Reader):
                 except BaseException:
                     journal.take_back()
                     raise
-                return Attempt(builder, journal.take_back(), result, tracer.span)
+                changes = journal.take_back()
+                return Attempt(builder, changes, result, tracer.span, journal.made)
         finally:
             tracer.depth -= 1
             tracer.span = span
@@ -167,21 +170,22 @@ def located_form(form: Form, span: Span | None) -> Form:
     return form
 
 
-def join_all(values: list[Any]) -> tuple[Form, list[Any]]:
+def join_all(values: list[Any], sides: list[Attempt]) -> tuple[Form, list[Any]]:
     """The form that holds all values, and the values as that form takes them."""
     form: Form = Known(values[0]) if len(values) > 1 else form_of(values[0])
     for value in values[1:]:
         form = extend(form, value)
     if isinstance(form, Known) and isinstance(form.value, Conflict) and _choosable(values):
-        return _choice(values)
+        return _choice(values, sides)
     return form, values
 
 
-def _choice(values: list[Any]) -> tuple[Form, list[Any]]:
+def _choice(values: list[Any], sides: list[Attempt]) -> tuple[Form, list[Any]]:
     """All different values as options; a choice brings all its own."""
     options: list[Any] = []
+    forms: list[Form] = []
     placed: dict[int, Placed] = {}
-    for value in values:
+    for value, side in zip(values, sides, strict=True):
         if id(value) in placed:
             continue
         start = len(options)
@@ -192,7 +196,18 @@ def _choice(values: list[Any]) -> tuple[Form, list[Any]]:
         else:
             options.append(value)
             placed[id(value)] = Placed(start, {start: value})
-    return ChoiceForm(tuple(form_of(o) for o in options)), [placed[id(v)] for v in values]
+        forms += [_option_form(option, side) for option in options[start:]]
+    return ChoiceForm(tuple(forms)), [placed[id(v)] for v in values]
+
+
+def _option_form(option: Any, side: Attempt) -> Form:
+    """A function from before the branch is itself: its variables are those of its frame."""
+    frame = option.frame if isinstance(option, Function) else None
+    while frame is not None:
+        if id(frame.variables) in side.made:
+            return form_of(option)
+        frame = frame.outer
+    return Known(option) if isinstance(option, Function) else form_of(option)
 
 
 def _choosable(values: list[Any]) -> bool:
