@@ -69,6 +69,10 @@ class Compiled:
         entry.runs += 1
         return self._run(entry, args, kwargs)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy starts without programs: they belong to the objects they were read from."""
+        return {"fn": self.fn, "name": self.name, "entries": {}, "history": []}
+
     def _compile(self, key: Any, args: Any, kwargs: Any, values: bool) -> Entry:
         self.history.append(_reason(self, key))
         has_numbers = bool(_numbers((args, kwargs)))
