@@ -14,6 +14,7 @@ from typing import Any
 
 from jax.experimental.xla_metadata import set_xla_metadata
 
+from mycelia.ops.device import on_cpu
 from mycelia.ops.engine import jax
 
 
@@ -33,7 +34,7 @@ def apart(*static: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
         @wraps(fn)
         def call(*args: Any) -> Any:
-            if jax.default_backend() != "cpu":
+            if not on_cpu():
                 return fn(*args)
             with set_xla_metadata(inlineable="false"):
                 return compiled(*args)

@@ -10,6 +10,7 @@ outermost, where it can be cut between them.
 from __future__ import annotations
 
 from mycelia.core.shape import Shape
+from mycelia.ops.device import on_cpu
 from mycelia.ops.engine import Array, jax, jnp
 
 _FEW_CHANNELS = 16
@@ -19,7 +20,7 @@ _LARGE_BATCH = 8
 def prefers_batch_last(shape: Shape) -> bool:
     """Whether images of `shape` (batch, channels, *spatial) are computed with the batch last."""
     return (
-        jax.default_backend() == "cpu"
+        on_cpu()
         and jax.device_count() == 1
         and len(shape) > 2
         and shape[0] >= _LARGE_BATCH

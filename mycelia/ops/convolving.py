@@ -18,6 +18,7 @@ from mycelia.core.shape import Shape
 from mycelia.ops import depthwise, tiling
 from mycelia.ops.batch_last import prefers_batch_last
 from mycelia.ops.contraction import wide_dtype
+from mycelia.ops.device import on_cpu
 from mycelia.ops.engine import Array, jax, jnp, lax
 from mycelia.ops.shifting import shifted
 from mycelia.ops.window import Window
@@ -43,7 +44,7 @@ def choose_way(shape: Shape, outputs: int, window: Window) -> Way:
     with columns, 5.3 plain. Where tiles do not fit, few inputs still gain from columns: the input
     gradient of 3 channels of 32x32 to 32, batch 64, takes 3.9 ms instead of 11.6.
     """
-    if jax.default_backend() != "cpu":
+    if not on_cpu():
         return Way.PLAIN
     if prod(window.kernel) == 1 and not np.any(window.padding(shape[2:])):
         return Way.POINTWISE
@@ -66,7 +67,7 @@ def convolve(x: Array, weight: Array, window: Window, groups: int) -> Array:
     """The convolution of `x` with `weight` (out, in / groups, *kernel)."""
     wide = wide_dtype(x.dtype)
     x, weight, dtype = jnp.asarray(x, wide), jnp.asarray(weight, wide), x.dtype
-    if groups == 1 or jax.default_backend() != "cpu":
+    if groups == 1 or not on_cpu():
         return _whole(x, weight, window, groups).astype(dtype)
     if groups == x.shape[1]:
         return depthwise.convolve(x, weight, window).astype(dtype)
@@ -78,7 +79,7 @@ def input_gradient(dout: Array, weight: Array, window: Window, groups: int, shap
     """The gradient of an input of `shape`."""
     wide = wide_dtype(dout.dtype)
     dout, weight, dtype = jnp.asarray(dout, wide), jnp.asarray(weight, wide), dout.dtype
-    if groups == 1 or jax.default_backend() != "cpu":
+    if groups == 1 or not on_cpu():
         return _whole_input_gradient(dout, weight, window, shape, groups).astype(dtype)
     if groups == shape[1]:
         return depthwise.input_gradient(dout, weight, window, shape).astype(dtype)
@@ -92,7 +93,7 @@ def weight_gradient(dout: Array, x: Array, window: Window, groups: int, shape: S
     """The gradient of a weight of `shape`."""
     wide = wide_dtype(dout.dtype)
     dout, x, dtype = jnp.asarray(dout, wide), jnp.asarray(x, wide), dout.dtype
-    if groups == 1 or jax.default_backend() != "cpu":
+    if groups == 1 or not on_cpu():
         return _whole_weight_gradient(dout, x, window, shape, groups).astype(dtype)
     if groups == x.shape[1]:
         return depthwise.weight_gradient(dout, x, window, shape).astype(dtype)

@@ -11,6 +11,7 @@ from mycelia.ops.contraction import wide_dtype
 from mycelia.ops.engine import Array, jnp
 from mycelia.ops.shifting import dilated, offsets, shifted, taken_back
 from mycelia.ops.window import Window
+from mycelia.ops.window_reduction import is_plain, plain_sum, plain_sum_gradient
 
 
 def average(x: Array, window: Window, include_pad: bool, divisor: int = 0) -> Array:
@@ -20,8 +21,11 @@ def average(x: Array, window: Window, include_pad: bool, divisor: int = 0) -> Ar
     """
     counts = _divisors(window, x.shape[x.ndim - window.rank :], include_pad, divisor)
     total = jnp.asarray(x, wide_dtype(x.dtype))
-    for axis in range(window.rank):
-        total = _summed(total, window, axis)
+    if is_plain(window):
+        total = plain_sum(total, window)
+    else:
+        for axis in range(window.rank):
+            total = _summed(total, window, axis)
     return (total / counts.astype(total.dtype)).astype(x.dtype)
 
 
@@ -33,8 +37,11 @@ def average_gradient(
     counts = _divisors(window, sizes, include_pad, divisor)
     total = jnp.asarray(dout, wide_dtype(dout.dtype))
     total = total / counts.astype(total.dtype)
-    for axis in reversed(range(window.rank)):
-        total = _spread(total, window, axis, sizes)
+    if is_plain(window):
+        total = plain_sum_gradient(total, window, shape)
+    else:
+        for axis in reversed(range(window.rank)):
+            total = _spread(total, window, axis, sizes)
     return total.astype(dout.dtype)
 
 

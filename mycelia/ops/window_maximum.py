@@ -1,8 +1,9 @@
 """The largest number in every window of an array: its value, its place, its gradient.
 
-Windows are taken one axis after the other, which costs the sum of their sizes instead of the
-product. The way back is a sum of masked shifts, many times faster on CPU than select-and-scatter.
-Among equal numbers the first, row by row, counts.
+On CPU, windows are taken one axis after the other, which costs the sum of their sizes instead of
+the product; the way back is a sum of masked shifts, many times faster than select-and-scatter.
+Small images cut into whole windows are taken with the batch last. Among equal numbers the first,
+row by row, counts.
 """
 
 from __future__ import annotations
@@ -18,12 +19,15 @@ from mycelia.ops.batch_last import batch_first, batch_last, prefers_batch_last
 from mycelia.ops.engine import Array, jnp, lax
 from mycelia.ops.shifting import dilated, offsets, shifted, taken_back
 from mycelia.ops.window import Window
+from mycelia.ops.window_reduction import is_plain, plain_largest, plain_largest_gradient
 
 _SMALL = 9
 
 
 def largest(x: Array, window: Window) -> Array:
     """The largest number of each window."""
+    if is_plain(window):
+        return plain_largest(x, window)
     if _is_cut(x.shape, window):
         return batch_first(_cut_largest(batch_last(x), window))
     for axis in range(window.rank):
@@ -48,6 +52,8 @@ def largest_and_place(x: Array, window: Window, dtype: np.dtype) -> tuple[Array,
 
 def largest_gradient(x: Array, dout: Array, window: Window) -> Array:
     """`dout`, one number for each window, given to the place of the largest number."""
+    if is_plain(window):
+        return plain_largest_gradient(x, dout, window)
     if _is_cut(x.shape, window):
         return batch_first(_cut_gradient(batch_last(x), batch_last(dout), window))
     small = prod(window.kernel) <= _SMALL
