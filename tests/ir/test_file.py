@@ -173,7 +173,9 @@ def test_the_same_graph_gives_the_same_bytes():
 # ---- what cannot be stored ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("op", [Effect(print, "print"), Custom(print, "mine")], ids=lambda op: op.name)
+@pytest.mark.parametrize(
+    "op", [Effect(print, "print"), Custom(print, "mine")], ids=lambda op: op.name
+)
 def test_python_functions_are_refused_with_the_users_line(op: Primitive):
     graph = Graph("g")
     span = Span(__file__, 1, None, None, "construct")
@@ -193,7 +195,9 @@ def test_operators_of_others_are_refused():
         stored(graph)
 
 
-@pytest.mark.parametrize("value", [object(), print, {1}, type], ids=["object", "function", "set", "class"])
+@pytest.mark.parametrize(
+    "value", [object(), print, {1}, type], ids=["object", "function", "set", "class"]
+)
 def test_other_values_are_refused(value: Any):
     with pytest.raises(RuntimeError, match="a value of the type"):
         kept(value)
