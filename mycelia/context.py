@@ -23,13 +23,12 @@ def set_context(*args: Any, **kwargs: Any) -> None:
         )
     before = settings.current()
     settings.change(**kwargs)
-    cache.apply()
-    if "device_target" not in kwargs and "device_id" not in kwargs:
-        return
-    now = settings.current()
     try:
-        settings.change(device_target=devices.select(now.device_target, now.device_id))
-    except RuntimeError:
+        cache.apply()
+        if "device_target" in kwargs or "device_id" in kwargs:
+            now = settings.current()
+            settings.change(device_target=devices.select(now.device_target, now.device_id))
+    except (RuntimeError, OSError):
         settings.restore(before)
         raise
 

@@ -13,7 +13,13 @@ from typing import Any
 import numpy as np
 
 from mycelia.compiler.building import type_of_array
-from mycelia.compiler.reader.function import Function, capture, recapture
+from mycelia.compiler.reader.function import (
+    Function,
+    capture,
+    defaults_of,
+    lives_on,
+    recapture,
+)
 from mycelia.compiler.store import MISSING
 from mycelia.compiler.symbolic import DTYPE_OF, Number, convert, is_number, kind_of, wider
 from mycelia.core.dtype import promote_number
@@ -252,12 +258,19 @@ def extend(form: Form, value: Any) -> Form:
 
 def form_of(value: Any) -> Form:
     """The form of one value: everything only known at run time is a leaf, the rest is known."""
-    return _general(value, lambda leaf: isinstance(leaf._data, Node), widen_numbers=False)
+    return _general(value, _is_unknown, widen_numbers=False)
 
 
 def widest_form_of(value: Any) -> Form:
     """The form of one value with all its tensors and numbers as leaves."""
     return _general(value, lambda leaf: True, widen_numbers=True)
+
+
+def lasting_form_of(function: Function) -> Form:
+    """The form of a function whose frames everyone sees: only its defaults are its own."""
+    return _function_form(
+        function, defaults_of(function), lambda leaf: isinstance(leaf._data, Node)
+    )
 
 
 def join(first: Any, second: Any) -> Form:
@@ -267,7 +280,9 @@ def join(first: Any, second: Any) -> Form:
     if isinstance(first, Maybe) or isinstance(second, Maybe):
         return _join_maybe(first, second)
     if first is MISSING or second is MISSING:
-        return widest_form_of(second if first is MISSING else first)
+        value = second if first is MISSING else first
+        is_lasting = isinstance(value, Function) and lives_on(value)
+        return lasting_form_of(value) if is_lasting else widest_form_of(value)
     for value in (first, second):
         if isinstance(value, Conflict):
             return Known(value)
@@ -317,7 +332,10 @@ def same(first: Any, second: Any) -> bool:
     if isinstance(first, dict):
         return first.keys() == second.keys() and all(same(first[k], second[k]) for k in first)
     if isinstance(first, Function):
-        return first.definition is second.definition and first.frame is second.frame
+        is_alike = first.definition is second.definition and first.frame is second.frame
+        return is_alike and same(
+            (first.defaults, first.keyword_defaults), (second.defaults, second.keyword_defaults)
+        )
     if isinstance(first, (range, slice, set, frozenset, Conflict)):
         return bool(first == second)
     return False
@@ -359,7 +377,8 @@ def _join_entries(first: Any, second: Any) -> Form:
 def _join_functions(first: Function, second: Function) -> Form | None:
     if first.definition is not second.definition:
         return None
-    one, other = capture(first), capture(second)
+    held = defaults_of if first.frame is second.frame else capture
+    one, other = held(first), held(second)
     names = tuple(dict.fromkeys([*one, *other]))
     forms = tuple(join(one.get(n, MISSING), other.get(n, MISSING)) for n in names)
     return FunctionForm(first, names, forms)
@@ -379,14 +398,21 @@ def _general(value: Any, is_leaf: Any, widen_numbers: bool) -> Form:
         forms = tuple(_general(v, is_leaf, widen_numbers) for v in found.values())
         return Entries(type(value), tuple(found), forms)
     if isinstance(value, Function):
-        held = capture(value)
-        if any(v is value for v in held.values()):
-            return Known(value)
-        forms = tuple(_general(v, is_leaf, False) for v in held.values())
-        if all(isinstance(f, Known) for f in forms):
-            return Known(value)
-        return FunctionForm(value, tuple(held), forms)
+        return _function_form(value, capture(value), is_leaf)
     return Known(value)
+
+
+def _is_unknown(leaf: Any) -> bool:
+    return isinstance(leaf._data, Node)
+
+
+def _function_form(function: Function, held: dict[str, Any], is_leaf: Any) -> Form:
+    if any(v is function for v in held.values()):
+        return Known(function)
+    forms = tuple(_general(v, is_leaf, False) for v in held.values())
+    if all(isinstance(f, Known) for f in forms):
+        return Known(function)
+    return FunctionForm(function, tuple(held), forms)
 
 
 def _has_entries(value: Any) -> bool:

@@ -108,6 +108,7 @@ class Journal:
     def __init__(self) -> None:
         self.before: dict[Key, tuple[Place, Any]] = {}
         self.made: dict[int, Any] = {}
+        self.is_open = True
 
     def note(self, place: Place) -> None:
         """Remember a place that is about to change."""
@@ -137,6 +138,7 @@ class Store:
             yield journal
         finally:
             self.journals.pop()
+            journal.is_open = False
             self.journals[-1].made.update(journal.made)
 
     def note(self, place: Place) -> None:

@@ -12,8 +12,8 @@ from mycelia.core.errors import problem, wrong_type
 from mycelia.core.files import write_atomically
 from mycelia.export.checking import check_types
 from mycelia.export.model import Model, facts_of, model_from, model_of
-from mycelia.export.vocabulary import vocabulary
 from mycelia.ir.file import guarded, pack, unpack
+from mycelia.ops.vocabulary import vocabulary
 from mycelia.transforms.looking import in_pieces, read_for
 
 SUFFIX = ".mindir"

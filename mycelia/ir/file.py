@@ -22,7 +22,7 @@ from mycelia.core.dtype import DType, by_name, from_numpy
 from mycelia.core.errors import located, problem
 from mycelia.core.source import Span
 from mycelia.ir.analysis import nodes_by_graph
-from mycelia.ir.control import CALL, SWITCH, TUPLE, WHILE, Item, Vmap
+from mycelia.ir.control import CALL, SWITCH, TUPLE, WHILE, Custom, Item, Recompute, Vmap
 from mycelia.ir.graph import Graph
 from mycelia.ir.node import Apply, Constant, Node, owner
 from mycelia.ir.primitive import Primitive
@@ -72,6 +72,20 @@ def pack(root: Graph, about: Mapping[str, Any], words: Vocabulary) -> list[bytes
         digest.update(array)
     head = _HEAD.pack(MAGIC, VERSION, len(text), sum(map(len, arrays)), digest.digest())
     return [head, text, *arrays]
+
+
+def fingerprint(root: Graph, words: Vocabulary) -> str:
+    """A name for what `root` computes: the same for equal graphs in every process.
+
+    Where the user wrote it does not count. A RuntimeError says what cannot be named.
+    """
+    writer = _Namer(words)
+    text = json.dumps([writer.graphs(root), writer.operators], separators=(",", ":"))
+    digest = hashlib.sha256(text.encode())
+    for array in writer.arrays:
+        digest.update(f"{_array_type(array)}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
 
 
 def unpack(data: bytes, words: Vocabulary) -> tuple[Graph, dict[str, Any]]:
@@ -229,6 +243,17 @@ class _Writer:
             number = self._array_numbers[id(value)] = len(self.arrays)
             self.arrays.append(value)
         return {"number" if isinstance(value, np.generic) else "array": number}
+
+
+class _Namer(_Writer):
+    """Writes what a graph computes, and not where it came from."""
+
+    def _place(self, span: Span | None) -> int | None:
+        return None
+
+    def _made_operator(self, op: Primitive, node: Node | None) -> Any:
+        is_transparent = isinstance(op, Recompute | Custom)  # how gradients were made is past
+        return {"name": op.name} if is_transparent else super()._made_operator(op, node)
 
 
 def _unstorable(what: str, node: Node | None) -> RuntimeError:

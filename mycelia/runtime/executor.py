@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -14,6 +14,7 @@ from mycelia.core.errors import located
 from mycelia.core.seed import draw_keys, peek_key
 from mycelia.ir.program import Program, Source
 from mycelia.ir.value import Value
+from mycelia.runtime.xla import executables
 from mycelia.runtime.xla.compile import options, without_engine_frames
 from mycelia.runtime.xla.lower import lower
 
@@ -70,6 +71,7 @@ class Executable:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.first_run: float | None = None  # seconds, with the engine's compilation
+        self.was_on_disk = False  # an earlier process compiled it
         written = {id(tensor) for tensor in program.writes}
         inputs = program.inputs
         self._donated = tuple(
@@ -83,12 +85,13 @@ class Executable:
         self._plan = [
             (given.source, given.which, i in self._donated) for i, given in enumerate(inputs)
         ]
-        self._run = jax.jit(
+        self._program = jax.jit(
             lower(program.graph),
             donate_argnums=self._donated,
             compiler_options=options(),
             keep_unused=True,
         )
+        self._run: Callable[..., Any] = self._program
 
     def __call__(self, arguments: Sequence[Any]) -> list[Any]:
         """The results for arguments (tensors and numbers); what the program writes is written."""
@@ -98,6 +101,10 @@ class Executable:
         ]
         started = perf_counter() if self.first_run is None else 0.0
         try:
+            if self.first_run is None:
+                self._run, self.was_on_disk = executables.kept(
+                    self._program, program.graph, self._donated, arrays
+                )
             found = self._run(*arrays)
         except Exception as error:
             raise without_engine_frames(error) from None
@@ -121,4 +128,4 @@ class Executable:
     def text(self, arguments: Sequence[Any]) -> str:
         """The program as XLA is given it."""
         arrays = [self._input(source, which, False, arguments) for source, which, _ in self._plan]
-        return self._run.lower(*arrays).as_text()
+        return self._program.lower(*arrays).as_text()

@@ -228,7 +228,8 @@ def explain(fn: Any) -> Explanation:
 def _stages(entry: Entry) -> dict[str, float]:
     found = dict(entry.read.seconds) if entry.read is not None else {}
     if entry.executable is not None and entry.executable.first_run is not None:
-        found["first run with XLA"] = entry.executable.first_run
+        was = "program from disk" if entry.executable.was_on_disk else "XLA"
+        found[f"first run with {was}"] = entry.executable.first_run
     return found
 
 

@@ -12,10 +12,10 @@ import pytest
 
 import mycelia as ms
 from mycelia import Parameter, Tensor, nn, ops
-from mycelia.export.vocabulary import vocabulary
 from mycelia.ir.file import pack, unpack
 from mycelia.ir.graph import Graph
 from mycelia.ops.op import REGISTRY, Vjp
+from mycelia.ops.vocabulary import vocabulary
 from tests.ir.test_file import OTHERS, _places, parts, sealed
 
 

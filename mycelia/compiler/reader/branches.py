@@ -17,6 +17,7 @@ from mycelia.compiler.forms import (
     Placed,
     extend,
     form_of,
+    lasting_form_of,
     leaf_data,
     may_be_chosen,
 )
@@ -207,7 +208,7 @@ def _option_form(option: Any, side: Attempt) -> Form:
         if id(frame.variables) in side.made:
             return form_of(option)
         frame = frame.outer
-    return Known(option) if isinstance(option, Function) else form_of(option)
+    return lasting_form_of(option) if isinstance(option, Function) else form_of(option)
 
 
 def _choosable(values: list[Any]) -> bool:

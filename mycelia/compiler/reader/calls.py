@@ -151,6 +151,7 @@ class Calls(Loops, Answers, Recursion):
         """The result of a function whose arguments are bound."""
         definition = fn.definition
         frame = Frame(self.tracer.store.made(variables), fn.frame, definition, fn.frame.module)
+        frame.made_in = self.tracer.store.journals[-1]
         first = definition.node.args.posonlyargs + definition.node.args.args
         frame.first_argument = variables.get(first[0].arg) if first else None
         span = self.tracer.span

@@ -340,6 +340,7 @@ class Expressions(Reader):
     def comprehension(self, node: Any, frame: Frame) -> list[Any]:
         variables = self.tracer.store.made({})
         inner = Frame(variables, frame, None, frame.module, frame.first_argument, frame.owner_class)
+        inner.made_in = self.tracer.store.journals[-1]
         found: list[Any] = []
         self._comprehend(node, 0, inner, found)
         return found

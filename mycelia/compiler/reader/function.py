@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mycelia.compiler.reader.source import Definition
+from mycelia.compiler.store import Journal
 from mycelia.ir.slot import slot
+
+_DEFAULT = "default of "
 
 
 @dataclass(eq=False)
@@ -20,6 +23,7 @@ class Frame:
     module: dict[str, Any]
     first_argument: Any = None
     owner_class: type | None = None
+    made_in: Journal | None = None  # while this branch or pass was read, if any
 
     def holder_of(self, name: str) -> dict[str, Any] | None:
         """The variables `name` belongs to, looking outwards, or None for a global name."""
@@ -72,25 +76,45 @@ class Routed:
         return getattr(self.fn, name)
 
 
+def lives_on(function: Function) -> bool:
+    """Whether the frames around a function outlast the branch or pass that was just read.
+
+    Then its variables are joined as those of the frame, and it need not hold them.
+    """
+    frame: Frame | None = function.frame
+    while frame is not None:
+        if frame.made_in is None or not frame.made_in.is_open:
+            return frame.outer is None and frame.made_in is None
+        frame = frame.outer
+    return True
+
+
 def capture(function: Function) -> dict[str, Any]:
-    """The variables of enclosing frames that a function refers to."""
+    """What a function holds: variables of enclosing frames it refers to, and its defaults."""
     held = {}
     for name in sorted(function.definition.free_names):
         holder = function.frame.holder_of(name)
         if holder is not None and name in holder:
             held[name] = holder[name]
-    return held
+    return held | defaults_of(function)
+
+
+def defaults_of(function: Function) -> dict[str, Any]:
+    """The defaults, by names that no variable has."""
+    held = {_DEFAULT + str(i): value for i, value in enumerate(function.defaults)}
+    return held | {_DEFAULT + name: value for name, value in function.keyword_defaults.items()}
 
 
 def recapture(function: Function, held: dict[str, Any]) -> Function:
-    """The same function with other captured variables."""
-    frame = Frame(dict(held), function.frame, None, function.frame.module)
-    frame.first_argument = function.frame.first_argument
-    frame.owner_class = function.frame.owner_class
+    """The same function, holding something else."""
+    variables = {name: value for name, value in held.items() if not name.startswith(_DEFAULT)}
+    frame = function.frame
+    if variables:
+        frame = Frame(variables, frame, None, frame.module, frame.first_argument, frame.owner_class)
     return Function(
         function.definition,
         frame,
-        function.defaults,
-        function.keyword_defaults,
+        tuple([held[_DEFAULT + str(i)] for i in range(len(function.defaults))]),
+        {name: held[_DEFAULT + name] for name in function.keyword_defaults},
         function.attributes,
     )

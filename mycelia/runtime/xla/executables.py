@@ -1,0 +1,118 @@
+"""Whole executables kept on disk: the next process neither traces nor compiles its programs.
+
+A file is a SHA-256 checksum and what the engine makes of an executable. Its name is a hash of
+all that the executable depends on: the graph, Mycelia's own files, the engine, its options, the
+settings and the device. Loading one runs machine code, so the folder must be the user's own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import warnings
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import jax
+from jax.experimental import serialize_executable
+
+from mycelia.core import settings
+from mycelia.core.files import write_atomically
+from mycelia.ir.file import fingerprint
+from mycelia.ir.graph import Graph
+from mycelia.ops.vocabulary import vocabulary
+from mycelia.runtime.xla.cache import LEAST_SECONDS, folder, is_wanted, without_engine_cache
+from mycelia.runtime.xla.compile import options
+
+_CHECKSUM = 32  # bytes
+_OWN_SETTINGS = ("compile_cache_path", "enable_compile_cache", "save_graphs", "save_graphs_path")
+
+
+def kept(
+    program: Any, graph: Graph, donated: Sequence[int], arrays: Sequence[Any]
+) -> tuple[Callable[..., Any], bool]:
+    """`program` (of jax.jit) as an executable for such arrays, and whether it was on disk.
+
+    If not, it is kept there now. Without the cache, and for graphs that have no lasting name, it
+    is `program` itself.
+    """
+    if not is_wanted():
+        return program, False
+    try:
+        name = fingerprint(graph, vocabulary())
+    except RuntimeError:  # Python functions among the nodes, operators of the user
+        return program, False
+    key = hashlib.sha256("\n".join((name, repr(donated), *_surroundings())).encode())
+    path = folder() / f"{key.hexdigest()}.program"
+    results = jax.tree.structure((0,) * len(graph.output.type))
+    inputs = jax.tree.structure(((0,) * len(arrays), {}))
+    found = _load(path, inputs, results)
+    if found is not None:
+        return found, True
+    started = perf_counter()
+    with without_engine_cache():
+        made = program.lower(*arrays).compile()
+    if perf_counter() - started >= LEAST_SECONDS:
+        _keep(path, made)
+    return made, False
+
+
+def _surroundings() -> list[str]:
+    """What an executable depends on besides its graph."""
+    now = settings.current()
+    chosen = {k: v for k, v in vars(now).items() if k not in _OWN_SETTINGS}
+    return [repr(chosen), repr(options()), *_machine()]
+
+
+@cache
+def _machine() -> tuple[str, ...]:
+    device = jax.devices()[0]
+    return (
+        _own_files(),
+        jax.__version__,
+        device.client.platform_version,
+        f"{device.device_kind} {jax.device_count()} {jax.process_count()}",
+        f"{platform.machine()} {_processor()} {os.cpu_count()}",
+        os.environ.get("XLA_FLAGS", ""),
+        repr(sorted((k, repr(v)) for k, v in jax.config.values.items() if "cache" not in k)),
+    )
+
+
+def _own_files() -> str:
+    """The state of Mycelia's own code, by the sizes and times of its files."""
+    root = Path(__file__).parents[2]
+    found = [(p.relative_to(root).as_posix(), p.stat()) for p in sorted(root.rglob("*.py"))]
+    return repr([(name, about.st_size, about.st_mtime_ns) for name, about in found])
+
+
+def _processor() -> str:
+    """What the processor can do: machine code made for one may not run on another."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line for line in lines if line.startswith(("flags", "Features"))), "")
+
+
+def _load(path: Path, inputs: Any, results: Any) -> Callable[..., Any] | None:
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    body = data[_CHECKSUM:]
+    if hashlib.sha256(body).digest() != data[:_CHECKSUM]:
+        warnings.warn(f"a damaged file among the compiled programs: {path}", stacklevel=2)
+        return None
+    return serialize_executable.deserialize_and_load(body, inputs, results)
+
+
+def _keep(path: Path, compiled: Any) -> None:
+    try:
+        body, _, _ = serialize_executable.serialize(compiled)
+    except (NotImplementedError, ValueError):  # some devices and programs have no such form
+        return
+    write_atomically(path, [hashlib.sha256(body).digest(), body])

@@ -1,0 +1,77 @@
+"""Programs kept on disk: found by the next process, and only when nothing they rely on changed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mycelia as ms
+
+SCRIPT = """
+import json, sys, warnings
+import numpy as np
+import mycelia as ms
+from mycelia import nn
+
+ms.set_context(mode=ms.GRAPH_MODE, enable_compile_cache=True, compile_cache_path=sys.argv[1])
+ms.set_seed(1)
+net = nn.SequentialCell(nn.Dense(8, 16), nn.ReLU(), nn.Dropout(p={dropped}), nn.Dense(16, 2))
+loss = nn.WithLossCell(net, nn.MSELoss())
+step = nn.TrainOneStepCell(loss, nn.Adam(net.trainable_params(), 0.01)).set_train()
+x = ms.Tensor(np.linspace(-1, 1, 32).reshape(4, 8).astype(np.float32))
+y = ms.Tensor(np.ones((4, 2), np.float32))
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    losses = [float(step(x, y).asnumpy()) for _ in range(4)]
+text = str(ms.jit.explain(step))
+print(json.dumps([losses, "from disk" in text, [str(w.message) for w in told]]))
+"""
+
+
+def run(folder: Path, dropped: float = 0.2) -> tuple[list[float], bool, list[str]]:
+    """The losses in a new process, whether its program was on disk, and what it warned of."""
+    code = SCRIPT.replace("{dropped}", repr(dropped))
+    done = subprocess.run([sys.executable, "-c", code, str(folder)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    losses, was_on_disk, told = json.loads(done.stdout.splitlines()[-1])
+    return losses, was_on_disk, told
+
+
+def test_the_next_process_finds_the_program_and_trains_alike(tmp_path: Path) -> None:
+    first, was_there, _ = run(tmp_path)
+    assert not was_there
+    again, was_there, _ = run(tmp_path)
+    assert was_there
+    assert again == first
+    assert len(set(first)) == 4  # it trains
+
+
+def test_another_constant_is_another_program(tmp_path: Path) -> None:
+    first, _, _ = run(tmp_path)
+    other, was_there, _ = run(tmp_path, dropped=0.3)
+    assert not was_there
+    assert other[-1] != first[-1]
+
+
+def test_a_damaged_file_is_compiled_again(tmp_path: Path) -> None:
+    first, _, _ = run(tmp_path)
+    (path,) = tmp_path.glob("programs/*.program")
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    again, was_there, told = run(tmp_path)
+    assert again == first and not was_there
+    assert any("damaged" in text and path.name in text for text in told)
+    assert run(tmp_path)[1]  # the file was replaced
+
+
+def test_a_folder_that_others_can_write_to_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "programs").mkdir()
+    (tmp_path / "programs").chmod(0o777)
+    with pytest.raises(PermissionError, match="chmod go-w"):
+        ms.set_context(enable_compile_cache=True, compile_cache_path=str(tmp_path))
+    assert ms.get_context("enable_compile_cache") is False
