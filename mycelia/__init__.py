@@ -44,6 +44,7 @@ from mycelia.export import GraphCell as _GraphCell
 from mycelia.export import export as export
 from mycelia.export import load as load
 from mycelia.ir.slot import Slot as _Slot
+from mycelia.runtime import allocator as _allocator
 from mycelia.runtime.eager.dispatch import dispatch as _dispatch
 from mycelia.runtime.xla import cache as _cache
 from mycelia.tensor import initializer as initializer
@@ -73,6 +74,7 @@ from mycelia.transforms import vjp as vjp
 from mycelia.transforms import vmap as vmap
 from mycelia.transforms.looking import show as _show
 
+_allocator.keep_memory()
 _cache.apply()
 _Slot.dispatch = staticmethod(_dispatch)  # from here on, calling an operator runs it
 

@@ -10,6 +10,7 @@ from mycelia.core.settings import GRAPH_MODE as GRAPH_MODE
 from mycelia.core.settings import PYNATIVE_MODE as PYNATIVE_MODE
 from mycelia.runtime import devices
 from mycelia.runtime.xla import cache
+from mycelia.runtime.xla.compile import forget_programs
 
 
 def set_context(*args: Any, **kwargs: Any) -> None:
@@ -21,8 +22,10 @@ def set_context(*args: Any, **kwargs: Any) -> None:
             got=f"set_context({', '.join(map(repr, args))})",
             fix="name them: set_context(mode=mycelia.GRAPH_MODE)",
         )
-    before = settings.current()
+    before, selected = settings.current(), settings.selects_kernels()
     settings.change(**kwargs)
+    if settings.selects_kernels() is not selected:
+        forget_programs()
     try:
         cache.apply()
         if "device_target" in kwargs or "device_id" in kwargs:

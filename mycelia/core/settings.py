@@ -31,6 +31,7 @@ class Settings:
     deterministic: str = "OFF"
     enable_graph_kernel: bool = False
     graph_kernel_flags: str = ""
+    kernel_selection: bool = True
     enable_reduce_precision: bool = True
     check_bprop: bool = False
     max_call_depth: int = 1000
@@ -76,6 +77,18 @@ class _Current:
 def current() -> Settings:
     """The settings in force."""
     return _Current.settings
+
+
+def selects_kernels() -> bool:
+    """Whether operators take the forms measured to be fastest, instead of XLA's plain ones.
+
+    They do unless `kernel_selection` is off, or the flags of graph kernels (the setting, else the
+    environment) say `--opt_level=0`.
+    """
+    now = current()
+    flags = now.graph_kernel_flags or os.environ.get("MS_DEV_GRAPH_KERNEL_FLAGS", "")
+    is_off = "opt_level=0" in flags.replace(" ", "")
+    return (now.kernel_selection or now.enable_graph_kernel) and not is_off
 
 
 def change(**values: Any) -> None:

@@ -130,6 +130,8 @@ class RReLU(Op):
 class Scaled(Op, register=False):
     """One tensor times another of the same shape, in the dtype of the first."""
 
+    elementwise = True
+
     def lower(self, x: Array, factor: Array) -> Array:
         return x * jnp.asarray(factor).astype(x.dtype)
 

@@ -28,6 +28,7 @@ class ActivationGrad(Op, register=False):
     """The gradient of an activation as one operator, so that it runs as one program."""
 
     op: Activation
+    elementwise = True
 
     @property
     def name(self) -> str:

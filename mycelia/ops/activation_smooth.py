@@ -319,4 +319,4 @@ def _gelu_inner(x: Array) -> Array:
 
 
 def _normal_distribution(x: Array) -> Array:
-    return 0.5 * lax.erfc(jnp.asarray(x) * (-1 / math.sqrt(2)))
+    return 0.5 * (1 + lax.erf(jnp.asarray(x) * (1 / math.sqrt(2))))

@@ -279,6 +279,7 @@ class Minimum(Binary):
 class AddN(Op):
     """The sum of all tensors of a tuple."""
 
+    elementwise = True
     examples = (case(("f32[2,3]", "f32[2,3]", "f32[2,3]")), case(("i32[2]", "i32[2]")))
 
     def infer(self, x: tuple[TensorType, ...]) -> TensorType:

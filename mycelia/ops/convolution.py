@@ -11,8 +11,8 @@ from mycelia.core.shape import Shape
 from mycelia.ir.example import case
 from mycelia.ir.primitive import freeze
 from mycelia.ir.types import TensorType
+from mycelia.ops import convolving, convolving_last
 from mycelia.ops.contraction import check_same_dtype
-from mycelia.ops.convolving import convolve, input_gradient, weight_gradient
 from mycelia.ops.engine import Array, jnp
 from mycelia.ops.linalg import BiasAdd
 from mycelia.ops.op import Op, unsupported_dtype
@@ -57,8 +57,16 @@ class _Convolution(Op, register=False):
 
     def lower(self, x: Array, weight: Array) -> Array:
         if not self.channels_last:
-            return convolve(x, weight, self.window, self.group)
-        return _last(convolve(_first(x), _first(weight), self.window, self.group))
+            return convolving.convolve(x, weight, self.window, self.group)
+        return convolving_last.convolve(x, weight, self.window, self.group)
+
+    def last(self) -> Op:
+        return self.with_fields(data_format="NHWC")
+
+    def prefers_last(self, x: Array, weight: Array) -> bool:
+        return not self.channels_last and convolving.prefers_last(
+            x.shape, weight.shape, self.window, self.group
+        )
 
     def backward_fields(self) -> tuple[Any, ...]:
         """The fields of the gradient operators, in their order."""
@@ -142,6 +150,9 @@ class _Backward(Op, register=False):
     def channels_last(self) -> bool:
         return self.data_format == "NHWC"
 
+    def last(self) -> Op:
+        return self.with_fields(data_format="NHWC")
+
     def forward_fields(self) -> tuple[Any, ...]:
         """The fields of the convolution this is a gradient of, in its order."""
         pad = self.pad if self.pad_list is None else self.pad_list
@@ -171,11 +182,15 @@ class _InputGradient(_Backward, register=False):
         self.check_dout(dout, input_size)
         return dout.with_shape(input_size)
 
+    def prefers_last(self, dout: Array, weight: Array, input_size: Shape) -> bool:
+        return not self.channels_last and convolving.prefers_last(
+            input_size, weight.shape, self.window, self.group
+        )
+
     def lower(self, dout: Array, weight: Array, input_size: Shape) -> Array:
         if not self.channels_last:
-            return input_gradient(dout, weight, self.window, self.group, input_size)
-        shape = _first_shape(input_size)
-        return _last(input_gradient(_first(dout), _first(weight), self.window, self.group, shape))
+            return convolving.input_gradient(dout, weight, self.window, self.group, input_size)
+        return convolving_last.input_gradient(dout, weight, self.window, self.group, input_size)
 
 
 class _WeightGradient(_Backward, register=False):
@@ -188,11 +203,15 @@ class _WeightGradient(_Backward, register=False):
         self.check_dout(dout, x.shape)
         return dout.with_shape(filter_size)
 
+    def prefers_last(self, dout: Array, x: Array, filter_size: Shape) -> bool:
+        return not self.channels_last and convolving.prefers_last(
+            x.shape, filter_size, self.window, self.group
+        )
+
     def lower(self, dout: Array, x: Array, filter_size: Shape) -> Array:
         if not self.channels_last:
-            return weight_gradient(dout, x, self.window, self.group, filter_size)
-        shape = _first_shape(filter_size)
-        return _last(weight_gradient(_first(dout), _first(x), self.window, self.group, shape))
+            return convolving.weight_gradient(dout, x, self.window, self.group, filter_size)
+        return convolving_last.weight_gradient(dout, x, self.window, self.group, filter_size)
 
 
 class Conv2DBackpropInput(_InputGradient):
@@ -294,7 +313,7 @@ class DepthwiseConv2dNative(Op):
 
     def lower(self, x: Array, weight: Array) -> Array:
         kernels = jnp.swapaxes(weight, 0, 1).reshape(-1, 1, *weight.shape[2:])
-        return convolve(x, kernels, _window_of(self), x.shape[1])
+        return convolving.convolve(x, kernels, _window_of(self), x.shape[1])
 
     def grad(self, x: Any, weight: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         count, channels, *kernel = weight.shape
@@ -450,15 +469,3 @@ def _spatial(shape: Shape, channels_last: bool) -> Shape:
 
 def _joined(batch: int, channels: int, sizes: Shape, channels_last: bool) -> Shape:
     return (batch, *sizes, channels) if channels_last else (batch, channels, *sizes)
-
-
-def _first(x: Array) -> Array:
-    return jnp.moveaxis(x, -1, 1)
-
-
-def _last(x: Array) -> Array:
-    return jnp.moveaxis(x, 1, -1)
-
-
-def _first_shape(shape: Shape) -> Shape:
-    return (shape[0], shape[-1], *shape[1:-1])

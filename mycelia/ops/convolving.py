@@ -54,6 +54,15 @@ def choose_way(shape: Shape, outputs: int, window: Window) -> Way:
     return Way.COLUMNS if shape[1] <= _FEW_INPUTS and columns <= _MANY_COPIES else Way.PLAIN
 
 
+def prefers_last(shape: Shape, weight: Shape, window: Window, groups: int) -> bool:
+    """Whether a convolution is fastest with the channels last (see `convolving_last`)."""
+    if not on_cpu() or len(shape) != 4:
+        return False
+    if groups > 1:
+        return shape[1] // groups > 1 or groups == weight[0]
+    return choose_way(shape, weight[0], window) in (Way.PLAIN, Way.POINTWISE)
+
+
 def _suits_tiles(shape: Shape, outputs: int, window: Window) -> bool:
     return (
         max(window.strides) == max(window.dilation) == 1

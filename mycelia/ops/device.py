@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from mycelia.core.settings import selects_kernels
 from mycelia.ops.engine import jax
 
 
 def on_cpu() -> bool:
-    """Whether programs run on CPU.
+    """Whether operators take the special forms that were measured on CPU.
 
-    The special forms of convolutions, pooling and sums were measured there. Other devices get the
-    plain XLA forms, which their compilers know.
+    Other devices get the plain XLA forms, which their compilers know; so does everyone who asks for
+    them with `set_context(kernel_selection=False)`.
     """
-    return jax.default_backend() == "cpu"
+    return jax.default_backend() == "cpu" and selects_kernels()

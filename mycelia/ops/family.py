@@ -15,6 +15,7 @@ class Unary(Op, register=False):
 
     kinds: ClassVar[tuple[str, ...]] = ("bool", "int", "uint", "float", "complex")
     takes_sequences = False
+    elementwise = True
 
     def infer(self, x: TensorType) -> TensorType:
         if x.dtype.kind not in self.kinds:
@@ -40,6 +41,7 @@ class Binary(Op, register=False):
     promotes = ("x", "y")
     kinds: ClassVar[tuple[str, ...]] = ("bool", "int", "uint", "float", "complex")
     takes_sequences = False
+    elementwise = True
 
     def infer(self, x: TensorType, y: TensorType) -> TensorType:
         if x.dtype.kind not in self.kinds:

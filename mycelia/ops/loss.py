@@ -22,7 +22,7 @@ from mycelia.ops.loss_family import (
     reduced,
     reduced_type,
 )
-from mycelia.ops.op import Op, unsupported_dtype
+from mycelia.ops.op import Op, default_grad, unsupported_dtype
 from mycelia.ops.precision import widened
 
 _TINY = 1e-12  # keeps the logarithms of probabilities finite
@@ -96,6 +96,11 @@ class SparseSoftmaxCrossEntropyWithLogits(Op):
             return (pulled / max(labels.size, 1)).astype(logits.dtype)
         picked = jnp.take_along_axis(log_probabilities, jnp.asarray(labels)[..., None], axis=-1)
         return -jnp.mean(picked, dtype=wide.dtype).astype(logits.dtype)
+
+    def grad(self, logits: Any, labels: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        if self.is_grad:
+            return default_grad(self, (logits, labels, out, dout))
+        return SparseSoftmaxCrossEntropyWithLogits.of(True)(logits, labels) * dout, None
 
 
 class SigmoidCrossEntropyWithLogits(Op):

@@ -8,7 +8,7 @@ from mycelia.core.errors import problem
 from mycelia.core.shape import as_shape, normalize_axis
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
-from mycelia.ops.channels import along_channels, channel_axis, channel_sum
+from mycelia.ops.channels import along_channels, channel_axis, channel_sum, row_sums
 from mycelia.ops.creation import ones, zeros
 from mycelia.ops.engine import Array, jnp, lax
 from mycelia.ops.op import Op, unsupported_dtype
@@ -31,6 +31,7 @@ class BatchNorm(Op):
     data_format: str = "NCHW"
     writes = ("mean", "variance")
     takes_missing_gradients = True
+    ends_elementwise = True
     examples = (
         case(*_IMAGE, is_training=True),
         case(*_IMAGE),
@@ -71,6 +72,9 @@ class BatchNorm(Op):
         result = (input_x, scale, scale, mean, variance)
         return result, ((mean, variance) if self.is_training else (None, None))
 
+    def last(self) -> Op:
+        return self.with_fields(data_format="NHWC")
+
     def lower(self, input_x: Array, scale: Array, bias: Array, mean: Array, variance: Array) -> Any:
         x = widened(input_x)
         axis = channel_axis("BatchNorm", self.data_format, x.ndim)
@@ -109,6 +113,8 @@ class BatchNormGrad(Op):
     is_training: bool = True
     epsilon: float = 1e-5
     data_format: str = "NCHW"
+    ends_elementwise = True
+    readings = 2
     examples = (
         case("f32[2,3,4,4]", "f32[2,3,4,4]", "f32[3]", "f32[3]", "f32[3]:positive", None, None),
         case(
@@ -120,6 +126,9 @@ class BatchNormGrad(Op):
             is_training=False,
         ),
     )  # fmt: skip
+
+    def last(self) -> Op:
+        return self.with_fields(data_format="NHWC")
 
     def lower(
         self,
@@ -170,6 +179,7 @@ class LayerNorm(Op):
     begin_params_axis: int = 1
     epsilon: float = 1e-7
     takes_missing_gradients = True
+    ends_elementwise = True
     examples = (
         case("f32[2,3,4]", "f32[4]", "f32[4]", begin_norm_axis=-1, begin_params_axis=-1),
         case("f32[2,3,4]", "f32[3,4]", "f32[3,4]"),
@@ -213,6 +223,8 @@ class LayerNormGrad(Op):
     begin_norm_axis: int = 1
     begin_params_axis: int = 1
     epsilon: float = 1e-7
+    ends_elementwise = True
+    readings = 2
     examples = (
         case("f32[2,4]", "f32[2,4]", "f32[4]", "f32[2,1]", "f32[2,1]:positive", None, None),
         case(
@@ -245,9 +257,10 @@ class LayerNormGrad(Op):
             dx = dx + widened(dmean) / count
         if dvariance is not None:
             dx = dx + centred * (2 * widened(dvariance) / count)
-        rows = tuple(range(normalize_axis(self.begin_params_axis, x.ndim, self.name)))
-        dgamma = jnp.sum(dout * normal, axis=rows)
-        dbeta = jnp.sum(dout, axis=rows)
+        first = normalize_axis(self.begin_params_axis, x.ndim, self.name)
+        features = x.shape[first:]
+        terms = [t.reshape(*x.shape[:first], -1) for t in (dout * normal, dout)]
+        dgamma, dbeta = (row_sums(t).reshape(features) for t in terms)
         return dx.astype(kind), dgamma.astype(gamma.dtype), dbeta.astype(gamma.dtype)
 
 

@@ -42,6 +42,9 @@ class Op(Primitive):
     """
 
     fields: ClassVar[dict[str, Any]] = {}
+    elementwise: ClassVar[bool] = False  # each number of the result from those at its own place
+    ends_elementwise: ClassVar[bool] = False  # so is the last step towards the (first) result
+    readings: ClassVar[int] = 1  # how often it goes through its largest arguments
 
     def __init_subclass__(cls, register: bool = True, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -94,6 +97,17 @@ class Op(Primitive):
     @cached_property
     def attributes(self) -> dict[str, Any]:
         return {name: self.__dict__[name] for name in self.fields}
+
+    def last(self) -> Op | None:
+        """The operator for images with the channels last, if it works on images.
+
+        It takes all its images, and shapes of images, in that order of axes, and gives them so.
+        """
+        return None
+
+    def prefers_last(self, *args: Any) -> bool:
+        """Whether arrays like these are worth moving their channels to the end for."""
+        return False
 
     def infer(self, *args: Any) -> Any:
         return default_infer(self, args)

@@ -40,6 +40,9 @@ class _Pooling(Op, register=False):
     def infer(self, x: TensorType) -> TensorType:
         return pooled_type(self.name, x, self.work.window, self.work.channels_last)
 
+    def last(self) -> Op:
+        return self.work.last()
+
     def lower(self, x: Array) -> Array:
         return self.work.lower(x)
 

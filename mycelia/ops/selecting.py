@@ -24,6 +24,7 @@ class Select(Op):
     """`input` where the condition holds, `other` elsewhere."""
 
     promotes = ("input", "other")
+    elementwise = True
     examples = (
         case("bool[2,3]", "f32[2,3]", "f32[2,3]"),
         case("bool[2,1]", "f32[3]", "f32[]"),

@@ -46,6 +46,12 @@ class Window:
         kernel, strides, dilation = map(kept, (self.kernel, self.strides, self.dilation))
         return Window(kernel, strides, dilation, self.pad_mode, pads, self.ceil)
 
+    def over_channels(self) -> Window:
+        """The same window for arrays (batch, *spatial, channels): a point on the channels."""
+        pads = (*self.pads, (0, 0)) if self.pads else self.pads
+        kernel, strides, dilation = (*self.kernel, 1), (*self.strides, 1), (*self.dilation, 1)
+        return Window(kernel, strides, dilation, self.pad_mode, pads, self.ceil)
+
     def output(self, sizes: Shape) -> Shape:
         """The number of window positions along each axis of an array of `sizes`."""
         return tuple(self.output_of(axis, size) for axis, size in enumerate(sizes))

@@ -107,7 +107,8 @@ def _given_back(point: Array, dout: Array, window: Window, shape: Shape) -> Arra
 
 def _is_cut(shape: Shape, window: Window) -> bool:
     """Whether images are cut into whole windows, one beside the other, with the batch last."""
-    return prefers_batch_last(shape) and _side_by_side(window, shape[2:])
+    has_channels = len(shape) == window.rank + 2
+    return has_channels and prefers_batch_last(shape) and _side_by_side(window, shape[2:])
 
 
 def _pieces(images: Array, window: Window) -> list[Array]:

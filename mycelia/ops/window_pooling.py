@@ -8,7 +8,7 @@ from mycelia.core.errors import problem
 from mycelia.core.shape import Shape
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
-from mycelia.ops.engine import Array, jnp
+from mycelia.ops.engine import Array
 from mycelia.ops.op import Op, unsupported_dtype
 from mycelia.ops.window import Window, read_window
 from mycelia.ops.window_average import average, average_gradient
@@ -30,10 +30,11 @@ class WindowMaximum(Op):
     def infer(self, x: TensorType) -> TensorType:
         return pooled_type(self.name, x, self.window, self.channels_last)
 
+    def last(self) -> Op:
+        return self.with_fields(channels_last=True)
+
     def lower(self, x: Array) -> Array:
-        if not self.channels_last:
-            return largest(x, self.window)
-        return jnp.moveaxis(largest(jnp.moveaxis(x, -1, 1), self.window), 1, -1)
+        return largest(x, self.window.over_channels() if self.channels_last else self.window)
 
     def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return (MaxPoolGrad.of(self.window, self.channels_last)(x, dout),)
@@ -58,11 +59,12 @@ class MaxPoolGrad(Op):
     def infer(self, x: TensorType, dout: TensorType) -> TensorType:
         return x
 
+    def last(self) -> Op:
+        return self.with_fields(channels_last=True)
+
     def lower(self, x: Array, dout: Array) -> Array:
-        if not self.channels_last:
-            return largest_gradient(x, dout, self.window)
-        first = largest_gradient(jnp.moveaxis(x, -1, 1), jnp.moveaxis(dout, -1, 1), self.window)
-        return jnp.moveaxis(first, 1, -1)
+        window = self.window.over_channels() if self.channels_last else self.window
+        return largest_gradient(x, dout, window)
 
 
 class WindowAverage(Op):
@@ -83,11 +85,12 @@ class WindowAverage(Op):
     def infer(self, x: TensorType) -> TensorType:
         return pooled_type(self.name, x, self.window, self.channels_last)
 
+    def last(self) -> Op:
+        return self.with_fields(channels_last=True)
+
     def lower(self, x: Array) -> Array:
-        if not self.channels_last:
-            return average(x, self.window, self.include_pad, self.divisor)
-        first = average(jnp.moveaxis(x, -1, 1), self.window, self.include_pad, self.divisor)
-        return jnp.moveaxis(first, 1, -1)
+        window = self.window.over_channels() if self.channels_last else self.window
+        return average(x, window, self.include_pad, self.divisor)
 
     def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         fields = (self.window, self.include_pad, self.divisor, self.channels_last)
@@ -112,14 +115,12 @@ class AvgPoolGrad(Op):
     def infer(self, dout: TensorType, shape: Shape) -> TensorType:
         return dout.with_shape(shape)
 
+    def last(self) -> Op:
+        return self.with_fields(channels_last=True)
+
     def lower(self, dout: Array, shape: Shape) -> Array:
-        window, include_pad, divisor = self.window, self.include_pad, self.divisor
-        if not self.channels_last:
-            return average_gradient(dout, window, include_pad, divisor, shape)
-        inside = (shape[0], shape[-1], *shape[1:-1])
-        moved = jnp.moveaxis(dout, -1, 1)
-        first = average_gradient(moved, window, include_pad, divisor, inside)
-        return jnp.moveaxis(first, 1, -1)
+        window = self.window.over_channels() if self.channels_last else self.window
+        return average_gradient(dout, window, self.include_pad, self.divisor, shape)
 
     def grad(self, dout: Any, shape: Any, out: Any, ddx: Any) -> tuple[Any, ...]:
         fields = (self.window, self.include_pad, self.divisor, self.channels_last)

@@ -15,7 +15,8 @@ from mycelia.core.seed import draw_keys, peek_key
 from mycelia.ir.program import Program, Source
 from mycelia.ir.value import Value
 from mycelia.runtime.xla import executables
-from mycelia.runtime.xla.compile import options, without_engine_frames
+from mycelia.runtime.xla.compile import Programs, options, without_engine_frames
+from mycelia.runtime.xla.keeping import ONE
 from mycelia.runtime.xla.lower import lower
 
 _REFERENCES = 3  # of an array that only its tensor holds: the slot, a local name, the count itself
@@ -85,8 +86,14 @@ class Executable:
         self._plan = [
             (given.source, given.which, i in self._donated) for i, given in enumerate(inputs)
         ]
+        self._begin()
+
+    def _begin(self) -> None:
+        """Start without an executable, with operators lowered as the settings say now."""
+        self._generation = Programs.generation
+        self.first_run = None
         self._program = jax.jit(
-            lower(program.graph),
+            lower(self.program.graph),
             donate_argnums=self._donated,
             compiler_options=options(),
             keep_unused=True,
@@ -96,9 +103,12 @@ class Executable:
     def __call__(self, arguments: Sequence[Any]) -> list[Any]:
         """The results for arguments (tensors and numbers); what the program writes is written."""
         program = self.program
+        if self._generation != Programs.generation:
+            self._begin()
         arrays = [
             self._input(source, which, given, arguments) for source, which, given in self._plan
         ]
+        arrays.append(ONE)
         started = perf_counter() if self.first_run is None else 0.0
         try:
             if self.first_run is None:
@@ -128,4 +138,4 @@ class Executable:
     def text(self, arguments: Sequence[Any]) -> str:
         """The program as XLA is given it."""
         arrays = [self._input(source, which, False, arguments) for source, which, _ in self._plan]
-        return self._program.lower(*arrays).as_text()
+        return self._program.lower(*arrays, ONE).as_text()

@@ -21,6 +21,7 @@ from mycelia.ir.snapshot import snapshot
 from mycelia.runtime.eager.mode import mode, recording_into
 from mycelia.runtime.executor import Overflow
 from mycelia.runtime.xla.compile import compile, without_engine_frames
+from mycelia.runtime.xla.keeping import ONE
 from mycelia.runtime.xla.lower import lower
 from mycelia.tensor.tensor import Tensor
 
@@ -120,7 +121,7 @@ def _backward_graph(tracer: Tracer, part: Split, wanted: list[int], keeps: bool 
 
 def _run(program: Callable[..., Any], arrays: list[Any]) -> Any:
     try:
-        return program(*arrays)
+        return program(*arrays, ONE)
     except Exception as error:
         raise without_engine_frames(error) from None
 

@@ -13,11 +13,11 @@ from mycelia.ir.primitive import Primitive, tagged
 from mycelia.ir.types import TensorType
 from mycelia.ops.op import Op
 from mycelia.runtime.eager.mode import mode
-from mycelia.runtime.xla.compile import compile, without_engine_frames
+from mycelia.runtime.xla.compile import Programs, compile, without_engine_frames
 from mycelia.tensor.promotion import alike, not_a_tensor, promote
 from mycelia.tensor.tensor import Tensor
 
-_programs: dict[tuple[Primitive, tuple[Any, ...]], Any] = {}
+_programs = Programs()
 
 
 def dispatch(op: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -18,11 +18,11 @@ from mycelia.ir.primitive import tagged
 from mycelia.ops.arithmetic import add
 from mycelia.runtime.eager.mode import inlined
 from mycelia.runtime.eager.tape import Entry, Mark, Nested, leaves
-from mycelia.runtime.xla.compile import compile, without_engine_frames
+from mycelia.runtime.xla.compile import Programs, compile, without_engine_frames
 from mycelia.tensor.tensor import Tensor
 
 Cotangents = dict[Any, Tensor]
-_programs: dict[Any, Callable[..., Any]] = {}
+_programs = Programs()
 MOST_ENTRIES = 512  # of one compiled run: XLA needs far more than twice the time for twice as many
 
 

@@ -9,10 +9,10 @@ import numpy as np
 from mycelia.ir.control import primitive_of
 from mycelia.ir.node import Apply, Constant, Node
 from mycelia.ir.primitive import Primitive, tagged
-from mycelia.runtime.xla.compile import compile, without_engine_frames
+from mycelia.runtime.xla.compile import Programs, compile, without_engine_frames
 from mycelia.runtime.xla.lower import apply_node
 
-_PROGRAMS: dict[Any, Any] = {}
+_PROGRAMS = Programs()
 
 
 class Segments:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 
@@ -18,6 +18,24 @@ _CPU_OPTIONS = {
 def options() -> dict[str, Any] | None:
     """The compiler options for the device programs run on."""
     return _CPU_OPTIONS if jax.default_backend() == "cpu" else None
+
+
+class Programs(dict[Any, Any]):
+    """Compiled programs by what they compute; forgotten when programs are to be made anew."""
+
+    _all: ClassVar[list[Programs]] = []
+    generation: ClassVar[int] = 0  # how often they were forgotten
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._all.append(self)
+
+
+def forget_programs() -> None:
+    """From here on, all programs are compiled again: how operators are lowered has changed."""
+    Programs.generation += 1
+    for programs in Programs._all:
+        programs.clear()
 
 
 def without_engine_frames(error: Exception) -> Exception:

@@ -20,6 +20,7 @@ from mycelia.ir.control import (
     Custom,
     Effect,
     Item,
+    Named,
     Vmap,
     graphs_of,
     operands_of,
@@ -28,14 +29,23 @@ from mycelia.ir.control import (
 from mycelia.ir.graph import Graph
 from mycelia.ir.node import Apply, Constant, Node, Parameter
 from mycelia.ir.primitive import Primitive
+from mycelia.runtime.xla.keeping import ONE, kept, worth_keeping
+from mycelia.runtime.xla.layout import Layouts
 
 
 def lower(graph: Graph) -> Callable[..., Any]:
-    """`graph` as a function from arrays to the arrays of its output."""
+    """`graph` as a function from arrays to the arrays of its output.
+
+    It may be given one argument more, the number `ONE`, of which nothing is known in advance: then
+    XLA computes values that are worth keeping once.
+    """
     order = _Order()
+    count = len(graph.parameters)
 
     def run(*arrays: Any) -> Any:
-        return order.run(graph, arrays)
+        order.layouts = Layouts()
+        order.one = arrays[count] if len(arrays) > count else ONE
+        return order.run(graph, arrays[:count])
 
     run.__name__ = graph.name.replace("<", "").replace(">", "") or "program"
     return run
@@ -45,21 +55,25 @@ class _Order:
     """Remembers the order of the nodes of each graph while one program is traced."""
 
     def __init__(self) -> None:
-        self._orders: dict[Graph, list[Node]] = {}
+        self._orders: dict[Graph, tuple[list[Node], set[Node]]] = {}
+        self.layouts = Layouts()
+        self.one: Any = None
 
     def run(self, graph: Graph, arrays: Sequence[Any]) -> Any:
         values: dict[Node, Any] = dict(zip(graph.parameters, arrays, strict=True))
-        nodes = self._orders.get(graph)
-        if nodes is None:
-            nodes = self._orders[graph] = ordered(graph)
-        for node in nodes:
+        found = self._orders.get(graph)
+        if found is None:
+            nodes = ordered(graph)
+            found = self._orders[graph] = nodes, worth_keeping(nodes)
+        for node in found[0]:
             if isinstance(node, Constant):
                 values[node] = node.value
             elif isinstance(node, Apply):
-                values[node] = self._apply(node, values)
+                value = self._apply(node, values)
+                values[node] = kept(value, self.one) if node in found[1] else value
             elif isinstance(node, Parameter) and node not in values:
                 raise RuntimeError(f"{graph.name} uses {node.name} of {node.graph.name}")
-        return values[graph.output]
+        return self.layouts.plain(values[graph.output])
 
     def _apply(self, node: Apply, values: dict[Node, Any]) -> Any:
         op = primitive_of(node)
@@ -68,19 +82,28 @@ class _Order:
         if op is WHILE:
             return self._while(node, values)
         if op is CALL or op is RECOMPUTE:
-            return self.run(graphs_of(node)[0], [values[n] for n in operands_of(node)])
+            return self.run(graphs_of(node)[0], self._operands(node, values))
         if type(op) is Vmap:
             return self._vmap(op, node, values)
-        return apply_node(op, [values[a] for a in node.args])
+        args = [values[a] for a in node.args]
+        if is_operator(op):
+            return self.layouts.apply(op, args)
+        if type(op) is Effect:
+            args = self.layouts.plain(args)
+        return apply_node(op, args)
+
+    def _operands(self, node: Apply, values: dict[Node, Any]) -> list[Any]:
+        """What the graphs of a control primitive receive."""
+        return self.layouts.plain([values[n] for n in operands_of(node)])
 
     def _vmap(self, op: Vmap, node: Apply, values: dict[Node, Any]) -> Any:
         run = self._branch(graphs_of(node)[0])
         mapped = jax.vmap(run, op.in_axes, op.out_axes, axis_size=op.size)
-        return mapped(*[values[n] for n in operands_of(node)])
+        return mapped(*self._operands(node, values))
 
     def _switch(self, node: Apply, values: dict[Node, Any]) -> Any:
         index = values[node.args[0]]
-        operands = [values[n] for n in operands_of(node)]
+        operands = self._operands(node, values)
         branches = [self._branch(g) for g in graphs_of(node)]
         if jnp.asarray(index).dtype == jnp.bool_:
             return lax.cond(index, branches[1], branches[0], *operands)
@@ -96,7 +119,7 @@ class _Order:
 
     def _while(self, node: Apply, values: dict[Node, Any]) -> Any:
         goes_on, step = graphs_of(node)
-        operands = [values[n] for n in operands_of(node)]
+        operands = self._operands(node, values)
         count = len(step.output.type)
         types = step.output.type
         fixed = operands[count:]
@@ -110,6 +133,11 @@ class _Order:
         # Behind a barrier the start is no constant: XLA would else run known loops while compiling.
         start = lax.optimization_barrier(_typed(tuple(operands[:count]), types))
         return lax.while_loop(test, body, start)
+
+
+def is_operator(op: Any) -> bool:
+    """Whether a primitive computes by a `lower` of its own."""
+    return isinstance(op, Primitive) and not isinstance(op, Named)
 
 
 def apply_node(op: Any, values: list[Any]) -> Any:

@@ -1,0 +1,168 @@
+"""Convolutions and their gradients on arrays with the channels last: (batch, *spatial, channels).
+
+Weights are (out, *kernel, in / groups). This is how convolutions of many channels are fastest on
+CPU: XLA's own library wants the channels innermost, a 1x1 kernel is one matrix product without any
+copy, and loops over the channels use vector instructions.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from math import prod
+
+import numpy as np
+
+from mycelia.core.shape import Shape
+from mycelia.ops.channels import row_sums
+from mycelia.ops.contraction import wide_dtype
+from mycelia.ops.device import on_cpu
+from mycelia.ops.engine import Array, jax, jnp, lax
+from mycelia.ops.shifting import dilated, offsets, shifted, taken_back
+from mycelia.ops.window import Window
+
+
+def convolve(x: Array, weight: Array, window: Window, groups: int) -> Array:
+    """The convolution of `x` with `weight`."""
+    wide, dtype = wide_dtype(x.dtype), x.dtype
+    x, weight = jnp.asarray(x, wide), jnp.asarray(weight, wide)
+    if _is_depthwise(x.shape, weight.shape, groups):
+        return _depthwise(x, weight, window).astype(dtype)
+    if groups == 1 or not on_cpu():
+        return _whole(x, weight, window, groups).astype(dtype)
+    parts = zip(jnp.split(x, groups, -1), jnp.split(weight, groups, 0), strict=True)
+    return jnp.concatenate([_whole(a, b, window) for a, b in parts], -1).astype(dtype)
+
+
+def input_gradient(dout: Array, weight: Array, window: Window, groups: int, shape: Shape) -> Array:
+    """The gradient of an input of `shape`."""
+    wide, dtype = wide_dtype(dout.dtype), dout.dtype
+    dout, weight = jnp.asarray(dout, wide), jnp.asarray(weight, wide)
+    if _is_depthwise(shape, weight.shape, groups):
+        return _depthwise_input_gradient(dout, weight, window, shape).astype(dtype)
+    if groups == 1 or not on_cpu():
+        return _whole_input_gradient(dout, weight, window, shape, groups).astype(dtype)
+    part = (*shape[:-1], shape[-1] // groups)
+    parts = zip(jnp.split(dout, groups, -1), jnp.split(weight, groups, 0), strict=True)
+    pieces = [_whole_input_gradient(d, w, window, part) for d, w in parts]
+    return jnp.concatenate(pieces, -1).astype(dtype)
+
+
+def weight_gradient(dout: Array, x: Array, window: Window, groups: int, shape: Shape) -> Array:
+    """The gradient of a weight of `shape`."""
+    wide, dtype = wide_dtype(dout.dtype), dout.dtype
+    dout, x = jnp.asarray(dout, wide), jnp.asarray(x, wide)
+    if _is_depthwise(x.shape, shape, groups):
+        return _depthwise_weight_gradient(dout, x, window, shape).astype(dtype)
+    if groups == 1 or not on_cpu():
+        return _whole_weight_gradient(dout, x, window, shape, groups).astype(dtype)
+    part = (shape[0] // groups, *shape[1:])
+    parts = zip(jnp.split(dout, groups, -1), jnp.split(x, groups, -1), strict=True)
+    pieces = [_whole_weight_gradient(d, a, window, part) for d, a in parts]
+    return jnp.concatenate(pieces, 0).astype(dtype)
+
+
+# ---- all channels with all -----------------------------------------------------------------------
+
+
+def _whole(x: Array, weight: Array, window: Window, groups: int = 1) -> Array:
+    if not _is_pointwise(x.shape, window):
+        return _plain(x, weight, window, groups)
+    visited = _visited(x, window)
+    product = _dot(_rows(visited), _matrix(weight), 1, 1)
+    return product.reshape(*visited.shape[:-1], weight.shape[0])
+
+
+def _whole_input_gradient(
+    dout: Array, weight: Array, window: Window, shape: Shape, groups: int = 1
+) -> Array:
+    if not _is_pointwise(shape, window):
+        spec = jax.ShapeDtypeStruct(shape, dout.dtype)
+        return jax.linear_transpose(lambda x: _plain(x, weight, window, groups), spec)(dout)[0]
+    product = _dot(_rows(dout), _matrix(weight), 1, 0).reshape(*dout.shape[:-1], shape[-1])
+    if max(window.strides) == 1:
+        return product
+    gaps = [
+        (0, size - (count - 1) * step - 1, step - 1)
+        for size, count, step in zip(shape[1:-1], dout.shape[1:-1], window.strides, strict=True)
+    ]
+    return lax.pad(product, np.zeros((), product.dtype), [(0, 0, 0), *gaps, (0, 0, 0)])
+
+
+def _whole_weight_gradient(
+    dout: Array, x: Array, window: Window, shape: Shape, groups: int = 1
+) -> Array:
+    if not _is_pointwise(x.shape, window):
+        spec = jax.ShapeDtypeStruct(shape, dout.dtype)
+        return jax.linear_transpose(lambda w: _plain(x, w, window, groups), spec)(dout)[0]
+    visited = _visited(x, window)
+    if max(window.strides) > 1:
+        visited = lax.optimization_barrier(visited)
+    return _dot(_rows(dout), _rows(visited), 0, 0).reshape(shape)
+
+
+def _plain(x: Array, weight: Array, window: Window, groups: int = 1) -> Array:
+    last, axes = x.ndim - 1, tuple(range(1, x.ndim - 1))
+    images, kernels = (0, last, *axes), (0, last, *axes)
+    return lax.conv_general_dilated(
+        x,
+        weight,
+        window.strides,
+        window.padding(x.shape[1:-1]),
+        rhs_dilation=window.dilation,
+        dimension_numbers=lax.ConvDimensionNumbers(images, kernels, images),
+        feature_group_count=groups,
+    )
+
+
+def _is_pointwise(shape: Shape, window: Window) -> bool:
+    """Whether the kernel is one point that needs no padding: a product over the channels."""
+    return on_cpu() and prod(window.kernel) == 1 and not np.any(window.padding(shape[1:-1]))
+
+
+def _visited(x: Array, window: Window) -> Array:
+    """The points of the input that the steps of the window meet."""
+    if max(window.strides) == 1:
+        return x
+    return lax.slice(x, (0,) * x.ndim, x.shape, (1, *window.strides, 1))
+
+
+def _rows(x: Array) -> Array:
+    return x.reshape(-1, x.shape[-1])
+
+
+def _matrix(weight: Array) -> Array:
+    return weight.reshape(weight.shape[0], weight.shape[-1])
+
+
+def _dot(a: Array, b: Array, axis_a: int, axis_b: int) -> Array:
+    return lax.dot_general(a, b, (((axis_a,), (axis_b,)), ((), ())))
+
+
+# ---- each channel with its own kernel: sums of shifted products ----------------------------------
+
+
+def _is_depthwise(shape: Shape, weight: Shape, groups: int) -> bool:
+    return on_cpu() and groups == shape[-1] == weight[0] > 1
+
+
+def _depthwise(x: Array, weight: Array, window: Window) -> Array:
+    copies = shifted(x, window.over_channels())
+    return reduce(jnp.add, map(jnp.multiply, copies, _points(weight)))
+
+
+def _depthwise_input_gradient(dout: Array, weight: Array, window: Window, shape: Shape) -> Array:
+    over, sizes = window.over_channels(), shape[1:]
+    wide = dilated(dout, over, sizes)
+    copies = [taken_back(wide, over, offset, sizes) for offset in offsets(over)]
+    return reduce(jnp.add, map(jnp.multiply, copies, _points(weight)))
+
+
+def _depthwise_weight_gradient(dout: Array, x: Array, window: Window, shape: Shape) -> Array:
+    terms = [copy * dout for copy in shifted(x, window.over_channels())]
+    return jnp.stack([row_sums(t) for t in terms], axis=1).reshape(shape)
+
+
+def _points(weight: Array) -> list[Array]:
+    """For each point of the kernel, a number for each channel."""
+    points = weight.reshape(weight.shape[0], -1)
+    return [points[:, i] for i in range(points.shape[1])]

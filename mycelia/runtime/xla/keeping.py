@@ -1,0 +1,67 @@
+"""Which values of a graph are written to memory once, and not computed again where they are used.
+
+XLA on CPU puts an elementwise value into every loop that reads it, so what several operators use is
+computed several times, and so is what it was computed from: a residual network computes chains of
+blocks again and again. A division counts as too costly to repeat, so a value divided by a one that
+is only known at run time is computed once. (x / 1 is x, for every number.)
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from mycelia.core.shape import size
+from mycelia.ir.control import Item, primitive_of
+from mycelia.ir.node import Apply, Node
+from mycelia.ir.types import TensorType
+from mycelia.ops.device import on_cpu
+from mycelia.ops.op import Op
+from mycelia.runtime.xla.layout import Last
+
+ONE = np.float32(1)
+_KEPT = ("float32", "float64")
+_LEAST = 1 << 16  # smaller values stay in the caches of the processor anyway
+
+
+def worth_keeping(nodes: Iterable[Node]) -> set[Node]:
+    """The nodes of a graph whose values several others read, and that are only loops to XLA."""
+    if not on_cpu():
+        return set()
+    nodes = list(nodes)
+    uses = Counter[Node]()
+    for node in nodes:
+        if isinstance(node, Apply):
+            readings = _readings(primitive_of(node))
+            uses.update(dict.fromkeys(set(node.args), readings))
+    return {node for node in nodes if uses[node] > 1 and _is_loop(node) and _is_large(node.type)}
+
+
+def kept(value: Any, one: Any) -> Any:
+    """`value` as something XLA computes once."""
+    if isinstance(value, Last):
+        return Last(kept(value.array, one))
+    return value / jnp.asarray(one, value.dtype)
+
+
+def _readings(op: Any) -> int:
+    return op.readings if isinstance(op, Op) else 1
+
+
+def _is_loop(node: Node) -> bool:
+    op = primitive_of(node)
+    if type(op) is Item and op.index == 0:
+        assert isinstance(node, Apply)
+        inner = primitive_of(node.args[0])
+        return isinstance(inner, Op) and inner.ends_elementwise
+    return isinstance(op, Op) and (op.elementwise or op.ends_elementwise)
+
+
+def _is_large(type_: Any) -> bool:
+    if not isinstance(type_, TensorType) or type_.dtype.name not in _KEPT:
+        return False
+    return size(type_.shape) >= _LEAST
