@@ -4,6 +4,7 @@ from mycelia import context as context
 from mycelia import ir as ir
 from mycelia import nn as nn
 from mycelia import ops as ops
+from mycelia import runtime as runtime
 from mycelia import train as train
 from mycelia import transforms as transforms
 from mycelia.context import get_context as get_context
@@ -73,6 +74,7 @@ from mycelia.transforms import value_and_grad as value_and_grad
 from mycelia.transforms import vjp as vjp
 from mycelia.transforms import vmap as vmap
 from mycelia.transforms.looking import show as _show
+from mycelia.transforms.memory import memory_report as _memory_report
 
 _allocator.keep_memory()
 _cache.apply()
@@ -88,3 +90,4 @@ del _name
 ops.operations = ops.functional = ops  # type: ignore[attr-defined]  # the names of older scripts
 nn.GraphCell = _GraphCell  # type: ignore[attr-defined]
 ir.show = _show  # type: ignore[attr-defined]
+runtime.memory_report = _memory_report  # type: ignore[attr-defined]

@@ -21,6 +21,7 @@ from mycelia.ops.shaping import cast
 from mycelia.runtime.eager.mode import mode
 from mycelia.tensor.parameter import Parameter, ParameterTuple
 from mycelia.tensor.tensor import Tensor
+from mycelia.transforms.dynamic import Buckets, Signature
 from mycelia.transforms.jit import Compiled
 from mycelia.transforms.marks import JitConfig
 
@@ -30,6 +31,8 @@ class Cell(CellTree):
 
     A subclass may define `bprop(self, *inputs, out, dout)` to give its own gradient.
     """
+
+    _signature: Signature | None = None
 
     def __init__(self, auto_prefix: bool = True, flags: dict[str, Any] | None = None) -> None:
         set_plain = object.__setattr__
@@ -56,6 +59,8 @@ class Cell(CellTree):
             return call_while_read(self, args, kwargs)
         if settings.current().mode == settings.GRAPH_MODE and mode.recording is None:
             return self._compiled()(*args, **kwargs)
+        if self._signature is not None:
+            self._signature.check(args, kwargs)
         try:
             if self.hooks is None and self.compute_dtype is None and not hasattr(self, "bprop"):
                 return self.construct(*args, **kwargs)
@@ -69,6 +74,8 @@ class Cell(CellTree):
         found = self.__dict__.get("_program")
         if found is None:
             found = Compiled(self, type(self).__name__)
+            if self._signature is not None:
+                found.buckets = Buckets(self._signature)
             object.__setattr__(self, "_program", found)
         return found
 
@@ -244,6 +251,19 @@ class Cell(CellTree):
         if not isinstance(jit_config, JitConfig):
             raise wrong_type("set_jit_config", "jit_config", jit_config, "JitConfig")
         self.add_flags(**jit_config.jit_config_dict)
+
+    def set_inputs(self, *inputs: Any, **kwargs: Any) -> None:
+        """Describe the arguments of `construct`, by position or by name; None is any size.
+
+        Every call is checked against it. In graph mode, sizes that are None share programs: an
+        argument is padded to one of a few sizes wherever the results are certain to be the same.
+        """
+        object.__setattr__(self, "_signature", Signature(self.construct, inputs, kwargs))
+        self.__dict__.pop("_program", None)
+
+    def get_inputs(self) -> Any:
+        """What `set_inputs` was given, or None."""
+        return None if self._signature is None else self._signature.described
 
     def recompute(self, **kwargs: Any) -> None:
         """Mark this cell: in the backward pass its inner values are computed again, not kept."""

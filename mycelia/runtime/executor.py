@@ -66,6 +66,14 @@ def as_array(value: Any) -> Any:
     return np.asarray(value)
 
 
+def owned_array(tensor: Any) -> Any:
+    """The array of a tensor, or a copy if anyone else looks at it: it may be given away."""
+    array = tensor._data
+    if tensor._shared or type(array) is np.ndarray:
+        return np.array(array)
+    return jax.numpy.array(array) if sys.getrefcount(array) > _REFERENCES else array
+
+
 class Executable:
     """A program compiled when it is first run; arrays in, arrays out."""
 
@@ -128,14 +136,14 @@ class Executable:
             return as_array(arguments[which])
         if source is Source.RANDOM:
             return peek_key()
-        array = which._data
-        if which._shared or (donated and type(array) is np.ndarray):
-            return np.array(array)
-        if donated and sys.getrefcount(array) > _REFERENCES:
-            return jax.numpy.array(array)  # someone else looks at it, so it must not be given away
-        return array
+        return owned_array(which) if donated else as_array(which)
 
     def text(self, arguments: Sequence[Any]) -> str:
         """The program as XLA is given it."""
         arrays = [self._input(source, which, False, arguments) for source, which, _ in self._plan]
         return self._program.lower(*arrays, ONE).as_text()
+
+    def memory(self, arguments: Sequence[Any]) -> Any:
+        """What XLA plans to need, in bytes of arguments, results and everything between."""
+        arrays = [self._input(source, which, False, arguments) for source, which, _ in self._plan]
+        return self._program.lower(*arrays, ONE).compile().memory_analysis()

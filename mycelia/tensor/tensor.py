@@ -14,6 +14,7 @@ from mycelia.tensor.conversion import array_from, check_shape_and_init
 from mycelia.tensor.delegated import attach
 from mycelia.tensor.methods import Methods
 from mycelia.tensor.printing import tensor_repr
+from mycelia.tensor.unsized import Unsized, has_unknown_sizes, unsized
 
 
 class Tensor(Methods):
@@ -39,6 +40,9 @@ class Tensor(Methods):
         self._mark = None
         self._shared = False
         if init is not None or (input_data is None and shape is not None):
+            if has_unknown_sizes(shape):
+                self._data = unsized(shape, wanted, input_data, init)
+                return
             shape_, wanted = check_shape_and_init(input_data, wanted, shape, init)
             self._data = _initial_array(init, shape_, wanted)
             return
@@ -167,6 +171,8 @@ class Tensor(Methods):
         return id(self)
 
     def __repr__(self) -> str:
+        if type(self._data) is Unsized:
+            return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, value=\n)"
         return tensor_repr(np.asarray(self._data), self.dtype)
 
     def __str__(self) -> str:
@@ -176,18 +182,22 @@ class Tensor(Methods):
         return format(self.item(), spec) if spec and self.size == 1 else format(str(self), spec)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return _restore, (type(self), np.asarray(self._data), dict(self.__dict__))
+        data = self._data
+        array = data if type(data) is Unsized else np.asarray(data)
+        return _restore, (type(self), array, dict(self.__dict__))
 
     def __copy__(self) -> Tensor:
         return self.__deepcopy__({})
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
-        clone = _restore(type(self), np.array(self._data), dict(self.__dict__))
+        data = self._data
+        array = data if type(data) is Unsized else np.array(data)
+        clone = _restore(type(self), array, dict(self.__dict__))
         memo[id(self)] = clone
         return clone
 
 
-def _restore(cls: type[Tensor], array: np.ndarray, state: dict[str, Any]) -> Tensor:
+def _restore(cls: type[Tensor], array: Any, state: dict[str, Any]) -> Tensor:
     tensor = cls.__new__(cls)
     tensor._data = array
     tensor._mark = None

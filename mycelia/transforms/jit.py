@@ -19,7 +19,7 @@ from mycelia.core.dtype import from_numpy
 from mycelia.core.errors import problem
 from mycelia.core.seed import peek_key
 from mycelia.ir.analysis import nodes_by_graph
-from mycelia.ir.program import Source
+from mycelia.ir.program import Program, Source
 from mycelia.ir.slot import call
 from mycelia.ir.types import TensorType
 from mycelia.runtime.eager.mode import mode
@@ -27,6 +27,7 @@ from mycelia.runtime.executor import Executable, Overflow, finish
 from mycelia.runtime.vm.segments import Segments
 from mycelia.tensor.tensor import Tensor
 from mycelia.transforms.differentiable import DifferentiableGraph
+from mycelia.transforms.dynamic import Buckets, Fitted, Signature
 from mycelia.transforms.looking import write_stages
 
 FIRST_CAPACITY = 64
@@ -44,6 +45,8 @@ class Entry:
     by_value: dict[Any, Entry] | None = None  # programs for single values of the numbers
     runs: int = 0
     differentiable: DifferentiableGraph | None = None
+    fitted: Fitted | None = None  # how a program for several sizes runs it
+    exact_because: str = ""  # why such a program might be wrong
 
 
 @dataclass(eq=False)
@@ -54,8 +57,11 @@ class Compiled:
     name: str
     entries: dict[Any, Entry] = field(default_factory=dict)
     history: list[str] = field(default_factory=list)
+    buckets: Buckets | None = None  # where arguments have dynamic sizes
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.buckets is not None:
+            self.buckets.signature.check(args, kwargs)
         key = _key((args, kwargs))
         entry = self.entries.get(key)
         if entry is None or not _still_valid(entry):
@@ -71,7 +77,9 @@ class Compiled:
 
     def __getstate__(self) -> dict[str, Any]:
         """A copy starts without programs: they belong to the objects they were read from."""
-        return {"fn": self.fn, "name": self.name, "entries": {}, "history": []}
+        buckets = None if self.buckets is None else Buckets(self.buckets.signature)
+        own = {"fn": self.fn, "name": self.name, "buckets": buckets}
+        return own | {"entries": {}, "history": []}
 
     def _compile(self, key: Any, args: Any, kwargs: Any, values: bool) -> Entry:
         self.history.append(_reason(self, key))
@@ -84,6 +92,8 @@ class Compiled:
             if not has_numbers:
                 raise
             entry = Entry(Known(None), by_value={})
+        if entry.fitted is not None and not entry.fitted.is_first:
+            self.history.pop()  # another size had the program compiled
         self.entries[key] = entry
         return entry
 
@@ -97,7 +107,26 @@ class Compiled:
             return entry
         write_stages(self.name, len(self.history), entry.read.stages)
         entry.executable = Executable(entry.read.program)
+        if self.buckets is not None:
+            self._fit(entry, args, kwargs, values, capacity)
         return entry
+
+    def _fit(self, entry: Entry, args: Any, kwargs: Any, values: bool, capacity: int) -> None:
+        """Let a program for several sizes run the entry, if that is certain to be the same."""
+        assert self.buckets is not None and entry.read is not None
+
+        def read_at(args: Any, kwargs: Any) -> Read:
+            arguments = Items(tuple, (_form(args, values), _form(kwargs, values)))
+            return read(self.fn, self.name, arguments, capacity)
+
+        def key_of(args: Any, kwargs: Any) -> Any:
+            return _key((args, kwargs)), tuple(_numbers((args, kwargs))) if values else None
+
+        found = self.buckets.fitted(entry.read, args, kwargs, read_at, key_of)
+        if isinstance(found, Fitted):
+            entry.fitted = found
+        else:
+            entry.exact_because = found
 
     def _run(self, entry: Entry, args: Any, kwargs: Any) -> Any:
         if entry.executable is None:
@@ -106,6 +135,8 @@ class Compiled:
         if mode.recording is not None:
             return self._run_recorded(entry, args, kwargs)
         leaves = [value for value, _ in entry.arguments.leaves((args, kwargs))]
+        if entry.fitted is not None:
+            return _outside(entry.read.result.build(iter(entry.fitted(leaves))))
         try:
             found = entry.executable(leaves)
         except Overflow as overflow:
@@ -155,13 +186,23 @@ class Compiled:
         return _outside(read_lazily(self.fn, self.name, args, kwargs, segments))
 
 
-def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Compile a function: its branches and loops included, once for each kind of arguments."""
+def jit(
+    function: Callable[..., Any] | None = None, *, input_signature: Any = None, **options: Any
+) -> Any:
+    """Compile a function: its branches and loops included, once for each kind of arguments.
+
+    `input_signature` describes the arguments, as `Cell.set_inputs` does: tensors with None in
+    their shapes, whose sizes share programs.
+    """
     if function is None:
-        return partial(jit, **options)
+        return partial(jit, input_signature=input_signature, **options)
     if not callable(function):
         raise problem(TypeError, "jit compiles functions", got=repr(function))
     compiled = Compiled(function, getattr(function, "__name__", type(function).__name__))
+    if input_signature is not None:
+        listed = isinstance(input_signature, (tuple, list))
+        inputs = input_signature if listed else (input_signature,)
+        compiled.buckets = Buckets(Signature(function, inputs, {}))
 
     def run(*args: Any, **kwargs: Any) -> Any:
         if active_tracer() is not None:
@@ -181,7 +222,7 @@ def ms_function(
     jit_config: Any = None,
 ) -> Any:
     """The older name of `jit`."""
-    return jit(fn)
+    return jit(fn, input_signature=input_signature)
 
 
 @dataclass(frozen=True)
@@ -189,7 +230,7 @@ class Explanation:
     """What a compiled function became: its programs, why each was compiled, how long it took."""
 
     name: str
-    labels: tuple[str, ...]  # "xla", or "vm: why"
+    labels: tuple[str, ...]  # "xla", with its sizes where they are dynamic, or "vm: why"
     compilations: tuple[str, ...]
     graphs: tuple[int, ...]  # left in each program after closures, calls and constants are gone
     nodes: tuple[int, ...]
@@ -211,25 +252,58 @@ def explain(fn: Any) -> Explanation:
     compiled = getattr(fn, "compiled", None) or getattr(fn, "__dict__", {}).get("_program")
     if compiled is None:
         raise problem(TypeError, "explain: this was not compiled", got=repr(fn))
-    entries = []
-    for entry in compiled.entries.values():
-        entries += [entry] if entry.by_value is None else list(entry.by_value.values())
-    bodies = [nodes_by_graph(e.read.program.graph) if e.read else {} for e in entries]
+    programs = _programs(compiled)
+    bodies = [nodes_by_graph(p.program.graph) if p.program else {} for p in programs]
     return Explanation(
         compiled.name,
-        tuple("xla" if not e.vm_reason else f"vm: {e.vm_reason}" for e in entries),
+        tuple(p.label for p in programs),
         tuple(compiled.history),
         tuple(map(len, bodies)),
         tuple(sum(map(len, body.values())) for body in bodies),
-        tuple(_stages(e) for e in entries),
+        tuple(_stages(p) for p in programs),
     )
 
 
-def _stages(entry: Entry) -> dict[str, float]:
-    found = dict(entry.read.seconds) if entry.read is not None else {}
-    if entry.executable is not None and entry.executable.first_run is not None:
-        was = "program from disk" if entry.executable.was_on_disk else "XLA"
-        found[f"first run with {was}"] = entry.executable.first_run
+@dataclass(frozen=True)
+class _Explained:
+    """One program of a compiled function, to be explained."""
+
+    label: str
+    read: Read | None
+    executable: Executable | None
+
+    @property
+    def program(self) -> Program | None:
+        return None if self.executable is None else self.executable.program
+
+
+def _programs(compiled: Compiled) -> list[_Explained]:
+    """The programs of a compiled function, each once, in the order of their first calls."""
+    entries = []
+    for entry in compiled.entries.values():
+        entries += [entry] if entry.by_value is None else list(entry.by_value.values())
+    found = {}
+    for entry in entries:
+        if entry.fitted is not None:
+            shared = entry.fitted.shared
+            found[id(shared)] = _Explained(shared.label, shared.bucket.padded, shared.executable)
+        else:
+            found[id(entry)] = _Explained(_label(entry), entry.read, entry.executable)
+    return list(found.values())
+
+
+def _label(entry: Entry) -> str:
+    if entry.vm_reason:
+        return f"vm: {entry.vm_reason}"
+    return f"xla, of exact size {entry.exact_because}" if entry.exact_because else "xla"
+
+
+def _stages(program: _Explained) -> dict[str, float]:
+    found = dict(program.read.seconds) if program.read is not None else {}
+    executable = program.executable
+    if executable is not None and executable.first_run is not None:
+        was = "program from disk" if executable.was_on_disk else "XLA"
+        found[f"first run with {was}"] = executable.first_run
     return found
 
 

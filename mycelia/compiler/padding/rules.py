@@ -1,0 +1,441 @@
+"""What operators do with padding: a rule for each class of operators. Without one, sizes are exact.
+
+A rule may count on the real part of every argument being right and at the start of its axes. What
+it plans must make the same true of the results. Padding may hold anything, nan and inf included.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from mycelia.compiler.padding.extents import Axes, Extent, Unprovable, extents_in
+from mycelia.compiler.padding.index_rules import INDEX_RULES
+from mycelia.compiler.padding.loss_rules import LOSS_GRADIENTS, LOSS_RULES
+from mycelia.compiler.padding.plan import (
+    APART,
+    HIGHEST,
+    LOWEST,
+    MEETS,
+    ONE,
+    ZERO,
+    Fill,
+    Plan,
+    Roles,
+    Rule,
+    Site,
+    all_apart,
+    along,
+    demand,
+    everywhere,
+    first_axis,
+)
+from mycelia.compiler.padding.reshaping import check_reshape
+from mycelia.core.shape import normalize_axes
+from mycelia.ir.primitive import Primitive
+from mycelia.ops import arithmetic, blending, compare, creation, floats, selecting, shaping
+from mycelia.ops.activation import PReLU, Scaled
+from mycelia.ops.activation_family import ActivationGrad
+from mycelia.ops.activation_smooth import GLU, Swiglu
+from mycelia.ops.adaptive_pooling import (
+    AdaptiveAvgPool2D,
+    AdaptiveMaxPool2D,
+    AdaptiveMaxPool3D,
+    AdaptiveMaxPoolGrad,
+)
+from mycelia.ops.attention import Attention
+from mycelia.ops.channels import channel_axis
+from mycelia.ops.choosing import Argmax, ArgMaxWithValue, Argmin, ArgMinWithValue
+from mycelia.ops.convolution import (
+    Conv2D,
+    Conv2DBackpropFilter,
+    Conv2DBackpropInput,
+    Conv3D,
+    Conv3DBackpropFilter,
+    Conv3DBackpropInput,
+    DepthwiseConv2dNative,
+)
+from mycelia.ops.dropout import Masked
+from mycelia.ops.family import Binary, Unary
+from mycelia.ops.flipping import ReverseV2
+from mycelia.ops.group_normalization import GroupNorm, RmsNorm
+from mycelia.ops.indexing import GatherDGrad
+from mycelia.ops.joining import Concat, Split, SplitV, Stack, Unstack
+from mycelia.ops.linalg import BatchMatMul, BiasAdd, BiasAddGrad, Dense, MatMul
+from mycelia.ops.matrix import Tril
+from mycelia.ops.normalization import BatchNorm, BatchNormGrad, LayerNorm, LayerNormGrad
+from mycelia.ops.norms import EuclideanNorm, L2Normalize
+from mycelia.ops.op import Vjp
+from mycelia.ops.padding import ConstantPad, Pad
+from mycelia.ops.pooling import AvgPool, AvgPool3D, LpPool, MaxPool, MaxPool3D
+from mycelia.ops.products import Einsum
+from mycelia.ops.ranges import Range
+from mycelia.ops.recurrent import Recurrent
+from mycelia.ops.reduction import (
+    LogSumExp,
+    ReduceAll,
+    ReduceAny,
+    ReduceMax,
+    ReduceMean,
+    ReduceMin,
+    ReduceProd,
+    ReduceSum,
+)
+from mycelia.ops.repeating import Tile
+from mycelia.ops.scan import CumProd, CumSum, CumulativeLogsumexp
+from mycelia.ops.softmax import LogSoftmax, LogSoftmaxGrad, Softmax, SoftmaxGrad, Softmin
+from mycelia.ops.sorting import Sort, TopK, TopKAlong
+from mycelia.ops.subscript import SubscriptAddTo
+from mycelia.ops.window_pooling import AvgPoolGrad, MaxPoolGrad, WindowAverage, WindowMaximum
+
+
+def reduction(role: Fill) -> Rule:
+    """A reduction whose result padding with one number leaves alone."""
+
+    def rule(site: Site) -> Plan:
+        axis = site.static[0] if site.static else ()
+        if getattr(site.op, "skip_mode", False) and axis in (None, ()):
+            return all_apart(site)
+        axes = normalize_axes(axis, site.types[0].ndim, site.op.name) if site.types[0].ndim else ()
+        return Plan((along(site.types[0], dict.fromkeys(axes, role), APART),))
+
+    return rule
+
+
+def mean(site: Site) -> Plan:
+    """The sum over a padded size, divided by the real one."""
+    demand(site.types[0].dtype.is_float, "the mean of integers is rounded for each size")
+    plan = reduction(ZERO)(site)
+    pairs = zip(plan.roles[0], site.axes[0], strict=True)
+    return Plan(plan.roles, tuple(e for role, e in pairs if role is ZERO and e is not None))
+
+
+def sum_to(site: Site) -> Plan:
+    """Sums over the axes that are 1 (or missing) in the result."""
+    shape = site.types[0].shape
+    extra = len(shape) - len(site.type.shape)
+    wanted = (1,) * extra + site.type.shape
+    summed = {i: ZERO for i, n in enumerate(wanted) if n == 1 and shape[i] != 1}
+    return Plan((along(site.types[0], summed, APART),))
+
+
+def product(site: Site) -> Plan:
+    """Matrix products: the inner axes meet, all others are apart."""
+    left = -2 if site.op.transpose_a else -1
+    right = -1 if site.op.transpose_b else -2
+    roles = (along(site.types[0], {left: ZERO}, APART), along(site.types[1], {right: ZERO}, APART))
+    return Plan(roles)
+
+
+def dense(site: Site) -> Plan:
+    x, w, b = site.types
+    return Plan((along(x, {-1: ZERO}, APART), along(w, {-1: ZERO}, APART), along(b, {}, APART)))
+
+
+def einsum(site: Site) -> Plan:
+    """Axes that are not in the result are summed over."""
+    terms, arrow, result = site.op.equation.replace(" ", "").partition("->")
+    demand(bool(arrow) and "." not in terms, "its equation does not name every axis")
+    return Plan(
+        (tuple(tuple(APART if n in result else ZERO for n in t) for t in terms.split(",")),)
+    )
+
+
+def bias_gradient(site: Site) -> Plan:
+    (dout,) = site.types
+    channel = channel_axis(site.op.name, site.op.data_format, dout.ndim)
+    return Plan((along(dout, {channel: APART}, ZERO),))
+
+
+def over(role: Fill, field: str = "") -> Rule:
+    """Elements meet along the axes that a field (or the static argument) names, nowhere else."""
+
+    def rule(site: Site) -> Plan:
+        axes = getattr(site.op, field) if field else site.static[0]
+        listed = axes if isinstance(axes, tuple) else (axes,)
+        return Plan(tuple(_each(t, dict.fromkeys(listed, role)) for t in site.types))
+
+    return rule
+
+
+def _each(type_: Any, roles: dict[int, Fill]) -> Roles:
+    if isinstance(type_, tuple):
+        return tuple(_each(part, roles) for part in type_)
+    return along(type_, roles, APART)
+
+
+def reshape(site: Site) -> Plan:
+    check_reshape(site.types[0].shape, site.axes[0], site.type.shape, site.result)
+    return all_apart(site)
+
+
+def tile(site: Site) -> Plan:
+    """Repeating a padded axis would put padding between real elements."""
+    rank = site.types[0].ndim
+    times = site.static[0][-rank:] if rank else ()
+    repeated = {i - len(times): MEETS for i, n in enumerate(times) if n != 1}
+    return Plan((along(site.types[0], repeated, APART),))
+
+
+def pad(site: Site) -> Plan:
+    """Numbers after a padded axis would come after its padding."""
+    x, *rest = site.types
+    grown = {i: MEETS for i, pair in enumerate(site.op.paddings) if tuple(pair) != (0, 0)}
+    return Plan((along(x, grown, APART), *(everywhere(MEETS, t) for t in rest)))
+
+
+def batch_norm(site: Site) -> Plan:
+    """With known statistics every element is on its own; those of a batch depend on all of it."""
+    demand(not site.op.is_training, "the statistics of the batch are over a dynamic axis")
+    return all_apart(site)
+
+
+def batch_norm_gradient(site: Site) -> Plan:
+    demand(not site.op.is_training, "the statistics of the batch are over a dynamic axis")
+    dout, x, *rest = site.types
+    roles = (everywhere(ZERO, dout), everywhere(ZERO, x))
+    return Plan((*roles, *(everywhere(MEETS, t) for t in rest)))
+
+
+def layer_norm(site: Site) -> Plan:
+    x, *rest = site.types
+    roles = _leading(x, site.op.begin_norm_axis, APART)
+    return Plan((roles, *(everywhere(MEETS, t) for t in rest)))
+
+
+def layer_norm_gradient(site: Site) -> Plan:
+    """The gradients of gamma and beta are sums over the leading axes."""
+    begin = site.op.begin_norm_axis % site.types[1].ndim
+    return Plan(
+        tuple(
+            everywhere(MEETS, t) if name == "gamma" else _leading(t, begin, ZERO)
+            for name, t in zip(site.op.arguments.data_names, site.types, strict=True)
+        )
+    )
+
+
+def rms_norm(site: Site) -> Plan:
+    x, gamma = site.types
+    return Plan((_leading(x, x.ndim - gamma.ndim, APART), everywhere(MEETS, gamma)))
+
+
+def _leading(type_: Any, end: int, role: Fill) -> Roles:
+    if type_ is None:
+        return None
+    return along(
+        type_, dict.fromkeys(range(end % (type_.ndim + 1) if end >= 0 else end + type_.ndim), role)
+    )
+
+
+def attention(site: Site) -> Plan:
+    """Batches and queries are apart. What comes later is hidden from a query by a causal mask."""
+    query, key, value, mask, bias, keep = site.types
+    hides = site.op.causal == "left" and site.axes[0][-2] == site.axes[1][-2]
+    inner: Fill = ZERO if hides else MEETS
+    rows: Fill = MEETS if site.op.causal == "right" else APART
+    return Plan(
+        (
+            along(query, {-1: MEETS, -2: rows}, APART),
+            along(key, {-1: MEETS, -2: inner}, APART),
+            along(value, {-1: APART, -2: inner}, APART),
+            *(_scores(type_, inner) for type_ in (mask, bias, keep)),
+        )
+    )
+
+
+def _scores(type_: Any, inner: Fill) -> Roles:
+    return None if type_ is None else along(type_, {-1: inner}, APART)
+
+
+def recurrent(site: Site) -> Plan:
+    """The examples of a batch are apart; moments are not."""
+    names = site.op.arguments.data_names
+    batch = {"x": 1, "h": 0, "c": 0, "seq_length": 0}
+    pairs = zip(names, site.types, strict=True)
+    return Plan(tuple(along(t, {batch[n]: APART} if n in batch else {}) for n, t in pairs))
+
+
+def gradient(site: Site) -> Plan:
+    """The default gradient of an operator, from the operator's own rule.
+
+    Where elements are apart their gradients are, too. Arguments that all elements share get a sum
+    of gradients: padded elements add nothing to it if zeros have finite gradients.
+    """
+    op: Primitive = site.op.op
+    found = next((LOSS_GRADIENTS[c] for c in type(op).__mro__ if c in LOSS_GRADIENTS), None)
+    if found is not None:
+        return found(site)
+    forward = rule_of(op)
+    if forward is None:
+        raise Unprovable(f"there is no rule for {op.name}")
+    *types, dout = site.types
+    *axes, seeds = site.axes
+    static = site.op.static_values
+    inner = Site(op, tuple(types), tuple(axes), site.known[:-1], static, dout, seeds, site.sizes)
+    plan = forward(inner)
+    if isinstance(op, _FINITE):
+        return Plan((*(_zeros(roles) for roles in plan.roles), everywhere(ZERO, dout)))
+    demand(not plan.mean_over and _only_apart(plan.roles, inner.axes), "its elements meet")
+    shared = [a for t, a in zip(site.type, site.result, strict=True) if t is not None]
+    results = seeds if isinstance(dout, tuple) else (seeds,)
+    alike = all(_alike(a, s) for a in shared for s in results if s is not None)
+    demand(alike, "it adds up over a dynamic axis")
+    return all_apart(site)
+
+
+def _only_apart(roles: Roles, axes: Axes) -> bool:
+    """Whether no elements meet along padded axes."""
+    if isinstance(axes, Extent):
+        return roles is APART
+    return axes is None or all(_only_apart(*pair) for pair in zip(roles, axes, strict=True))
+
+
+def _alike(one: Axes, other: Axes) -> bool:
+    """Whether two values have the same extents, in any order."""
+    first, second = Counter(extents_in(one)), Counter(extents_in(other))
+    return first == second
+
+
+def _zeros(roles: Roles) -> Roles:
+    """The same roles, with zeros as padding."""
+    if isinstance(roles, tuple):
+        return tuple(_zeros(part) for part in roles)
+    return ZERO if roles is APART else roles
+
+
+_FINITE = (
+    Recurrent,
+    GroupNorm,
+    RmsNorm,
+    PReLU,
+    GLU,
+    Swiglu,
+    Einsum,
+)  # zeros in, finite gradients out
+
+RULES: dict[type, Rule] = {
+    # elementwise, with broadcasting
+    **dict.fromkeys(
+        (
+            Unary, Binary, ActivationGrad, arithmetic.AddN, blending.Addcmul, blending.Addcdiv,
+            blending.Lerp,
+            blending.ClampTensor, compare.IsClose, floats.NanToNum, selecting.Select,
+            selecting.MaskedFill, shaping.Cast, shaping.Identity, shaping.IdentityN,
+            shaping.Barrier, shaping.StopGradient, Scaled, Masked, PReLU, BiasAdd,
+        ),
+        all_apart,
+    ),
+    # of the same places
+    **dict.fromkeys(
+        (
+            shaping.Transpose, shaping.BroadcastTo, creation.Zeros, creation.Ones, creation.Fill,
+            creation.FillV2, creation.ZerosLike, creation.OnesLike, creation.Eye, creation.OneHot,
+            Range, Tril,
+        ),
+        all_apart,
+    ),
+    **dict.fromkeys(
+        (shaping.Reshape, shaping.ExpandDims, shaping.Squeeze, shaping.Flatten), reshape
+    ),
+    Concat: over(MEETS, "axis"),
+    Stack: all_apart,
+    Split: over(MEETS, "axis"),
+    SplitV: over(MEETS, "split_dim"),
+    Unstack: over(MEETS, "axis"),
+    Tile: tile,
+    Pad: pad,
+    ConstantPad: pad,
+    ReverseV2: over(MEETS, "axis"),
+    GLU: over(MEETS, "axis"),
+    Swiglu: over(MEETS, "dim"),
+    # reductions
+    ReduceSum: reduction(ZERO),
+    ReduceMean: mean,
+    ReduceMax: reduction(LOWEST),
+    ReduceMin: reduction(HIGHEST),
+    ReduceProd: reduction(ONE),
+    ReduceAll: reduction(ONE),
+    ReduceAny: reduction(ZERO),
+    LogSumExp: reduction(LOWEST),
+    EuclideanNorm: reduction(ZERO),
+    shaping.SumTo: sum_to,
+    Argmax: over(LOWEST, "axis"),
+    Argmin: over(HIGHEST, "axis"),
+    ArgMaxWithValue: over(LOWEST, "axis"),
+    ArgMinWithValue: over(HIGHEST, "axis"),
+    # products
+    MatMul: product,
+    BatchMatMul: product,
+    Dense: dense,
+    BiasAddGrad: bias_gradient,
+    Einsum: einsum,
+    **dict.fromkeys(
+        (Conv2D, Conv3D, DepthwiseConv2dNative, Conv2DBackpropInput, Conv3DBackpropInput),
+        first_axis(APART),
+    ),
+    Conv2DBackpropFilter: first_axis(ZERO, ZERO),
+    Conv3DBackpropFilter: first_axis(ZERO, ZERO),
+    # windows of each image
+    **dict.fromkeys(
+        (
+            MaxPool, AvgPool, MaxPool3D, AvgPool3D, WindowMaximum, WindowAverage, LpPool,
+            AvgPoolGrad, AdaptiveAvgPool2D, AdaptiveMaxPool2D, AdaptiveMaxPool3D,
+        ),
+        first_axis(APART),
+    ),
+    MaxPoolGrad: first_axis(APART, APART),
+    AdaptiveMaxPoolGrad: first_axis(APART, APART),
+    # within rows
+    Softmax: over(LOWEST, "axis"),
+    Softmin: over(HIGHEST, "axis"),
+    LogSoftmax: over(LOWEST, "axis"),
+    SoftmaxGrad: over(ZERO, "axis"),
+    LogSoftmaxGrad: over(ZERO, "axis"),
+    L2Normalize: over(ZERO, "axis"),
+    Sort: over(MEETS, "axis"),
+    TopK: lambda site: Plan((along(site.types[0], {-1: MEETS}, APART),)),
+    TopKAlong: over(MEETS, "dim"),
+    **dict.fromkeys((CumSum, CumProd, CumulativeLogsumexp), over(MEETS)),
+    BatchNorm: batch_norm,
+    BatchNormGrad: batch_norm_gradient,
+    LayerNorm: layer_norm,
+    LayerNormGrad: layer_norm_gradient,
+    GroupNorm: first_axis(APART),
+    RmsNorm: rms_norm,
+    Attention: attention,
+    Recurrent: recurrent,
+    Vjp: gradient,
+    **INDEX_RULES,
+    **LOSS_RULES,
+}  # fmt: skip
+
+# Static values that may hold extents: shapes that the operator's rule (or type) speaks for.
+SIZED: dict[type, tuple[str, ...]] = {
+    shaping.Reshape: ("shape",),
+    shaping.BroadcastTo: ("shape",),
+    shaping.SumTo: ("shape",),
+    creation.Zeros: ("size",),
+    creation.Ones: ("shape",),
+    creation.Fill: ("shape",),
+    creation.FillV2: ("shape",),
+    creation.Eye: ("n", "m"),
+    Range: ("limit",),
+    GatherDGrad: ("shape",),
+    SubscriptAddTo: ("shape",),
+    AvgPoolGrad: ("shape",),
+    AdaptiveMaxPoolGrad: ("shape",),
+    Conv2DBackpropInput: ("input_size",),
+    Conv3DBackpropInput: ("input_size",),
+}
+
+
+def rule_of(op: Any) -> Rule | None:
+    """The rule for an operator: that of its class, or of the nearest class above it."""
+    if getattr(op, "draws", False):
+        return None
+    return next((RULES[c] for c in type(op).__mro__ if c in RULES), None)
+
+
+def may_hold_extents(op: Any) -> tuple[str, ...]:
+    """The static values of an operator that may hold extents."""
+    return next((SIZED[c] for c in type(op).__mro__ if c in SIZED), ())

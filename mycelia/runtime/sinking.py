@@ -1,0 +1,101 @@
+"""Several runs of one program as one: the data of all of them goes in, their results come out.
+
+Between the runs nothing returns to Python. What the program writes (parameters, the optimizer's
+state) is carried from run to run, so the numbers are those of runs one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from mycelia.core.seed import draw_keys, peek_key
+from mycelia.ir.program import Program, Source
+from mycelia.runtime.executor import as_array, owned_array
+from mycelia.runtime.xla.compile import options, without_engine_frames
+from mycelia.runtime.xla.keeping import ONE
+from mycelia.runtime.xla.lower import lower
+
+
+def why_not(program: Program) -> str:
+    """Why runs of a program cannot be joined, or nothing."""
+    if program.capacity is not None:
+        return "its stacks may have to grow"
+    if program.unbound:
+        return "it may meet a variable without a value"
+    if program.drawn is None:
+        return "how many random numbers it draws is only known when it runs"
+    if any(isinstance(which, int) for which in program.writes):
+        return "it writes to its arguments"
+    if len(program.graph.output.type) != program.results + len(program.writes):
+        return "it prints or records something"
+    return ""
+
+
+class Sunk:
+    """A program that runs a number of times, each with its own arguments."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self._step = lower(program.graph)
+        written = {id(tensor): i for i, tensor in enumerate(program.writes)}
+        self._carried: list[int | None] = [
+            written.get(id(given.which)) if given.source is Source.STATE else None
+            for given in program.inputs
+        ]
+        self._run = jax.jit(self._steps, donate_argnums=(0,), compiler_options=options())
+
+    def __call__(self, batches: Sequence[Sequence[Any]]) -> list[list[Any]]:
+        """The results of each run, for the arguments of each; what they write is written."""
+        program, count = self.program, len(batches)
+        state = [owned_array(tensor) for tensor in program.writes]
+        fixed = [
+            as_array(given.which)
+            for given, place in zip(program.inputs, self._carried, strict=True)
+            if given.source is Source.STATE and place is None
+        ]
+        arguments = [np.stack([as_array(b[i]) for b in batches]) for i in self._argument_places()]
+        try:
+            state, results = self._run(state, fixed, arguments, self._keys(count), ONE)
+        except Exception as error:
+            raise without_engine_frames(error) from None
+        assert program.drawn is not None
+        draw_keys(program.drawn * count)
+        for tensor, array in zip(program.writes, state, strict=True):
+            tensor._data = array
+            tensor._shared = False
+        return [[r[i] for r in results] for i in range(count)]
+
+    def _argument_places(self) -> list[int]:
+        return [i.which for i in self.program.inputs if i.source is Source.ARGUMENT]
+
+    def _keys(self, count: int) -> np.ndarray:
+        """The random state at the beginning of each run."""
+        assert self.program.drawn is not None
+        keys = np.tile(peek_key(), (count, 1))
+        keys[:, 1] += np.arange(count, dtype=np.uint32) * np.uint32(self.program.drawn)
+        return keys
+
+    def _steps(self, state: Any, fixed: Any, arguments: Any, keys: Any, one: Any) -> Any:
+        results = self.program.results
+
+        def body(carry: Any, given: Any) -> Any:
+            found = self._step(*self._inputs(carry, fixed, *given), one)
+            return list(found[results:]), list(found[:results])
+
+        return jax.lax.scan(body, state, (arguments, keys))
+
+    def _inputs(self, state: Any, fixed: Any, arguments: Any, key: Any) -> list[Any]:
+        constants, given = iter(fixed), iter(arguments)
+        found = []
+        for kind, place in zip(self.program.inputs, self._carried, strict=True):
+            if kind.source is Source.ARGUMENT:
+                found.append(next(given))
+            elif kind.source is Source.RANDOM:
+                found.append(key)
+            else:
+                found.append(next(constants) if place is None else state[place])
+        return found

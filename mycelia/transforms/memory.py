@@ -1,0 +1,142 @@
+"""How much memory a compiled function needs, and which operators and lines of the user need it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from mycelia.core.shape import size
+from mycelia.core.source import Span
+from mycelia.ir.analysis import ordered
+from mycelia.ir.control import TUPLE, Item, primitive_of
+from mycelia.ir.graph import Graph
+from mycelia.ir.node import Apply, Node
+from mycelia.ir.types import TensorType
+from mycelia.ops.op import Op
+from mycelia.runtime.executor import Executable
+from mycelia.transforms.looking import read_for
+
+_MEGABYTE = 1 << 20
+_ROWS = 12
+
+
+@dataclass(frozen=True)
+class Held:
+    """A value that is in memory when most is: how large it is, and where it comes from."""
+
+    bytes: int
+    operator: str
+    type: str
+    span: Span | None
+
+    @property
+    def line(self) -> str:
+        return "" if self.span is None else f"{self.span.file}:{self.span.line} {self.span.text}"
+
+
+@dataclass(frozen=True)
+class MemoryReport:
+    """What a program needs in bytes, as XLA has planned it, and the values that need it.
+
+    `held` is counted on the graph: what lives at the step where most does. XLA places values
+    inside of each other where it can, so `temporary` may be less than their sum.
+    """
+
+    name: str
+    arguments: int  # parameters, optimizer state and inputs
+    results: int  # not counting what takes the place of arguments
+    temporary: int  # everything between
+    at: str  # the operator that runs when most is held
+    held: tuple[Held, ...]  # largest first
+
+    @property
+    def peak(self) -> int:
+        return self.arguments + self.results + self.temporary
+
+    def __str__(self) -> str:
+        parts = ("peak", "arguments", "results", "temporary")
+        sizes = ", ".join(f"{part} {getattr(self, part) / _MEGABYTE:.1f} MB" for part in parts)
+        lines = [f"{self.name}: {sizes}", f"  most is held at {self.at}:"]
+        for held in self.held[:_ROWS]:
+            lines.append(f"  {held.bytes / _MEGABYTE:9.1f} MB  {held.operator} {held.type}")
+            lines += [f"                {held.line.strip()}"] if held.line else []
+        rest = self.held[_ROWS:]
+        if rest:
+            total = sum(h.bytes for h in rest) / _MEGABYTE
+            lines.append(f"  {total:9.1f} MB  in {len(rest)} smaller values")
+        return "\n".join(lines)
+
+
+def memory_report(fn: Callable[..., Any], *args: Any) -> MemoryReport:
+    """What `fn` (a function or Cell) needs for such arguments; it is compiled, not run."""
+    found = read_for(fn, args)
+    leaves = [value for value, _ in found.arguments.leaves((args, {}))]
+    planned = Executable(found.read.program).memory(leaves)
+    at, held = _most_held(found.read.program.graph)
+    return MemoryReport(
+        found.read.program.name,
+        planned.argument_size_in_bytes,
+        planned.output_size_in_bytes - planned.alias_size_in_bytes,
+        planned.temp_size_in_bytes,
+        at,
+        tuple(sorted(held, key=lambda h: -h.bytes)),
+    )
+
+
+def _most_held(graph: Graph) -> tuple[str, list[Held]]:
+    """The step of a graph at which its values need most memory, and those values."""
+    nodes = [n for n in ordered(graph) if isinstance(n, Apply)]
+    last = _last_uses(nodes)
+    uses = Counter(used for node in nodes for used in node.args)
+    needs = {node: _bytes(node, uses[node]) for node in nodes}
+    alive: dict[Apply, int] = {}
+    most, at = -1, None
+    best: dict[Apply, int] = {}
+    for place, node in enumerate(nodes):
+        if needs[node]:
+            alive[node] = needs[node]
+        if (total := sum(alive.values())) > most:
+            most, best, at = total, dict(alive), node
+        alive = {n: b for n, b in alive.items() if last[n] > place}
+    held = [Held(b, primitive_of(n).name, _text(n.type), n.span) for n, b in best.items()]
+    return ("nothing" if at is None else primitive_of(at).name), held
+
+
+def _last_uses(nodes: list[Apply]) -> dict[Node, int]:
+    """The place of the last node that reads each; parts of a tuple keep it alive."""
+    last: dict[Node, int] = {node: place for place, node in enumerate(nodes)}
+    for place in reversed(range(len(nodes))):
+        node = nodes[place]
+        until = last[node] if primitive_of(node) is TUPLE or _is_item(node) else place
+        for used in node.args:
+            last[used] = max(last.get(used, 0), until)
+    return last
+
+
+def _is_item(node: Node) -> bool:
+    return type(primitive_of(node)) is Item
+
+
+def _bytes(node: Apply, uses: int) -> int:
+    """What a node writes: nothing for parts of tuples, or if it is a part of its reader's loop."""
+    op = primitive_of(node)
+    is_part = isinstance(op, Op) and op.elementwise and uses == 1
+    if is_part or op is TUPLE or type(op) is Item:
+        return 0
+    types = node.type if isinstance(node.type, tuple) else (node.type,)
+    return sum(_type_bytes(t) for t in types)
+
+
+def _text(type_: Any) -> str:
+    """A type, or the first of several."""
+    return f"{_text(type_[0])}, ..." if isinstance(type_, tuple) and type_ else str(type_)
+
+
+def _type_bytes(type_: Any) -> int:
+    if isinstance(type_, tuple):
+        return sum(map(_type_bytes, type_))
+    if not isinstance(type_, TensorType):
+        return 0
+    return size(type_.shape) * type_.dtype.numpy.itemsize
