@@ -60,6 +60,7 @@ from mycelia.train.checkpoint import save_checkpoint as save_checkpoint
 from mycelia.transforms import GradOperation as GradOperation
 from mycelia.transforms import JitConfig as JitConfig
 from mycelia.transforms import constexpr as constexpr
+from mycelia.transforms import data_sink as data_sink
 from mycelia.transforms import get_grad as get_grad
 from mycelia.transforms import grad as grad
 from mycelia.transforms import jacfwd as jacfwd

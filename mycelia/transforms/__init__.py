@@ -15,6 +15,7 @@ from mycelia.transforms.marks import constexpr as constexpr
 from mycelia.transforms.marks import jit_class as jit_class
 from mycelia.transforms.marks import mutable as mutable
 from mycelia.transforms.recompute import recompute as recompute
+from mycelia.transforms.sinking import data_sink as data_sink
 from mycelia.transforms.vmap import vmap as vmap
 
 __all__ = [

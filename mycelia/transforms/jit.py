@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial, update_wrapper
 from typing import Any
@@ -24,6 +24,7 @@ from mycelia.ir.slot import call
 from mycelia.ir.types import TensorType
 from mycelia.runtime.eager.mode import mode
 from mycelia.runtime.executor import Executable, Overflow, finish
+from mycelia.runtime.sinking import Sunk
 from mycelia.runtime.vm.segments import Segments
 from mycelia.tensor.tensor import Tensor
 from mycelia.transforms.differentiable import DifferentiableGraph
@@ -45,6 +46,7 @@ class Entry:
     by_value: dict[Any, Entry] | None = None  # programs for single values of the numbers
     runs: int = 0
     differentiable: DifferentiableGraph | None = None
+    sunk: Sunk | None = None  # several calls as one
     fitted: Fitted | None = None  # how a program for several sizes runs it
     exact_because: str = ""  # why such a program might be wrong
 
@@ -60,6 +62,12 @@ class Compiled:
     buckets: Buckets | None = None  # where arguments have dynamic sizes
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        entry = self.entry(args, kwargs)
+        entry.runs += 1
+        return self._run(entry, args, kwargs)
+
+    def entry(self, args: Any, kwargs: Any) -> Entry:
+        """What these arguments compile to, compiled now if it is not yet."""
         if self.buckets is not None:
             self.buckets.signature.check(args, kwargs)
         key = _key((args, kwargs))
@@ -72,8 +80,12 @@ class Compiled:
             if found is None or not _still_valid(found):
                 found = entry.by_value[value_key] = self._read(args, kwargs, values=True)
             entry = found
-        entry.runs += 1
-        return self._run(entry, args, kwargs)
+        return entry
+
+    def result(self, entry: Entry, found: Sequence[Any]) -> Any:
+        """The result of a call from the arrays its program gave."""
+        assert entry.read is not None
+        return _outside(entry.read.result.build(iter(found)))
 
     def __getstate__(self) -> dict[str, Any]:
         """A copy starts without programs: they belong to the objects they were read from."""
@@ -136,12 +148,12 @@ class Compiled:
             return self._run_recorded(entry, args, kwargs)
         leaves = [value for value, _ in entry.arguments.leaves((args, kwargs))]
         if entry.fitted is not None:
-            return _outside(entry.read.result.build(iter(entry.fitted(leaves))))
+            return self.result(entry, entry.fitted(leaves))
         try:
             found = entry.executable(leaves)
         except Overflow as overflow:
             return self._grow(entry, overflow.needed, args, kwargs)
-        return _outside(entry.read.result.build(iter(found)))
+        return self.result(entry, found)
 
     def _run_recorded(self, entry: Entry, args: Any, kwargs: Any) -> Any:
         """Run inside a gradient of eager mode: the program counts as one operator there."""
@@ -166,8 +178,7 @@ class Compiled:
         except Overflow as overflow:
             entry.differentiable = None
             return self._grow(entry, overflow.needed, args, kwargs)
-        results = iter(found[: program.results])
-        return _outside(entry.read.result.build(results))
+        return self.result(entry, found[: program.results])
 
     def _grow(self, entry: Entry, needed: int, args: Any, kwargs: Any) -> Any:
         """Compile again with stacks that are large enough, and run again."""
@@ -213,6 +224,16 @@ def jit(
     run.__mycelia_compiled__ = function  # type: ignore[attr-defined]
     run.compiled = compiled  # type: ignore[attr-defined]
     return run
+
+
+def compiled_of(fn: Any) -> Compiled:
+    """The programs of a function or cell; compiled or not, it gets some."""
+    found = getattr(fn, "compiled", None)
+    if isinstance(found, Compiled):
+        return found
+    if hasattr(fn, "construct"):
+        return fn._compiled()
+    return jit(fn).compiled
 
 
 def ms_function(

@@ -1,0 +1,85 @@
+"""Data sinking: several steps on several batches as one program, without returning to Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from mycelia.core.checks import check_positive_int
+from mycelia.core.errors import problem, wrong_type
+from mycelia.runtime.sinking import Sunk, why_not
+from mycelia.tensor.tensor import Tensor
+from mycelia.transforms.jit import Compiled, Entry, compiled_of
+
+
+def run_steps(compiled: Compiled, batches: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """What a compiled function gives for each batch, as if called with one after the other.
+
+    They run as one program if all batches are of one kind and the function allows it.
+    """
+    entries = [compiled.entry(batch, {}) for batch in batches]
+    entry = entries[0]
+    if any(e is not entry for e in entries) or why_one_by_one(entry):
+        return [compiled(*batch) for batch in batches]
+    assert entry.read is not None
+    if entry.sunk is None:
+        entry.sunk = Sunk(entry.read.program)
+    leaves = [[v for v, _ in entry.arguments.leaves((batch, {}))] for batch in batches]
+    entry.runs += len(batches)
+    return [compiled.result(entry, found) for found in entry.sunk(leaves)]
+
+
+def why_one_by_one(entry: Entry) -> str:
+    """Why the calls of an entry cannot be joined into one program, or nothing."""
+    if entry.executable is None or entry.read is None:
+        return f"it runs in the vm: {entry.vm_reason}"
+    if entry.fitted is not None:
+        return "its sizes are dynamic"
+    return why_not(entry.read.program)
+
+
+def data_sink(
+    fn: Callable[..., Any],
+    dataset: Iterable[Any],
+    sink_size: int = 1,
+    jit_config: Any = None,
+    input_signature: Any = None,
+) -> Callable[[], Any]:
+    """A function that runs `fn` on the next `sink_size` batches of `dataset`, for the last result.
+
+    At the end of the dataset it begins again. `fn` is a training step: a Cell or a function.
+    """
+    check_positive_int("data_sink", "sink_size", sink_size)
+    compiled = compiled_of(fn)
+    batches = _endless(dataset)
+
+    def sink_process(*args: Any, **kwargs: Any) -> Any:
+        if args or kwargs:
+            raise problem(
+                TypeError,
+                "a function of data_sink takes its arguments from the dataset",
+                got=f"{len(args) + len(kwargs)} arguments",
+                expected="none",
+            )
+        return run_steps(compiled, [next(batches) for _ in range(sink_size)])[-1]
+
+    return sink_process
+
+
+def _endless(dataset: Any) -> Iterator[tuple[Any, ...]]:
+    """The batches of a dataset as tuples of tensors, epoch after epoch."""
+    if not isinstance(dataset, Iterable) and not hasattr(dataset, "create_tuple_iterator"):
+        raise wrong_type("data_sink", "dataset", dataset, "a dataset, or an iterable of batches")
+    while True:
+        is_empty = True
+        for batch in _batches(dataset):
+            is_empty = False
+            parts = batch if isinstance(batch, (tuple, list)) else (batch,)
+            yield tuple([p if isinstance(p, Tensor) else Tensor(p) for p in parts])
+        if is_empty:
+            raise problem(ValueError, "data_sink: the dataset has no (more) batches")
+
+
+def _batches(dataset: Any) -> Iterable[Any]:
+    make = getattr(dataset, "create_tuple_iterator", None)
+    return dataset if make is None else make()
