@@ -14,17 +14,40 @@ from mycelia.core.errors import problem
 from mycelia.core.shape import Shape
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
+from mycelia.ops.channels import row_sums
 from mycelia.ops.engine import Array, jax, jnp, lax
 from mycelia.ops.op import Op
 
 State = tuple[Array, ...]
+Step = Callable[[State, Array, Array], State]
+Pull = Callable[[State, Any], tuple[State, Array, Array]]
 _LSTM_EXAMPLE = ("f32[3,2,4]", "f32[2,5]", "f32[2,5]", "f32[20,4]", "f32[20,5]")
 
 
 class Recurrent(Op, register=False):
-    """What the layers share: checks, and the loop over time. `gates` is the number of gates."""
+    """What the layers share: checks, and the loop over time. `gates` is the number of gates.
+
+    `step` moves the state by one moment, from what the input and what the hidden state (the first
+    part of the state) give to the gates.
+    """
 
     gates = 1
+
+    def step(self, state: State, from_input: Array, from_hidden: Array) -> State:
+        raise TypeError(f"{self.name} does not say its step")
+
+    def pulls(
+        self, states: State, from_input: Array, from_hidden: Array, running: Array | None
+    ) -> tuple[Pull, Any]:
+        """How a gradient goes back through one moment, and what that needs of each moment.
+
+        `states` are the hidden state before each moment, and the other parts of the first state.
+        """
+
+        def pull(d_after: State, moment: Any) -> tuple[State, Array, Array]:
+            return jax.vjp(self.step, *moment)[1](d_after)
+
+        return pull, (states, from_input, from_hidden)
 
     def check(self, x: TensorType, h: TensorType, w_ih: TensorType, w_hh: TensorType) -> None:
         if x.ndim != 3:
@@ -83,20 +106,46 @@ class LSTMLayer(Recurrent):
         b_hh: Array | None,
         seq_length: Array | None,
     ) -> tuple[Array, ...]:
-        def step(state: State, from_input: Array) -> State:
-            hidden, cell = state
-            i, f, g, o = jnp.split(from_input + _affine(hidden, w_hh, b_hh), 4, axis=-1)
-            cell = jax.nn.sigmoid(f) * cell + jax.nn.sigmoid(i) * jnp.tanh(g)
-            return jax.nn.sigmoid(o) * jnp.tanh(cell), cell
+        return _over_time(self.step, (h, c), x, (w_ih, w_hh, b_ih, b_hh), seq_length)
 
-        return _over_time(step, (h, c), _affine(x, w_ih, b_ih), seq_length)
+    def step(self, state: State, from_input: Array, from_hidden: Array) -> State:
+        cell = state[1]
+        i, f, g, o = jnp.split(from_input + from_hidden, 4, axis=-1)
+        cell = jax.nn.sigmoid(f) * cell + jax.nn.sigmoid(i) * jnp.tanh(g)
+        return jax.nn.sigmoid(o) * jnp.tanh(cell), cell
+
+    def pulls(
+        self, states: State, from_input: Array, from_hidden: Array, running: Array | None
+    ) -> tuple[Pull, Any]:
+        """All slopes are computed for all moments at once; the way back only multiplies."""
+        i, f, g, o = jnp.split(from_input + from_hidden, 4, axis=-1)
+        i, f, g, o = jax.nn.sigmoid(i), jax.nn.sigmoid(f), jnp.tanh(g), jax.nn.sigmoid(o)
+
+        def move(cell: Array, moment: Any) -> tuple[Array, Array]:
+            now, kept, added = moment
+            return _where(now, (kept * cell + added,), (cell,))[0], cell
+
+        before = lax.scan(move, states[1], (running, f, i * g))[1]
+        after = jnp.tanh(f * before + i * g)
+        slopes = [g * i * (1 - i), before * f * (1 - f), i * (1 - g * g)]
+
+        def pull(d_after: State, moment: Any) -> tuple[State, Array, Array]:
+            kept, to_cell, to_output, *to_gates = moment
+            d_cell = d_after[1] + d_after[0] * to_cell
+            gates = [*(d_cell * slope for slope in to_gates), d_after[0] * to_output]
+            d_gates = jnp.concatenate(gates, axis=-1)
+            return (jnp.zeros_like(d_cell), d_cell * kept), d_gates, d_gates
+
+        return pull, (f, o * (1 - after * after), after * o * (1 - o), *slopes)
+
+    def grad(self, x: Any, h: Any, c: Any, *args: Any) -> tuple[Any, ...]:
+        *rest, out, dout = args
+        dx, (dh, dc), *weights = RecurrentGrad.of(self)(x, (h, c), *rest, out[0], dout[0], dout[1:])
+        return dx, dh, dc, *weights, None
 
 
 class OneState(Recurrent, register=False):
-    """A recurrent layer whose only state is its output; `step` moves it by one moment."""
-
-    def step(self, hidden: Array, from_input: Array, from_hidden: Array) -> Array:
-        raise TypeError(f"{self.name} does not say its step")
+    """A recurrent layer whose only state is its output."""
 
     def infer(
         self,
@@ -121,10 +170,12 @@ class OneState(Recurrent, register=False):
         b_hh: Array | None,
         seq_length: Array | None,
     ) -> tuple[Array, ...]:
-        def step(state: State, from_input: Array) -> State:
-            return (self.step(state[0], from_input, _affine(state[0], w_hh, b_hh)),)
+        return _over_time(self.step, (h,), x, (w_ih, w_hh, b_ih, b_hh), seq_length)
 
-        return _over_time(step, (h,), _affine(x, w_ih, b_ih), seq_length)
+    def grad(self, x: Any, h: Any, *args: Any) -> tuple[Any, ...]:
+        *rest, out, dout = args
+        dx, (dh,), *weights = RecurrentGrad.of(self)(x, (h,), *rest, out[0], dout[0], dout[1:])
+        return dx, dh, *weights, None
 
 
 class GRULayer(OneState):
@@ -136,12 +187,12 @@ class GRULayer(OneState):
         case("f32[3,2,4]", "f32[2,5]", "f32[15,4]", "f32[15,5]", None, None, "i32[2]:<4"),
     )
 
-    def step(self, hidden: Array, from_input: Array, from_hidden: Array) -> Array:
+    def step(self, state: State, from_input: Array, from_hidden: Array) -> State:
         reset, update, new = jnp.split(from_input, 3, axis=-1)
         reset_h, update_h, new_h = jnp.split(from_hidden, 3, axis=-1)
         keep = jax.nn.sigmoid(update + update_h)
         fresh = jnp.tanh(new + jax.nn.sigmoid(reset + reset_h) * new_h)
-        return (1 - keep) * fresh + keep * hidden
+        return ((1 - keep) * fresh + keep * state[0],)
 
 
 class RNNLayer(OneState):
@@ -161,9 +212,59 @@ class RNNLayer(OneState):
         check_string("RNNLayer", "nonlinearity", self.nonlinearity, ("tanh", "relu"))
         return {}
 
-    def step(self, hidden: Array, from_input: Array, from_hidden: Array) -> Array:
+    def step(self, state: State, from_input: Array, from_hidden: Array) -> State:
         activate = jnp.tanh if self.nonlinearity == "tanh" else jax.nn.relu
-        return activate(from_input + from_hidden)
+        return (activate(from_input + from_hidden),)
+
+
+class RecurrentGrad(Op, register=False):
+    """The gradients of a layer, from its outputs; only the state goes back moment by moment.
+
+    What the gates were given is computed again for all moments at once, and so are the gradients
+    of input and weights at the end: large products, where a loop would have many small ones.
+    """
+
+    op: Recurrent
+
+    @property
+    def name(self) -> str:
+        return f"{self.op.name}Grad"
+
+    def lower(
+        self,
+        x: Array,
+        state: State,
+        w_ih: Array,
+        w_hh: Array,
+        b_ih: Array | None,
+        b_hh: Array | None,
+        seq_length: Array | None,
+        outputs: Array,
+        d_outputs: Array,
+        d_last: State,
+    ) -> tuple[Any, ...]:
+        state = tuple(jnp.asarray(part) for part in state)
+        hidden = jnp.concatenate([state[0][None], outputs[:-1]])  # before each moment
+        given = _affine(x, w_ih, b_ih), _affine(hidden, w_hh, b_hh)
+        running = None if seq_length is None else _running(x.shape[0], seq_length)
+        states = (hidden, *state[1:])
+        pull, moments = self.op.pulls(states, *given, running)
+
+        def back(d_state: State, moment: Any) -> tuple[State, tuple[Array, Array]]:
+            now, dout, inner = moment
+            d_after = (d_state[0] + dout, *d_state[1:])
+            d_after = _where(now, d_after, tuple(map(jnp.zeros_like, d_after)))
+            d_before, d_input, d_hidden = pull(d_after, inner)
+            d_before = (d_before[0] + d_hidden @ w_hh, *d_before[1:])
+            return _where(now, d_before, d_state), (d_input, d_hidden)
+
+        every = (running, d_outputs, moments)
+        d_state, (d_input, d_hidden) = lax.scan(back, tuple(d_last), every, reverse=True)
+        return (
+            d_input @ w_ih, d_state, _over_rows(d_input, x), _over_rows(d_hidden, hidden),
+            None if b_ih is None else row_sums(d_input),
+            None if b_hh is None else row_sums(d_hidden),
+        )  # fmt: skip
 
 
 def _affine(x: Array, weight: Array, bias: Array | None) -> Array:
@@ -171,23 +272,36 @@ def _affine(x: Array, weight: Array, bias: Array | None) -> Array:
     return product if bias is None else product + bias
 
 
+def _over_rows(left: Array, right: Array) -> Array:
+    """The sum of the outer products of all rows."""
+    rows = [part.reshape(-1, part.shape[-1]) for part in (left, right)]
+    return lax.optimization_barrier(rows[0].T) @ rows[1]
+
+
+def _running(count: int, seq_length: Array) -> Array:
+    """For each moment and sequence, whether the sequence is not over."""
+    return (jnp.arange(count)[:, None] < jnp.asarray(seq_length))[:, :, None]
+
+
+def _where(running: Array | None, new: State, old: State) -> State:
+    if running is None:
+        return new
+    return tuple(jnp.where(running, n, o) for n, o in zip(new, old, strict=True))
+
+
 def _over_time(
-    step: Callable[[State, Array], State],
-    state: State,
-    from_input: Array,
-    seq_length: Array | None,
+    step: Step, state: State, x: Array, weights: tuple[Any, ...], seq_length: Array | None
 ) -> tuple[Array, ...]:
     """Run `step` over axis 0; gives all hidden states and the last state."""
+    w_ih, w_hh, b_ih, b_hh = weights
+    running = None if seq_length is None else _running(x.shape[0], seq_length)
 
-    def body(before: State, moment: tuple[Array, Array]) -> tuple[State, Array]:
-        time, inputs = moment
-        after = step(before, inputs)
-        if seq_length is None:
-            return after, after[0]
-        running = (time < seq_length)[:, None]
-        kept = tuple(jnp.where(running, new, old) for new, old in zip(after, before, strict=True))
-        return kept, jnp.where(running, after[0], jnp.zeros_like(after[0]))
+    def body(before: State, moment: tuple[Any, Array]) -> tuple[State, Array]:
+        now, from_input = moment
+        after = step(before, from_input, _affine(before[0], w_hh, b_hh))
+        zeros = (jnp.zeros_like(after[0]),)
+        return _where(now, after, before), _where(now, after[:1], zeros)[0]
 
     state = tuple(jnp.asarray(part) for part in state)
-    last, outputs = lax.scan(body, state, (jnp.arange(from_input.shape[0]), from_input))
+    last, outputs = lax.scan(body, state, (running, _affine(x, w_ih, b_ih)))
     return (outputs, *last)

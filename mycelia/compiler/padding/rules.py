@@ -70,7 +70,7 @@ from mycelia.ops.padding import ConstantPad, Pad
 from mycelia.ops.pooling import AvgPool, AvgPool3D, LpPool, MaxPool, MaxPool3D
 from mycelia.ops.products import Einsum
 from mycelia.ops.ranges import Range
-from mycelia.ops.recurrent import Recurrent
+from mycelia.ops.recurrent import Recurrent, RecurrentGrad
 from mycelia.ops.reduction import (
     LogSumExp,
     ReduceAll,
@@ -255,6 +255,19 @@ def recurrent(site: Site) -> Plan:
     return Plan(tuple(along(t, {batch[n]: APART} if n in batch else {}) for n, t in pairs))
 
 
+def recurrent_gradient(site: Site) -> Plan:
+    """The same for the gradient; weights get sums, to which zeros add nothing."""
+    names = site.op.arguments.data_names
+    batch = {"x": 1, "state": 0, "seq_length": 0, "outputs": 1, "d_outputs": 1, "d_last": 0}
+
+    def roles(name: str, type_: Any) -> Roles:
+        if isinstance(type_, tuple):
+            return tuple(roles(name, part) for part in type_)
+        return along(type_, {batch[name]: ZERO} if name in batch else {})
+
+    return Plan(tuple(roles(n, t) for n, t in zip(names, site.types, strict=True)))
+
+
 def gradient(site: Site) -> Plan:
     """The default gradient of an operator, from the operator's own rule.
 
@@ -404,6 +417,7 @@ RULES: dict[type, Rule] = {
     RmsNorm: rms_norm,
     Attention: attention,
     Recurrent: recurrent,
+    RecurrentGrad: recurrent_gradient,
     Vjp: gradient,
     **INDEX_RULES,
     **LOSS_RULES,
