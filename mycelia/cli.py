@@ -6,6 +6,7 @@ import argparse
 import platform
 from importlib.metadata import version
 
+from mycelia.benchmark import command as benchmark
 from mycelia.runtime import devices
 
 
@@ -16,11 +17,13 @@ def main(arguments: list[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     info = commands.add_parser("info", help="show versions and the devices programs can run on")
     info.set_defaults(run=show_info)
+    measure = commands.add_parser("benchmark", help="compare Mycelia with its peers, here")
+    benchmark.add_options(measure)
     options = parser.parse_args(arguments)
-    return options.run()
+    return options.run(options)
 
 
-def show_info() -> int:
+def show_info(options: argparse.Namespace) -> int:
     """Print versions and devices."""
     print(f"mycelia {version('mycelia')} on Python {platform.python_version()}")
     print(f"engine: jax {version('jax')}")

@@ -13,11 +13,11 @@ from math import prod
 import numpy as np
 
 from mycelia.core.shape import Shape
-from mycelia.ops.channels import row_sums
 from mycelia.ops.contraction import wide_dtype
 from mycelia.ops.device import on_cpu
 from mycelia.ops.engine import Array, jax, jnp, lax
 from mycelia.ops.shifting import dilated, offsets, shifted, taken_back
+from mycelia.ops.sums import row_sum
 from mycelia.ops.window import Window
 
 
@@ -159,7 +159,7 @@ def _depthwise_input_gradient(dout: Array, weight: Array, window: Window, shape:
 
 def _depthwise_weight_gradient(dout: Array, x: Array, window: Window, shape: Shape) -> Array:
     terms = [copy * dout for copy in shifted(x, window.over_channels())]
-    return jnp.stack([row_sums(t) for t in terms], axis=1).reshape(shape)
+    return jnp.stack([row_sum(t) for t in terms], axis=1).reshape(shape)
 
 
 def _points(weight: Array) -> list[Array]:

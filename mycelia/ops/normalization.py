@@ -8,11 +8,12 @@ from mycelia.core.errors import problem
 from mycelia.core.shape import as_shape, normalize_axis
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
-from mycelia.ops.channels import along_channels, channel_axis, channel_sum, row_sums
+from mycelia.ops.channels import along_channels, channel_axis, channel_sum
 from mycelia.ops.creation import ones, zeros
 from mycelia.ops.engine import Array, jnp, lax
 from mycelia.ops.op import Op, unsupported_dtype
 from mycelia.ops.precision import widened
+from mycelia.ops.sums import last_sum, row_sum
 
 _IMAGE = ("f32[2,3,4,4]", "f32[3]", "f32[3]", "f32[3]", "f32[3]:positive")
 
@@ -207,8 +208,8 @@ class LayerNorm(Op):
     def lower(self, x: Array, gamma: Array, beta: Array) -> tuple[Array, ...]:
         kind, x = x.dtype, widened(x)
         axes = _last_axes(x, self.begin_norm_axis)
-        mean = jnp.mean(x, axis=axes, keepdims=True)
-        variance = jnp.mean(jnp.square(x - mean), axis=axes, keepdims=True)
+        mean = _mean(x, axes)
+        variance = _mean(jnp.square(x - mean), axes)
         y = (x - mean) * lax.rsqrt(variance + self.epsilon) * widened(gamma) + widened(beta)
         return y.astype(kind), mean.astype(kind), variance.astype(kind)
 
@@ -250,8 +251,8 @@ class LayerNormGrad(Op):
         inverse = lax.rsqrt(widened(variance) + self.epsilon)
         normal = centred * inverse
         toward = dout * widened(gamma)
-        along = jnp.mean(toward * normal, axis=axes, keepdims=True)
-        dx = inverse * (toward - jnp.mean(toward, axis=axes, keepdims=True) - normal * along)
+        along = _mean(toward * normal, axes)
+        dx = inverse * (toward - _mean(toward, axes) - normal * along)
         count = max(1, x.size // max(1, mean.size))
         if dmean is not None:
             dx = dx + widened(dmean) / count
@@ -260,7 +261,7 @@ class LayerNormGrad(Op):
         first = normalize_axis(self.begin_params_axis, x.ndim, self.name)
         features = x.shape[first:]
         terms = [t.reshape(*x.shape[:first], -1) for t in (dout * normal, dout)]
-        dgamma, dbeta = (row_sums(t).reshape(features) for t in terms)
+        dgamma, dbeta = (row_sum(t).reshape(features) for t in terms)
         return dx.astype(kind), dgamma.astype(gamma.dtype), dbeta.astype(gamma.dtype)
 
 
@@ -300,6 +301,13 @@ def _scaled(
 
 def _moved(old: Array, new: Array, momentum: float) -> Array:
     return ((1 - momentum) * old + momentum * new).astype(old.dtype)
+
+
+def _mean(x: Array, axes: tuple[int, ...]) -> Array:
+    """The mean over the last axes, kept as 1."""
+    if axes == (x.ndim - 1,) and x.shape[-1]:
+        return last_sum(x) / x.shape[-1]
+    return jnp.mean(x, axis=axes, keepdims=True)
 
 
 def _last_axes(x: Array, begin: int) -> tuple[int, ...]:

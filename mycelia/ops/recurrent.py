@@ -14,9 +14,9 @@ from mycelia.core.errors import problem
 from mycelia.core.shape import Shape
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
-from mycelia.ops.channels import row_sums
 from mycelia.ops.engine import Array, jax, jnp, lax
 from mycelia.ops.op import Op
+from mycelia.ops.sums import row_sum
 
 State = tuple[Array, ...]
 Step = Callable[[State, Array, Array], State]
@@ -262,8 +262,8 @@ class RecurrentGrad(Op, register=False):
         d_state, (d_input, d_hidden) = lax.scan(back, tuple(d_last), every, reverse=True)
         return (
             d_input @ w_ih, d_state, _over_rows(d_input, x), _over_rows(d_hidden, hidden),
-            None if b_ih is None else row_sums(d_input),
-            None if b_hh is None else row_sums(d_hidden),
+            None if b_ih is None else row_sum(d_input),
+            None if b_hh is None else row_sum(d_hidden),
         )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from mycelia.runtime.xla.compile import Programs, options, without_engine_frames
 from mycelia.runtime.xla.keeping import ONE
 from mycelia.runtime.xla.lower import lower
 
+_LARGE = 1 << 14  # numbers; smaller arrays of the host are handed over with each call
 _REFERENCES = 3  # of an array that only its tensor holds: the slot, a local name, the count itself
 
 
@@ -59,11 +60,20 @@ def finish(program: Program, found: Sequence[Any], arguments: Sequence[Any]) -> 
 
 
 def as_array(value: Any) -> Any:
-    """The array of a tensor that nobody will change, or a number as an array."""
-    if isinstance(value, Value):
-        tensor: Any = value
-        return np.array(tensor._data) if tensor._shared else tensor._data
-    return np.asarray(value)
+    """The array of a tensor that nobody will change, or a number as an array.
+
+    A large array of the host is given to the device for good: the next run finds it there.
+    """
+    if not isinstance(value, Value):
+        return np.asarray(value)
+    tensor: Any = value
+    array = tensor._data
+    if type(array) is not np.ndarray or array.size < _LARGE:
+        return np.array(array) if tensor._shared else array
+    moved = jax.numpy.array(array)
+    if not tensor._shared:
+        tensor._data = moved
+    return moved
 
 
 def owned_array(tensor: Any) -> Any:

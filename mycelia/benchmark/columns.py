@@ -1,0 +1,57 @@
+"""The ways to run a workload: one column of the table each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+OURS = "mycelia"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A framework, and how it is used."""
+
+    name: str
+    peer: str  # whose Python runs it
+    module: str  # the worker
+    about: str
+    options: tuple[str, ...] = ()
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+# Several steps in one program (`Model.train` with a data sink; `lax.scan` in jax) is a way of its
+# own: it belongs here as two more columns, "mycelia sink" and "jax.jit scan", of small nets.
+COLUMNS = (
+    Column(
+        OURS,
+        OURS,
+        "cell_nets",
+        "cells in graph mode",
+        environment={"MYCELIA_BENCHMARK_FRAMEWORK": "mycelia"},
+    ),
+    Column("torch eager", "torch", "torch_nets", "modules, as they are"),
+    Column(
+        "torch.compile",
+        "torch",
+        "torch_nets",
+        "modules in torch.compile, default mode; optimizer as it is",
+        ("compile",),
+    ),
+    Column(
+        "torch eager + malloc",
+        "torch",
+        "torch_nets",
+        "modules, with glibc told to keep freed memory",
+        ("malloc",),
+    ),
+    Column("jax.jit", "jax", "jax_nets", "plain jax, step in one jit, state donated"),
+    Column(
+        "mindspore graph",
+        "mindspore",
+        "cell_nets",
+        "the same source as Mycelia, GRAPH_MODE",
+        environment={"MYCELIA_BENCHMARK_FRAMEWORK": "mindspore"},
+    ),
+)
+
+PEERS = tuple(dict.fromkeys(c.peer for c in COLUMNS if c.peer != OURS))

@@ -1,0 +1,74 @@
+"""The Pythons that peers run in: environments of their own, made once."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import venv
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from mycelia.benchmark.columns import OURS
+
+PACKAGES = {
+    "torch": ("torch==2.13.0", "numpy"),
+    "mindspore": ("mindspore==2.10.0", "numpy==1.26.4"),
+}
+INDEXES = {"torch": "https://download.pytorch.org/whl/cpu"}  # wheels without GPU libraries
+SHARED = (OURS, "jax")  # jax comes with Mycelia, so its version is the same by construction
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A peer that cannot run, and what to do about it."""
+
+    why: str
+
+
+def find(peer: str, say: Say) -> Path | Missing:
+    """The Python of a peer: named by a variable, made before, or made now."""
+    if peer in SHARED:
+        return Path(sys.executable)
+    named = os.environ.get(variable(peer))
+    if named is None:
+        return _environment(peer, say)
+    if shutil.which(named) is None:
+        return Missing(f"{variable(peer)}={named} is not a program; name the peer's Python")
+    return Path(named)
+
+
+def variable(peer: str) -> str:
+    """The environment variable that names a peer's Python."""
+    return f"MYCELIA_PEER_{peer.upper()}"
+
+
+def folder() -> Path:
+    """Where environments of peers are kept."""
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(cache) / "mycelia" / "peers"
+
+
+def _environment(peer: str, say: Say) -> Path | Missing:
+    packages = PACKAGES[peer]
+    place = folder() / packages[0].replace("==", "-")
+    python = place / ("Scripts" if os.name == "nt" else "bin") / "python"
+    complete = place / "complete"
+    if complete.exists() and python.exists():
+        return python
+    say(f"installing {' '.join(packages)} into {place} (once; this can take minutes)")
+    index = ["--extra-index-url", INDEXES[peer]] if peer in INDEXES else []
+    try:
+        venv.create(place, with_pip=True, clear=True)
+        subprocess.run([python, "-m", "pip", "install", *index, *packages], check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        return Missing(
+            f"{' '.join(packages)} could not be installed ({error}). "
+            f"Set {variable(peer)} to a Python that has it, or leave it out with --peers"
+        )
+    complete.touch()
+    return python

@@ -1,0 +1,98 @@
+"""A framework in a process of its own, which runs workloads when asked."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from queue import Empty, Queue
+from threading import Thread
+from types import TracebackType
+from typing import Any
+
+from mycelia.benchmark.workloads import Workload
+
+SCRIPTS = Path(__file__).with_name("workers")
+DESCRIPTIONS = "workloads.json"
+GRACE = 10.0  # seconds a worker may take to end
+
+
+class Worker:
+    """Starts in a temporary folder, since some frameworks leave files where they run."""
+
+    def __init__(
+        self, command: Sequence[str], workloads: Sequence[Workload], environment: dict[str, str]
+    ) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="mycelia-benchmark-"))
+        shutil.copytree(SCRIPTS, self.folder / "workers")
+        sizes = {w.name: w.sizes for w in workloads}
+        (self.folder / DESCRIPTIONS).write_text(json.dumps(sizes))
+        self.errors = self.folder / "errors.txt"
+        caches = {"TORCHINDUCTOR_CACHE_DIR": str(self.folder / "inductor")}
+        with self.errors.open("w") as errors:
+            self.process = subprocess.Popen(
+                list(command),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                cwd=self.folder,
+                env=os.environ | caches | environment,
+            )
+        self.lines: Queue[str] = Queue()
+        Thread(target=self._listen, daemon=True).start()
+
+    def ask(self, name: str, seconds: float, patience: float) -> dict[str, Any]:
+        """The worker's answer, or {"error": why there is none}."""
+        assert self.process.stdin is not None
+        try:
+            self.process.stdin.write(f"{name} {seconds}\n")
+            self.process.stdin.flush()
+            line = self.lines.get(timeout=patience)
+        except (BrokenPipeError, Empty):
+            line = ""
+        if line:
+            return json.loads(line)
+        return {"error": self._why_silent(patience)}
+
+    def close(self) -> None:
+        """End the process and remove its folder."""
+        assert self.process.stdin is not None
+        try:
+            self.process.stdin.close()
+            self.process.wait(GRACE)
+        except (BrokenPipeError, subprocess.TimeoutExpired):
+            self.process.kill()
+            self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _listen(self) -> None:
+        """Pass on what the worker writes; an empty line when it writes no more."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.lines.put(line)
+        self.lines.put("")
+
+    def _why_silent(self, patience: float) -> str:
+        try:
+            code = self.process.wait(1)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return f"no answer within {patience:.0f} s"
+        said = self.errors.read_text(errors="replace").strip().splitlines()
+        return f"the worker ended with exit code {code}: {said[-1] if said else 'it said nothing'}"
