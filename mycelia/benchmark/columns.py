@@ -19,8 +19,6 @@ class Column:
     environment: dict[str, str] = field(default_factory=dict)
 
 
-# Several steps in one program (`Model.train` with a data sink; `lax.scan` in jax) is a way of its
-# own: it belongs here as two more columns, "mycelia sink" and "jax.jit scan", of small nets.
 COLUMNS = (
     Column(
         OURS,

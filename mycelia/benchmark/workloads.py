@@ -10,6 +10,8 @@ ADAM = {"optimizer": "adam", "rate": 1e-4, "betas": [0.9, 0.999], "epsilon": 1e-
 SGD = {"optimizer": "sgd", "rate": 0.1}
 STEP, FORWARD, BOTH = "training step", "forward pass", "forward and backward pass"
 
+MLP = {"net": "mlp", "widths": [64, 64, 64, 10], "classes": 10}
+
 # What torch's and MindSpore's model zoos call these nets. Dropout is left out: with it, losses of
 # frameworks could not be compared.
 ALEXNET = {
@@ -85,7 +87,13 @@ CPU = (
         "mlp64",
         "MLP 64-64-64-10, batch 64",
         STEP,
-        _image_training({"net": "mlp", "widths": [64, 64, 64, 10], "classes": 10}, 64, 64),
+        _image_training(MLP, 64, 64),
+    ),
+    Workload(
+        "mlp64_sink",
+        "MLP 64-64-64-10, batch 64, data sink (Mycelia: one program; others: a loop)",
+        "64 training steps",
+        _image_training(MLP, 64, 64) | {"steps": 64},
     ),
     Workload(
         "lenet",

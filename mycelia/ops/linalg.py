@@ -19,6 +19,9 @@ from mycelia.ops.shaping import broadcast_to, reshape, sum_to
 from mycelia.ops.tiling import TILE, to_tiles
 
 
+_SMALL = 1 << 14  # numbers of a matrix that is not worth a copy
+
+
 class MatMul(Op):
     """The product of two matrices, either of them transposed first."""
 
@@ -247,6 +250,8 @@ def _over_rows(x: Array, y: Array) -> Array:
     gradient of Dense). What is copied is one side, or the other and the result, if that is less.
     """
     rows, columns, others = x.shape[0], x.shape[1], y.shape[1]
+    if max(x.size, y.size) < _SMALL:
+        return contract(x, y, (((0,), (0,)), ((), ())))
     plain = (((1,), (0,)), ((), ()))
     if rows * columns <= rows * others + columns * others:
         return contract(lax.optimization_barrier(x.T), y, plain)

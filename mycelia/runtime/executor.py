@@ -16,7 +16,7 @@ from mycelia.ir.program import Program, Source
 from mycelia.ir.value import Value
 from mycelia.runtime.xla import executables
 from mycelia.runtime.xla.compile import Programs, options, without_engine_frames
-from mycelia.runtime.xla.keeping import ONE
+from mycelia.runtime.xla.keeping import one
 from mycelia.runtime.xla.lower import lower
 
 _LARGE = 1 << 14  # numbers; smaller arrays of the host are handed over with each call
@@ -126,7 +126,7 @@ class Executable:
         arrays = [
             self._input(source, which, given, arguments) for source, which, given in self._plan
         ]
-        arrays.append(ONE)
+        arrays.append(one())
         started = perf_counter() if self.first_run is None else 0.0
         try:
             if self.first_run is None:
@@ -151,9 +151,9 @@ class Executable:
     def text(self, arguments: Sequence[Any]) -> str:
         """The program as XLA is given it."""
         arrays = [self._input(source, which, False, arguments) for source, which, _ in self._plan]
-        return self._program.lower(*arrays, ONE).as_text()
+        return self._program.lower(*arrays, one()).as_text()
 
     def memory(self, arguments: Sequence[Any]) -> Any:
         """What XLA plans to need, in bytes of arguments, results and everything between."""
         arrays = [self._input(source, which, False, arguments) for source, which, _ in self._plan]
-        return self._program.lower(*arrays, ONE).compile().memory_analysis()
+        return self._program.lower(*arrays, one()).compile().memory_analysis()

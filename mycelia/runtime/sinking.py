@@ -16,7 +16,7 @@ from mycelia.core.seed import draw_keys, peek_key
 from mycelia.ir.program import Program, Source
 from mycelia.runtime.executor import as_array, owned_array
 from mycelia.runtime.xla.compile import options, without_engine_frames
-from mycelia.runtime.xla.keeping import ONE
+from mycelia.runtime.xla.keeping import one
 from mycelia.runtime.xla.lower import lower
 
 
@@ -59,7 +59,7 @@ class Sunk:
         ]
         arguments = [np.stack([as_array(b[i]) for b in batches]) for i in self._argument_places()]
         try:
-            state, results = self._run(state, fixed, arguments, self._keys(count), ONE)
+            state, results = self._run(state, fixed, arguments, self._keys(count), one())
         except Exception as error:
             raise without_engine_frames(error) from None
         assert program.drawn is not None
@@ -79,11 +79,11 @@ class Sunk:
         keys[:, 1] += np.arange(count, dtype=np.uint32) * np.uint32(self.program.drawn)
         return keys
 
-    def _steps(self, state: Any, fixed: Any, arguments: Any, keys: Any, one: Any) -> Any:
+    def _steps(self, state: Any, fixed: Any, arguments: Any, keys: Any, last: Any) -> Any:
         results = self.program.results
 
         def body(carry: Any, given: Any) -> Any:
-            found = self._step(*self._inputs(carry, fixed, *given), one)
+            found = self._step(*self._inputs(carry, fixed, *given), last)
             return list(found[results:]), list(found[:results])
 
         return jax.lax.scan(body, state, (arguments, keys))

@@ -21,7 +21,7 @@ from mycelia.ir.snapshot import snapshot
 from mycelia.runtime.eager.mode import mode, recording_into
 from mycelia.runtime.executor import Overflow
 from mycelia.runtime.xla.compile import compile, without_engine_frames
-from mycelia.runtime.xla.keeping import ONE
+from mycelia.runtime.xla.keeping import one
 from mycelia.runtime.xla.lower import lower
 from mycelia.tensor.tensor import Tensor
 
@@ -121,7 +121,7 @@ def _backward_graph(tracer: Tracer, part: Split, wanted: list[int], keeps: bool 
 
 def _run(program: Callable[..., Any], arrays: list[Any]) -> Any:
     try:
-        return program(*arrays, ONE)
+        return program(*arrays, one())
     except Exception as error:
         raise without_engine_frames(error) from None
 

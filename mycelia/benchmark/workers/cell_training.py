@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from . import numbers
-from .framework import ms, nn
-from .protocol import Job
+from .framework import NAME, ms, nn
+from .protocol import Job, repeated
 
 
 def initialize(net: Any) -> int:
@@ -34,7 +34,11 @@ def training(net: Any, sizes: dict[str, Any]) -> Job:
     loss = nn.SoftmaxCrossEntropyWithLogits(sparse=True, reduction="mean")
     train = nn.TrainOneStepCell(nn.WithLossCell(net, loss), optimizer_of(net, sizes)).set_train()
     inputs, labels = ms.Tensor(numbers.inputs(sizes)), ms.Tensor(numbers.labels(sizes))
-    return Job(lambda: float(train(inputs, labels).asnumpy()), float, parameters)
+    if "steps" in sizes and NAME == "mycelia":
+        sink = ms.data_sink(train, [(inputs, labels)], sizes["steps"])
+        return Job(lambda: float(sink().asnumpy()), float, parameters)
+    job = Job(lambda: float(train(inputs, labels).asnumpy()), float, parameters)
+    return repeated(job, sizes)
 
 
 def inference(net: Any, sizes: dict[str, Any]) -> Job:

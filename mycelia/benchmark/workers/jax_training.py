@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from . import numbers
-from .protocol import Job
+from .protocol import Job, repeated
 
 Tree = Any
 
@@ -63,7 +63,7 @@ def training(
         *state, value = train(*state, inputs, labels)
         return float(value)
 
-    return Job(run, float, count)
+    return repeated(Job(run, float, count), sizes)
 
 
 def inference(

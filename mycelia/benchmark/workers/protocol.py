@@ -28,6 +28,20 @@ class Job(NamedTuple):
     parameters: int  # how many numbers are learned
 
 
+def repeated(job: Job, sizes: dict[str, Any]) -> Job:
+    """A job whose run is several steps, if the workload says so; its value is the last one."""
+    steps = sizes.get("steps", 1)
+    if steps == 1:
+        return job
+
+    def run() -> Any:
+        for _ in range(steps - 1):
+            job.run()
+        return job.run()
+
+    return job._replace(run=run)
+
+
 class Warm(NamedTuple):
     """A workload that has run, and what its first runs were like."""
 

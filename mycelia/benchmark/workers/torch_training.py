@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn import functional
 
 from . import numbers
-from .protocol import Job
+from .protocol import Job, repeated
 
 
 def initialize(net: nn.Module) -> int:
@@ -45,7 +45,7 @@ def training(net: nn.Module, sizes: dict[str, Any], compiled: bool) -> Job:
         optimizer.step()
         return loss.item()
 
-    return Job(run, float, parameters)
+    return repeated(Job(run, float, parameters), sizes)
 
 
 def inference(net: nn.Module, sizes: dict[str, Any], compiled: bool) -> Job:

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 import jax.numpy as jnp
-import numpy as np
 
 from mycelia.core.shape import size
 from mycelia.ir.control import Item, primitive_of
@@ -23,9 +23,14 @@ from mycelia.ops.device import on_cpu
 from mycelia.ops.op import Op
 from mycelia.runtime.xla.layout import Last
 
-ONE = np.float32(1)
 _KEPT = ("float32", "float64")
 _LEAST = 1 << 16  # smaller values stay in the caches of the processor anyway
+
+
+@cache
+def one() -> Any:
+    """The number one on the device, as the last argument of programs."""
+    return jnp.ones((), jnp.float32)
 
 
 def worth_keeping(nodes: Iterable[Node]) -> set[Node]:
@@ -41,11 +46,11 @@ def worth_keeping(nodes: Iterable[Node]) -> set[Node]:
     return {node for node in nodes if uses[node] > 1 and _is_loop(node) and _is_large(node.type)}
 
 
-def kept(value: Any, one: Any) -> Any:
-    """`value` as something XLA computes once."""
+def kept(value: Any, by: Any) -> Any:
+    """`value` as something XLA computes once; `by` is the one that programs are given."""
     if isinstance(value, Last):
-        return Last(kept(value.array, one))
-    return value / jnp.asarray(one, value.dtype)
+        return Last(kept(value.array, by))
+    return value / jnp.asarray(by, value.dtype)
 
 
 def _readings(op: Any) -> int:

@@ -29,14 +29,14 @@ from mycelia.ir.control import (
 from mycelia.ir.graph import Graph
 from mycelia.ir.node import Apply, Constant, Node, Parameter
 from mycelia.ir.primitive import Primitive
-from mycelia.runtime.xla.keeping import ONE, kept, worth_keeping
+from mycelia.runtime.xla.keeping import kept, worth_keeping
 from mycelia.runtime.xla.layout import Layouts
 
 
 def lower(graph: Graph) -> Callable[..., Any]:
     """`graph` as a function from arrays to the arrays of its output.
 
-    It may be given one argument more, the number `ONE`, of which nothing is known in advance: then
+    It may be given one argument more, `keeping.one()`, of which nothing is known in advance: then
     XLA computes values that are worth keeping once.
     """
     order = _Order()
@@ -44,7 +44,7 @@ def lower(graph: Graph) -> Callable[..., Any]:
 
     def run(*arrays: Any) -> Any:
         order.layouts = Layouts()
-        order.one = arrays[count] if len(arrays) > count else ONE
+        order.one = arrays[count] if len(arrays) > count else 1
         return order.run(graph, arrays[:count])
 
     run.__name__ = graph.name.replace("<", "").replace(">", "") or "program"
