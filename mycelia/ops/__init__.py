@@ -663,7 +663,6 @@ from mycelia.ops.rearrange import pixel_unshuffle as pixel_unshuffle
 from mycelia.ops.rearrange import space_to_batch_nd as space_to_batch_nd
 from mycelia.ops.recurrent import GRULayer as GRULayer
 from mycelia.ops.recurrent import LSTMLayer as LSTMLayer
-from mycelia.ops.recurrent import Pull as Pull
 from mycelia.ops.recurrent import RNNLayer as RNNLayer
 from mycelia.ops.reduction import LogSumExp as LogSumExp
 from mycelia.ops.reduction import ReduceAll as ReduceAll

@@ -20,7 +20,7 @@ from mycelia.ops.sums import row_sum
 
 State = tuple[Array, ...]
 Step = Callable[[State, Array, Array], State]
-Pull = Callable[[State, Any], tuple[State, Array, Array]]
+_Pull = Callable[[State, Any], tuple[State, Array, Array]]
 _LSTM_EXAMPLE = ("f32[3,2,4]", "f32[2,5]", "f32[2,5]", "f32[20,4]", "f32[20,5]")
 
 
@@ -38,7 +38,7 @@ class Recurrent(Op, register=False):
 
     def pulls(
         self, states: State, from_input: Array, from_hidden: Array, running: Array | None
-    ) -> tuple[Pull, Any]:
+    ) -> tuple[_Pull, Any]:
         """How a gradient goes back through one moment, and what that needs of each moment.
 
         `states` are the hidden state before each moment, and the other parts of the first state.
@@ -116,7 +116,7 @@ class LSTMLayer(Recurrent):
 
     def pulls(
         self, states: State, from_input: Array, from_hidden: Array, running: Array | None
-    ) -> tuple[Pull, Any]:
+    ) -> tuple[_Pull, Any]:
         """All slopes are computed for all moments at once; the way back only multiplies."""
         i, f, g, o = jnp.split(from_input + from_hidden, 4, axis=-1)
         i, f, g, o = jax.nn.sigmoid(i), jax.nn.sigmoid(f), jnp.tanh(g), jax.nn.sigmoid(o)
