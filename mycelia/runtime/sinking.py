@@ -48,8 +48,8 @@ class Sunk:
         ]
         self._run = jax.jit(self._steps, donate_argnums=(0,), compiler_options=options())
 
-    def __call__(self, batches: Sequence[Sequence[Any]]) -> list[list[Any]]:
-        """The results of each run, for the arguments of each; what they write is written."""
+    def __call__(self, batches: Sequence[Sequence[Any]]) -> list[Any]:
+        """All results, stacked, for the arguments of each run; what the runs write is written."""
         program, count = self.program, len(batches)
         state = [owned_array(tensor) for tensor in program.writes]
         fixed = [
@@ -67,7 +67,7 @@ class Sunk:
         for tensor, array in zip(program.writes, state, strict=True):
             tensor._data = array
             tensor._shared = False
-        return [[r[i] for r in results] for i in range(count)]
+        return list(results)
 
     def _argument_places(self) -> list[int]:
         return [i.which for i in self.program.inputs if i.source is Source.ARGUMENT]

@@ -12,7 +12,9 @@ from mycelia.tensor.tensor import Tensor
 from mycelia.transforms.jit import Compiled, Entry, compiled_of
 
 
-def run_steps(compiled: Compiled, batches: Sequence[tuple[Any, ...]]) -> list[Any]:
+def run_steps(
+    compiled: Compiled, batches: Sequence[tuple[Any, ...]], only_last: bool = False
+) -> list[Any]:
     """What a compiled function gives for each batch, as if called with one after the other.
 
     They run as one program if all batches are of one kind and the function allows it.
@@ -20,13 +22,15 @@ def run_steps(compiled: Compiled, batches: Sequence[tuple[Any, ...]]) -> list[An
     entries = [compiled.entry(batch, {}) for batch in batches]
     entry = entries[0]
     if any(e is not entry for e in entries) or why_one_by_one(entry):
-        return [compiled(*batch) for batch in batches]
+        return [compiled(*batch) for batch in batches][-1 if only_last else 0 :]
     assert entry.read is not None
     if entry.sunk is None:
         entry.sunk = Sunk(entry.read.program)
     leaves = [[v for v, _ in entry.arguments.leaves((batch, {}))] for batch in batches]
     entry.runs += len(batches)
-    return [compiled.result(entry, found) for found in entry.sunk(leaves)]
+    stacked = entry.sunk(leaves)
+    places = [-1] if only_last else range(len(batches))
+    return [compiled.result(entry, [s[i] for s in stacked]) for i in places]
 
 
 def why_one_by_one(entry: Entry) -> str:
@@ -61,7 +65,8 @@ def data_sink(
                 got=f"{len(args) + len(kwargs)} arguments",
                 expected="none",
             )
-        return run_steps(compiled, [next(batches) for _ in range(sink_size)])[-1]
+        given = [next(batches) for _ in range(sink_size)]
+        return run_steps(compiled, given, only_last=True)[0]
 
     return sink_process
 
