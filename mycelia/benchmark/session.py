@@ -18,6 +18,7 @@ from mycelia.benchmark.interleave import Effort, Say, Start, differences, measur
 from mycelia.benchmark.table import markdown
 from mycelia.benchmark.worker import Worker
 from mycelia.benchmark.workloads import SUITES, Workload
+from mycelia.core.files import write_atomically
 
 RESULTS, TABLE = "results.json", "results.md"
 
@@ -122,11 +123,9 @@ def _keep(results: dict[str, Any], plan: Plan) -> None:
     order = [w.name for w in SUITES[plan.suite]]
     rows = results["rows"]
     results["rows"] = {name: rows[name] for name in sorted(rows, key=order.index)}
-    path = plan.folder / RESULTS
-    unfinished = path.with_suffix(".tmp")
-    unfinished.write_text(json.dumps(results, indent=1) + "\n")
-    unfinished.replace(path)
-    (plan.folder / TABLE).write_text(markdown(results))
+    text = json.dumps(results, indent=1) + "\n"
+    write_atomically(plan.folder / RESULTS, [text.encode()])
+    write_atomically(plan.folder / TABLE, [markdown(results).encode()])
 
 
 def _finish(results: dict[str, Any], plan: Plan, say: Say) -> int:

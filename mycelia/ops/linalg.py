@@ -18,7 +18,6 @@ from mycelia.ops.op import Op
 from mycelia.ops.shaping import broadcast_to, reshape, sum_to
 from mycelia.ops.tiling import TILE, to_tiles
 
-
 _SMALL = 1 << 14  # numbers of a matrix that is not worth a copy
 
 

@@ -29,7 +29,7 @@ from mycelia.runtime.vm.segments import Segments
 from mycelia.tensor.tensor import Tensor
 from mycelia.transforms.differentiable import DifferentiableGraph
 from mycelia.transforms.dynamic import Buckets, Fitted, Signature
-from mycelia.transforms.looking import write_stages
+from mycelia.transforms.stages import write_stages
 
 FIRST_CAPACITY = 64
 
@@ -73,9 +73,9 @@ class Compiled:
         key = _key((args, kwargs))
         entry = self.entries.get(key)
         if entry is None or not _still_valid(entry):
-            entry = self._compile(key, args, kwargs, values=False)
+            entry = self._compile(key, args, kwargs)
         if entry.by_value is not None:
-            value_key = tuple(_numbers((args, kwargs)))
+            value_key = tuple(numbers_in((args, kwargs)))
             found = entry.by_value.get(value_key)
             if found is None or not _still_valid(found):
                 found = entry.by_value[value_key] = self._read(args, kwargs, values=True)
@@ -93,9 +93,9 @@ class Compiled:
         own = {"fn": self.fn, "name": self.name, "buckets": buckets}
         return own | {"entries": {}, "history": []}
 
-    def _compile(self, key: Any, args: Any, kwargs: Any, values: bool) -> Entry:
+    def _compile(self, key: Any, args: Any, kwargs: Any) -> Entry:
         self.history.append(_reason(self, key))
-        has_numbers = bool(_numbers((args, kwargs)))
+        has_numbers = bool(numbers_in((args, kwargs)))
         try:
             entry = self._read(args, kwargs, values=False)
             if entry.vm_reason and has_numbers:
@@ -110,7 +110,9 @@ class Compiled:
         return entry
 
     def _read(self, args: Any, kwargs: Any, values: bool, capacity: int = FIRST_CAPACITY) -> Entry:
-        arguments = Items(tuple, (_form(args, values), _form(kwargs, values)))
+        arguments = Items(
+            tuple, (form_of_arguments(args, values), form_of_arguments(kwargs, values))
+        )
         entry = Entry(arguments, capacity=capacity)
         try:
             entry.read = read(self.fn, self.name, arguments, capacity)
@@ -128,11 +130,13 @@ class Compiled:
         assert self.buckets is not None and entry.read is not None
 
         def read_at(args: Any, kwargs: Any) -> Read:
-            arguments = Items(tuple, (_form(args, values), _form(kwargs, values)))
+            arguments = Items(
+                tuple, (form_of_arguments(args, values), form_of_arguments(kwargs, values))
+            )
             return read(self.fn, self.name, arguments, capacity)
 
         def key_of(args: Any, kwargs: Any) -> Any:
-            return _key((args, kwargs)), tuple(_numbers((args, kwargs))) if values else None
+            return _key((args, kwargs)), tuple(numbers_in((args, kwargs))) if values else None
 
         found = self.buckets.fitted(entry.read, args, kwargs, read_at, key_of)
         if isinstance(found, Fitted):
@@ -405,31 +409,36 @@ def _key(value: Any) -> Any:
     return kind, id(value)
 
 
-def _numbers(value: Any) -> list[Any]:
+def numbers_in(value: Any) -> list[Any]:
     """All plain numbers among the arguments, with their kinds."""
     kind = type(value)
     if kind in _DYNAMIC:
         return [(kind, value)]
     if kind in (tuple, list):
-        return [n for v in value for n in _numbers(v)]
-    return [n for v in value.values() for n in _numbers(v)] if kind is dict else []
+        return [n for v in value for n in numbers_in(v)]
+    return [n for v in value.values() for n in numbers_in(v)] if kind is dict else []
 
 
-def _form(value: Any, values: bool) -> Form:
+def form_of_arguments(value: Any, values: bool) -> Form:
+    """The form of arguments: tensors are leaves, and so are numbers, unless `values` are known."""
     kind = type(value)
     if kind is Tensor:
         return TensorForm(TensorType(from_numpy(value._data.dtype), value.shape))
     if kind in _DYNAMIC:
         return Known(value) if values else NumberForm(kind)
     if isinstance(value, (tuple, list)):
-        return Items(kind, tuple(_form(v, values) for v in value))
+        return Items(kind, tuple(form_of_arguments(v, values) for v in value))
     if kind is dict:
-        return Entries(dict, tuple(value), tuple(_form(v, values) for v in value.values()))
+        return Entries(
+            dict, tuple(value), tuple(form_of_arguments(v, values) for v in value.values())
+        )
     if kind is Closure:
-        return _form(value.function, values)
+        return form_of_arguments(value.function, values)
     if kind is Function:
         held = capture(value)
-        return FunctionForm(value, tuple(held), tuple(_form(v, values) for v in held.values()))
+        return FunctionForm(
+            value, tuple(held), tuple(form_of_arguments(v, values) for v in held.values())
+        )
     return Known(value)
 
 

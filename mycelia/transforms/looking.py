@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from mycelia.compiler.forms import Entries, Form, Items, Known, NumberForm, TensorForm
+from mycelia.compiler.forms import Entries, Form, Items
 from mycelia.compiler.reading import Read, read
 from mycelia.compiler.symbolic import ValueNeeded
-from mycelia.core import settings
 from mycelia.core.errors import problem, wrong_type, wrong_value
-from mycelia.core.files import write_atomically
-from mycelia.ir.draw import dot, svg
-from mycelia.ir.graph import Graph
 from mycelia.ir.text import show as show_graph
-from mycelia.ir.value import type_of
 from mycelia.runtime.executor import Executable
-from mycelia.tensor.tensor import Tensor
+from mycelia.transforms.jit import form_of_arguments, numbers_in
 
 STAGES = ("read", "optimized", "xla")
-_NUMBERS = (int, float)
-_NO_FILE_NAME = re.compile(r"[^\w.-]+")
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +34,7 @@ def read_for(fn: Callable[..., Any], args: tuple[Any, ...]) -> Reading:
         raise wrong_type("show", "fn", fn, "a function or a Cell")
     inner = getattr(fn, "__mycelia_compiled__", fn)
     name = getattr(inner, "__name__", type(inner).__name__)
-    has_numbers = _has_numbers(args)
+    has_numbers = bool(numbers_in(args))
     try:
         return _read(inner, name, args, known=not has_numbers)
     except (ValueNeeded, TypeError, ValueError, IndexError, AttributeError):
@@ -81,53 +72,6 @@ def in_pieces(owner: str, needed: ValueNeeded) -> RuntimeError:
     )
 
 
-def write_stages(name: str, number: int, stages: Sequence[tuple[str, Graph]]) -> None:
-    """Write the graphs of one compilation, as `set_context(save_graphs=...)` asks for.
-
-    Level 1 writes the last stage only, 2 all of them, 3 all with pictures; the last stage always
-    has a picture. Stages are copies (`ir/snapshot.py`): later passes change graphs in place.
-    """
-    level = settings.current().save_graphs
-    if level == 0:
-        return
-    folder = Path(settings.current().save_graphs_path) / "graphs"
-    last = len(stages) - 1
-    for order, (stage, graph) in enumerate(stages):
-        if order < last and level < 2:
-            continue
-        stem = _NO_FILE_NAME.sub("_", f"{name}_{number}_{order}_{stage}")
-        _write(folder / f"{stem}.ir", show_graph(graph, lines=True) + "\n")
-        _write(folder / f"{stem}.dot", dot(graph))
-        if order == last or level == 3:
-            _write(folder / f"{stem}.svg", svg(graph))
-
-
-def _write(path: Path, text: str) -> None:
-    write_atomically(path, [text.encode()])
-
-
 def _read(fn: Callable[..., Any], name: str, args: tuple[Any, ...], known: bool) -> Reading:
-    arguments = Items(tuple, (_form(args, known), Entries(dict, (), ())))
+    arguments = Items(tuple, (form_of_arguments(args, known), Entries(dict, (), ())))
     return Reading(arguments, read(fn, name, arguments))
-
-
-def _form(value: Any, known: bool) -> Form:
-    """The form of an argument, as `jit` sees it."""
-    kind = type(value)
-    if kind is Tensor:
-        return TensorForm(type_of(value))
-    if kind in _NUMBERS:
-        return Known(value) if known else NumberForm(kind)
-    if isinstance(value, (tuple, list)):
-        return Items(kind, tuple(_form(v, known) for v in value))
-    if kind is dict:
-        return Entries(dict, tuple(value), tuple(_form(v, known) for v in value.values()))
-    return Known(value)
-
-
-def _has_numbers(value: Any) -> bool:
-    if isinstance(value, (tuple, list)):
-        return any(map(_has_numbers, value))
-    if type(value) is dict:
-        return any(map(_has_numbers, value.values()))
-    return type(value) in _NUMBERS
