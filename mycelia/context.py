@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mycelia.core import settings
+from mycelia.core.changes import note_change
 from mycelia.core.errors import problem
 from mycelia.core.settings import GRAPH_MODE as GRAPH_MODE
 from mycelia.core.settings import PYNATIVE_MODE as PYNATIVE_MODE
@@ -26,6 +27,8 @@ def set_context(*args: Any, **kwargs: Any) -> None:
     settings.change(**kwargs)
     if settings.selects_kernels() is not selected:
         forget_programs()
+    if settings.current().max_device_memory != before.max_device_memory:
+        note_change()
     try:
         cache.apply()
         if "device_target" in kwargs or "device_id" in kwargs:

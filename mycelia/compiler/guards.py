@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from mycelia.core import settings
 from mycelia.core.changes import Changes
 from mycelia.core.dtype import DType
 from mycelia.tensor.tensor import Tensor
@@ -21,6 +22,7 @@ class Guards:
         self._checks: dict[Any, Callable[[], bool]] = {}
         self._cells: list[tuple[Any, dict[str, Any]]] = []
         self._changes = Changes.count
+        self._budget = settings.memory_budget()
 
     def entry(self, holder: dict[str, Any], name: str, value: Any) -> None:
         """A name of a module or object has this value."""
@@ -57,6 +59,8 @@ class Guards:
             return False
         if self._changes == Changes.count:
             return True
+        if self._budget != settings.memory_budget():
+            return False
         if any(flags(cell) != before for cell, before in self._cells):
             return False
         self._changes = Changes.count

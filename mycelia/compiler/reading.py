@@ -9,6 +9,7 @@ from time import perf_counter
 from typing import Any
 
 from mycelia.compiler.building import constant, type_of_array
+from mycelia.compiler.footprint import type_bytes
 from mycelia.compiler.forms import Conflict, Form, form_of, leaf_data, leaf_type
 from mycelia.compiler.guards import Guards
 from mycelia.compiler.passes.pipeline import optimize
@@ -41,9 +42,24 @@ class Read:
 
 
 def read(fn: Callable[..., Any], name: str, arguments: Form, capacity: int = 64) -> Read:
-    """Read `fn` into a program; its inputs are the leaves of `arguments`, a pair (args, kwargs)."""
+    """Read `fn` into a program; its inputs are the leaves of `arguments`, a pair (args, kwargs).
+
+    If the program might need more memory than the settings allow, it is read again, and gradients
+    remember no more than what is left besides the inputs.
+    """
+    found = _read(fn, name, arguments, capacity, None)
+    budget = settings.memory_budget()
+    if budget is None:
+        return found
+    given = sum(type_bytes(p.type) for p in found.program.graph.parameters)
+    return _read(fn, name, arguments, capacity, max(budget - given, 0))
+
+
+def _read(
+    fn: Callable[..., Any], name: str, arguments: Form, capacity: int, allowed: int | None
+) -> Read:
     started = perf_counter()
-    tracer = Tracer(name, capacity)
+    tracer = Tracer(name, capacity, allowed)
     interpreter = Interpreter(tracer)
     targets = [target for _, target in arguments.leaves(MISSING)]
     nodes = [tracer.root.parameter(f"x{i}", leaf_type(t)) for i, t in enumerate(targets)]

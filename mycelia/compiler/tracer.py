@@ -61,8 +61,9 @@ def active_tracer() -> Tracer | None:
 class Tracer:
     """All state of reading one program: the graph in work, the journal, inputs, effects."""
 
-    def __init__(self, name: str, capacity: int = 64) -> None:
+    def __init__(self, name: str, capacity: int = 64, allowed: int | None = None) -> None:
         self.capacity = capacity  # of the stacks that gradients of loops fill
+        self.allowed = allowed  # how many bytes gradients may remember
         self.root = self.builder = Builder(name)
         self.store = Store()
         self.span: Span | None = None

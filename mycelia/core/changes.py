@@ -10,5 +10,5 @@ class Changes:
 
 
 def note_change() -> None:
-    """Say that some cell is not what it was."""
+    """Say that some cell, or a setting that programs depend on, is not what it was."""
     Changes.count += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
@@ -15,6 +16,7 @@ GRAPH_MODE = 0
 PYNATIVE_MODE = 1
 STRICT, COMPATIBLE, LAX = 0, 1, 2
 
+_GIGABYTES = re.compile(r"\d+(\.\d*)?GB")
 DEVICES = ("CPU", "GPU", "TPU", "Ascend", "Davinci")
 
 
@@ -91,6 +93,12 @@ def selects_kernels() -> bool:
     return (now.kernel_selection or now.enable_graph_kernel) and not is_off
 
 
+def memory_budget() -> int | None:
+    """How many bytes a program may use: `max_device_memory`, or None if it was not set."""
+    text = current().max_device_memory
+    return None if text == Settings.max_device_memory else int(float(text[:-2]) * 2**30)
+
+
 def change(**values: Any) -> None:
     """Check and replace some settings; nothing changes if one of them is wrong."""
     names = {f.name for f in fields(Settings)}
@@ -121,6 +129,17 @@ def _check(key: str, value: Any) -> Any:
         raise problem(TypeError, f"For '{owner}', the '{key}' must be dict", got=repr(value))
     if isinstance(default, str) and not isinstance(value, str):
         raise problem(TypeError, f"For '{owner}', the '{key}' must be str", got=repr(value))
+    return value
+
+
+def _memory(value: Any) -> str:
+    if not isinstance(value, str) or not _GIGABYTES.fullmatch(value) or float(value[:-2]) == 0:
+        raise problem(
+            ValueError,
+            "For 'context.set_context', the argument 'max_device_memory' is no amount of memory",
+            got=repr(value),
+            expected="a positive number of gigabytes as a string, such as '3.5GB'",
+        )
     return value
 
 
@@ -184,6 +203,7 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
     "save_graphs": _save_graphs,
     "deterministic": _one_of("deterministic", "ON", "OFF"),
     "memory_optimize_level": _one_of("memory_optimize_level", "O0", "O1"),
+    "max_device_memory": _memory,
     "memory_offload": _one_of("memory_offload", "ON", "OFF"),
     "jit_level": _one_of("jit_level", "", "O0", "O1", "O2"),
     "jit_syntax_level": _jit_syntax_level,

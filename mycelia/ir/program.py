@@ -45,5 +45,12 @@ class Program:
     unbound: tuple[tuple[str, Span | None], ...] = ()
 
     @property
+    def in_place(self) -> dict[int, int]:
+        """Which output is the new array of which input."""
+        inputs = {id(g.which): i for i, g in enumerate(self.inputs) if g.source is Source.STATE}
+        places = enumerate(self.writes, self.results)
+        return {place: inputs[id(w)] for place, w in places if id(w) in inputs}
+
+    @property
     def name(self) -> str:
         return self.graph.name

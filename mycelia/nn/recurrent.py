@@ -103,8 +103,8 @@ class _Recurrent(Cell):
         """One layer in one direction: its output and its last state."""
         weights = self._weights(f"l{layer}{direction}", x.dtype)
         if not direction:
-            return self.step(x, *state, *weights, lengths)
-        output, *last = self.step(_backwards(x, lengths), *state, *weights, lengths)
+            return self.step(x, *state, *weights, lengths)[:-1]
+        output, *last, _ = self.step(_backwards(x, lengths), *state, *weights, lengths)
         return _backwards(output, lengths), *last
 
     def _weights(self, place: str, dtype: Any) -> tuple[Any, ...]:

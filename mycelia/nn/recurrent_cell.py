@@ -81,7 +81,7 @@ class RNNCell(_RecurrentCell):
     def construct(self, x: Any, hx: Any) -> Any:
         moment = self._sequence_of_one(x)
         self._check_state("hx", hx, x)
-        _, hidden = self._step(
+        _, hidden, _ = self._step(
             moment, hx, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh, None
         )
         return hidden
@@ -105,7 +105,7 @@ class GRUCell(_RecurrentCell):
     def construct(self, x: Any, hx: Any) -> Any:
         moment = self._sequence_of_one(x)
         self._check_state("hx", hx, x)
-        _, hidden = self._step(
+        _, hidden, _ = self._step(
             moment, hx, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh, None
         )
         return hidden
@@ -131,7 +131,7 @@ class LSTMCell(_RecurrentCell):
         check_instance("LSTMCell", "hx", hx, tuple)
         self._check_state("hx[0]", hx[0], x)
         self._check_state("hx[1]", hx[1], x)
-        _, hidden, memory = self._step(
+        _, hidden, memory, _ = self._step(
             moment, *hx, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh, None
         )
         return hidden, memory

@@ -44,6 +44,7 @@ class Op(Primitive):
     fields: ClassVar[dict[str, Any]] = {}
     elementwise: ClassVar[bool] = False  # each number of the result from those at its own place
     ends_elementwise: ClassVar[bool] = False  # so is the last step towards the (first) result
+    each_apart: ClassVar[bool] = False  # parts of its tuples have nothing to do with each other
     readings: ClassVar[int] = 1  # how often it goes through its largest arguments
 
     def __init_subclass__(cls, register: bool = True, **kwargs: Any) -> None:

@@ -1,7 +1,8 @@
 """Recurrent layers over whole sequences: one layer, one direction, one program.
 
 Sequences are (time, batch, features). With `seq_length` (one number for each sequence of the batch)
-outputs after the end are zero and the last state is the one at the end.
+outputs after the end are zero and the last state is the one at the end. The last result is what
+the hidden state gave to the gates at each moment, which the gradient would else compute again.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from mycelia.core.errors import problem
 from mycelia.core.shape import Shape
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
+from mycelia.ops.creation import zeros_like
 from mycelia.ops.engine import Array, jax, jnp, lax
 from mycelia.ops.op import Op
 from mycelia.ops.sums import row_sum
@@ -32,6 +34,7 @@ class Recurrent(Op, register=False):
     """
 
     gates = 1
+    takes_missing_gradients = True
 
     def step(self, state: State, from_input: Array, from_hidden: Array) -> State:
         raise TypeError(f"{self.name} does not say its step")
@@ -48,6 +51,19 @@ class Recurrent(Op, register=False):
             return jax.vjp(self.step, *moment)[1](d_after)
 
         return pull, (states, from_input, from_hidden)
+
+    def outputs(self, x: TensorType, h: TensorType, gates: int = 1) -> TensorType:
+        """The type of all hidden states, or of as much for each of some gates."""
+        return x.with_shape((*x.shape[:2], gates * h.shape[1]))
+
+    def gradients(self, x: Any, state: tuple[Any, ...], *args: Any) -> tuple[Any, ...]:
+        """The gradients of the input, of the parts of the state, and of the weights."""
+        *rest, out, dout = args
+        d_outputs, *d_last = [
+            zeros_like(like) if d is None else d for d, like in zip(dout[:-1], out, strict=False)
+        ]
+        given = (out[0], out[-1], d_outputs, tuple(d_last), dout[-1])
+        return RecurrentGrad.of(self)(x, state, *rest, *given)
 
     def check(self, x: TensorType, h: TensorType, w_ih: TensorType, w_hh: TensorType) -> None:
         if x.ndim != 3:
@@ -93,7 +109,7 @@ class LSTMLayer(Recurrent):
         seq_length: TensorType | None,
     ) -> tuple[TensorType, ...]:
         self.check(x, h, w_ih, w_hh)
-        return x.with_shape((*x.shape[:2], h.shape[1])), h, h
+        return self.outputs(x, h), h, h, self.outputs(x, h, self.gates)
 
     def lower(
         self,
@@ -139,8 +155,7 @@ class LSTMLayer(Recurrent):
         return pull, (f, o * (1 - after * after), after * o * (1 - o), *slopes)
 
     def grad(self, x: Any, h: Any, c: Any, *args: Any) -> tuple[Any, ...]:
-        *rest, out, dout = args
-        dx, (dh, dc), *weights = RecurrentGrad.of(self)(x, (h, c), *rest, out[0], dout[0], dout[1:])
+        dx, (dh, dc), *weights = self.gradients(x, (h, c), *args)
         return dx, dh, dc, *weights, None
 
 
@@ -158,7 +173,7 @@ class OneState(Recurrent, register=False):
         seq_length: TensorType | None,
     ) -> tuple[TensorType, ...]:
         self.check(x, h, w_ih, w_hh)
-        return x.with_shape((*x.shape[:2], h.shape[1])), h
+        return self.outputs(x, h), h, self.outputs(x, h, self.gates)
 
     def lower(
         self,
@@ -173,8 +188,7 @@ class OneState(Recurrent, register=False):
         return _over_time(self.step, (h,), x, (w_ih, w_hh, b_ih, b_hh), seq_length)
 
     def grad(self, x: Any, h: Any, *args: Any) -> tuple[Any, ...]:
-        *rest, out, dout = args
-        dx, (dh,), *weights = RecurrentGrad.of(self)(x, (h,), *rest, out[0], dout[0], dout[1:])
+        dx, (dh,), *weights = self.gradients(x, (h,), *args)
         return dx, dh, *weights, None
 
 
@@ -220,8 +234,8 @@ class RNNLayer(OneState):
 class RecurrentGrad(Op, register=False):
     """The gradients of a layer, from its outputs; only the state goes back moment by moment.
 
-    What the gates were given is computed again for all moments at once, and so are the gradients
-    of input and weights at the end: large products, where a loop would have many small ones.
+    The gradients of input and weights are computed at the end, for all moments at once: large
+    products, where a loop would have many small ones.
     """
 
     op: Recurrent
@@ -240,25 +254,29 @@ class RecurrentGrad(Op, register=False):
         b_hh: Array | None,
         seq_length: Array | None,
         outputs: Array,
+        from_hidden: Array,
         d_outputs: Array,
         d_last: State,
+        d_from_hidden: Array | None,
     ) -> tuple[Any, ...]:
         state = tuple(jnp.asarray(part) for part in state)
         hidden = jnp.concatenate([state[0][None], outputs[:-1]])  # before each moment
-        given = _affine(x, w_ih, b_ih), _affine(hidden, w_hh, b_hh)
+        given = _affine(x, w_ih, b_ih), jnp.asarray(from_hidden)
         running = None if seq_length is None else _running(x.shape[0], seq_length)
         states = (hidden, *state[1:])
         pull, moments = self.op.pulls(states, *given, running)
 
         def back(d_state: State, moment: Any) -> tuple[State, tuple[Array, Array]]:
-            now, dout, inner = moment
+            now, dout, inner, d_given = moment
             d_after = (d_state[0] + dout, *d_state[1:])
             d_after = _where(now, d_after, tuple(map(jnp.zeros_like, d_after)))
             d_before, d_input, d_hidden = pull(d_after, inner)
+            if d_given is not None:
+                d_hidden = d_hidden + _where(now, (d_given,), (jnp.zeros_like(d_given),))[0]
             d_before = (d_before[0] + d_hidden @ w_hh, *d_before[1:])
             return _where(now, d_before, d_state), (d_input, d_hidden)
 
-        every = (running, d_outputs, moments)
+        every = (running, d_outputs, moments, d_from_hidden)
         d_state, (d_input, d_hidden) = lax.scan(back, tuple(d_last), every, reverse=True)
         return (
             d_input @ w_ih, d_state, _over_rows(d_input, x), _over_rows(d_hidden, hidden),
@@ -292,16 +310,17 @@ def _where(running: Array | None, new: State, old: State) -> State:
 def _over_time(
     step: Step, state: State, x: Array, weights: tuple[Any, ...], seq_length: Array | None
 ) -> tuple[Array, ...]:
-    """Run `step` over axis 0; gives all hidden states and the last state."""
+    """Run `step` over axis 0; gives hidden states, the last state, what gates got."""
     w_ih, w_hh, b_ih, b_hh = weights
     running = None if seq_length is None else _running(x.shape[0], seq_length)
 
-    def body(before: State, moment: tuple[Any, Array]) -> tuple[State, Array]:
+    def body(before: State, moment: tuple[Any, Array]) -> tuple[State, State]:
         now, from_input = moment
-        after = step(before, from_input, _affine(before[0], w_hh, b_hh))
-        zeros = (jnp.zeros_like(after[0]),)
-        return _where(now, after, before), _where(now, after[:1], zeros)[0]
+        from_hidden = _affine(before[0], w_hh, b_hh)
+        after = step(before, from_input, from_hidden)
+        found = (after[0], from_hidden)
+        return _where(now, after, before), _where(now, found, tuple(map(jnp.zeros_like, found)))
 
     state = tuple(jnp.asarray(part) for part in state)
-    last, outputs = lax.scan(body, state, (running, _affine(x, w_ih, b_ih)))
-    return (outputs, *last)
+    last, (outputs, given) = lax.scan(body, state, (running, _affine(x, w_ih, b_ih)))
+    return (outputs, *last, given)

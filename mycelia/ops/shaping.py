@@ -284,15 +284,22 @@ class IdentityN(Op):
 
 
 class Barrier(Op):
-    """A tuple of tensors itself, which the engine may not look through: nothing moves across it."""
+    """A tuple of tensors itself, but not before those of `after` are there.
 
-    examples = (case(("f32[2]", "i32[]")), case(("f32[3]",)))
+    The engine may not look through it: what is computed from the result is computed anew.
+    """
 
-    def lower(self, x: tuple[Array, ...]) -> tuple[Array, ...]:
-        return tuple(lax.optimization_barrier(tuple(jnp.asarray(one) for one in x)))
+    examples = (case(("f32[2]", "i32[]"), ("f32[2]",)), case(("f32[3]",), ("f32[2,2]", "i32[2]")))
 
-    def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
-        return (dout,)
+    def infer(self, x: tuple[TensorType, ...], after: tuple[TensorType, ...]) -> Any:
+        return x
+
+    def lower(self, x: tuple[Array, ...], after: tuple[Array, ...]) -> tuple[Array, ...]:
+        given = [tuple([jnp.asarray(one) for one in part]) for part in (x, after)]
+        return lax.optimization_barrier(tuple(given))[0]
+
+    def grad(self, x: Any, after: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        return dout, None
 
 
 class StopGradient(Op):

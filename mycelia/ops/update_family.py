@@ -17,6 +17,7 @@ class Update(Op, register=False):
     """What all updates share: the loss scale divided out, decay added, the gradient centered."""
 
     differentiable = False
+    each_apart = True
     weight_decay: tuple[float, ...] = ()
     loss_scale: float = 1.0
     centralize: tuple[bool, ...] = ()
@@ -63,6 +64,7 @@ class ApplyUpdate(Op, register=False):
     """One parameter, its states and its gradient in; new values written, in working precision."""
 
     differentiable = False
+    each_apart = True
 
     def written(self, rule: Callable[..., Any], states: tuple[Array, ...], *amounts: Array) -> Any:
         """The new states by `rule(*states, *amounts)`, as result and as updates."""

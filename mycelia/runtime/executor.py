@@ -111,9 +111,9 @@ class Executable:
         self._generation = Programs.generation
         self.first_run = None
         self._program = jax.jit(
-            lower(self.program.graph),
+            lower(self.program.graph, self.program.in_place),
             donate_argnums=self._donated,
-            compiler_options=options(),
+            compiler_options=options(self.program.graph),
             keep_unused=True,
         )
         self._run: Callable[..., Any] = self._program

@@ -46,7 +46,8 @@ class Sunk:
             written.get(id(given.which)) if given.source is Source.STATE else None
             for given in program.inputs
         ]
-        self._run = jax.jit(self._steps, donate_argnums=(0,), compiler_options=options())
+        chosen = options(program.graph)
+        self._run = jax.jit(self._steps, donate_argnums=(0,), compiler_options=chosen)
 
     def __call__(self, batches: Sequence[Sequence[Any]]) -> list[Any]:
         """All results, stacked, for the arguments of each run; what the runs write is written."""

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from mycelia.core.shape import size
+from mycelia.compiler.footprint import readers_of, written_bytes
 from mycelia.core.source import Span
 from mycelia.ir.analysis import ordered
 from mycelia.ir.control import TUPLE, Item, primitive_of
 from mycelia.ir.graph import Graph
 from mycelia.ir.node import Apply, Node
-from mycelia.ir.types import TensorType
-from mycelia.ops.op import Op
 from mycelia.runtime.executor import Executable
 from mycelia.transforms.looking import read_for
 
@@ -89,8 +86,8 @@ def _most_held(graph: Graph) -> tuple[str, list[Held]]:
     """The step of a graph at which its values need most memory, and those values."""
     nodes = [n for n in ordered(graph) if isinstance(n, Apply)]
     last = _last_uses(nodes)
-    uses = Counter(used for node in nodes for used in node.args)
-    needs = {node: _bytes(node, uses[node]) for node in nodes}
+    readers = readers_of(nodes)
+    needs = {node: written_bytes(node, readers) for node in nodes}
     alive: dict[Apply, int] = {}
     most, at = -1, None
     best: dict[Apply, int] = {}
@@ -119,24 +116,6 @@ def _is_item(node: Node) -> bool:
     return type(primitive_of(node)) is Item
 
 
-def _bytes(node: Apply, uses: int) -> int:
-    """What a node writes: nothing for parts of tuples, or if it is a part of its reader's loop."""
-    op = primitive_of(node)
-    is_part = isinstance(op, Op) and op.elementwise and uses == 1
-    if is_part or op is TUPLE or type(op) is Item:
-        return 0
-    types = node.type if isinstance(node.type, tuple) else (node.type,)
-    return sum(_type_bytes(t) for t in types)
-
-
 def _text(type_: Any) -> str:
     """A type, or the first of several."""
     return f"{_text(type_[0])}, ..." if isinstance(type_, tuple) and type_ else str(type_)
-
-
-def _type_bytes(type_: Any) -> int:
-    if isinstance(type_, tuple):
-        return sum(map(_type_bytes, type_))
-    if not isinstance(type_, TensorType):
-        return 0
-    return size(type_.shape) * type_.dtype.numpy.itemsize

@@ -125,8 +125,8 @@ class Rules:
         builder.graph.output = builder.tuple(tuple(found))
         seeds = [_seed(dout, p, node.type) for p in places]
         values = [self.tracer.wrap(o) for o in operands]
-        behind = Barrier.of()((*values, *seeds))
-        nodes = [self.tracer.data_node(t) for t in behind]
+        behind = Barrier.of()(tuple(values), tuple(seeds))
+        nodes = [self.tracer.data_node(t) for t in (*behind, *seeds)]
         again = self.builder.apply(
             RECOMPUTE, (builder.graph, *nodes), builder.graph.output.type, node.span
         )

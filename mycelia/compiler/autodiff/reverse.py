@@ -36,7 +36,7 @@ def pull(
     """
     cotangents = Cotangents()
     wanted = set(targets)
-    order = _between([node for node, _ in seeds], wanted)
+    order = between([node for node, _ in seeds], wanted)
     for node, seed in seeds:
         cotangents.add(node, seed)
     span = tracer.span
@@ -50,7 +50,7 @@ def pull(
     return [cotangents.get(node) for node in targets]
 
 
-def _between(outputs: list[Node], targets: set[Node]) -> list[Node]:
+def between(outputs: list[Node], targets: set[Node]) -> list[Node]:
     """The nodes on the way from targets to outputs, inputs first; nothing below a target."""
     order: list[Node] = []
     depends: dict[Node, bool] = {}

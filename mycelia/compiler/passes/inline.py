@@ -5,7 +5,7 @@ from __future__ import annotations
 from mycelia.compiler.passes.matching import array_of
 from mycelia.ir.analysis import is_recursive, same_graphs
 from mycelia.ir.clone import inline
-from mycelia.ir.control import Call, Switch, graphs_of, operands_of
+from mycelia.ir.control import Call, Recompute, Switch, graphs_of, operands_of
 from mycelia.ir.node import Apply, Node
 from mycelia.ir.rewrite import on
 
@@ -17,6 +17,12 @@ def call_of_graph(node: Apply) -> Node | None:
     if is_recursive(graph):
         return None
     return inline(graph, node.graph, operands_of(node))
+
+
+@on(Recompute)
+def what_is_recomputed(node: Apply) -> Node | None:
+    """recompute(@g, *x) = the body of g for x, once gradients are taken"""
+    return inline(graphs_of(node)[0], node.graph, operands_of(node))
 
 
 @on(Switch)
@@ -37,4 +43,4 @@ def no_choice(node: Apply) -> Node | None:
     return inline(first, node.graph, operands_of(node))
 
 
-RULES = (call_of_graph, known_choice, no_choice)
+RULES = (call_of_graph, what_is_recomputed, known_choice, no_choice)

@@ -9,7 +9,7 @@ is only known at run time is computed once. (x / 1 is x, for every number.)
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
@@ -51,6 +51,35 @@ def kept(value: Any, by: Any) -> Any:
     if isinstance(value, Last):
         return Last(kept(value.array, by))
     return value / jnp.asarray(by, value.dtype)
+
+
+def held_back(values: Sequence[Any], after: Sequence[Any], by: Any) -> tuple[Any, ...]:
+    """`values` as something XLA cannot know before `after` is computed.
+
+    It takes its own barriers away on CPU, and then computes nothing twice. So the values are
+    multiplied by a number that is one, but might be an element of `after` for all XLA knows.
+    """
+    firsts = [a[(0,) * a.ndim].astype(jnp.float32) for a in _arrays(after) if a.size]
+    unknown = jnp.where(by == 1, by, sum(firsts))
+    return tuple([_times(v, unknown) if _is_float(v) else v for v in values])
+
+
+def _times(value: Any, factor: Any) -> Any:
+    if isinstance(value, Last):
+        return Last(_times(value.array, factor))
+    return value * factor.astype(value.dtype)
+
+
+def _arrays(value: Any) -> list[Any]:
+    """All arrays of nested tuples, in whatever layout."""
+    if isinstance(value, (tuple, list)):
+        return [a for v in value for a in _arrays(v)]
+    return [value.array if isinstance(value, Last) else jnp.asarray(value)]
+
+
+def _is_float(value: Any) -> bool:
+    array = value.array if isinstance(value, Last) else value
+    return jnp.issubdtype(array.dtype, jnp.floating)
 
 
 def _readings(op: Any) -> int:

@@ -29,23 +29,35 @@ from mycelia.ir.control import (
 from mycelia.ir.graph import Graph
 from mycelia.ir.node import Apply, Constant, Node, Parameter
 from mycelia.ir.primitive import Primitive
-from mycelia.runtime.xla.keeping import kept, worth_keeping
+from mycelia.ops.device import on_cpu
+from mycelia.ops.shaping import Barrier
+from mycelia.runtime.xla.in_place import other_readers
+from mycelia.runtime.xla.keeping import held_back, kept, worth_keeping
 from mycelia.runtime.xla.layout import Layouts
 
 
-def lower(graph: Graph) -> Callable[..., Any]:
+def lower(graph: Graph, in_place: dict[int, int] | None = None) -> Callable[..., Any]:
     """`graph` as a function from arrays to the arrays of its output.
 
     It may be given one argument more, `keeping.one()`, of which nothing is known in advance: then
-    XLA computes values that are worth keeping once.
+    XLA computes values that are worth keeping once. `in_place` says which output takes the place
+    of which input: it comes after everything that reads the input, so that no copy is needed.
     """
     order = _Order()
     count = len(graph.parameters)
+    readers = other_readers(graph, in_place or {})
 
     def run(*arrays: Any) -> Any:
         order.layouts = Layouts()
         order.one = arrays[count] if len(arrays) > count else 1
-        return order.run(graph, arrays[:count])
+        values = order.values(graph, arrays[:count])
+        found = order.layouts.plain(values[graph.output])
+        if not readers or not order.holds_back:
+            return found
+        late = list(found)
+        for place, nodes in readers.items():
+            late[place] = held_back([late[place]], [values[n] for n in nodes], order.one)[0]
+        return tuple(late)
 
     run.__name__ = graph.name.replace("<", "").replace(">", "") or "program"
     return run
@@ -59,7 +71,16 @@ class _Order:
         self.layouts = Layouts()
         self.one: Any = None
 
+    @property
+    def holds_back(self) -> bool:
+        """Whether XLA has to be kept from computing something too early."""
+        return on_cpu() and not isinstance(self.one, int)
+
     def run(self, graph: Graph, arrays: Sequence[Any]) -> Any:
+        return self.values(graph, arrays)[graph.output]
+
+    def values(self, graph: Graph, arrays: Sequence[Any]) -> dict[Node, Any]:
+        """What each node of a graph gives."""
         values: dict[Node, Any] = dict(zip(graph.parameters, arrays, strict=True))
         found = self._orders.get(graph)
         if found is None:
@@ -73,7 +94,10 @@ class _Order:
                 values[node] = kept(value, self.one) if node in found[1] else value
             elif isinstance(node, Parameter) and node not in values:
                 raise RuntimeError(f"{graph.name} uses {node.name} of {node.graph.name}")
-        return self.layouts.plain(values[graph.output])
+        return values
+
+    def plain(self, graph: Graph, arrays: Sequence[Any]) -> Any:
+        return self.layouts.plain(self.run(graph, arrays))
 
     def _apply(self, node: Apply, values: dict[Node, Any]) -> Any:
         op = primitive_of(node)
@@ -82,15 +106,26 @@ class _Order:
         if op is WHILE:
             return self._while(node, values)
         if op is CALL or op is RECOMPUTE:
-            return self.run(graphs_of(node)[0], self._operands(node, values))
+            return self.run(graphs_of(node)[0], [values[n] for n in operands_of(node)])
         if type(op) is Vmap:
             return self._vmap(op, node, values)
         args = [values[a] for a in node.args]
+        if type(op) is Barrier and self.holds_back:
+            return self._held_back(node, *args)
         if is_operator(op):
             return self.layouts.apply(op, args)
         if type(op) is Effect:
             args = self.layouts.plain(args)
         return apply_node(op, args)
+
+    def _held_back(self, node: Apply, values: tuple[Any, ...], after: tuple[Any, ...]) -> Any:
+        """What a barrier gives: the program's own parameters are there in any case."""
+        assert isinstance(node.args[0], Apply)
+        computed = [not isinstance(n, Parameter) for n in node.args[0].args]
+        if not any(computed):
+            return held_back(values, after, self.one)
+        found = iter(held_back([v for v, c in zip(values, computed) if c], after, self.one))
+        return tuple([next(found) if c else v for v, c in zip(values, computed)])
 
     def _operands(self, node: Apply, values: dict[Node, Any]) -> list[Any]:
         """What the graphs of a control primitive receive."""
@@ -113,7 +148,7 @@ class _Order:
         types = graph.output.type
 
         def run(*arrays: Any) -> Any:
-            return _typed(self.run(graph, arrays), types)
+            return _typed(self.plain(graph, arrays), types)
 
         return run
 
@@ -125,10 +160,10 @@ class _Order:
         fixed = operands[count:]
 
         def test(carry: Any) -> Any:
-            return self.run(goes_on, [*carry, *fixed])
+            return self.plain(goes_on, [*carry, *fixed])
 
         def body(carry: Any) -> Any:
-            return _typed(self.run(step, [*carry, *fixed]), types)
+            return _typed(self.plain(step, [*carry, *fixed]), types)
 
         # Behind a barrier the start is no constant: XLA would else run known loops while compiling.
         start = lax.optimization_barrier(_typed(tuple(operands[:count]), types))

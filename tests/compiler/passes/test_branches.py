@@ -8,7 +8,7 @@ import numpy as np
 
 from mycelia.compiler.passes import branches, inline, operands
 from mycelia.core.dtype import int32
-from mycelia.ir.control import CALL, Effect
+from mycelia.ir.control import CALL, RECOMPUTE, Effect
 from mycelia.ops.arithmetic import Add, Mul, Neg
 from mycelia.ops.compare import LogicalNot
 from mycelia.ops.matrix import Tril
@@ -50,6 +50,14 @@ def test_call_of_graph():
         "graph square(square.a: f32[], square.b: f32[]):\n"
         "  square.%1: f32[] = Mul(square.a, square.b)\n  return square.%1"
     )
+    assert after == "%1: f32[] = Mul(x, x); return %1"
+
+
+def test_what_is_recomputed():
+    square = graph("a f32[], b f32[]", lambda g, a, b: g(MUL, a, b), "square")
+    made = graph("x f32[]", lambda g, x: g.apply(RECOMPUTE, g.node(square), x, x, type=x.type))
+    before, after = before_and_after(made, [inline.what_is_recomputed])
+    assert before.startswith("graph g(x: f32[]):\n  %1: f32[] = recompute(@square, x, x)\n")
     assert after == "%1: f32[] = Mul(x, x); return %1"
 
 

@@ -1,0 +1,84 @@
+"""A budget of memory: programs that would need more run parts of the forward pass again."""
+
+import numpy as np
+import pytest
+
+import mycelia as ms
+from mycelia import Tensor, nn
+from mycelia.core import settings
+
+
+class Block(nn.Cell):
+    def __init__(self, width):
+        super().__init__()
+        self.first, self.norm = nn.Dense(width, 2 * width), nn.BatchNorm1d(2 * width)
+        self.second = nn.Dense(2 * width, width)
+
+    def construct(self, x):
+        return x + self.second(nn.ReLU()(self.norm(self.first(x))))
+
+
+def step():
+    ms.set_seed(1)
+    net = nn.SequentialCell([Block(32) for _ in range(6)])
+    train = nn.TrainOneStepCell(
+        nn.WithLossCell(net, nn.MSELoss()), nn.Momentum(net.trainable_params(), 0.1, 0.9)
+    )
+    return train.set_train(), net
+
+
+@pytest.fixture
+def data():
+    random = np.random.default_rng(0)
+    return [Tensor(random.normal(size=(2048, 32)).astype(np.float32)) for _ in range(2)]
+
+
+@pytest.fixture(autouse=True)
+def graph_mode():
+    before = settings.current()
+    ms.set_context(mode=ms.GRAPH_MODE)
+    yield
+    settings.restore(before)
+
+
+def trained(data):
+    train, net = step()
+    losses = [float(train(*data)) for _ in range(3)]
+    return losses, [p.asnumpy() for p in net.get_parameters()], train
+
+
+def gigabytes(share, of):
+    return f"{share * of / 2**30:.6f}GB"
+
+
+def test_a_program_fits_its_budget_and_computes_the_same(data):
+    losses, weights, train = trained(data)
+    whole = ms.runtime.memory_report(train, *data)
+    ms.set_context(max_device_memory=gigabytes(0.6, whole.peak))
+    less_losses, less_weights, train = trained(data)
+    assert ms.runtime.memory_report(train, *data).peak < 0.65 * whole.peak
+    np.testing.assert_allclose(less_losses, losses, rtol=1e-4)
+    for found, wanted in zip(less_weights, weights, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-5)
+
+
+def test_a_budget_that_is_large_enough_changes_nothing(data):
+    train, _ = step()
+    whole = ms.runtime.memory_report(train, *data)
+    ms.set_context(max_device_memory=gigabytes(2, whole.peak))
+    assert ms.runtime.memory_report(train, *data).temporary == whole.temporary
+
+
+def test_a_new_budget_makes_a_new_program(data):
+    train, _ = step()
+    train(*data), train(*data)
+    entry = next(iter(train._compiled().entries.values()))
+    ms.set_context(max_device_memory="0.001GB")
+    train(*data)
+    assert next(iter(train._compiled().entries.values())) is not entry
+
+
+@pytest.mark.parametrize("wrong", ["5", "GB", "-1GB", "0GB", "many GB", 5])
+def test_only_gigabytes_are_amounts_of_memory(wrong):
+    with pytest.raises(ValueError, match=r"max_device_memory(.|\n)*3\.5GB"):
+        ms.set_context(max_device_memory=wrong)

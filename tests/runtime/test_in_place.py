@@ -1,0 +1,53 @@
+"""Weights are written in place: what else reads them is waited for, so nothing is copied."""
+
+import re
+
+import numpy as np
+import pytest
+
+import mycelia as ms
+from mycelia import Tensor, nn
+from mycelia.core import settings
+from mycelia.runtime.executor import Executable
+from mycelia.runtime.xla.in_place import other_readers
+
+WIDTH = 300
+
+
+class Net(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Dense(WIDTH, WIDTH), nn.Dense(WIDTH, WIDTH)
+
+    def construct(self, x):
+        return self.second(nn.ReLU()(self.first(x)))
+
+
+OPTIMIZERS = {
+    "momentum": lambda weights: nn.Momentum(weights, 0.1, 0.9),
+    "adam": lambda weights: nn.Adam(weights, 0.1),
+}
+
+
+@pytest.fixture(autouse=True)
+def graph_mode():
+    before = settings.current()
+    ms.set_context(mode=ms.GRAPH_MODE)
+    yield
+    settings.restore(before)
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_no_weight_is_copied(name):
+    net = Net()
+    optimizer = OPTIMIZERS[name](net.trainable_params())
+    train = nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), optimizer).set_train()
+    data = [Tensor(np.ones((8, WIDTH), np.float32)) for _ in range(2)]
+    train(*data)
+    read = next(iter(train._compiled().entries.values())).read
+    found = other_readers(read.program.graph, read.program.in_place)
+    assert len(found) == 1  # the second weight, which the gradient of its input reads
+    executable = Executable(read.program)
+    arrays = [executable._input(*plan, data) for plan in executable._plan]
+    text = executable._program.lower(*arrays, np.float32(1)).compile().as_text()
+    assert not re.search(rf"f32\[{WIDTH},{WIDTH}\]\S* copy\(", text)
