@@ -68,6 +68,7 @@ from mycelia.transforms import jacrev as jacrev
 from mycelia.transforms import jit as jit
 from mycelia.transforms import jit_class as jit_class
 from mycelia.transforms import jvp as jvp
+from mycelia.transforms import lazy_inline as lazy_inline
 from mycelia.transforms import ms_function as ms_function
 from mycelia.transforms import mutable as mutable
 from mycelia.transforms import recompute as recompute

@@ -15,6 +15,7 @@ from mycelia.compiler.guards import Guards
 from mycelia.compiler.passes.pipeline import optimize
 from mycelia.compiler.reader.interpreter import Interpreter
 from mycelia.compiler.reader.stack_notes import with_stack
+from mycelia.compiler.rolling import roll
 from mycelia.compiler.store import MISSING, Numbers
 from mycelia.compiler.symbolic import Number, ValueNeeded
 from mycelia.compiler.tracer import Tracer, conflict_error
@@ -69,8 +70,7 @@ def _read(
     depth = sys.getrecursionlimit()
     sys.setrecursionlimit(max(depth, DEEPEST))
     try:
-        again = interpreter.run_again_backward
-        with tracer.active(interpreter.call_from_python, _not_known, again):
+        with tracer.active(interpreter.call_from_python, _not_known, interpreter.enclosed):
             result = interpreter.call(fn, args, kwargs)
             if isinstance(result, Conflict):
                 raise conflict_error(result, result.span)
@@ -114,7 +114,7 @@ def _finish(
         rest += [extra._data] if extra is not None else []
     outputs = tuple([o if isinstance(o, Node) else constant(o) for o in (*leaves, *updates, *rest)])
     graph = tracer.root.graph
-    tracer.root.finish(tracer.root.tuple(outputs))
+    tracer.root.finish(tracer.root.tuple(tuple(roll(tracer, outputs))))
     by_node = {bound.node: Input(Source.STATE, bound.tensor) for bound in tracer.inputs.values()}
     by_node |= {node: Input(Source.ARGUMENT, i) for i, node in enumerate(nodes)}
     if tracer.key is not None:

@@ -84,14 +84,14 @@ class Tracer:
         self,
         call: Callable[..., Any],
         force: Callable[[Node], Any],
-        again: Callable[[Callable[[], Any]], Any] | None = None,
+        enclosed: Callable[[Any, Callable[[], Any]], Any] | None = None,
     ) -> Iterator[None]:
         """Operators, tensor writes and user functions of this thread come to this program."""
-        names = ("dispatch", "force", "before_write", "call", "effect", "again")
+        names = ("dispatch", "force", "before_write", "call", "effect", "enclosed")
         before = {name: getattr(slot, name) for name in names}
         outer, _ACTIVE.tracer = _ACTIVE.tracer, self
         slot.dispatch, slot.force = self.dispatch, force
-        slot.before_write, slot.call, slot.again = self.before_write, call, again
+        slot.before_write, slot.call, slot.enclosed = self.before_write, call, enclosed
         slot.effect = None if self.materialized is not None else self.effect_on_tensors
         try:
             yield

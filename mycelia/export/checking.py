@@ -13,6 +13,7 @@ from mycelia.ir.control import (
     TUPLE,
     WHILE,
     Item,
+    Scan,
     Vmap,
     graphs_of,
     operands_of,
@@ -54,7 +55,7 @@ def _type_of(node: Apply) -> Any:
         return tuple([_typed(a) for a in node.args])
     if type(op) is Item:
         return _item(op, node)
-    if op in (SWITCH, WHILE, CALL) or type(op) is Vmap:
+    if op in (SWITCH, WHILE, CALL) or type(op) in (Vmap, Scan):
         return _control(op, node)
     return _result(op, node)
 
@@ -98,6 +99,8 @@ def _control(op: Primitive, node: Apply) -> Any:
         raise damaged(f"a {op.name} without graphs that give tuples")
     if isinstance(op, Vmap):
         return _mapped(op, graphs[0], operands)
+    if isinstance(op, Scan):
+        return _scanned(op, graphs[0], operands)
     for graph in graphs:
         if [p.type for p in graph.parameters] != operands:
             raise damaged(f"a {op.name} whose graph {graph.name} takes something else")
@@ -131,6 +134,20 @@ def _mapped(op: Vmap, graph: Graph, operands: list[Any]) -> Any:
     if [p.type for p in graph.parameters] != taken:
         raise damaged(f"a map whose graph {graph.name} takes something else")
     return tuple([_with(t, a, op.size) for t, a in zip(results, op.out_axes, strict=True)])
+
+
+def _scanned(op: Scan, graph: Graph, operands: list[Any]) -> Any:
+    numbers, results = (op.carry, op.mapped, op.length), graph.output.type
+    if not all(type(n) is int and n >= 0 for n in numbers) or not isinstance(results, tuple):
+        raise damaged("a scan without sizes")
+    end = op.carry + op.mapped
+    if len(operands) < end or tuple(operands[: op.carry]) != results[: op.carry]:
+        raise damaged("a scan that does not give what it takes")
+    mapped = [_without(t, 0, op.length) for t in operands[op.carry : end]]
+    if [p.type for p in graph.parameters] != [*operands[: op.carry], *mapped, *operands[end:]]:
+        raise damaged(f"a scan whose graph {graph.name} takes something else")
+    stacked = [_with(t, 0, op.length) for t in results[op.carry :]]
+    return *results[: op.carry], *stacked
 
 
 def _without(type_: TensorType, axis: Any, size: int) -> TensorType:

@@ -83,6 +83,35 @@ class Recompute(Named):
     """
 
 
+class Block(Named):
+    """block(@g, *operands): what the graph gives, while a program is read.
+
+    Blocks that are alike and follow each other become a scan; what is left of them is inlined.
+    """
+
+
+class Scan(Named):
+    """scan[...](@step, *carry, *mapped, *fixed): `step` for each place of the mapped operands.
+
+    `step` takes the carry, what is at its place in each of the mapped operands (along their first
+    axis), and the fixed operands; it gives a tuple of the new carry and of further results, which
+    are stacked. `reverse` goes from the last place to the first.
+    """
+
+    def __init__(self, carry: int, mapped: int, length: int, reverse: bool = False) -> None:
+        self.__dict__.update(carry=carry, mapped=mapped, length=length, reverse=reverse)
+
+    carry: int
+    mapped: int
+    length: int
+    reverse: bool
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        names = ("carry", "mapped", "length", "reverse")
+        return {name: self.__dict__[name] for name in names}
+
+
 class Call(Named):
     """call(@g, *arguments): what the graph gives. Kept only where a graph calls itself."""
 
@@ -121,7 +150,7 @@ class Custom(Named):
 
 
 TUPLE, SWITCH, WHILE, CALL = Tuple(), Switch(), While(), Call()
-RECOMPUTE = Recompute()
+RECOMPUTE, BLOCK = Recompute(), Block()
 
 
 def primitive_of(node: Node) -> Any:

@@ -22,7 +22,7 @@ from mycelia.core.dtype import DType, by_name, from_numpy
 from mycelia.core.errors import located, problem
 from mycelia.core.source import Span
 from mycelia.ir.analysis import nodes_by_graph
-from mycelia.ir.control import CALL, SWITCH, TUPLE, WHILE, Custom, Item, Recompute, Vmap
+from mycelia.ir.control import CALL, SWITCH, TUPLE, WHILE, Custom, Item, Recompute, Scan, Vmap
 from mycelia.ir.graph import Graph
 from mycelia.ir.node import Apply, Constant, Node, owner
 from mycelia.ir.primitive import Primitive
@@ -33,7 +33,7 @@ VERSION = 1
 _HEAD = struct.Struct("<8sIQQ32s")
 _KINDS: dict[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
 _PLAIN_PRIMITIVES: dict[str, Primitive] = {p.name: p for p in (TUPLE, SWITCH, WHILE, CALL)}
-_PRIMITIVES_WITH_FIELDS: dict[str, type[Primitive]] = {"item": Item, "vmap": Vmap}
+_PRIMITIVES_WITH_FIELDS: dict[str, type[Primitive]] = {"item": Item, "vmap": Vmap, "scan": Scan}
 _CONTROL = {*map(type, _PLAIN_PRIMITIVES.values()), *_PRIMITIVES_WITH_FIELDS.values()}
 _WRONG = (KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError)
 

@@ -15,7 +15,7 @@ class Slot(threading.local):
     - `force` gives the numbers behind a node, or says that they are not known yet,
     - `before_write` hears of every tensor that is about to get another array,
     - `call` runs a function users wrote, so that its branches and loops are read too,
-    - `again` runs a part whose values gradients compute again instead of keeping them,
+    - `enclosed` runs a part as a graph of its own, which a given primitive runs,
     - `effect` keeps a Python function to be called with values when the program runs.
     """
 
@@ -23,7 +23,7 @@ class Slot(threading.local):
     force: Callable[[Any], Any] | None = None
     before_write: Callable[[Any], None] | None = None
     call: Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any] | None = None
-    again: Callable[[Callable[[], Any]], Any] | None = None
+    enclosed: Callable[[Any, Callable[[], Any]], Any] | None = None
     effect: Callable[[Callable[..., None], str, tuple[Any, ...]], None] | None = None
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mycelia.compiler.autodiff.differentiate import tensors_in
 from mycelia.compiler.tracer import active_tracer
 from mycelia.core.errors import problem
+from mycelia.ir.control import BLOCK, RECOMPUTE
 from mycelia.ir.slot import call, slot
 from mycelia.ops.shaping import cast
 from mycelia.runtime.eager.mode import mode, recording_into
@@ -81,8 +82,9 @@ def _checked_count(cell: Cell, grads: Any, args: tuple[Any, ...]) -> tuple[Any, 
 
 def _read_construct(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     assert slot.call is not None
-    if cell.get_flags().get("recompute") and slot.again is not None:
-        output = slot.again(lambda: call(cell.construct, *args, **kwargs))
+    kind = _kind_of_part(cell)
+    if kind is not None and slot.enclosed is not None:
+        output = slot.enclosed(kind, lambda: call(cell.construct, *args, **kwargs))
     else:
         output = slot.call(cell.construct, args, kwargs)
     if not hasattr(cell, "bprop"):
@@ -97,6 +99,12 @@ def _read_construct(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -
         return tensors_in(_checked_count(cell, grads, args)[: len(args)])
 
     return tracer.with_backward(inputs, output, backward, type(cell).__name__)
+
+
+def _kind_of_part(cell: Cell) -> Any:
+    """How a cell is kept together in a program: computed again backward, one of many, or not."""
+    marks = cell.get_flags()
+    return RECOMPUTE if marks.get("recompute") else BLOCK if marks.get("lazy_inline") else None
 
 
 def _run_with_backward_hooks(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -13,6 +13,7 @@ from mycelia.transforms.jit import ms_function as ms_function
 from mycelia.transforms.marks import JitConfig as JitConfig
 from mycelia.transforms.marks import constexpr as constexpr
 from mycelia.transforms.marks import jit_class as jit_class
+from mycelia.transforms.marks import lazy_inline as lazy_inline
 from mycelia.transforms.marks import mutable as mutable
 from mycelia.transforms.recompute import recompute as recompute
 from mycelia.transforms.sinking import data_sink as data_sink

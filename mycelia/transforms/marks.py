@@ -1,10 +1,10 @@
-"""Saying what is known while compiling, and what is not: mutable, constexpr, jit_class."""
+"""Saying what is known while compiling, and what is not: mutable, constexpr, ..."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import update_wrapper
+from functools import update_wrapper, wraps
 from typing import Any
 
 from mycelia.core.errors import problem, wrong_type
@@ -59,6 +59,33 @@ def jit_class(cls: type) -> type:
             fix="a Cell needs no mark",
         )
     return cls
+
+
+def lazy_inline(fn: Any = None, attrs: Any = None, policy: Any = None) -> Any:
+    """Decorator of a cell's `__init__`: such cells are parts that a network repeats.
+
+    Where several of them follow each other, are built alike and take each other's results, they are
+    compiled once and run as a loop over their weights. So the time to compile does not grow with
+    the depth of a network. `attrs` and `policy` are taken and not needed.
+    """
+
+    def decorate(init: Callable[..., None]) -> Callable[..., None]:
+        if not callable(init) or isinstance(init, type):
+            raise problem(
+                TypeError,
+                "lazy_inline decorates the __init__ of a cell",
+                got=repr(init),
+                fix="write @lazy_inline above def __init__",
+            )
+
+        @wraps(init)
+        def run(self: Any, *args: Any, **kwargs: Any) -> None:
+            init(self, *args, **kwargs)
+            self.add_flags(lazy_inline=True)
+
+        return run
+
+    return decorate if fn is None else decorate(fn)
 
 
 @dataclass

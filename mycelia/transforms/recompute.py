@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mycelia.core.errors import wrong_type
+from mycelia.ir.control import RECOMPUTE
 from mycelia.ir.slot import call, slot
 
 
@@ -23,6 +24,6 @@ def recompute(
     """
     if not callable(block):
         raise wrong_type("recompute", "block", block, "a Cell or a function")
-    if slot.again is None:
+    if slot.enclosed is None:
         return block(*args, **kwargs)
-    return slot.again(lambda: call(block, *args, **kwargs))
+    return slot.enclosed(RECOMPUTE, lambda: call(block, *args, **kwargs))

@@ -8,6 +8,7 @@ from mycelia.compiler.autodiff.accumulate import Cotangents, is_inexact
 from mycelia.compiler.autodiff.joint import Split, split
 from mycelia.compiler.autodiff.loops import pull_loop
 from mycelia.compiler.autodiff.reverse import zeros_of
+from mycelia.compiler.autodiff.scans import pull_scan
 from mycelia.compiler.building import Builder
 from mycelia.compiler.tracer import Tracer
 from mycelia.core.dtype import int64
@@ -108,6 +109,10 @@ class Rules:
     def loop(self, node: Apply, dout: Any, cotangents: Cotangents, live: set[Node]) -> None:
         """The backward of a while node."""
         pull_loop(self.tracer, node, dout, cotangents, live, self)
+
+    def scan(self, node: Apply, dout: Any, cotangents: Cotangents, live: set[Node]) -> None:
+        """The backward of a scan."""
+        pull_scan(self.tracer, node, dout, cotangents, live, self)
 
     def recompute(self, node: Apply, dout: Any, cotangents: Cotangents, live: set[Node]) -> None:
         """The backward computes everything again, from operands behind a barrier."""

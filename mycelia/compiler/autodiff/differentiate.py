@@ -9,6 +9,7 @@ from typing import Any
 from mycelia.compiler.autodiff.control import Rules
 from mycelia.compiler.autodiff.reverse import pull, zeros_of
 from mycelia.compiler.autodiff.segments import run_again
+from mycelia.compiler.rolling import roll
 from mycelia.compiler.symbolic import Number, is_symbolic
 from mycelia.compiler.tracer import Tracer
 from mycelia.ir.node import Node
@@ -35,7 +36,7 @@ class GraphPullback:
         flat = [t for argument in self.inputs for t in tensors_in(argument)]
         outputs = [builder.local(out._data) for out, _ in live]
         targets = [*(t._data for t in flat), *self.aliases]
-        nodes = builder.substituted([*outputs, *targets])
+        nodes = roll(self.tracer, builder.substituted([*outputs, *targets]))
         if self.tracer.allowed is not None and builder is self.tracer.root:
             count = len(outputs)
             run_again(builder, nodes[:count], set(nodes[count:]), self.tracer.allowed)

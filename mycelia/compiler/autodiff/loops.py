@@ -68,7 +68,7 @@ class _Loop:
             if self.operands[i] in live and is_inexact(self.operands[i].type)
         ]
         self.part: Split = split(tracer, step, [*self.carried, *self.fixed], rules)
-        self.kept = [*_used_carry(self.part, self.count), *self.part.residuals]
+        self.kept = [*used_carry(self.part, self.count), *self.part.residuals]
         self.initial = [tracer.wrap(o) for o in self.operands[: self.count]]
 
     def is_large(self) -> bool:
@@ -235,7 +235,7 @@ class _Loop:
         self.tracer.note_needed(passes if self.part.needed is None else maximum(passes, most))
 
 
-def _used_carry(part: Split, count: int) -> list[Node]:
+def used_carry(part: Split, count: int) -> list[Node]:
     """The carried values the backward part uses: they change with each pass, so they are kept."""
     stop = set(part.residuals)
     seen: set[Node] = set()

@@ -18,6 +18,7 @@ from mycelia.ir.control import (
     Custom,
     Effect,
     Item,
+    Scan,
     Vmap,
     primitive_of,
 )
@@ -93,6 +94,8 @@ def _pull_one(
         rules.loop(node, dout, cotangents, live)
     elif op is RECOMPUTE:
         rules.recompute(node, dout, cotangents, live)
+    elif type(op) is Scan:
+        rules.scan(node, dout, cotangents, live)
     elif type(op) is Vmap:
         rules.vmap(node, dout, cotangents, live)
     elif op is CALL:

@@ -27,7 +27,7 @@ from mycelia.compiler.store import MISSING, Contents, Entry, Key, Place
 from mycelia.compiler.symbolic import Number
 from mycelia.core.dtype import int32
 from mycelia.core.source import Span
-from mycelia.ir.control import RECOMPUTE
+from mycelia.ir.control import BLOCK
 from mycelia.ir.node import Node
 from mycelia.ops.shaping import Cast
 
@@ -58,10 +58,12 @@ class Branches(Reader):
         builder, span = self.tracer.builder, self.tracer.span
         return self._joined(thunks, lambda sides: builder.switch(node, sides, span))
 
-    def run_again_backward(self, thunk: Callable[[], Any]) -> Any:
-        """What `thunk` gives; gradients run it again instead of keeping what it computed."""
+    def enclosed(self, primitive: Any, thunk: Callable[[], Any]) -> Any:
+        """What `thunk` gives, as a graph that `primitive` runs. Blocks are only kept outermost."""
         builder, span = self.tracer.builder, self.tracer.span
-        return self._joined([thunk], lambda sides: builder.enclose(RECOMPUTE, sides[0], span))
+        if primitive is BLOCK and builder is not self.tracer.root:
+            return thunk()
+        return self._joined([thunk], lambda sides: builder.enclose(primitive, sides[0], span))
 
     def _joined(
         self, thunks: Sequence[Callable[[], Any]], emit: Callable[[list[Builder]], Node]

@@ -21,6 +21,7 @@ from mycelia.ir.control import (
     Effect,
     Item,
     Named,
+    Scan,
     Vmap,
     graphs_of,
     operands_of,
@@ -109,6 +110,8 @@ class _Order:
             return self.run(graphs_of(node)[0], [values[n] for n in operands_of(node)])
         if type(op) is Vmap:
             return self._vmap(op, node, values)
+        if type(op) is Scan:
+            return self._scan(op, node, values)
         args = [values[a] for a in node.args]
         if type(op) is Barrier and self.holds_back:
             return self._held_back(node, *args)
@@ -135,6 +138,20 @@ class _Order:
         run = self._branch(graphs_of(node)[0])
         mapped = jax.vmap(run, op.in_axes, op.out_axes, axis_size=op.size)
         return mapped(*self._operands(node, values))
+
+    def _scan(self, op: Scan, node: Apply, values: dict[Node, Any]) -> Any:
+        graph = graphs_of(node)[0]
+        operands = self._operands(node, values)
+        fixed = operands[op.carry + op.mapped :]
+
+        def body(carry: Any, places: Any) -> Any:
+            found = _typed(self.plain(graph, [*carry, *places, *fixed]), graph.output.type)
+            return found[: op.carry], found[op.carry :]
+
+        start = _typed(tuple(operands[: op.carry]), graph.output.type[: op.carry])
+        mapped = tuple(operands[op.carry : op.carry + op.mapped])
+        last, results = lax.scan(body, start, mapped, op.length, reverse=op.reverse)
+        return *last, *results
 
     def _switch(self, node: Apply, values: dict[Node, Any]) -> Any:
         index = values[node.args[0]]
