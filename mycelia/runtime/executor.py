@@ -17,7 +17,7 @@ from mycelia.ir.value import Value
 from mycelia.runtime.xla import executables
 from mycelia.runtime.xla.compile import Programs, options, without_engine_frames
 from mycelia.runtime.xla.keeping import one
-from mycelia.runtime.xla.lower import lower
+from mycelia.runtime.xla.lower import Lowered
 
 _LARGE = 1 << 14  # numbers; smaller arrays of the host are handed over with each call
 _REFERENCES = 3  # of an array that only its tensor holds: the slot, a local name, the count itself
@@ -110,8 +110,9 @@ class Executable:
         """Start without an executable, with operators lowered as the settings say now."""
         self._generation = Programs.generation
         self.first_run = None
+        self._lowered = Lowered(self.program.graph, self.program.in_place)
         self._program = jax.jit(
-            lower(self.program.graph, self.program.in_place),
+            self._lowered,
             donate_argnums=self._donated,
             compiler_options=options(self.program.graph),
             keep_unused=True,
@@ -147,6 +148,11 @@ class Executable:
         if source is Source.RANDOM:
             return peek_key()
         return owned_array(which) if donated else as_array(which)
+
+    @property
+    def choices(self) -> dict[str, int]:
+        """What was chosen for the device when the program was compiled in this process."""
+        return self._lowered.choices
 
     def text(self, arguments: Sequence[Any]) -> str:
         """The program as XLA is given it."""

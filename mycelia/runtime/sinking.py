@@ -17,7 +17,7 @@ from mycelia.ir.program import Program, Source
 from mycelia.runtime.executor import as_array, owned_array
 from mycelia.runtime.xla.compile import options, without_engine_frames
 from mycelia.runtime.xla.keeping import one
-from mycelia.runtime.xla.lower import lower
+from mycelia.runtime.xla.lower import Lowered
 
 
 def why_not(program: Program) -> str:
@@ -40,7 +40,7 @@ class Sunk:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self._step = lower(program.graph)
+        self._step = Lowered(program.graph)
         written = {id(tensor): i for i, tensor in enumerate(program.writes)}
         self._carried: list[int | None] = [
             written.get(id(given.which)) if given.source is Source.STATE else None

@@ -1,5 +1,6 @@
 """Functions that take functions: compilation, gradients, Jacobians, maps."""
 
+from mycelia.transforms.explaining import explain as explain
 from mycelia.transforms.grad import GradOperation as GradOperation
 from mycelia.transforms.grad import get_grad as get_grad
 from mycelia.transforms.grad import grad as grad

@@ -22,7 +22,7 @@ from mycelia.runtime.eager.mode import mode, recording_into
 from mycelia.runtime.executor import Overflow
 from mycelia.runtime.xla.compile import compile, without_engine_frames
 from mycelia.runtime.xla.keeping import one
-from mycelia.runtime.xla.lower import lower
+from mycelia.runtime.xla.lower import Lowered
 from mycelia.tensor.tensor import Tensor
 
 
@@ -37,7 +37,7 @@ class DifferentiableGraph:
         self.graph = graph
         self.seeded = seeded
         self.capacity = capacity
-        self._plain = compile(lower(optimize(snapshot(graph))))
+        self._plain = compile(Lowered(optimize(snapshot(graph))))
         self._forward: Callable[..., Any] | None = None
 
     def __call__(self, inputs: Sequence[Tensor]) -> list[Tensor]:
@@ -88,7 +88,7 @@ class DifferentiableGraph:
         optimize(forward)
         self._has_needed = part.needed is not None
         self._seeds = sorted(part.seeds)
-        self._forward = compile(lower(forward))
+        self._forward = compile(Lowered(forward))
         self._backward = DifferentiableGraph(backward, len(self._wanted), self.capacity)
         self._whole = DifferentiableGraph(whole, len(self._wanted), self.capacity)
 

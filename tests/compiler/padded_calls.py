@@ -18,7 +18,7 @@ from mycelia.core.dtype import from_numpy
 from mycelia.ir.example import Case, is_tensor_spec
 from mycelia.ir.types import TensorType
 from mycelia.ops.op import REGISTRY, Op
-from mycelia.runtime.xla.lower import lower
+from mycelia.runtime.xla.lower import Lowered
 from mycelia.tensor.tensor import Tensor
 from mycelia.transforms.grad import grad
 
@@ -134,9 +134,9 @@ def padded_and_real(functions: Any, arguments: Any, real: int) -> tuple[list[Any
     padded = [_with_garbage(bucket.shapes, i, leaf) for i, leaf in enumerate(leaves)]
     given = [*padded, *found.extra]
     program = bucket.program
-    results = lower(program.graph)(*[given[i.which] for i in program.inputs])
+    results = Lowered(program.graph)(*[given[i.which] for i in program.inputs])
     plain = readings[0].plain
-    expected = lower(plain.graph)(*[leaves[i.which] for i in plain.inputs])
+    expected = Lowered(plain.graph)(*[leaves[i.which] for i in plain.inputs])
     return found.cut(list(results[: plain.results])), list(expected[: plain.results])
 
 

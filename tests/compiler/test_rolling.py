@@ -189,7 +189,7 @@ def test_writes_inside_of_blocks():
     for _ in range(2):
         check_equal(lazy(x()), plain(x()))
     assert text_of(lazy).count("scan[") == 1
-    pairs = [[p for p in net.get_parameters()] for net in (lazy, plain)]
+    pairs = [list(net.get_parameters()) for net in (lazy, plain)]
     check_equal(*pairs)
 
 

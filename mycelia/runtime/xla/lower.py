@@ -37,45 +37,52 @@ from mycelia.runtime.xla.keeping import held_back, kept, worth_keeping
 from mycelia.runtime.xla.layout import Layouts
 
 
-def lower(graph: Graph, in_place: dict[int, int] | None = None) -> Callable[..., Any]:
-    """`graph` as a function from arrays to the arrays of its output.
+class Lowered:
+    """A graph as a function from arrays to the arrays of its output.
 
     It may be given one argument more, `keeping.one()`, of which nothing is known in advance: then
     XLA computes values that are worth keeping once. `in_place` says which output takes the place
     of which input: it comes after everything that reads the input, so that no copy is needed.
     """
-    order = _Order()
-    count = len(graph.parameters)
-    readers = other_readers(graph, in_place or {})
 
-    def run(*arrays: Any) -> Any:
-        order.layouts = Layouts()
-        order.one = arrays[count] if len(arrays) > count else 1
-        values = order.values(graph, arrays[:count])
-        found = order.layouts.plain(values[graph.output])
-        if not readers or not order.holds_back:
-            return found
-        late = list(found)
-        for place, nodes in readers.items():
-            late[place] = held_back([late[place]], [values[n] for n in nodes], order.one)[0]
-        return tuple(late)
+    def __init__(self, graph: Graph, in_place: dict[int, int] | None = None) -> None:
+        self.__name__ = graph.name.replace("<", "").replace(">", "") or "program"
+        self.choices: dict[str, int] = {}  # how often something was chosen, once it was called
+        self._graph = graph
+        self._readers = other_readers(graph, in_place or {})
 
-    run.__name__ = graph.name.replace("<", "").replace(">", "") or "program"
-    return run
+    def __call__(self, *arrays: Any) -> Any:
+        count = len(self._graph.parameters)
+        order = _Order(arrays[count] if len(arrays) > count else None)
+        values = order.values(self._graph, arrays[:count])
+        found = order.layouts.plain(values[self._graph.output])
+        if order.holds_back:
+            found = list(found)
+            for place, nodes in self._readers.items():
+                after = [values[n] for n in nodes]
+                found[place] = held_back([found[place]], after, order.one)[0]
+        self.choices = order.choices(len(self._readers))
+        return tuple(found)
 
 
 class _Order:
     """Remembers the order of the nodes of each graph while one program is traced."""
 
-    def __init__(self) -> None:
+    def __init__(self, one: Any) -> None:
         self._orders: dict[Graph, tuple[list[Node], set[Node]]] = {}
         self.layouts = Layouts()
-        self.one: Any = None
+        self.holds_back = on_cpu() and one is not None  # what XLA would compute early, or twice
+        self.one = one
 
-    @property
-    def holds_back(self) -> bool:
-        """Whether XLA has to be kept from computing something too early."""
-        return on_cpu() and not isinstance(self.one, int)
+    def choices(self, in_place: int) -> dict[str, int]:
+        """What was chosen for the device, and how often; only what was chosen at all."""
+        found = {
+            "operators with channels last": self.layouts.kept,
+            "images transposed": len(self.layouts.moved),
+            "values kept": sum(len(kept) for _, kept in self._orders.values()),
+            "weights written after other readers": in_place,
+        }
+        return {name: count for name, count in found.items() if count and self.holds_back}
 
     def run(self, graph: Graph, arrays: Sequence[Any]) -> Any:
         return self.values(graph, arrays)[graph.output]
@@ -92,7 +99,8 @@ class _Order:
                 values[node] = node.value
             elif isinstance(node, Apply):
                 value = self._apply(node, values)
-                values[node] = kept(value, self.one) if node in found[1] else value
+                keeps = self.holds_back and node in found[1]
+                values[node] = kept(value, self.one) if keeps else value
             elif isinstance(node, Parameter) and node not in values:
                 raise RuntimeError(f"{graph.name} uses {node.name} of {node.graph.name}")
         return values

@@ -20,7 +20,7 @@ from mycelia.ir.graph import Graph
 from mycelia.ir.program import Source
 from mycelia.ir.text import show
 from mycelia.ops.arithmetic import Add, Mul
-from mycelia.runtime.xla.lower import lower
+from mycelia.runtime.xla.lower import Lowered
 from tests.compiler.passes.graphs import graph, text
 
 
@@ -140,11 +140,11 @@ def assert_same_results(fn: Callable[..., Any], calls: list[tuple[Any, ...]]) ->
     program, form = read_call(fn, calls[0])
     made = program.program.graph
     parameters = made.parameters
-    before = [jax.jit(lower(made))(*inputs(program, form, args)) for args in calls]
+    before = [jax.jit(Lowered(made))(*inputs(program, form, args)) for args in calls]
     assert optimize(made).parameters == parameters
     check(made)
     for args, old in zip(calls, before, strict=True):
-        new = jax.jit(lower(made))(*inputs(program, form, args))
+        new = jax.jit(Lowered(made))(*inputs(program, form, args))
         assert len(old) == len(new)
         for one, other in zip(old, new, strict=True):
             assert one.dtype == other.dtype
@@ -183,10 +183,10 @@ def test_prints_happen_as_often_and_in_the_same_order(capsys: pytest.CaptureFixt
     program, form = read_call(prints, (scalar(1),))
     made = program.program.graph
     arrays = inputs(program, form, (scalar(1),))
-    jax.block_until_ready(jax.jit(lower(made))(*arrays))
+    jax.block_until_ready(jax.jit(Lowered(made))(*arrays))
     jax.effects_barrier()
     before = capsys.readouterr().out
-    jax.block_until_ready(jax.jit(lower(optimize(made)))(*arrays))
+    jax.block_until_ready(jax.jit(Lowered(optimize(made)))(*arrays))
     jax.effects_barrier()
     assert before.count("pass") == 2 and capsys.readouterr().out == before
 

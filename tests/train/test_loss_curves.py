@@ -1,0 +1,70 @@
+"""Fifty training steps give the same losses with measured kernels and with XLA's plain ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mycelia as ms
+from mycelia.benchmark.workers.cell_nets import build
+from mycelia.benchmark.workloads import ADAM, MOMENTUM
+from mycelia.core import settings
+from mycelia.ops.device import on_cpu
+
+STEPS = 50
+TOLERANCE = 1e-4  # of any loss, relative to the first one
+
+IMAGES = {"inputs": [8, 3, 16, 16], "classes": 10, "labels": 8}
+NETS = {
+    "lenet": MOMENTUM
+    | {"net": "lenet", "features": 256, "classes": 10, "inputs": [8, 1, 28, 28], "labels": 8},
+    "resnet": MOMENTUM
+    | IMAGES
+    | {
+        "net": "resnet",
+        "bottleneck": False,
+        "large_stem": False,
+        "stages": [[16, 1, 1], [32, 1, 2]],  # width, blocks, stride
+    },
+    "mobilenet": MOMENTUM
+    | IMAGES
+    | {
+        "net": "mobilenet",
+        "stem": 8,
+        "stages": [[1, 8, 1, 1], [4, 16, 2, 1]],  # expansion, channels, blocks, stride
+        "features": 32,
+    },
+    "gpt": ADAM
+    | {"net": "gpt", "width": 64, "layers": 2, "heads": 4, "length": 32, "vocabulary": 100}
+    | {"classes": 100, "inputs": [8, 32], "labels": 8 * 32},
+    "lstm": MOMENTUM
+    | {"net": "lstm", "width": 32, "classes": 4, "inputs": [16, 16, 32], "labels": 16},
+}
+ALWAYS = ("lenet", "gpt")
+NAMES = [n if n in ALWAYS else pytest.param(n, marks=pytest.mark.slow) for n in NETS]
+
+
+@pytest.fixture(autouse=True)
+def settings_as_before() -> Iterator[None]:
+    before = settings.current()
+    yield
+    ms.set_context(kernel_selection=before.kernel_selection)  # forgets programs of the other kind
+    settings.restore(before)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_kernels_do_not_change_the_losses_of_training(name: str):
+    plain, selected = (losses(NETS[name], kernel_selection=choice) for choice in (False, True))
+    np.testing.assert_allclose(selected, plain, rtol=0, atol=TOLERANCE * plain[0])
+    assert selected[-1] < 0.9 * selected[0]
+
+
+def losses(sizes: dict[str, Any], *, kernel_selection: bool) -> list[float]:
+    """The losses of training in graph mode, from weights and data that depend on `sizes` alone."""
+    ms.set_context(mode=ms.GRAPH_MODE, kernel_selection=kernel_selection)
+    assert on_cpu() is kernel_selection
+    job = build(sizes)
+    return [job.run() for _ in range(STEPS)]
