@@ -7,8 +7,9 @@ from typing import Any
 from mycelia.core.checks import check_string
 from mycelia.core.errors import problem
 from mycelia.ir.types import TensorType
-from mycelia.ops.engine import Array, jnp
+from mycelia.ops.engine import Array
 from mycelia.ops.op import unsupported_dtype
+from mycelia.ops.sums import summed
 
 REDUCTIONS = ("none", "mean", "sum")
 
@@ -21,11 +22,11 @@ def check_reduction(owner: str, reduction: Any, allowed: tuple[str, ...] = REDUC
 def reduced(values: Array, reduction: str, dtype: Any) -> Array:
     """All losses, their mean or their sum, in `dtype`."""
     if reduction == "mean":
-        values = jnp.mean(values, dtype=values.dtype)
+        values = summed(values) / values.size
     elif reduction == "sum":
-        values = jnp.sum(values, dtype=values.dtype)
+        values = summed(values)
     elif reduction == "batchmean":
-        values = jnp.sum(values, dtype=values.dtype) / (values.shape[0] if values.ndim else 1)
+        values = summed(values) / (values.shape[0] if values.ndim else 1)
     return values.astype(dtype)
 
 

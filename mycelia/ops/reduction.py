@@ -17,6 +17,7 @@ from mycelia.ops.engine import Array, jax, jnp, lax
 from mycelia.ops.op import unsupported_dtype
 from mycelia.ops.reduction_family import OverAxes, with_initial
 from mycelia.ops.shaping import cast, reshape
+from mycelia.ops.sums import summed
 from mycelia.ops.transcendental import exp
 
 _AXES = (
@@ -54,7 +55,7 @@ class ReduceSum(OverAxes):
         axes = self.axes(x, axis)
         if x.dtype == jnp.bool_:
             return jnp.any(x, axis=axes, keepdims=self.keep_dims)
-        return jnp.sum(x, axis=axes, keepdims=self.keep_dims, dtype=x.dtype)
+        return summed(x, axes, self.keep_dims)
 
     def grad(self, x: Any, axis: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return (dout if self._skips(axis) else self.spread(x, axis, dout),)
@@ -78,7 +79,7 @@ class ReduceMean(OverAxes):
     def lower(self, x: Array, axis: Any = ()) -> Array:
         axes = self.axes(x, axis)
         if jnp.issubdtype(x.dtype, jnp.inexact):
-            return jnp.mean(x, axis=axes, keepdims=self.keep_dims, dtype=x.dtype)
+            return summed(x, axes, self.keep_dims) / self.count(x, axis)
         total = jnp.sum(x, axis=axes, keepdims=self.keep_dims, dtype=np.int64)
         count = self.count(x, axis) or 1
         return lax.div(total, jnp.full_like(total, count)).astype(x.dtype)

@@ -17,30 +17,25 @@ from mycelia.ops.device import on_cpu
 STEPS = 50
 TOLERANCE = 1e-4  # of any loss, relative to the first one
 
+SLOWLY = MOMENTUM  # rates with which rounding does not grow from step to step
+QUICKLY = MOMENTUM | {"rate": 1e-2}
 IMAGES = {"inputs": [8, 3, 16, 16], "classes": 10, "labels": 8}
 NETS = {
-    "lenet": MOMENTUM
-    | {"net": "lenet", "features": 256, "classes": 10, "inputs": [8, 1, 28, 28], "labels": 8},
-    "resnet": MOMENTUM
+    "lenet": SLOWLY
+    | {"net": "lenet", "features": 256, "classes": 10}
+    | {"inputs": [8, 1, 28, 28], "labels": 8},
+    "resnet": QUICKLY
     | IMAGES
-    | {
-        "net": "resnet",
-        "bottleneck": False,
-        "large_stem": False,
-        "stages": [[16, 1, 1], [32, 1, 2]],  # width, blocks, stride
-    },
-    "mobilenet": MOMENTUM
+    | {"net": "resnet", "bottleneck": False, "large_stem": False}
+    | {"stages": [[16, 1, 1], [32, 1, 2]]},  # width, blocks, stride
+    "mobilenet": QUICKLY
     | IMAGES
-    | {
-        "net": "mobilenet",
-        "stem": 8,
-        "stages": [[1, 8, 1, 1], [4, 16, 2, 1]],  # expansion, channels, blocks, stride
-        "features": 32,
-    },
+    | {"net": "mobilenet", "stem": 8, "features": 32}
+    | {"stages": [[1, 8, 1, 1], [4, 16, 2, 1]]},  # expansion, channels, blocks, stride
     "gpt": ADAM
     | {"net": "gpt", "width": 64, "layers": 2, "heads": 4, "length": 32, "vocabulary": 100}
     | {"classes": 100, "inputs": [8, 32], "labels": 8 * 32},
-    "lstm": MOMENTUM
+    "lstm": QUICKLY
     | {"net": "lstm", "width": 32, "classes": 4, "inputs": [16, 16, 32], "labels": 16},
 }
 ALWAYS = ("lenet", "gpt")

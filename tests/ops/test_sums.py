@@ -1,0 +1,46 @@
+"""Sums of many numbers take other forms than XLA's own; the results are the same."""
+
+import numpy as np
+import pytest
+
+import mycelia as ms
+from mycelia import Tensor, ops
+from mycelia.core import settings
+
+SHAPES = [(1 << 14,), (40000, 3), (100, 100, 7), (8192 * 2 + 5,), (3, 50000), (64, 16, 20, 20)]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("keep_dims", [False, True])
+def test_sums_and_means(shape, dtype, keep_dims):
+    x = np.random.default_rng(0).normal(size=shape).astype(dtype)
+    tolerance = {"rtol": 1e-5, "atol": 1e-2 if dtype is np.float32 else 1e-8}
+    wholes = [(), 0, -1, tuple(range(len(shape) - 1)), tuple(range(len(shape)))[::2]]
+    for axis in wholes:
+        axes = tuple(range(x.ndim)) if axis == () else axis
+        found = ops.ReduceSum(keep_dims)(Tensor(x), axis).asnumpy()
+        wanted = x.sum(axes, keepdims=keep_dims)
+        assert found.shape == wanted.shape and found.dtype == dtype
+        np.testing.assert_allclose(found, wanted, **tolerance)
+        found = ops.ReduceMean(keep_dims)(Tensor(x), axis).asnumpy()
+        np.testing.assert_allclose(found, x.mean(axes, keepdims=keep_dims), rtol=1e-5, atol=1e-5)
+
+
+def test_the_plain_form_gives_the_same():
+    x = Tensor(np.random.default_rng(0).normal(size=(300, 300)).astype(np.float32))
+    special = (x * x).mean().asnumpy()
+    before = settings.current()
+    ms.set_context(kernel_selection=False)
+    plain = (x * x).mean().asnumpy()
+    ms.set_context(kernel_selection=True)
+    settings.restore(before)
+    np.testing.assert_allclose(special, plain, rtol=1e-5)
+
+
+def test_infinities_stay():
+    x = np.ones(1 << 15, np.float32)
+    x[7] = np.inf
+    assert ops.sum(Tensor(x)).asnumpy() == np.inf
+    x[9] = -np.inf
+    assert np.isnan(ops.sum(Tensor(x)).asnumpy())
