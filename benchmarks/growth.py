@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 import mycelia
-from mycelia.benchmark.chart import COLOURS, INSTALL, can_draw
+from mycelia.benchmark.chart import COLOURS, INSTALL, TICKS, can_draw
 from mycelia.benchmark.interleave import IDLE_PATIENCE, OTHERS, others
 from mycelia.benchmark.processor import busy_seconds, wait_until_idle
 from mycelia.benchmark.session import machine
@@ -316,6 +316,9 @@ def plot(axes: Any, name: str, part: str, results: Results) -> None:
     axes.plot(values, [last * w / work[-1] for w in work], "--", color="grey", label=guide)
     axes.set(xscale="log", yscale="log", xlabel=name, ylabel="seconds")
     axes.set_xticks(values, [str(value) for value in values])
+    low, high = axes.get_ylim()
+    ticks = [tick for tick in TICKS if low <= tick <= high]
+    axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.minorticks_off()
     axes.set_title("time to compile" if part == "compile" else "time of a training step")
     axes.legend(fontsize="small")

@@ -21,6 +21,7 @@ from mycelia.ir.node import Apply, Node
 from mycelia.ir.types import TensorType
 from mycelia.ops.device import on_cpu
 from mycelia.ops.op import Op
+from mycelia.ops.shaping import Reshape
 from mycelia.runtime.xla.layout import Last
 
 _KEPT = ("float32", "float64")
@@ -39,9 +40,10 @@ def worth_keeping(nodes: Iterable[Node]) -> set[Node]:
         return set()
     nodes = list(nodes)
     uses = Counter[Node]()
-    for node in nodes:
+    for node in reversed(nodes):
         if isinstance(node, Apply):
-            readings = _readings(primitive_of(node))
+            op = primitive_of(node)
+            readings = uses[node] if isinstance(op, Reshape) else _readings(op)
             uses.update(dict.fromkeys(set(node.args), readings))
     return {node for node in nodes if uses[node] > 1 and _is_loop(node) and _is_large(node.type)}
 
