@@ -21,6 +21,12 @@ def keeps_memory() -> bool:
     return platform.libc_ver()[0] == "glibc" and os.environ.get("MYCELIA_KEEP_MEMORY") != "0"
 
 
+def give_back() -> None:
+    """Return what is free to the system once: compiling leaves much that is not needed again."""
+    if keeps_memory():
+        ctypes.CDLL(None).malloc_trim(0)
+
+
 def keep_memory() -> None:
     """Ask the C library to keep what is freed; only of use before the first program runs."""
     if not keeps_memory():

@@ -25,6 +25,7 @@ from mycelia.core.files import write_atomically
 from mycelia.ir.file import fingerprint
 from mycelia.ir.graph import Graph
 from mycelia.ops.vocabulary import vocabulary
+from mycelia.runtime.allocator import give_back
 from mycelia.runtime.xla.cache import LEAST_SECONDS, folder, is_wanted, without_engine_cache
 from mycelia.runtime.xla.compile import options
 
@@ -37,17 +38,11 @@ def kept(
 ) -> tuple[Callable[..., Any], bool]:
     """`program` (of jax.jit) as an executable for such arrays, and whether it was on disk.
 
-    If not, it is kept there now. Without the cache, and for graphs that have no lasting name, it
-    is `program` itself.
+    If not, it is kept there now, unless there is no cache or the graph has no lasting name.
     """
-    if not is_wanted():
-        return program, False
-    try:
-        name = fingerprint(graph, vocabulary())
-    except RuntimeError:  # Python functions among the nodes, operators of the user
-        return program, False
-    key = hashlib.sha256("\n".join((name, repr(donated), *_surroundings())).encode())
-    path = folder() / f"{key.hexdigest()}.program"
+    path = _path(graph, donated) if is_wanted() else None
+    if path is None:
+        return _compiled(program, arrays), False
     results = jax.tree.structure((0,) * len(graph.output.type))
     inputs = jax.tree.structure(((0,) * len(arrays), {}))
     found = _load(path, inputs, results)
@@ -55,10 +50,29 @@ def kept(
         return found, True
     started = perf_counter()
     with without_engine_cache():
-        made = program.lower(*arrays).compile()
+        made = _compiled(program, arrays)
     if perf_counter() - started >= LEAST_SECONDS:
         _keep(path, made)
     return made, False
+
+
+def _compiled(program: Any, arrays: Sequence[Any]) -> Any:
+    """An executable; what a long compilation used goes back before the first run needs memory."""
+    started = perf_counter()
+    made = program.lower(*arrays).compile()
+    if perf_counter() - started >= LEAST_SECONDS:
+        give_back()
+    return made
+
+
+def _path(graph: Graph, donated: Sequence[int]) -> Path | None:
+    """Where an executable is kept, or None if there are Python functions in its graph."""
+    try:
+        name = fingerprint(graph, vocabulary())
+    except RuntimeError:  # Python functions among the nodes, operators of the user
+        return None
+    key = hashlib.sha256("\n".join((name, repr(donated), *_surroundings())).encode())
+    return folder() / f"{key.hexdigest()}.program"
 
 
 def _surroundings() -> list[str]:
