@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from mycelia.core.checks import check_positive_int, check_range, check_string
 from mycelia.core.errors import problem, wrong_value
-from mycelia.core.shape import Shape, broadcast
+from mycelia.core.shape import Shape, broadcast, size
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
 from mycelia.ops.arithmetic import mul
 from mycelia.ops.contraction import check_same_dtype, wide_dtype
-from mycelia.ops.engine import Array, jnp, lax
+from mycelia.ops.engine import Array, jax, jnp, lax
 from mycelia.ops.op import Op, unsupported_dtype
 from mycelia.ops.shaping import cast, reshape, transpose
 
+_Later = Callable[[Array], Array | None]
+ROWS = 256  # queries at once, where there are many
+MOST_SCORES = 1 << 24  # numbers that are computed at once
 _LAYOUTS = ("BSH", "SBH", "BNSD", "BSND")
 
 
@@ -72,12 +76,54 @@ class Attention(Op):
         bias: Array | None = None,
         keep: Array | None = None,
     ) -> Array:
+        batch = broadcast(query.shape[:-2], key.shape[:-2], value.shape[:-2], op=self.name)
+        length = query.shape[-2]
+        later = self._later(length, key.shape[-2])
+        if length <= ROWS or size((*batch, length, key.shape[-2])) <= MOST_SCORES:
+            return self._rows(query, key, value, later(np.arange(length)), mask, bias, keep)
+        return self._by_blocks(query, key, value, later, mask, bias, keep)
+
+    def _by_blocks(
+        self, query: Array, key: Array, value: Array, later: _Later, *extras: Array | None
+    ) -> Array:
+        """The same for some queries after the others: the scores of all are never in memory.
+
+        Gradients compute the scores of each block again.
+        """
+        length = query.shape[-2]
+        given = (query, *extras)
+        by_row = [a is not None and a.ndim > 1 and a.shape[-2] == length for a in given]
+        blocks = [_in_blocks(a) for a, is_apart in zip(given, by_row, strict=True) if is_apart]
+        places = jnp.arange(-(-length // ROWS) * ROWS).reshape(-1, ROWS)
+
+        @jax.checkpoint
+        def block(rows: Array, parts: list[Array]) -> Array:
+            rest = iter(parts)
+            own = [next(rest) if apart else a for a, apart in zip(given, by_row, strict=True)]
+            return self._rows(own[0], key, value, later(rows), *own[1:])
+
+        _, found = lax.scan(lambda _, part: (None, block(*part)), None, (places, blocks))
+        joined = jnp.moveaxis(found, 0, -3)
+        return joined.reshape(*joined.shape[:-3], -1, joined.shape[-1])[..., :length, :]
+
+    def _rows(
+        self,
+        query: Array,
+        key: Array,
+        value: Array,
+        later: Array | None,
+        mask: Array | None,
+        bias: Array | None,
+        keep: Array | None,
+    ) -> Array:
+        """The results for some of the queries; `later` is hidden besides `mask`."""
         wide = wide_dtype(query.dtype)
         scores = jnp.matmul(query, jnp.swapaxes(key, -1, -2), preferred_element_type=wide)
         if bias is not None:
             scores = scores + jnp.asarray(bias, wide)
         scores = scores * np.asarray(self._scale(query.shape), wide)
-        shares = _softmax(scores, self._hidden(scores.shape, mask))
+        hidden = mask if later is None else later if mask is None else mask | later
+        shares = _softmax(scores, hidden)
         if keep is not None:
             shares = shares * jnp.asarray(keep, wide)
         product = jnp.matmul(shares.astype(value.dtype), value, preferred_element_type=wide)
@@ -86,13 +132,19 @@ class Attention(Op):
     def _scale(self, shape: Shape) -> float:
         return max(shape[-1], 1) ** -0.5 if self.scale is None else self.scale
 
-    def _hidden(self, shape: Shape, mask: Array | None) -> Array | None:
+    def _later(self, length: int, columns: int) -> _Later:
+        """A function from numbers of queries to what comes later than each, or to None."""
+        shift = columns - length if self.causal == "right" else 0
         if not self.causal:
-            return mask
-        rows, columns = shape[-2:]
-        shift = columns - rows if self.causal == "right" else 0
-        later = ~np.tri(rows, columns, shift, dtype=bool)
-        return later if mask is None else mask | later
+            return lambda rows: None
+        return lambda rows: np.arange(columns) > rows[:, None] + shift
+
+
+def _in_blocks(x: Array) -> Array:
+    """(..., T, S) as (blocks, ..., rows, S), with zeros after the last row."""
+    missing = -x.shape[-2] % ROWS
+    padded = jnp.pad(x, [(0, 0)] * (x.ndim - 2) + [(0, missing), (0, 0)])
+    return jnp.moveaxis(padded.reshape(*x.shape[:-2], -1, ROWS, x.shape[-1]), -3, 0)
 
 
 def _softmax(scores: Array, hidden: Array | None) -> Array:
