@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from mycelia.core.errors import problem
 from mycelia.core.shape import broadcast, size
 from mycelia.ir.example import case
@@ -26,6 +28,7 @@ class MatMul(Op):
 
     transpose_a: bool = False
     transpose_b: bool = False
+    host_limit = 256
     examples = (
         case("f32[2,3]", "f32[3,4]"),
         case("f32[3,2]", "f32[4,3]", transpose_a=True, transpose_b=True),
@@ -58,6 +61,12 @@ class MatMul(Op):
             return over_rows(x, y)
         left = lax.optimization_barrier(jnp.transpose(x)) if self.transpose_a else x
         return contract(left, y, (((1,), (inner,)), ((), ())))
+
+    def host(self, x: Any, y: Any) -> Any:
+        left, right = x.T if self.transpose_a else x, y.T if self.transpose_b else y
+        if x.dtype.itemsize < 4 and x.dtype.kind not in "iub":
+            return np.dot(left.astype(np.float32), right.astype(np.float32)).astype(x.dtype)
+        return np.dot(left, right)
 
     def grad(self, x: Any, y: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return _product_grads(MatMul, self.transpose_a, self.transpose_b, x, y, dout)
