@@ -193,6 +193,7 @@ class AdamWeightDecayUpdate(Update):
 class LambUpdate(Update):
     """One step of LAMB for all parameters; `global_step` counts from 1."""
 
+    by_norm = True
     writes = ("params", "moments1", "moments2")
     beta1: float = 0.9
     beta2: float = 0.999

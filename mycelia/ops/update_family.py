@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from mycelia.ops.engine import Array, jnp
 from mycelia.ops.op import Op
@@ -18,6 +18,7 @@ class Update(Op, register=False):
 
     differentiable = False
     each_apart = True
+    by_norm: ClassVar[bool] = False  # its rule needs the whole parameter, not each number alone
     weight_decay: tuple[float, ...] = ()
     loss_scale: float = 1.0
     centralize: tuple[bool, ...] = ()

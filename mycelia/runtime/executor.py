@@ -14,6 +14,7 @@ from mycelia.core.errors import located
 from mycelia.core.seed import draw_keys, peek_key
 from mycelia.ir.program import Program, Source
 from mycelia.ir.value import Value
+from mycelia.runtime.packing import packed
 from mycelia.runtime.xla import executables
 from mycelia.runtime.xla.compile import Programs, options, without_engine_frames
 from mycelia.runtime.xla.keeping import one
@@ -88,7 +89,7 @@ class Executable:
     """A program compiled when it is first run; arrays in, arrays out."""
 
     def __init__(self, program: Program) -> None:
-        self.program = program
+        self.program = program = packed(program)
         self.first_run: float | None = None  # seconds, with the engine's compilation
         self.was_on_disk = False  # an earlier process compiled it
         written = {id(tensor) for tensor in program.writes}

@@ -15,6 +15,7 @@ import numpy as np
 from mycelia.core.seed import draw_keys, peek_key
 from mycelia.ir.program import Program, Source
 from mycelia.runtime.executor import as_array, owned_array
+from mycelia.runtime.packing import packed
 from mycelia.runtime.xla.compile import options, without_engine_frames
 from mycelia.runtime.xla.keeping import one
 from mycelia.runtime.xla.lower import Lowered
@@ -39,7 +40,7 @@ class Sunk:
     """A program that runs a number of times, each with its own arguments."""
 
     def __init__(self, program: Program) -> None:
-        self.program = program
+        self.program = program = packed(program)
         self._step = Lowered(program.graph)
         written = {id(tensor): i for i, tensor in enumerate(program.writes)}
         self._carried: list[int | None] = [

@@ -86,7 +86,7 @@ def _all(mark: Any) -> int:
 def _spread(type_: Any, each: list[int]) -> Any:
     """The marks of the parts of tuples, in the structure of an operator's results."""
     if not isinstance(type_, tuple):
-        return 0
+        return _all(tuple(each))
     if all(isinstance(t, TensorType) for t in type_):
         return tuple(each)
     return tuple([_spread(t, each) for t in type_])

@@ -1,0 +1,126 @@
+"""Parameters that share one array on the device: a program gets and gives them as one.
+
+A program of many equal blocks works on their weights as stacks. Kept as a stack between two calls,
+they cost neither copies nor a kernel for each of them. Whoever looks at such a parameter meanwhile
+gets its slice; whoever gives it another array takes it out of the stack, which is then made anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from weakref import WeakValueDictionary
+
+import jax.numpy as jnp
+import numpy as np
+
+from mycelia.core import dtype as dtypes
+from mycelia.core.shape import Shape
+from mycelia.ir.value import Value
+from mycelia.tensor.parameter import Parameter
+from mycelia.tensor.tensor import Tensor
+
+_SLOT: Any = Tensor.__dict__["_data"]  # where a tensor holds its array
+_PACKS: WeakValueDictionary[tuple[int, ...], Pack] = WeakValueDictionary()
+
+
+class Pack(Value):
+    """Parameters of one shape and dtype as one array; to programs it is a tensor."""
+
+    _shared = False  # nobody else looks at the array: slices are copies
+
+    def __init__(self, members: Sequence[Parameter]) -> None:
+        self.members = tuple(members)
+        self.version = 0
+        self._array: Any = None
+        self._is_whole = False  # all members are views of the array
+
+    @property
+    def _data(self) -> Any:
+        if not self._is_whole:
+            self._gather()
+        return self._array
+
+    @_data.setter
+    def _data(self, array: Any) -> None:
+        self._array = array
+        self.version += 1
+
+    def leave(self) -> None:
+        """A member has another array from now on."""
+        self._is_whole = False
+
+    def slice(self, place: int) -> Any:
+        """The array of one member."""
+        return self._array[place]
+
+    def _gather(self) -> None:
+        """Stack the arrays of all members, and make them views."""
+        arrays = [member._data for member in self.members]
+        self._data = jnp.stack([jnp.asarray(array) for array in arrays])
+        for place, member in enumerate(self.members):
+            _SLOT.__set__(member, _View(self, place))
+            member.__class__ = PackedParameter
+            member._shared = False
+        self._is_whole = True
+
+
+class _View:
+    """What a packed parameter holds instead of an array."""
+
+    def __init__(self, pack: Pack, place: int) -> None:
+        self.pack, self.place = pack, place
+        self._version = -1
+        self._array: Any = None
+
+    @property
+    def array(self) -> Any:
+        if self._version != self.pack.version:
+            self._array, self._version = self.pack.slice(self.place), self.pack.version
+        return self._array
+
+
+class PackedParameter(Parameter):
+    """A parameter while it is a part of a pack."""
+
+    @property
+    def _data(self) -> Any:
+        return _SLOT.__get__(self).array
+
+    @_data.setter
+    def _data(self, array: Any) -> None:
+        view = _view(self)
+        self.__class__ = Parameter  # type: ignore[assignment]
+        _SLOT.__set__(self, array)
+        if view is not None:
+            view.pack.leave()
+
+    @property
+    def shape(self) -> Shape:
+        return tuple(_SLOT.__get__(self).pack._array.shape[1:])
+
+    @property
+    def dtype(self) -> Any:
+        return dtypes.from_numpy(np.dtype(_SLOT.__get__(self).pack._array.dtype))
+
+
+def _view(parameter: Parameter) -> _View | None:
+    """What a packed parameter holds; a copy in the making holds nothing yet."""
+    try:
+        return _SLOT.__get__(parameter)
+    except AttributeError:
+        return None
+
+
+def pack_of(members: Sequence[Parameter]) -> Pack:
+    """The pack of these parameters, the same for all programs."""
+    key = tuple(map(id, members))
+    found = _PACKS.get(key)
+    if found is None or any(a is not b for a, b in zip(found.members, members, strict=True)):
+        found = _PACKS[key] = Pack(members)
+    return found
+
+
+def may_be_packed(value: Any) -> bool:
+    """Whether an input of a program is a plain parameter of a network."""
+    return type(value) in (Parameter, PackedParameter)
