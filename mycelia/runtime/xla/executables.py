@@ -30,6 +30,7 @@ from mycelia.runtime.xla.cache import LEAST_SECONDS, folder, is_wanted, without_
 from mycelia.runtime.xla.compile import options
 
 _CHECKSUM = 32  # bytes
+_LONG = 2.0  # seconds of a compilation that leaves much memory behind
 _OWN_SETTINGS = ("compile_cache_path", "enable_compile_cache", "save_graphs", "save_graphs_path")
 
 
@@ -60,7 +61,7 @@ def _compiled(program: Any, arrays: Sequence[Any]) -> Any:
     """An executable; what a long compilation used goes back before the first run needs memory."""
     started = perf_counter()
     made = program.lower(*arrays).compile()
-    if perf_counter() - started >= LEAST_SECONDS:
+    if perf_counter() - started >= _LONG:
         give_back()
     return made
 
