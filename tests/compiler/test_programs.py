@@ -159,4 +159,4 @@ def temporary_bytes(run: Any, *args: Tensor) -> int:
     inputs = [
         executable._input(source, which, False, arrays) for source, which, _ in executable._plan
     ]
-    return executable._run.lower(*inputs).compile().memory_analysis().temp_size_in_bytes
+    return executable._program.lower(*inputs).compile().memory_analysis().temp_size_in_bytes

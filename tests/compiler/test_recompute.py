@@ -99,7 +99,7 @@ def test_a_cell_can_be_marked():
     for cell in net:
         cell.recompute()
     found = ms.jit(gradients)()
-    for one, other in zip(found, wanted, strict=True):
-        np.testing.assert_allclose(one.asnumpy(), other, rtol=1e-4, atol=1e-6)
+    for one, other in zip(found, wanted, strict=True):  # of the bias before a norm: only rounding
+        np.testing.assert_allclose(one.asnumpy(), other, rtol=1e-4, atol=1e-5)
     for one, other in zip(net.get_parameters(), statistics, strict=True):
         np.testing.assert_allclose(one.asnumpy(), other, rtol=1e-4, atol=1e-6)
