@@ -90,7 +90,11 @@ def packed_of(net):
     return [p for p in net.get_parameters() if type(p) is PackedParameter]
 
 
-@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+ALWAYS = ("momentum", "adam", "lamb")
+NAMES = [n if n in ALWAYS else pytest.param(n, marks=pytest.mark.slow) for n in OPTIMIZERS]
+
+
+@pytest.mark.parametrize("optimizer", NAMES)
 def test_all_optimizers_do_the_same(optimizer):
     (step, net), (plain_step, plain) = (trainer(kind, optimizer) for kind in (Lazy, Block))
     for _ in range(4):
