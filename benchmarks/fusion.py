@@ -16,12 +16,14 @@ import json
 import math
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+import jax
 from growth import say, user_nets
 
 import mycelia as ms
@@ -36,7 +38,7 @@ from mycelia.runtime.eager import sweep
 
 WAYS = ("graph", "eager", "operators")
 TOLERANCE = 1e-4  # relative, of the first losses of all ways
-SECONDS = 0.5  # of one turn
+SECONDS, LEAST_STEPS = 0.5, 3  # of one turn
 MOST_ENTRIES = sweep.MOST_ENTRIES  # operators of the backward pass that share a program
 
 Row = dict[str, Any]
@@ -145,7 +147,7 @@ def measure_net(name: str, rounds: int) -> Row:
     for _ in range(rounds):
         for way in WAYS:
             choose(way)
-            turns[way].append(turn(warm[way]))
+            turns[way].append(turn(warm[way].job.run))
     cells = {way: cell(found) for way, found in turns.items()}
     losses = {way: warm[way].values for way in WAYS}
     return {"title": net.title, "cells": cells, "losses": losses, "problem": difference(losses)}
@@ -157,20 +159,31 @@ def choose(way: str) -> None:
     sweep.MOST_ENTRIES = 1 if way == "operators" else MOST_ENTRIES
 
 
-def turn(warm: Any) -> Row:
-    """Steps for a while, and the cores that other programs used meanwhile."""
-    from workers.protocol import measure
-
+def turn(step: Callable[[], Any]) -> Row:
+    """Milliseconds a step, over some of them, and the cores that other programs used meanwhile."""
+    step()
+    finish()
     wait_until_idle(IDLE_PATIENCE)
-    before = busy_seconds()
-    found = measure(warm, SECONDS)
-    return found | {"others": others(before, busy_seconds(), found)}
+    busy, own, started = busy_seconds(), time.process_time(), time.perf_counter()
+    steps = 0
+    while steps < LEAST_STEPS or time.perf_counter() - started < SECONDS:
+        step()
+        steps += 1
+    finish()
+    used = {"processor": time.process_time() - own, "seconds": time.perf_counter() - started}
+    milliseconds = used["seconds"] / steps * 1e3
+    return {"milliseconds": milliseconds, "others": others(busy, busy_seconds(), used)}
+
+
+def finish() -> None:
+    """Wait for all that was begun: an eager step goes on after its loss is there."""
+    jax.block_until_ready(jax.live_arrays())
 
 
 def cell(turns: list[Row]) -> Row:
     """The median of the turns on a quiet machine, or of all if there are none."""
     quiet = [t for t in turns if t["others"] < OTHERS]
-    milliseconds = median(t["median"] for t in quiet or turns)
+    milliseconds = median(t["milliseconds"] for t in quiet or turns)
     return {"milliseconds": milliseconds, "turns": len(turns), "quiet": len(quiet)}
 
 
