@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def scanned(sizes: dict[str, Any]) -> GPT:
-    """The same GPT, whose blocks share what is compiled for one of them."""
+    """The same GPT, whose blocks are marked as parts that the net repeats."""
 
     class Block(Layer):
         @ms.lazy_inline
