@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import hypothesis
 import jax
 import pytest
-from hypothesis import settings
 
+import mycelia as ms
+from mycelia.core import settings
 from mycelia.runtime.eager import dispatch, sweep
 
-settings.register_profile("repeatable", derandomize=True)  # the same examples in every run
-settings.load_profile("repeatable")
+hypothesis.settings.register_profile("repeatable", derandomize=True)  # the same examples every run
+hypothesis.settings.load_profile("repeatable")
 
 _ran = 0
 
@@ -26,3 +28,18 @@ def _bounded_memory() -> Iterator[None]:
         dispatch._programs.clear()
         sweep._programs.clear()
         jax.clear_caches()
+
+
+@pytest.fixture(autouse=True)
+def _settings_as_before() -> Iterator[None]:
+    """What a test sets with `set_context` ends with it."""
+    before = settings.current()
+    yield
+    if settings.current() is not before:
+        ms.set_context(**vars(before))
+
+
+@pytest.fixture
+def graph_mode() -> None:
+    """Cells are compiled."""
+    ms.set_context(mode=ms.GRAPH_MODE)

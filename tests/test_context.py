@@ -7,14 +7,7 @@ import logging
 import pytest
 
 import mycelia as ms
-from mycelia.core import logs, settings
-
-
-@pytest.fixture(autouse=True)
-def _restored():
-    before = settings.current()
-    yield
-    settings.restore(before)
+from mycelia.core import logs
 
 
 def test_defaults():

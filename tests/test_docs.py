@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import linecache
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from mycelia.core import settings
-
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
-
-
-@pytest.fixture(autouse=True)
-def settings_as_before() -> Iterator[None]:
-    before = settings.current()
-    yield
-    settings.restore(before)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)

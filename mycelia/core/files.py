@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
+from uuid import uuid4
 
 
 def write_atomically(path: str | Path, chunks: Iterable[bytes]) -> None:
-    """Write `chunks` to a file beside `path`, then put it in the place of `path`."""
+    """Write `chunks` to a file beside `path`, then put it in the place of `path`.
+
+    It has the permissions of the file it replaces, else those of any new file.
+    """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    temporary = target.with_name(f".{target.name}.{uuid4().hex}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with temporary.open("xb") as file:
             for chunk in chunks:
                 file.write(chunk)
             file.flush()
             os.fsync(file.fileno())
+        if target.exists():
+            shutil.copymode(target, temporary)
         os.replace(temporary, target)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise

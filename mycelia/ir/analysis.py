@@ -152,7 +152,18 @@ class _Comparison:
         first, second = one.value, other.value
         if isinstance(first, Graph) and isinstance(second, Graph):
             return self.same_graphs(first, second)
-        return one.type == other.type and constant_key(one) == constant_key(other)
+        return same_constants(one, other)
+
+
+def same_constants(first: Constant, second: Constant) -> bool:
+    """Whether two constants that are no graphs have one type and equal values, of any size."""
+    if first.type != second.type:
+        return False
+    if constant_key(first) == constant_key(second):
+        return True
+    if first.type is None or _elements(first.value) <= SMALL:
+        return False
+    return np.asarray(first.value).tobytes() == np.asarray(second.value).tobytes()
 
 
 def constant_key(node: Constant) -> Any:
@@ -160,9 +171,14 @@ def constant_key(node: Constant) -> Any:
     value = node.value
     if node.type is None:
         return tagged(value)
-    if isinstance(value, np.ndarray | np.generic) and value.size <= SMALL:
+    if _elements(value) <= SMALL and isinstance(value, np.ndarray | np.generic):
         return (node.type, value.tobytes())
     return (node.type, id(value))
+
+
+def _elements(value: Any) -> int:
+    """The numbers of an array; what is no array has none."""
+    return getattr(value, "size", 0)
 
 
 def _foreign_nodes(graph: Graph) -> Iterator[Node]:

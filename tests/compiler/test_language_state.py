@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pytest
 
 import mycelia as ms
 from mycelia import Parameter, Tensor, nn, ops
@@ -15,13 +14,6 @@ from .compare import compilations, equal
 
 X = Tensor([1.0, 2.0, 3.0])
 ONE, TWO = Tensor(1.0), Tensor(2.0)
-
-
-@pytest.fixture
-def graph_mode() -> Iterator[None]:
-    ms.set_context(mode=ms.GRAPH_MODE)
-    yield
-    ms.set_context(mode=ms.PYNATIVE_MODE)
 
 
 def both(make: Callable[[], nn.Cell], *calls: tuple[Any, ...], train: bool = False) -> nn.Cell:

@@ -5,7 +5,8 @@ import pytest
 
 import mycelia as ms
 from mycelia import Tensor, nn
-from mycelia.core import settings
+
+pytestmark = pytest.mark.usefixtures("graph_mode")
 
 
 class Block(nn.Cell):
@@ -31,14 +32,6 @@ def step():
 def data():
     random = np.random.default_rng(0)
     return [Tensor(random.normal(size=(2048, 32)).astype(np.float32)) for _ in range(2)]
-
-
-@pytest.fixture(autouse=True)
-def graph_mode():
-    before = settings.current()
-    ms.set_context(mode=ms.GRAPH_MODE)
-    yield
-    settings.restore(before)
 
 
 def trained(data):

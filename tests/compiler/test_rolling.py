@@ -5,8 +5,9 @@ import pytest
 
 import mycelia as ms
 from mycelia import Parameter, Tensor, nn, ops
-from mycelia.core import settings
 from mycelia.ir.text import show
+
+pytestmark = pytest.mark.usefixtures("graph_mode")
 
 WIDTH = 6
 
@@ -38,14 +39,6 @@ class Net(nn.Cell):
         for block in self.blocks:
             x = block(x)
         return self.head(x).sum()
-
-
-@pytest.fixture(autouse=True)
-def graph_mode():
-    before = settings.current()
-    ms.set_context(mode=ms.GRAPH_MODE)
-    yield
-    settings.restore(before)
 
 
 def made(kind, *args, build=Net):
@@ -110,6 +103,28 @@ def test_only_equal_neighbours_are_joined():
     check_equal(lazy(x()), plain(x()))
     assert text_of(lazy).count("scan[") == 2
     assert "length=4" in text_of(lazy) and "length=3" in text_of(lazy)
+
+
+class HoldsMask(nn.Cell):
+    """A block with a large constant of its own, as attention has a mask in every layer."""
+
+    @ms.lazy_inline
+    def __init__(self, side, scale=1.0):
+        super().__init__()
+        self.dense = nn.Dense(WIDTH, WIDTH)
+        self.mask = Tensor(scale * np.tri(side, dtype=np.float32) / side)
+
+    def construct(self, x):
+        return x + self.dense(ops.matmul(self.mask, ops.tile(x, (self.mask.shape[0] // 4, 1)))[:4])
+
+
+def test_equal_constants_of_any_size_are_one():
+    net = made(HoldsMask, *[(64,)] * 4)
+    net(x())
+    assert text_of(net).count("scan[") == 1
+    different = made(HoldsMask, (64,), (64,), (64,), (64, 2.0))
+    different(x())
+    assert "length=3" in text_of(different)
 
 
 def test_two_blocks_are_not_worth_a_loop():

@@ -14,13 +14,6 @@ from mycelia import Tensor, nn, ops
 ROWS = Tensor(shape=[None, 3], dtype=ms.float32)
 
 
-@pytest.fixture
-def graph_mode():
-    ms.set_context(mode=ms.GRAPH_MODE)
-    yield
-    ms.set_context(mode=ms.PYNATIVE_MODE)
-
-
 @pytest.fixture(params=[ms.PYNATIVE_MODE, ms.GRAPH_MODE], ids=["eager", "graph"])
 def either_mode(request):
     ms.set_context(mode=request.param)

@@ -5,11 +5,11 @@ import re
 import numpy as np
 import pytest
 
-import mycelia as ms
 from mycelia import Tensor, nn
-from mycelia.core import settings
 from mycelia.runtime.executor import Executable
 from mycelia.runtime.xla.in_place import other_readers
+
+pytestmark = pytest.mark.usefixtures("graph_mode")
 
 WIDTH = 300
 
@@ -27,14 +27,6 @@ OPTIMIZERS = {
     "momentum": lambda weights: nn.Momentum(weights, 0.1, 0.9),
     "adam": lambda weights: nn.Adam(weights, 0.1),
 }
-
-
-@pytest.fixture(autouse=True)
-def graph_mode():
-    before = settings.current()
-    ms.set_context(mode=ms.GRAPH_MODE)
-    yield
-    settings.restore(before)
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)

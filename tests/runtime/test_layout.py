@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,17 +9,12 @@ import pytest
 
 import mycelia as ms
 from mycelia import Tensor, nn, ops
+from mycelia.core import settings
 from mycelia.ops.convolution import Conv2D
 from mycelia.ops.normalization import BatchNorm
 from mycelia.runtime.xla.layout import Last, Layouts
 
-
-@pytest.fixture(autouse=True)
-def graph_mode() -> Iterator[None]:
-    before = ms.get_context("mode")
-    ms.set_context(mode=ms.GRAPH_MODE)
-    yield
-    ms.set_context(mode=before, kernel_selection=True)
+pytestmark = pytest.mark.usefixtures("graph_mode")
 
 
 def images(*shape: int) -> np.ndarray:
@@ -128,18 +122,10 @@ def test_the_switch_makes_programs_anew() -> None:
     ],
 )
 def test_settings_that_choose(changes: dict[str, Any], selected: bool) -> None:
-    from mycelia.core import settings
-
-    before = settings.current()
-    try:
-        ms.set_context(**changes)
-        assert settings.selects_kernels() is selected
-    finally:
-        settings.restore(before)
+    ms.set_context(**changes)
+    assert settings.selects_kernels() is selected
 
 
 def test_the_environment_chooses(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mycelia.core import settings
-
     monkeypatch.setenv("MS_DEV_GRAPH_KERNEL_FLAGS", "--opt_level=0")
     assert not settings.selects_kernels()

@@ -7,8 +7,9 @@ import pytest
 
 import mycelia as ms
 from mycelia import Parameter, Tensor, nn, ops
-from mycelia.core import settings
 from mycelia.runtime.packs import PackedParameter
+
+pytestmark = pytest.mark.usefixtures("graph_mode")
 
 WIDTH = 5
 
@@ -37,14 +38,6 @@ class Net(nn.Cell):
         for block in self.blocks:
             x = block(x)
         return (self.head(x) ** 2).mean()
-
-
-@pytest.fixture(autouse=True)
-def graph_mode():
-    before = settings.current()
-    ms.set_context(mode=ms.GRAPH_MODE)
-    yield
-    settings.restore(before)
 
 
 def x():

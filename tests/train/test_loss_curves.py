@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 import mycelia as ms
 from mycelia.benchmark.workers.cell_nets import build
 from mycelia.benchmark.workloads import ADAM, MOMENTUM
-from mycelia.core import settings
 from mycelia.ops.device import on_cpu
 
 STEPS = 50
@@ -40,14 +38,6 @@ NETS = {
 }
 ALWAYS = ("lenet", "gpt")
 NAMES = [n if n in ALWAYS else pytest.param(n, marks=pytest.mark.slow) for n in NETS]
-
-
-@pytest.fixture(autouse=True)
-def settings_as_before() -> Iterator[None]:
-    before = settings.current()
-    yield
-    ms.set_context(kernel_selection=before.kernel_selection)  # forgets programs of the other kind
-    settings.restore(before)
 
 
 @pytest.mark.parametrize("name", NAMES)

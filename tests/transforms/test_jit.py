@@ -7,7 +7,6 @@ import numpy as np
 
 import mycelia as ms
 from mycelia import Tensor, nn, ops
-from mycelia.core import settings
 
 
 def in_graph_mode(run):
@@ -67,13 +66,11 @@ def test_a_parameter_given_away_stays_readable_elsewhere():
 
 
 def test_explain_says_what_was_chosen():
-    before = settings.current()
     ms.set_context(mode=ms.GRAPH_MODE)
     net = nn.SequentialCell(
         nn.Conv2d(16, 16, 3), nn.BatchNorm2d(16), nn.ReLU(), nn.Conv2d(16, 16, 3)
     )
     net(Tensor(np.ones((4, 16, 20, 20), np.float32)))
     found = ms.jit.explain(net)
-    settings.restore(before)
     assert found.choices[0]["operators with channels last"] >= 4
     assert "chosen: " in str(found) and "channels last" in str(found)

@@ -1,6 +1,5 @@
 """Looking inside: the text of what a function becomes, and the files of its stages."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -9,18 +8,9 @@ import pytest
 
 import mycelia as ms
 from mycelia import Parameter, Tensor, nn, ops
-from mycelia.core import settings
 from mycelia.ir.graph import Graph
 from mycelia.transforms.looking import read_for, show
 from mycelia.transforms.stages import write_stages
-
-
-@pytest.fixture(autouse=True)
-def _same_settings() -> Iterator[None]:
-    """Each test leaves the settings as it found them."""
-    before = settings.current()
-    yield
-    settings.restore(before)
 
 
 def double(x, n):

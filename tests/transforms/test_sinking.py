@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,13 +11,7 @@ import mycelia as ms
 from mycelia import Tensor, nn, ops
 from mycelia.transforms.sinking import run_steps
 
-
-@pytest.fixture(autouse=True)
-def graph_mode() -> Iterator[None]:
-    before = ms.get_context("mode")
-    ms.set_context(mode=ms.GRAPH_MODE)
-    yield
-    ms.set_context(mode=before)
+pytestmark = pytest.mark.usefixtures("graph_mode")
 
 
 def batches(count: int, size: int = 4) -> list[tuple[Tensor, Tensor]]:

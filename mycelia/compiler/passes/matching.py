@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mycelia.compiler.building import constant
-from mycelia.ir.analysis import SMALL, constant_key
+from mycelia.ir.analysis import SMALL, same_constants
 from mycelia.ir.control import TUPLE, Call, Item, Switch, While, primitive_of
 from mycelia.ir.graph import Graph
 from mycelia.ir.node import Apply, Constant, Node
@@ -89,4 +89,4 @@ def same_value(first: Node, second: Node) -> bool:
         return True
     if type(first) is not Constant or type(second) is not Constant:
         return False
-    return first.type == second.type and constant_key(first) == constant_key(second)
+    return same_constants(first, second)
