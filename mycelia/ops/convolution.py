@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from math import prod
 from typing import Any
 
 from mycelia.core.checks import check_positive_int, check_string, is_int
@@ -67,6 +68,11 @@ class _Convolution(Op, register=False):
         return not self.channels_last and convolving.prefers_last(
             x.shape, weight.shape, self.window, self.group
         )
+
+    def kept_orders(self, x: TensorType, weight: TensorType) -> dict[int, Shape]:
+        """XLA's library for CPU wants (*kernel, in, out)."""
+        fits = self.group == 1 and self.prefers_last(x, weight) and prod(self.window.kernel) > 1
+        return {1: (*range(2, self.rank + 2), 1, 0)} if fits else {}
 
     def backward_fields(self) -> tuple[Any, ...]:
         """The fields of the gradient operators, in their order."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from mycelia.core.dtype import from_numpy
 from mycelia.core.errors import problem
+from mycelia.core.shape import Shape
 from mycelia.ir.primitive import Primitive, tagged
 from mycelia.ir.types import TensorType
 from mycelia.ops.engine import jax
@@ -105,6 +106,10 @@ class Op(Primitive):
         It takes all its images, and shapes of images, in that order of axes, and gives them so.
         """
         return None
+
+    def kept_orders(self, *types: Any) -> dict[int, Shape]:
+        """Parameters are best kept with their axes in these orders between calls, by argument."""
+        return {}
 
     def prefers_last(self, *args: Any) -> bool:
         """Whether arrays like these are worth moving their channels to the end for."""

@@ -1,8 +1,9 @@
-"""Parameters that share one array on the device: a program gets and gives them as one.
+"""Parameters that live on the device in another form than users see, as programs want them.
 
-A program of many equal blocks works on their weights as stacks. Kept as a stack between two calls,
-they cost neither copies nor a kernel for each of them. Whoever looks at such a parameter meanwhile
-gets its slice; whoever gives it another array takes it out of the stack, which is then made anew.
+A program of many equal blocks works on their weights as stacks; convolutions want the axes of their
+weights in another order. Kept that way between two calls, they cost neither copies nor a kernel for
+each of them. Whoever looks at such a parameter meanwhile gets it in its own form; whoever gives it
+another array takes it out of the pack, which is then made anew.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 
 _SLOT: Any = Tensor.__dict__["_data"]  # where a tensor holds its array
-_PACKS: WeakValueDictionary[tuple[int, ...], Pack] = WeakValueDictionary()
+_PACKS: WeakValueDictionary[tuple[Any, ...], Pack] = WeakValueDictionary()
 
 
 class Pack(Value):
     """Parameters of one shape and dtype as one array; to programs it is a tensor."""
 
-    _shared = False  # nobody else looks at the array: slices are copies
+    _shared = False  # nobody else looks at the array: what members give are copies
 
     def __init__(self, members: Sequence[Parameter]) -> None:
         self.members = tuple(members)
@@ -50,19 +51,59 @@ class Pack(Value):
         """A member has another array from now on."""
         self._is_whole = False
 
-    def slice(self, place: int) -> Any:
+    def member(self, place: int) -> Any:
         """The array of one member."""
-        return self._array[place]
+        raise NotImplementedError
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of each member."""
+        raise NotImplementedError
+
+    def _joined(self, arrays: list[Any]) -> Any:
+        """The array of the pack for those of its members."""
+        raise NotImplementedError
 
     def _gather(self) -> None:
-        """Stack the arrays of all members, and make them views."""
-        arrays = [member._data for member in self.members]
-        self._data = jnp.stack([jnp.asarray(array) for array in arrays])
+        """Join the arrays of all members, and make them views."""
+        self._data = self._joined([jnp.asarray(member._data) for member in self.members])
         for place, member in enumerate(self.members):
             _SLOT.__set__(member, _View(self, place))
             member.__class__ = PackedParameter
             member._shared = False
         self._is_whole = True
+
+
+class Stacked(Pack):
+    """The arrays of its members one after another along a new first axis."""
+
+    def member(self, place: int) -> Any:
+        return self._array[place]
+
+    @property
+    def shape(self) -> Shape:
+        return tuple(self._array.shape[1:])
+
+    def _joined(self, arrays: list[Any]) -> Any:
+        return jnp.stack(arrays)
+
+
+class Turned(Pack):
+    """One parameter with its axes in another order."""
+
+    def __init__(self, members: Sequence[Parameter], order: Shape) -> None:
+        super().__init__(members)
+        self._order, self._back = order, tuple(np.argsort(order).tolist())
+
+    def member(self, place: int) -> Any:
+        return jnp.transpose(self._array, self._back)
+
+    @property
+    def shape(self) -> Shape:
+        return tuple([self._array.shape[axis] for axis in self._back])
+
+    def _joined(self, arrays: list[Any]) -> Any:
+        return jnp.transpose(arrays[0], self._order)
 
 
 class _View:
@@ -76,7 +117,7 @@ class _View:
     @property
     def array(self) -> Any:
         if self._version != self.pack.version:
-            self._array, self._version = self.pack.slice(self.place), self.pack.version
+            self._array, self._version = self.pack.member(self.place), self.pack.version
         return self._array
 
 
@@ -97,7 +138,7 @@ class PackedParameter(Parameter):
 
     @property
     def shape(self) -> Shape:
-        return tuple(_SLOT.__get__(self).pack._array.shape[1:])
+        return _SLOT.__get__(self).pack.shape
 
     @property
     def dtype(self) -> Any:
@@ -112,12 +153,12 @@ def _view(parameter: Parameter) -> _View | None:
         return None
 
 
-def pack_of(members: Sequence[Parameter]) -> Pack:
+def pack_of(kind: type[Pack], members: Sequence[Parameter], *how: Any) -> Pack:
     """The pack of these parameters, the same for all programs."""
-    key = tuple(map(id, members))
+    key = (kind, *map(id, members), *how)
     found = _PACKS.get(key)
     if found is None or any(a is not b for a, b in zip(found.members, members, strict=True)):
-        found = _PACKS[key] = Pack(members)
+        found = _PACKS[key] = kind(members, *how)
     return found
 
 

@@ -58,6 +58,7 @@ OPTIMIZERS = {
     "amsgrad": lambda net: nn.Adam(net.trainable_params(), 0.01, use_amsgrad=True),
     "adamw": lambda net: nn.AdamWeightDecay(net.trainable_params(), 0.01, weight_decay=0.1),
     "rmsprop": lambda net: nn.RMSProp(net.trainable_params(), 0.01),
+    "lars": lambda net: nn.LARS(nn.Momentum(net.trainable_params(), 0.05, 0.9)),
     "lamb": lambda net: nn.Lamb(net.trainable_params(), 0.01),
     "groups": lambda net: nn.Adam(groups(net), 0.01),
     "centred": lambda net: nn.Momentum(
@@ -83,7 +84,7 @@ def packed_of(net):
     return [p for p in net.get_parameters() if type(p) is PackedParameter]
 
 
-ALWAYS = ("momentum", "adam", "lamb")
+ALWAYS = ("momentum", "adam", "lamb", "lars")
 NAMES = [n if n in ALWAYS else pytest.param(n, marks=pytest.mark.slow) for n in OPTIMIZERS]
 
 
@@ -92,7 +93,7 @@ def test_all_optimizers_do_the_same(optimizer):
     (step, net), (plain_step, plain) = (trainer(kind, optimizer) for kind in (Lazy, Block))
     for _ in range(4):
         np.testing.assert_allclose(float(step(x())), float(plain_step(x())), rtol=1e-4)
-    is_packed = optimizer not in ("lamb", "centred")
+    is_packed = optimizer not in ("lamb", "lars", "centred")
     assert bool(packed_of(net)) is is_packed
     assert not packed_of(plain)
     check_equal(step, plain_step)

@@ -1,0 +1,144 @@
+"""Parameters of a graph that become one input, and the nodes that take them apart again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mycelia.core.shape import Shape
+from mycelia.ir.control import TUPLE, Item, primitive_of
+from mycelia.ir.graph import Graph
+from mycelia.ir.node import Apply, Constant, Node
+from mycelia.ir.types import TensorType
+from mycelia.ops.joining import Stack, Unstack
+from mycelia.ops.shaping import Transpose
+from mycelia.ops.update_family import Update
+from mycelia.runtime.packs import Pack, Stacked, Turned, pack_of
+
+
+class Group:
+    """Parameters of a graph that become one."""
+
+    def __init__(self, members: tuple[Any, ...]) -> None:
+        self.members = members  # parameters of the graph
+        self.parameter: Any = None  # what they become
+        self.written: Any = None  # its new array
+
+    @property
+    def type(self) -> TensorType:
+        """The type of what they become."""
+        raise NotImplementedError
+
+    def like(self, members: tuple[Any, ...]) -> Group:
+        """A group of the same kind for others of the same shape: the states of an optimizer."""
+        raise NotImplementedError
+
+    def allows(self, update: Update, places: list[int]) -> bool:
+        """Whether an update of the whole is the same as those of its parts."""
+        raise NotImplementedError
+
+    def apart(self, graph: Graph) -> list[Node]:
+        """The members as nodes of `graph`, from the parameter that they became."""
+        raise NotImplementedError
+
+    def joined(self, graph: Graph, nodes: Sequence[Node]) -> Node:
+        """What the members become, for other nodes of their types."""
+        raise NotImplementedError
+
+    def whole(self, nodes: Sequence[Node]) -> Node | None:
+        """The node that was taken apart into these, or None."""
+        return None
+
+    def pack(self, values: Sequence[Any]) -> Pack:
+        """What holds the members between two runs."""
+        raise NotImplementedError
+
+
+class StackGroup(Group):
+    """Parameters that a program uses as a stack."""
+
+    @property
+    def type(self) -> TensorType:
+        first = self.members[0].type
+        return first.with_shape((len(self.members), *first.shape))
+
+    def like(self, members: tuple[Any, ...]) -> Group:
+        return StackGroup(members)
+
+    def allows(self, update: Update, places: list[int]) -> bool:
+        if update.by_norm or len(set(_at(update.weight_decay, places))) > 1:
+            return False
+        return not any(_at(update.centralize, places))
+
+    def apart(self, graph: Graph) -> list[Node]:
+        type_ = self.members[0].type
+        slices = graph.apply(Unstack.of(0), self.parameter, type=(type_,) * len(self.members))
+        return [graph.apply(Item(i), slices, type=type_) for i in range(len(self.members))]
+
+    def joined(self, graph: Graph, nodes: Sequence[Node]) -> Node:
+        row = graph.apply(TUPLE, *nodes, type=tuple([n.type for n in nodes]))
+        return graph.apply(Stack.of(0), row, type=self.type)
+
+    def whole(self, nodes: Sequence[Node]) -> Node | None:
+        first = nodes[0]
+        if type(primitive_of(first)) is not Item or isinstance(first, Constant):
+            return None
+        assert isinstance(first, Apply)
+        whole = first.args[0]
+        op = primitive_of(whole)
+        if not isinstance(op, Unstack) or op.axis != 0 or len(whole.type) != len(nodes):
+            return None
+        same = all(path_between(whole, node) == [i] for i, node in enumerate(nodes))
+        assert isinstance(whole, Apply)
+        return whole.args[0] if same else None
+
+    def pack(self, values: Sequence[Any]) -> Pack:
+        return pack_of(Stacked, values)
+
+
+class TurnedGroup(Group):
+    """One parameter whose axes a program wants in another order."""
+
+    def __init__(self, members: tuple[Any, ...], order: Shape) -> None:
+        super().__init__(members)
+        self._order = order
+
+    @property
+    def type(self) -> TensorType:
+        first = self.members[0].type
+        return first.with_shape(tuple([first.shape[axis] for axis in self._order]))
+
+    def like(self, members: tuple[Any, ...]) -> Group:
+        return TurnedGroup(members, self._order)
+
+    def allows(self, update: Update, places: list[int]) -> bool:
+        return not any(_at(update.centralize, places))
+
+    def apart(self, graph: Graph) -> list[Node]:
+        back = Constant(tuple(np.argsort(self._order).tolist()))
+        return [graph.apply(Transpose.of(), self.parameter, back, type=self.members[0].type)]
+
+    def joined(self, graph: Graph, nodes: Sequence[Node]) -> Node:
+        return graph.apply(Transpose.of(), nodes[0], Constant(self._order), type=self.type)
+
+    def pack(self, values: Sequence[Any]) -> Pack:
+        return pack_of(Turned, values, self._order)
+
+
+def path_between(root: Node | None, node: Node) -> list[int] | None:
+    """The indices by which a node takes something out of `root`, or None."""
+    found: list[int] = []
+    while node is not root:
+        op = primitive_of(node)
+        if type(op) is not Item or not isinstance(node, Apply):
+            return None
+        found.insert(0, op.index)
+        node = node.args[0]
+    return found
+
+
+def _at(values: Sequence[Any], places: list[int]) -> list[Any]:
+    """The entries of some places; a field that was not set has none."""
+    return [values[i] for i in places] if values else []
