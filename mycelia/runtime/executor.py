@@ -140,6 +140,7 @@ class Executable:
             raise without_engine_frames(error) from None
         if self.first_run is None:
             self.first_run = perf_counter() - started
+            executables.tidy(self.first_run, found)
         finish(program, found, arguments)
         return list(found[: program.results])
 

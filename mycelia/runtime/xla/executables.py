@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any
 
 import jax
@@ -30,7 +30,8 @@ from mycelia.runtime.xla.cache import LEAST_SECONDS, folder, is_wanted, without_
 from mycelia.runtime.xla.compile import options
 
 _CHECKSUM = 32  # bytes
-_LONG = 2.0  # seconds of a compilation that leaves much memory behind
+_FREEING = 0.05  # seconds in which XLA frees what a run needed, after its results are there
+_LONG = 2.0  # seconds of something that leaves much memory behind
 _OWN_SETTINGS = ("compile_cache_path", "enable_compile_cache", "save_graphs", "save_graphs_path")
 
 
@@ -61,9 +62,20 @@ def _compiled(program: Any, arrays: Sequence[Any]) -> Any:
     """An executable; what a long compilation used goes back before the first run needs memory."""
     started = perf_counter()
     made = program.lower(*arrays).compile()
-    if perf_counter() - started >= _LONG:
-        give_back()
+    tidy(perf_counter() - started)
     return made
+
+
+def tidy(seconds: float, results: Any = ()) -> None:
+    """After something long that gave `results`, free memory goes back to the system once.
+
+    The first run of a program finds memory full of holes, and leaves its own in places where the
+    next run may not find it again: a step of ResNet-50 would keep 2.5 GB instead of 1.4.
+    """
+    if seconds >= _LONG:
+        jax.block_until_ready(results)
+        sleep(_FREEING)
+        give_back()
 
 
 def _path(graph: Graph, donated: Sequence[int]) -> Path | None:
