@@ -2,7 +2,11 @@
 
 Sequences are (time, batch, features). With `seq_length` (one number for each sequence of the batch)
 outputs after the end are zero and the last state is the one at the end. The last result is what
-the hidden state gave to the gates at each moment, which the gradient would else compute again.
+the gradient needs of each moment and would else compute again.
+
+Inside, everything of a moment has the batch last: the products with the weights are then tall,
+which is how they are fastest. Features and batch are one axis: a state is (features x batch,), the
+gates are (gates, features x batch), so that all loops over numbers are long.
 """
 
 from __future__ import annotations
@@ -14,21 +18,19 @@ import numpy as np
 
 from mycelia.core.checks import check_string
 from mycelia.core.errors import problem
-from mycelia.core.shape import Shape
+from mycelia.core.shape import Shape, size
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
 from mycelia.ops.creation import zeros_like
 from mycelia.ops.device import on_cpu
 from mycelia.ops.engine import Array, jax, jnp, lax
-from mycelia.ops.linalg import over_rows
 from mycelia.ops.op import Op
-from mycelia.ops.sums import row_sum
 
 State = tuple[Array, ...]
-Step = Callable[[State, Array, Array], State]
-_Pull = Callable[[State, Any], tuple[State, Array, Array]]
+_Pull = Callable[[State, Any, State | None], tuple[State, Array, Array]]
 _LSTM_GATES = ("s", "s", "t", "s")
 _UNROLLED = 2  # moments in one pass of the forward loop
+_LARGE, _MANY = 1 << 15, 8  # numbers of a weight, and columns, of a large product
 _LSTM_EXAMPLE = ("f32[3,2,4]", "f32[2,5]", "f32[2,5]", "f32[20,4]", "f32[20,5]")
 
 
@@ -36,39 +38,45 @@ class Recurrent(Op, register=False):
     """What the layers share: checks, and the loop over time. `gates` is the number of gates.
 
     `step` moves the state by one moment, from what the input and what the hidden state (the first
-    part of the state) give to the gates.
+    part of the state) give to the gates; it also says what to keep of the moment.
     """
 
     gates = 1
     takes_missing_gradients = True
 
-    def step(self, state: State, from_input: Array, from_hidden: Array) -> State:
+    def step(self, state: State, from_input: Array, from_hidden: Array) -> tuple[State, State]:
         raise TypeError(f"{self.name} does not say its step")
 
-    def pulls(
-        self, states: State, from_input: Array, from_hidden: Array, running: Array | None
-    ) -> tuple[_Pull, Any]:
+    def pulls(self, states: State, from_input: Array, kept: State) -> tuple[_Pull, Any]:
         """How a gradient goes back through one moment, and what that needs of each moment.
 
         `states` are the hidden state before each moment, and the other parts of the first state.
+        Here, what is kept is what the hidden state gave to the gates.
         """
 
-        def pull(d_after: State, moment: Any) -> tuple[State, Array, Array]:
-            return jax.vjp(self.step, *moment)[1](d_after)
+        def pull(d_after: State, moment: Any, d_kept: State | None) -> tuple[State, Array, Array]:
+            back = jax.vjp(lambda *given: self.step(*given)[0], *moment)[1]
+            d_before, d_input, d_hidden = back(d_after)
+            return d_before, d_input, d_hidden if d_kept is None else d_hidden + d_kept[0]
 
-        return pull, (states, from_input, from_hidden)
+        return pull, (states, from_input, kept[0])
 
-    def outputs(self, x: TensorType, h: TensorType, gates: int = 1) -> TensorType:
-        """The type of all hidden states, or of as much for each of some gates."""
-        return x.with_shape((*x.shape[:2], gates * h.shape[1]))
+    def outputs(self, x: TensorType, h: TensorType) -> TensorType:
+        """The type of all hidden states."""
+        return x.with_shape((*x.shape[:2], h.shape[1]))
+
+    def kept(self, x: TensorType, h: TensorType) -> tuple[TensorType, ...]:
+        """The types of what is kept of all moments."""
+        return (x.with_shape((x.shape[0], self.gates, size(h.shape))),)
 
     def gradients(self, x: Any, state: tuple[Any, ...], *args: Any) -> tuple[Any, ...]:
         """The gradients of the input, of the parts of the state, and of the weights."""
         *rest, out, dout = args
-        d_outputs, *d_last = [
-            zeros_like(like) if d is None else d for d, like in zip(dout[:-1], out, strict=False)
-        ]
-        given = (out[0], out[-1], d_outputs, tuple(d_last), dout[-1])
+        d_outputs, *d_last = _filled(dout[:-1], out[:-1])
+        d_kept = dout[-1]
+        if d_kept is not None:
+            d_kept = None if all(d is None for d in d_kept) else _filled(d_kept, out[-1])
+        given = (out[0], out[-1], d_outputs, tuple(d_last), d_kept)
         return RecurrentGrad.of(self)(x, state, *rest, *given)
 
     def check(self, x: TensorType, h: TensorType, w_ih: TensorType, w_hh: TensorType) -> None:
@@ -113,9 +121,9 @@ class LSTMLayer(Recurrent):
         b_ih: TensorType | None,
         b_hh: TensorType | None,
         seq_length: TensorType | None,
-    ) -> tuple[TensorType, ...]:
+    ) -> tuple[Any, ...]:
         self.check(x, h, w_ih, w_hh)
-        return self.outputs(x, h), h, h, self.outputs(x, h, self.gates)
+        return self.outputs(x, h), h, h, self.kept(x, h)
 
     def lower(
         self,
@@ -128,36 +136,37 @@ class LSTMLayer(Recurrent):
         b_hh: Array | None,
         seq_length: Array | None,
     ) -> tuple[Array, ...]:
-        return _over_time(self.step, (h, c), x, (w_ih, w_hh, b_ih, b_hh), seq_length)
+        return _over_time(self, (h, c), x, (w_ih, w_hh, b_ih, b_hh), seq_length)
 
-    def step(self, state: State, from_input: Array, from_hidden: Array) -> State:
-        i, f, g, o = _activated(from_input + from_hidden, _LSTM_GATES)
+    def kept(self, x: TensorType, h: TensorType) -> tuple[TensorType, ...]:
+        """The gates, and the cells after each moment."""
+        return (*super().kept(x, h), x.with_shape((x.shape[0], size(h.shape))))
+
+    def step(self, state: State, from_input: Array, from_hidden: Array) -> tuple[State, State]:
+        gates = _activated(from_input + from_hidden, _LSTM_GATES)
+        i, f, g, o = gates
         cell = f * state[1] + i * g
-        return o * jnp.tanh(cell), cell
+        return (o * jnp.tanh(cell), cell), (gates, cell)
 
-    def pulls(
-        self, states: State, from_input: Array, from_hidden: Array, running: Array | None
-    ) -> tuple[_Pull, Any]:
+    def pulls(self, states: State, from_input: Array, kept: State) -> tuple[_Pull, Any]:
         """All slopes are computed for all moments at once; the way back only multiplies."""
-        i, f, g, o = _activated(from_input + from_hidden, _LSTM_GATES)
-
-        def move(cell: Array, moment: Any) -> tuple[Array, Array]:
-            now, kept, added = moment
-            return _where(now, (kept * cell + added,), (cell,))[0], cell
-
-        before = lax.scan(move, states[1], (running, f, i * g))[1]
-        after = jnp.tanh(f * before + i * g)
+        gates, cells = kept
+        i, f, g, o = jnp.moveaxis(gates, 1, 0)
+        before, after = jnp.concatenate([states[1][None], cells[:-1]]), jnp.tanh(cells)
         slopes = [g * i * (1 - i), before * f * (1 - f), i * (1 - g * g), after * o * (1 - o)]
+        is_output = (np.arange(4) == 3)[:, None]
 
-        def pull(d_after: State, moment: Any) -> tuple[State, Array, Array]:
-            kept, to_cell, to_gates = moment
+        def pull(d_after: State, moment: Any, d_kept: State | None) -> tuple[State, Array, Array]:
+            forget, to_cell, to_gates, own = moment
             d_cell = d_after[1] + d_after[0] * to_cell
-            above = (d_cell, d_cell, d_cell, d_after[0])
-            parts = zip(above, jnp.split(to_gates, 4, axis=-1), strict=True)
-            d_gates = jnp.concatenate([d * slope for d, slope in parts], axis=-1)
-            return (jnp.zeros_like(d_cell), d_cell * kept), d_gates, d_gates
+            if d_kept is not None:
+                d_cell = d_cell + d_kept[1]
+            d_gates = jnp.where(is_output, d_after[0], d_cell) * to_gates
+            if d_kept is not None:
+                d_gates = d_gates + d_kept[0] * _slopes(own, _LSTM_GATES)
+            return (jnp.zeros_like(d_cell), d_cell * forget), d_gates, d_gates
 
-        return pull, (f, o * (1 - after * after), jnp.concatenate(slopes, axis=-1))
+        return pull, (f, o * (1 - after * after), jnp.stack(slopes, axis=1), gates)
 
     def grad(self, x: Any, h: Any, c: Any, *args: Any) -> tuple[Any, ...]:
         dx, (dh, dc), *weights = self.gradients(x, (h, c), *args)
@@ -176,9 +185,9 @@ class OneState(Recurrent, register=False):
         b_ih: TensorType | None,
         b_hh: TensorType | None,
         seq_length: TensorType | None,
-    ) -> tuple[TensorType, ...]:
+    ) -> tuple[Any, ...]:
         self.check(x, h, w_ih, w_hh)
-        return self.outputs(x, h), h, self.outputs(x, h, self.gates)
+        return self.outputs(x, h), h, self.kept(x, h)
 
     def lower(
         self,
@@ -190,7 +199,7 @@ class OneState(Recurrent, register=False):
         b_hh: Array | None,
         seq_length: Array | None,
     ) -> tuple[Array, ...]:
-        return _over_time(self.step, (h,), x, (w_ih, w_hh, b_ih, b_hh), seq_length)
+        return _over_time(self, (h,), x, (w_ih, w_hh, b_ih, b_hh), seq_length)
 
     def grad(self, x: Any, h: Any, *args: Any) -> tuple[Any, ...]:
         dx, (dh,), *weights = self.gradients(x, (h,), *args)
@@ -206,11 +215,10 @@ class GRULayer(OneState):
         case("f32[3,2,4]", "f32[2,5]", "f32[15,4]", "f32[15,5]", None, None, "i32[2]:<4"),
     )
 
-    def step(self, state: State, from_input: Array, from_hidden: Array) -> State:
-        first = 2 * from_input.shape[-1] // 3
-        reset, keep = _activated(from_input[..., :first] + from_hidden[..., :first], ("s", "s"))
-        fresh = jnp.tanh(from_input[..., first:] + reset * from_hidden[..., first:])
-        return ((1 - keep) * fresh + keep * state[0],)
+    def step(self, state: State, from_input: Array, from_hidden: Array) -> tuple[State, State]:
+        reset, keep = _activated(from_input[:2] + from_hidden[:2], ("s", "s"))
+        fresh = jnp.tanh(from_input[2] + reset * from_hidden[2])
+        return ((1 - keep) * fresh + keep * state[0],), (from_hidden,)
 
 
 class RNNLayer(OneState):
@@ -230,9 +238,9 @@ class RNNLayer(OneState):
         check_string("RNNLayer", "nonlinearity", self.nonlinearity, ("tanh", "relu"))
         return {}
 
-    def step(self, state: State, from_input: Array, from_hidden: Array) -> State:
+    def step(self, state: State, from_input: Array, from_hidden: Array) -> tuple[State, State]:
         activate = jnp.tanh if self.nonlinearity == "tanh" else jax.nn.relu
-        return (activate(from_input + from_hidden),)
+        return (activate(from_input[0] + from_hidden[0]),), (from_hidden,)
 
 
 class RecurrentGrad(Op, register=False):
@@ -258,64 +266,121 @@ class RecurrentGrad(Op, register=False):
         b_hh: Array | None,
         seq_length: Array | None,
         outputs: Array,
-        from_hidden: Array,
+        kept: State,
         d_outputs: Array,
         d_last: State,
-        d_from_hidden: Array | None,
+        d_kept: State | None,
     ) -> tuple[Any, ...]:
-        state = tuple(jnp.asarray(part) for part in state)
-        hidden = jnp.concatenate([state[0][None], outputs[:-1]])  # before each moment
-        given = _affine(x, w_ih, b_ih), jnp.asarray(from_hidden)
-        running = None if seq_length is None else _running(x.shape[0], seq_length)
-        states = (hidden, *state[1:])
-        pull, moments = self.op.pulls(states, *given, running)
+        batch, (rows, features) = x.shape[1], w_hh.shape
+        state = tuple(_flat(part) for part in state)
+        hidden = jnp.concatenate([state[0][None], _flat(outputs[:-1])])  # before each moment
+        running = None if seq_length is None else _running(outputs, seq_length)
+        given = _from_input(x, w_ih, b_ih, self.op.gates), tuple(kept)
+        pull, moments = self.op.pulls((hidden, *state[1:]), *given)
+        to_hidden = lax.optimization_barrier(w_hh.T)
 
         def back(d_state: State, moment: Any) -> tuple[State, tuple[Array, Array | None]]:
-            now, dout, inner, d_given = moment
-            d_after = (d_state[0] + dout, *d_state[1:])
-            d_after = _where(now, d_after, tuple(map(jnp.zeros_like, d_after)))
-            d_before, d_input, d_hidden = pull(d_after, inner)
-            if d_given is not None:
-                d_hidden = d_hidden + _where(now, (d_given,), (jnp.zeros_like(d_given),))[0]
-            d_before = (d_before[0] + d_hidden @ w_hh, *d_before[1:])
+            now, dout, inner, given = moment
+            d_after = _or_zero(now, (d_state[0] + dout, *d_state[1:]))
+            given = None if given is None else _or_zero(now, given)
+            d_before, d_input, d_hidden = pull(d_after, inner, given)
+            product = _times(to_hidden, d_hidden.reshape(rows, batch)).reshape(features * batch)
             other = None if d_hidden is d_input else d_hidden
-            return _where(now, d_before, d_state), (d_input, other)
+            return _where(now, (d_before[0] + product, *d_before[1:]), d_state), (d_input, other)
 
-        every = (running, d_outputs, moments, d_from_hidden)
-        d_state, (d_input, other) = lax.scan(back, tuple(d_last), every, reverse=True)
-        d_hidden = d_input if other is None else other
+        every = (running, _flat(d_outputs), moments, d_kept)
+        d_last = tuple(_flat(part) for part in d_last)
+        d_state, (d_input, other) = lax.scan(back, d_last, every, reverse=True)
+        other = d_input if other is None else other
+        from_input, from_hidden = _by_gate(d_input, rows, batch), _by_gate(other, rows, batch)
         return (
-            d_input @ w_ih, d_state, _over_rows(d_input, x), _over_rows(d_hidden, hidden),
-            None if b_ih is None else row_sum(d_input),
-            None if b_hh is None else row_sum(d_hidden),
-        )  # fmt: skip
+            (_rows(d_input, rows, batch) @ w_ih).reshape(x.shape),
+            tuple([_rows(part, features, batch) for part in d_state]),
+            from_input @ x.reshape(x.shape[0] * batch, x.shape[2]),
+            from_hidden @ _rows(hidden, features, batch),
+            None if b_ih is None else _row_sums(from_input),
+            None if b_hh is None else _row_sums(from_hidden),
+        )
 
 
-def _activated(gates: Array, kinds: tuple[str, ...]) -> list[Array]:
+def _filled(gradients: Any, values: Any) -> tuple[Any, ...]:
+    """Gradients of some values, zeros for those that have none."""
+    return tuple(
+        [zeros_like(v) if d is None else d for d, v in zip(gradients, values, strict=True)]
+    )
+
+
+def _activated(gates: Array, kinds: tuple[str, ...]) -> Array:
     """The gates, each by sigmoid ("s") or tanh ("t"), in one go over all of them.
 
     sigmoid(x) is (1 + tanh(x / 2)) / 2. One loop for all is several times faster than a loop for
     each: XLA would compute some gates wherever they are used.
     """
-    size = gates.shape[-1] // len(kinds)
-    half = np.repeat([0.5 if kind == "s" else 1.0 for kind in kinds], size).astype(gates.dtype)
-    return jnp.split(jnp.tanh(gates * half) * half + (1 - half), len(kinds), axis=-1)
+    half = _halves(gates, kinds)
+    return jnp.tanh(gates * half) * half + (1 - half)
 
 
-def _affine(x: Array, weight: Array, bias: Array | None) -> Array:
-    product = jnp.matmul(x, jnp.swapaxes(weight, -1, -2))
-    return product if bias is None else product + bias
+def _slopes(gates: Array, kinds: tuple[str, ...]) -> Array:
+    """How the activated gates change with what they are computed from."""
+    half = _halves(gates, kinds)
+    tanh = (gates - (1 - half)) / half
+    return half * half * (1 - tanh * tanh)
 
 
-def _over_rows(left: Array, right: Array) -> Array:
-    """The sum of the outer products of all rows."""
-    rows = [part.reshape(-1, part.shape[-1]) for part in (left, right)]
-    return over_rows(*rows) if on_cpu() else rows[0].T @ rows[1]
+def _halves(gates: Array, kinds: tuple[str, ...]) -> np.ndarray:
+    """For each gate, what tanh is scaled by: 1/2 makes a sigmoid of it."""
+    found = np.array([0.5 if kind == "s" else 1.0 for kind in kinds], gates.dtype)
+    return found[:, None]
 
 
-def _running(count: int, seq_length: Array) -> Array:
-    """For each moment and sequence, whether the sequence is not over."""
-    return (jnp.arange(count)[:, None] < jnp.asarray(seq_length))[:, :, None]
+def _flat(x: Array) -> Array:
+    """Of (..., batch, features), both as one axis, with the batch last."""
+    return jnp.swapaxes(x, -1, -2).reshape(*x.shape[:-2], x.shape[-1] * x.shape[-2])
+
+
+def _rows(x: Array, features: int, batch: int) -> Array:
+    """What is flat, or the gates of each moment, as rows of features."""
+    parts = x.reshape(*x.shape[:1], features, batch) if x.ndim > 1 else x.reshape(features, batch)
+    return jnp.swapaxes(parts, -1, -2).reshape(size(parts.shape[:-2]) * batch, features)
+
+
+def _from_input(x: Array, weight: Array, bias: Array | None, gates: int) -> Array:
+    """What the input gives to the gates, for all moments."""
+    product = jnp.moveaxis(lax.dot_general(weight, x, (((1,), (2,)), ((), ()))), 0, 1)
+    product = product if bias is None else product + bias[:, None]
+    return product.reshape(x.shape[0], gates, weight.shape[0] // gates * x.shape[1])
+
+
+def _times(weight: Array, columns: Array) -> Array:
+    """The product of a weight with some columns.
+
+    XLA's library for convolutions is faster here than the one for products: 1024 x 256 times 32
+    columns takes 0.18 ms instead of 0.23, and 0.29 if the batch comes first.
+    """
+    rows, count = weight.shape[0], columns.shape[-1]
+    is_large = weight.size >= _LARGE and count >= _MANY and weight.dtype == jnp.float32
+    if not is_large or not on_cpu():
+        return weight @ columns
+    image, kernel = weight.reshape(1, rows, 1, -1), columns.reshape(1, 1, -1, count)
+    axes = ("NHWC", "HWIO", "NHWC")
+    found = lax.conv_general_dilated(image, kernel, (1, 1), "VALID", dimension_numbers=axes)
+    return found.reshape(rows, count)
+
+
+def _by_gate(x: Array, rows: int, batch: int) -> Array:
+    """Of (moments, gates, features x batch), a row for each gate and feature."""
+    parts = jnp.swapaxes(x.reshape(x.shape[0], rows, batch), 0, 1)
+    return lax.optimization_barrier(parts.reshape(rows, x.shape[0] * batch))
+
+
+def _row_sums(x: Array) -> Array:
+    return x @ jnp.ones(x.shape[-1:], x.dtype)
+
+
+def _running(outputs: Array, seq_length: Array) -> Array:
+    """For each moment and number of the state, whether its sequence is not over."""
+    moments = jnp.arange(len(outputs))[:, None, None]
+    return _flat(jnp.broadcast_to(moments < jnp.asarray(seq_length)[:, None], outputs.shape))
 
 
 def _where(running: Array | None, new: State, old: State) -> State:
@@ -324,21 +389,29 @@ def _where(running: Array | None, new: State, old: State) -> State:
     return tuple(jnp.where(running, n, o) for n, o in zip(new, old, strict=True))
 
 
+def _or_zero(running: Array | None, values: State) -> State:
+    return _where(running, values, tuple(map(jnp.zeros_like, values)))
+
+
 def _over_time(
-    step: Step, state: State, x: Array, weights: tuple[Any, ...], seq_length: Array | None
-) -> tuple[Array, ...]:
-    """Run `step` over axis 0; gives hidden states, the last state, what gates got."""
+    op: Recurrent, state: State, x: Array, weights: tuple[Any, ...], seq_length: Array | None
+) -> tuple[Any, ...]:
+    """Run `op` over axis 0; gives hidden states, the last state, what is kept."""
     w_ih, w_hh, b_ih, b_hh = weights
-    running = None if seq_length is None else _running(x.shape[0], seq_length)
+    batch, features = state[0].shape
+    shape = (x.shape[0], batch, features)
+    running = None if seq_length is None else _running(jnp.empty(shape), seq_length)
+    bias = None if b_hh is None else jnp.broadcast_to(b_hh[:, None], (len(b_hh), batch))
 
-    def body(before: State, moment: tuple[Any, Array]) -> tuple[State, State]:
+    def body(before: State, moment: tuple[Any, Array]) -> tuple[State, tuple[State, State]]:
         now, from_input = moment
-        from_hidden = _affine(before[0], w_hh, b_hh)
-        after = step(before, from_input, from_hidden)
-        found = (after[0], from_hidden)
-        return _where(now, after, before), _where(now, found, tuple(map(jnp.zeros_like, found)))
+        product = _times(w_hh, before[0].reshape(features, batch))
+        from_hidden = product if bias is None else product + bias
+        after, kept = op.step(before, from_input, from_hidden.reshape(from_input.shape))
+        return _where(now, after, before), (_or_zero(now, after[:1]), _or_zero(now, kept))
 
-    state = tuple(jnp.asarray(part) for part in state)
-    every = (running, _affine(x, w_ih, b_ih))
-    last, (outputs, given) = lax.scan(body, state, every, unroll=_UNROLLED)
-    return (outputs, *last, given)
+    state = tuple(_flat(part) for part in state)
+    every = (running, _from_input(x, w_ih, b_ih, op.gates))
+    last, ((outputs,), kept) = lax.scan(body, state, every, unroll=_UNROLLED)
+    ends = [_rows(part, features, batch) for part in last]
+    return (_rows(outputs, features, batch).reshape(shape), *ends, kept)

@@ -150,3 +150,30 @@ def test_wrong_arguments_of_cells(cell: type[nn.Cell]):
         cell(3, 4)(x, [state, state])
     with pytest.raises(TypeError):
         cell(3, 4)(Tensor(np.ones((2, 3), np.int32)), given)
+
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
+@pytest.mark.parametrize("lengths", [None, (4, 1, 3, 4, 2, 4, 4, 0)])
+def test_large_products_are_the_same_in_any_form(kind, lengths):
+    """Weights of this size take another library on CPU; gradients of both orders agree."""
+    x = Tensor(np.random.default_rng(0).normal(size=(4, 8, 20)).astype(np.float32))
+    lengths = None if lengths is None else Tensor(np.array(lengths, np.int32))
+    found = []
+    for selected in (True, False):
+        ms.set_context(kernel_selection=selected)
+        ms.set_seed(1)
+        net = kind(20, 200)
+
+        def loss(x, net=net):
+            return (net(x, seq_length=lengths)[0] ** 2).sum()
+
+        def slope(x, loss=loss):
+            return (ms.grad(loss)(x) ** 2).sum()
+
+        weights = net.trainable_params()
+        for of in (loss, slope):
+            dx, dws = ms.jit(ms.grad(of, 0, weights))(x)
+            found.append([dx, *dws])
+    for one, other in ((0, 2), (1, 3)):
+        for a, b in zip(found[one], found[other], strict=True):
+            np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), rtol=2e-3, atol=2e-4)
