@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from sys import getrefcount
 from time import perf_counter
 from typing import Any
 
@@ -54,8 +54,13 @@ def finish(program: Program, found: Sequence[Any], arguments: Sequence[Any]) -> 
             span=span,
         )
     draw_keys(drawn)
-    for which, array in zip(program.writes, found[program.results :], strict=False):
-        tensor = arguments[which] if isinstance(which, int) else which
+    written = [arguments[which] if type(which) is int else which for which in program.writes]
+    write_back(written, found[program.results :])
+
+
+def write_back(tensors: Iterable[Any], arrays: Iterable[Any]) -> None:
+    """Give tensors new arrays, of which there may be more."""
+    for tensor, array in zip(tensors, arrays, strict=False):
         tensor._data = array
         tensor._shared = False
 
@@ -77,12 +82,17 @@ def as_array(value: Any) -> Any:
     return moved
 
 
-def owned_array(tensor: Any) -> Any:
-    """The array of a tensor, or a copy if anyone else looks at it: it may be given away."""
-    array = tensor._data
-    if tensor._shared or type(array) is np.ndarray:
-        return np.array(array)
-    return jax.numpy.array(array) if sys.getrefcount(array) > _REFERENCES else array
+def owned_arrays(tensors: Iterable[Any]) -> list[Any]:
+    """The arrays of tensors, or copies if anyone else looks at them: they may be given away."""
+    found = []
+    for tensor in tensors:
+        array = tensor._data
+        if tensor._shared or type(array) is np.ndarray:
+            array = np.array(array)
+        elif getrefcount(array) > _REFERENCES:
+            array = jax.numpy.array(array)
+        found.append(array)
+    return found
 
 
 class Executable:
@@ -102,9 +112,8 @@ class Executable:
             and program.capacity is None
             and not program.unbound
         )
-        self._plan = [
-            (given.source, given.which, i in self._donated) for i, given in enumerate(inputs)
-        ]
+        self._given_away = [inputs[i].which for i in self._donated]
+        self._others = [(i, g) for i, g in enumerate(inputs) if i not in set(self._donated)]
         self._begin()
 
     def _begin(self) -> None:
@@ -125,10 +134,7 @@ class Executable:
         program = self.program
         if self._generation != Programs.generation:
             self._begin()
-        arrays = [
-            self._input(source, which, given, arguments) for source, which, given in self._plan
-        ]
-        arrays.append(one())
+        arrays = self._inputs(arguments, owned_arrays(self._given_away))
         started = perf_counter() if self.first_run is None else 0.0
         try:
             if self.first_run is None:
@@ -144,12 +150,25 @@ class Executable:
         finish(program, found, arguments)
         return list(found[: program.results])
 
-    def _input(self, source: Source, which: Any, donated: bool, arguments: Sequence[Any]) -> Any:
-        if source is Source.ARGUMENT:
-            return as_array(arguments[which])
-        if source is Source.RANDOM:
-            return peek_key()
-        return owned_array(which) if donated else as_array(which)
+    def _inputs(self, arguments: Sequence[Any], given_away: Sequence[Any]) -> list[Any]:
+        """All inputs of a run: arguments and state, arrays to be given away, and the number one."""
+        arrays: list[Any] = [None] * len(self.program.inputs)
+        for place, array in zip(self._donated, given_away, strict=True):
+            arrays[place] = array
+        for place, given in self._others:
+            if given.source is Source.ARGUMENT:
+                arrays[place] = as_array(arguments[given.which])
+            elif given.source is Source.RANDOM:
+                arrays[place] = peek_key()
+            else:
+                arrays[place] = as_array(given.which)
+        arrays.append(one())
+        return arrays
+
+    def _lowered_for(self, arguments: Sequence[Any]) -> Any:
+        """The program as it is lowered for some arguments; nothing is given away."""
+        arrays = self._inputs(arguments, [as_array(tensor) for tensor in self._given_away])
+        return self._program.lower(*arrays)
 
     @property
     def choices(self) -> dict[str, int]:
@@ -158,10 +177,8 @@ class Executable:
 
     def text(self, arguments: Sequence[Any]) -> str:
         """The program as XLA is given it."""
-        arrays = [self._input(source, which, False, arguments) for source, which, _ in self._plan]
-        return self._program.lower(*arrays, one()).as_text()
+        return self._lowered_for(arguments).as_text()
 
     def memory(self, arguments: Sequence[Any]) -> Any:
         """What XLA plans to need, in bytes of arguments, results and everything between."""
-        arrays = [self._input(source, which, False, arguments) for source, which, _ in self._plan]
-        return self._program.lower(*arrays, one()).compile().memory_analysis()
+        return self._lowered_for(arguments).compile().memory_analysis()

@@ -14,7 +14,7 @@ import numpy as np
 
 from mycelia.core.seed import draw_keys, peek_key
 from mycelia.ir.program import Program, Source
-from mycelia.runtime.executor import as_array, owned_array
+from mycelia.runtime.executor import as_array, owned_arrays, write_back
 from mycelia.runtime.packing import packed
 from mycelia.runtime.xla.compile import options, without_engine_frames
 from mycelia.runtime.xla.keeping import one
@@ -53,7 +53,7 @@ class Sunk:
     def __call__(self, batches: Sequence[Sequence[Any]]) -> list[Any]:
         """All results, stacked, for the arguments of each run; what the runs write is written."""
         program, count = self.program, len(batches)
-        state = [owned_array(tensor) for tensor in program.writes]
+        state = owned_arrays(program.writes)
         fixed = [
             as_array(given.which)
             for given, place in zip(program.inputs, self._carried, strict=True)
@@ -66,9 +66,7 @@ class Sunk:
             raise without_engine_frames(error) from None
         assert program.drawn is not None
         draw_keys(program.drawn * count)
-        for tensor, array in zip(program.writes, state, strict=True):
-            tensor._data = array
-            tensor._shared = False
+        write_back(program.writes, state)
         return list(results)
 
     def _argument_places(self) -> list[int]:

@@ -155,8 +155,4 @@ def test_the_memory_of_a_long_loop_is_bounded() -> None:
 def temporary_bytes(run: Any, *args: Tensor) -> int:
     """The scratch memory of the one program of `run`, which ran with these arguments."""
     (entry,) = run.compiled.entries.values()
-    executable, arrays = entry.executable, [a._data for a in args]
-    inputs = [
-        executable._input(source, which, False, arrays) for source, which, _ in executable._plan
-    ]
-    return executable._program.lower(*inputs).compile().memory_analysis().temp_size_in_bytes
+    return entry.executable.memory(args).temp_size_in_bytes

@@ -24,7 +24,7 @@ def test_copies_of_a_compiled_cell_have_programs_of_their_own():
         np.testing.assert_array_equal(in_graph_mode(lambda other=other: other(x)).asnumpy(), wanted)
         other.bias.set_data(other.bias + 1)
         found = in_graph_mode(lambda other=other: other(x)).asnumpy()
-        np.testing.assert_allclose(found, wanted + 1, rtol=1e-6)
+        np.testing.assert_allclose(found, wanted + 1, rtol=1e-6, atol=1e-6)
     np.testing.assert_array_equal(in_graph_mode(lambda: net(x)).asnumpy(), wanted)
 
 
