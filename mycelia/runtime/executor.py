@@ -65,16 +65,17 @@ def write_back(tensors: Iterable[Any], arrays: Iterable[Any]) -> None:
         tensor._shared = False
 
 
-def as_array(value: Any) -> Any:
+def as_array(value: Any, least: int = _LARGE) -> Any:
     """The array of a tensor that nobody will change, or a number as an array.
 
-    A large array of the host is given to the device for good: the next run finds it there.
+    An array of the host with so many numbers is given to the device for good: the next run finds
+    it there.
     """
     if not isinstance(value, Value):
         return np.asarray(value)
     tensor: Any = value
     array = tensor._data
-    if type(array) is not np.ndarray or array.size < _LARGE:
+    if type(array) is not np.ndarray or array.size < least:
         return np.array(array) if tensor._shared else array
     moved = jax.numpy.array(array)
     if not tensor._shared:
@@ -113,7 +114,9 @@ class Executable:
             and not program.unbound
         )
         self._given_away = [inputs[i].which for i in self._donated]
-        self._others = [(i, g) for i, g in enumerate(inputs) if i not in set(self._donated)]
+        others = [(i, g) for i, g in enumerate(inputs) if i not in set(self._donated)]
+        self._state = [(i, g.which) for i, g in others if g.source is Source.STATE]
+        self._arguments = [(i, g.which) for i, g in others if g.source is not Source.STATE]
         self._begin()
 
     def _begin(self) -> None:
@@ -155,13 +158,11 @@ class Executable:
         arrays: list[Any] = [None] * len(self.program.inputs)
         for place, array in zip(self._donated, given_away, strict=True):
             arrays[place] = array
-        for place, given in self._others:
-            if given.source is Source.ARGUMENT:
-                arrays[place] = as_array(arguments[given.which])
-            elif given.source is Source.RANDOM:
-                arrays[place] = peek_key()
-            else:
-                arrays[place] = as_array(given.which)
+        for place, tensor in self._state:
+            array = tensor._data
+            arrays[place] = as_array(tensor, least=1) if type(array) is np.ndarray else array
+        for place, number in self._arguments:
+            arrays[place] = peek_key() if number is None else as_array(arguments[number])
         arrays.append(one())
         return arrays
 
