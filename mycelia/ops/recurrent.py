@@ -67,7 +67,7 @@ class Recurrent(Op, register=False):
 
     def kept(self, x: TensorType, h: TensorType) -> tuple[TensorType, ...]:
         """The types of what is kept of all moments."""
-        return (x.with_shape((x.shape[0], self.gates, size(h.shape))),)
+        return (x.with_shape((x.shape[0], self.gates, *h.shape[::-1])),)
 
     def gradients(self, x: Any, state: tuple[Any, ...], *args: Any) -> tuple[Any, ...]:
         """The gradients of the input, of the parts of the state, and of the weights."""
@@ -140,7 +140,7 @@ class LSTMLayer(Recurrent):
 
     def kept(self, x: TensorType, h: TensorType) -> tuple[TensorType, ...]:
         """The gates, and the cells after each moment."""
-        return (*super().kept(x, h), x.with_shape((x.shape[0], size(h.shape))))
+        return (*super().kept(x, h), x.with_shape((x.shape[0], *h.shape[::-1])))
 
     def step(self, state: State, from_input: Array, from_hidden: Array) -> tuple[State, State]:
         gates = _activated(from_input + from_hidden, _LSTM_GATES)
@@ -275,8 +275,8 @@ class RecurrentGrad(Op, register=False):
         state = tuple(_flat(part) for part in state)
         hidden = jnp.concatenate([state[0][None], _flat(outputs[:-1])])  # before each moment
         running = None if seq_length is None else _running(outputs, seq_length)
-        given = _from_input(x, w_ih, b_ih, self.op.gates), tuple(kept)
-        pull, moments = self.op.pulls((hidden, *state[1:]), *given)
+        from_input = _from_input(x, w_ih, b_ih, self.op.gates)
+        pull, moments = self.op.pulls((hidden, *state[1:]), from_input, _joined(kept))
         to_hidden = lax.optimization_barrier(w_hh.T)
 
         def back(d_state: State, moment: Any) -> tuple[State, tuple[Array, Array | None]]:
@@ -288,18 +288,19 @@ class RecurrentGrad(Op, register=False):
             other = None if d_hidden is d_input else d_hidden
             return _where(now, (d_before[0] + product, *d_before[1:]), d_state), (d_input, other)
 
-        every = (running, _flat(d_outputs), moments, d_kept)
+        given = None if d_kept is None else _joined(d_kept)
+        every = (running, _flat(d_outputs), moments, given)
         d_last = tuple(_flat(part) for part in d_last)
         d_state, (d_input, other) = lax.scan(back, d_last, every, reverse=True)
         other = d_input if other is None else other
-        from_input, from_hidden = _by_gate(d_input, rows, batch), _by_gate(other, rows, batch)
+        by_input, by_hidden = _by_gate(d_input, rows, batch), _by_gate(other, rows, batch)
         return (
             (_rows(d_input, rows, batch) @ w_ih).reshape(x.shape),
             tuple([_rows(part, features, batch) for part in d_state]),
-            from_input @ x.reshape(x.shape[0] * batch, x.shape[2]),
-            from_hidden @ _rows(hidden, features, batch),
-            None if b_ih is None else _row_sums(from_input),
-            None if b_hh is None else _row_sums(from_hidden),
+            by_input @ x.reshape(x.shape[0] * batch, x.shape[2]),
+            by_hidden @ _rows(hidden, features, batch),
+            None if b_ih is None else _row_sums(by_input),
+            None if b_hh is None else _row_sums(by_hidden),
         )
 
 
@@ -336,6 +337,11 @@ def _halves(gates: Array, kinds: tuple[str, ...]) -> np.ndarray:
 def _flat(x: Array) -> Array:
     """Of (..., batch, features), both as one axis, with the batch last."""
     return jnp.swapaxes(x, -1, -2).reshape(*x.shape[:-2], x.shape[-1] * x.shape[-2])
+
+
+def _joined(values: State) -> State:
+    """What is kept of each moment, with features and batch as one axis."""
+    return tuple([v.reshape(*v.shape[:-2], v.shape[-2] * v.shape[-1]) for v in values])
 
 
 def _rows(x: Array, features: int, batch: int) -> Array:
@@ -414,4 +420,5 @@ def _over_time(
     every = (running, _from_input(x, w_ih, b_ih, op.gates))
     last, ((outputs,), kept) = lax.scan(body, state, every, unroll=_UNROLLED)
     ends = [_rows(part, features, batch) for part in last]
+    kept = tuple([k.reshape(*k.shape[:-1], features, batch) for k in kept])
     return (_rows(outputs, features, batch).reshape(shape), *ends, kept)
