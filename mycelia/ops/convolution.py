@@ -36,6 +36,7 @@ class _Convolution(Op, register=False):
     dilation: Any = 1
     group: int = 1
     data_format: str = "NCHW"
+    last_fields = {"data_format": "NHWC"}
     rank = 2
 
     def normalize(self) -> dict[str, Any]:
@@ -60,9 +61,6 @@ class _Convolution(Op, register=False):
         if not self.channels_last:
             return convolving.convolve(x, weight, self.window, self.group)
         return convolving_last.convolve(x, weight, self.window, self.group)
-
-    def last(self) -> Op:
-        return self.with_fields(data_format="NHWC")
 
     def prefers_last(self, x: Array, weight: Array) -> bool:
         return not self.channels_last and convolving.prefers_last(
@@ -142,6 +140,7 @@ class _Backward(Op, register=False):
     dilation: Any = 1
     group: int = 1
     data_format: str = "NCHW"
+    last_fields = {"data_format": "NHWC"}
     rank = 2
 
     def normalize(self) -> dict[str, Any]:
@@ -155,9 +154,6 @@ class _Backward(Op, register=False):
     @property
     def channels_last(self) -> bool:
         return self.data_format == "NHWC"
-
-    def last(self) -> Op:
-        return self.with_fields(data_format="NHWC")
 
     def forward_fields(self) -> tuple[Any, ...]:
         """The fields of the convolution this is a gradient of, in its order."""

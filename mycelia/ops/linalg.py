@@ -172,6 +172,7 @@ class BiasAdd(Op):
     """A vector added along the channel axis."""
 
     data_format: str = "NCHW"
+    last_fields = {"data_format": "NHWC"}
     examples = (
         case("f32[2,3]", "f32[3]"),
         case("f32[2,3,2,2]", "f32[3]"),
@@ -199,9 +200,6 @@ class BiasAdd(Op):
             )
         return input_x
 
-    def last(self) -> Op:
-        return self.with_fields(data_format="NHWC")
-
     def lower(self, input_x: Array, bias: Array) -> Array:
         axis = channel_axis(self.name, self.data_format, input_x.ndim)
         return input_x + jnp.reshape(bias, along_channels(input_x.ndim, axis, bias.size))
@@ -214,6 +212,7 @@ class BiasAddGrad(Op):
     """The gradient of a bias: the sum over everything but the channels."""
 
     data_format: str = "NCHW"
+    last_fields = {"data_format": "NHWC"}
     examples = (
         case("f32[2,3]"),
         case("f32[2,3,4,2]"),
@@ -223,9 +222,6 @@ class BiasAddGrad(Op):
 
     def infer(self, dout: TensorType) -> TensorType:
         return dout.with_shape((dout.shape[channel_axis(self.name, self.data_format, dout.ndim)],))
-
-    def last(self) -> Op:
-        return self.with_fields(data_format="NHWC")
 
     def lower(self, dout: Array) -> Array:
         axis = channel_axis(self.name, self.data_format, dout.ndim)

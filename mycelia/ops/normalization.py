@@ -30,6 +30,7 @@ class BatchNorm(Op):
     epsilon: float = 1e-5
     momentum: float = 0.1
     data_format: str = "NCHW"
+    last_fields = {"data_format": "NHWC"}
     writes = ("mean", "variance")
     takes_missing_gradients = True
     ends_elementwise = True
@@ -73,9 +74,6 @@ class BatchNorm(Op):
         result = (input_x, scale, scale, mean, variance)
         return result, ((mean, variance) if self.is_training else (None, None))
 
-    def last(self) -> Op:
-        return self.with_fields(data_format="NHWC")
-
     def lower(self, input_x: Array, scale: Array, bias: Array, mean: Array, variance: Array) -> Any:
         x = widened(input_x)
         axis = channel_axis("BatchNorm", self.data_format, x.ndim)
@@ -114,6 +112,7 @@ class BatchNormGrad(Op):
     is_training: bool = True
     epsilon: float = 1e-5
     data_format: str = "NCHW"
+    last_fields = {"data_format": "NHWC"}
     ends_elementwise = True
     readings = 2
     examples = (
@@ -127,9 +126,6 @@ class BatchNormGrad(Op):
             is_training=False,
         ),
     )  # fmt: skip
-
-    def last(self) -> Op:
-        return self.with_fields(data_format="NHWC")
 
     def lower(
         self,

@@ -46,6 +46,7 @@ class Op(Primitive):
     elementwise: ClassVar[bool] = False  # each number of the result from those at its own place
     ends_elementwise: ClassVar[bool] = False  # so is the last step towards the (first) result
     each_apart: ClassVar[bool] = False  # parts of its tuples have nothing to do with each other
+    last_fields: ClassVar[dict[str, Any]] = {}  # make it work on images with the channels last
     readings: ClassVar[int] = 1  # how often it goes through its largest arguments
 
     def __init_subclass__(cls, register: bool = True, **kwargs: Any) -> None:
@@ -105,7 +106,7 @@ class Op(Primitive):
 
         It takes all its images, and shapes of images, in that order of axes, and gives them so.
         """
-        return None
+        return self.with_fields(**self.last_fields) if self.last_fields else None
 
     def kept_orders(self, *types: Any) -> dict[int, Shape]:
         """Parameters are best kept with their axes in these orders between calls, by argument."""

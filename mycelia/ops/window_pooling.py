@@ -20,6 +20,7 @@ class WindowMaximum(Op):
 
     window: Window
     channels_last: bool = False
+    last_fields = {"channels_last": True}
     examples = (
         case("f32[1,2,5]:distinct", window=read_window("", 1, 3, 2, pad_mode="same")),
         case("f32[1,1,6,7]:distinct", window=read_window("", 2, 2, 2, 2, "pad", 1, ceil=True)),
@@ -29,9 +30,6 @@ class WindowMaximum(Op):
 
     def infer(self, x: TensorType) -> TensorType:
         return pooled_type(self.name, x, self.window, self.channels_last)
-
-    def last(self) -> Op:
-        return self.with_fields(channels_last=True)
 
     def lower(self, x: Array) -> Array:
         return largest(x, self.window.over_channels() if self.channels_last else self.window)
@@ -45,6 +43,7 @@ class MaxPoolGrad(Op):
 
     window: Window
     channels_last: bool = False
+    last_fields = {"channels_last": True}
     examples = (
         case("f32[1,2,4,6]:distinct", "f32[1,2,2,3]", window=read_window("", 2, 2, 2)),
         case("f32[1,1,5,4]:distinct", "f32[1,1,3,2]", window=read_window("", 2, 3, 2, 1, "same")),
@@ -59,9 +58,6 @@ class MaxPoolGrad(Op):
     def infer(self, x: TensorType, dout: TensorType) -> TensorType:
         return x
 
-    def last(self) -> Op:
-        return self.with_fields(channels_last=True)
-
     def lower(self, x: Array, dout: Array) -> Array:
         window = self.window.over_channels() if self.channels_last else self.window
         return largest_gradient(x, dout, window)
@@ -74,6 +70,7 @@ class WindowAverage(Op):
     include_pad: bool = True
     divisor: int = 0
     channels_last: bool = False
+    last_fields = {"channels_last": True}
     examples = (
         case("f32[1,2,5]", window=read_window("", 1, 2, 2, 1, "pad", 1)),
         case("f32[1,2,5,6]", window=read_window("", 2, 3, 2, 1, "pad", 1, ceil=True)),
@@ -84,9 +81,6 @@ class WindowAverage(Op):
 
     def infer(self, x: TensorType) -> TensorType:
         return pooled_type(self.name, x, self.window, self.channels_last)
-
-    def last(self) -> Op:
-        return self.with_fields(channels_last=True)
 
     def lower(self, x: Array) -> Array:
         window = self.window.over_channels() if self.channels_last else self.window
@@ -104,6 +98,7 @@ class AvgPoolGrad(Op):
     include_pad: bool = True
     divisor: int = 0
     channels_last: bool = False
+    last_fields = {"channels_last": True}
     static = ("shape",)
     examples = (
         case(
@@ -114,9 +109,6 @@ class AvgPoolGrad(Op):
 
     def infer(self, dout: TensorType, shape: Shape) -> TensorType:
         return dout.with_shape(shape)
-
-    def last(self) -> Op:
-        return self.with_fields(channels_last=True)
 
     def lower(self, dout: Array, shape: Shape) -> Array:
         window = self.window.over_channels() if self.channels_last else self.window
