@@ -55,6 +55,12 @@ class Primitive:
     def name(self) -> str:
         return self.__dict__.get("given_name") or type(self).__name__
 
+    @cached_property
+    def takes_two(self) -> bool:
+        """Whether it is a numpy kernel on two arrays, and nothing else."""
+        plain = self.host is not None and not (self.host_only or self.static or self.draws)
+        return plain and not self.writes and len(self.arguments.names) == 2
+
     @property
     def attributes(self) -> dict[str, Any]:
         """What the operator was made with: its fields by name."""

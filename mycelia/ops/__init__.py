@@ -547,6 +547,7 @@ from mycelia.ops.optimizer_updates import AdadeltaUpdate as AdadeltaUpdate
 from mycelia.ops.optimizer_updates import AdagradUpdate as AdagradUpdate
 from mycelia.ops.optimizer_updates import AdamUpdate as AdamUpdate
 from mycelia.ops.optimizer_updates import AdamWeightDecayUpdate as AdamWeightDecayUpdate
+from mycelia.ops.optimizer_updates import DescentUpdate as DescentUpdate
 from mycelia.ops.optimizer_updates import FtrlUpdate as FtrlUpdate
 from mycelia.ops.optimizer_updates import LambUpdate as LambUpdate
 from mycelia.ops.optimizer_updates import LarsScale as LarsScale

@@ -64,9 +64,12 @@ class MatMul(Op):
 
     def host(self, x: Any, y: Any) -> Any:
         left, right = x.T if self.transpose_a else x, y.T if self.transpose_b else y
-        if x.dtype.itemsize < 4 and x.dtype.kind not in "iub":
-            return np.dot(left.astype(np.float32), right.astype(np.float32)).astype(x.dtype)
-        return np.dot(left, right)
+        dtype = x.dtype
+        if x.ndim != 2 or y.ndim != 2:
+            raise ValueError("not two matrices")  # `infer` says it to the user
+        if dtype.itemsize >= 4 or dtype.kind in "iub":
+            return left.dot(right)
+        return np.dot(left.astype(np.float32), right.astype(np.float32)).astype(dtype)
 
     def grad(self, x: Any, y: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return _product_grads(MatMul, self.transpose_a, self.transpose_b, x, y, dout)

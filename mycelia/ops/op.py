@@ -87,7 +87,7 @@ class Op(Primitive):
     @classmethod
     def of(cls, *args: Any, **kwargs: Any) -> Self:
         """The shared instance with these (hashable) fields; for functions, which call it often."""
-        key = (cls, tagged(args), tagged(tuple(kwargs.items())))
+        key = (cls, tagged(args), tagged(tuple(kwargs.items()))) if args or kwargs else cls
         found = _SHARED.get(key)
         if found is None:
             found = _SHARED[key] = cls(*args, **kwargs)

@@ -67,6 +67,28 @@ class MomentumUpdate(Update):
         return update_all(rule, (params, moments), steps, learning_rates)
 
 
+class DescentUpdate(Update):
+    """One step of gradient descent without momentum for all parameters."""
+
+    writes = ("params",)
+    examples = (
+        case(_TWO, _TWO, _RATE, loss_scale=2.0, weight_decay=(0.1, 0.0)),
+        case(_TWO, _TWO, (_RATE, _RATE)),
+    )
+
+    def lower(
+        self,
+        params: Arrays,
+        gradients: Arrays,
+        learning_rates: Rates,
+        decays: Arrays | None = None,
+    ) -> Any:
+        def rule(p: Array, g: Array, rate: Array) -> Arrays:
+            return (p - rate * g,)
+
+        return update_all(rule, (params,), self.decayed(params, gradients, decays), learning_rates)
+
+
 class SgdUpdate(Update):
     """One step of stochastic gradient descent for all parameters."""
 

@@ -8,13 +8,16 @@ from mycelia.core import dtype as dtypes
 from mycelia.core.checks import check_bool, check_non_negative_float
 from mycelia.core.errors import problem
 from mycelia.nn.optim.optimizer import Optimizer
-from mycelia.ops.optimizer_updates import SgdUpdate
+from mycelia.ops.optimizer_updates import DescentUpdate, SgdUpdate
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 
 
 class SGD(Optimizer):
-    """Gradient descent, with momentum and Nesterov's look ahead on request."""
+    """Gradient descent, with momentum and Nesterov's look ahead on request.
+
+    Made without momentum, it has none for good, and leaves the states that momentum needs alone.
+    """
 
     def __init__(
         self,
@@ -39,11 +42,17 @@ class SGD(Optimizer):
         self.momentum = Parameter(Tensor(momentum, dtypes.float32), name="momentum")
         self.accum = self.parameters.clone("accum", "zeros")
         self.stat = self.parameters.clone("stat", "ones")
+        self.has_momentum = momentum > 0
+        self.descend = DescentUpdate(**self.update_fields())
         self.update = SgdUpdate(
             **self.update_fields(), dampening=self.dampening, nesterov=self.nesterov
         )
 
     def construct(self, gradients: Any) -> Any:
+        if not self.has_momentum:
+            gradients = self.checked(gradients)
+            self.descend(self.parameters, gradients, self.get_lr(), self.decays_now())
+            return self.finish_step()
         self.update(
             self.parameters,
             self.accum,
