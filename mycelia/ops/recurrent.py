@@ -25,6 +25,7 @@ from mycelia.ops.creation import zeros_like
 from mycelia.ops.device import on_cpu
 from mycelia.ops.engine import Array, jax, jnp, lax
 from mycelia.ops.op import Op
+from mycelia.ops.sums import last_sum
 
 State = tuple[Array, ...]
 _Pull = Callable[[State, Any, State | None], tuple[State, Array, Array]]
@@ -274,7 +275,7 @@ class RecurrentGrad(Op, register=False):
         batch, (rows, features) = x.shape[1], w_hh.shape
         state = tuple(_flat(part) for part in state)
         hidden = jnp.concatenate([state[0][None], _flat(outputs[:-1])])  # before each moment
-        running = None if seq_length is None else _running(outputs, seq_length)
+        running = None if seq_length is None else _running(outputs.shape, seq_length)
         from_input = _from_input(x, w_ih, b_ih, self.op.gates)
         pull, moments = self.op.pulls((hidden, *state[1:]), from_input, _joined(kept))
         to_hidden = lax.optimization_barrier(w_hh.T)
@@ -299,8 +300,8 @@ class RecurrentGrad(Op, register=False):
             tuple([_rows(part, features, batch) for part in d_state]),
             by_input @ x.reshape(x.shape[0] * batch, x.shape[2]),
             by_hidden @ _rows(hidden, features, batch),
-            None if b_ih is None else _row_sums(by_input),
-            None if b_hh is None else _row_sums(by_hidden),
+            None if b_ih is None else last_sum(by_input)[:, 0],
+            None if b_hh is None else last_sum(by_hidden)[:, 0],
         )
 
 
@@ -379,14 +380,10 @@ def _by_gate(x: Array, rows: int, batch: int) -> Array:
     return lax.optimization_barrier(parts.reshape(rows, x.shape[0] * batch))
 
 
-def _row_sums(x: Array) -> Array:
-    return x @ jnp.ones(x.shape[-1:], x.dtype)
-
-
-def _running(outputs: Array, seq_length: Array) -> Array:
+def _running(shape: Shape, seq_length: Array) -> Array:
     """For each moment and number of the state, whether its sequence is not over."""
-    moments = jnp.arange(len(outputs))[:, None, None]
-    return _flat(jnp.broadcast_to(moments < jnp.asarray(seq_length)[:, None], outputs.shape))
+    moments = jnp.arange(shape[0])[:, None, None]
+    return _flat(jnp.broadcast_to(moments < jnp.asarray(seq_length)[:, None], shape))
 
 
 def _where(running: Array | None, new: State, old: State) -> State:
@@ -406,7 +403,7 @@ def _over_time(
     w_ih, w_hh, b_ih, b_hh = weights
     batch, features = state[0].shape
     shape = (x.shape[0], batch, features)
-    running = None if seq_length is None else _running(jnp.empty(shape), seq_length)
+    running = None if seq_length is None else _running(shape, seq_length)
     bias = None if b_hh is None else jnp.broadcast_to(b_hh[:, None], (len(b_hh), batch))
 
     def body(before: State, moment: tuple[Any, Array]) -> tuple[State, tuple[State, State]]:

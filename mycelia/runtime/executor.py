@@ -83,6 +83,12 @@ def as_array(value: Any, least: int = _LARGE) -> Any:
     return moved
 
 
+def state_array(tensor: Any) -> Any:
+    """The array of a tensor that outlives the call: however small, it is on the device for good."""
+    array = tensor._data
+    return as_array(tensor, least=1) if type(array) is np.ndarray else array
+
+
 def owned_arrays(tensors: Iterable[Any]) -> list[Any]:
     """The arrays of tensors, or copies if anyone else looks at them: they may be given away."""
     found = []
@@ -159,8 +165,7 @@ class Executable:
         for place, array in zip(self._donated, given_away, strict=True):
             arrays[place] = array
         for place, tensor in self._state:
-            array = tensor._data
-            arrays[place] = as_array(tensor, least=1) if type(array) is np.ndarray else array
+            arrays[place] = state_array(tensor)
         for place, number in self._arguments:
             arrays[place] = peek_key() if number is None else as_array(arguments[number])
         arrays.append(one())
@@ -168,7 +173,7 @@ class Executable:
 
     def _lowered_for(self, arguments: Sequence[Any]) -> Any:
         """The program as it is lowered for some arguments; nothing is given away."""
-        arrays = self._inputs(arguments, [as_array(tensor) for tensor in self._given_away])
+        arrays = self._inputs(arguments, [state_array(tensor) for tensor in self._given_away])
         return self._program.lower(*arrays)
 
     @property

@@ -55,6 +55,9 @@ class _Plan:
         self.update: Any = next(
             (n for n in self.nodes if isinstance(primitive_of(n), Update)), None
         )
+        self.arguments = {} if self.update is None else _arguments_of(self.update)
+        params = _parts(self.arguments["params"]) if self.arguments else ()
+        self.order = {p: i for i, p in enumerate(params)}  # of parameters in the update
         self.stacks = {n.args[0].args: n for n in self.nodes if self._is_stack_of_parameters(n)}
         taken: set[Node] = set()
         for group in (*map(StackGroup, self.stacks), *self._turned()):
@@ -98,20 +101,16 @@ class _Plan:
 
     def _updated(self, group: Group) -> bool:
         """Whether one update of the whole is the same as those of its parts."""
-        if self.update is None:
+        if not all(m in self.order for m in group.members):
             return False
-        arguments = self._arguments()
-        order = {p: i for i, p in enumerate(_parts(arguments["params"]))}
-        if not all(m in order for m in group.members):
-            return False
-        places = [order[m] for m in group.members]
+        places = [self.order[m] for m in group.members]
         return group.allows(primitive_of(self.update), places) and all(
-            self._is_alike(name, node, group, places) for name, node in arguments.items()
+            self._is_alike(name, node, group, places) for name, node in self.arguments.items()
         )
 
     def _is_alike(self, name: str, node: Node, group: Group, places: list[int]) -> bool:
         parts = _parts(node)
-        is_each = len(parts) == len(_parts(self._arguments()["params"]))
+        is_each = len(parts) == len(self.order)
         if name == "gradients" or not is_each:
             return is_each or not isinstance(node.type, tuple) or node.type == ()
         chosen = [parts[i] for i in places]
@@ -119,10 +118,6 @@ class _Plan:
             shape = group.members[0].type.shape
             return all(self._may_be_packed(p) and p.type.shape == shape for p in chosen)
         return len(set(chosen)) == 1
-
-    def _arguments(self) -> dict[str, Node]:
-        assert self.update is not None
-        return dict(zip(primitive_of(self.update).arguments.names, self.update.args, strict=False))
 
     # ---- the new program -----------------------------------------------------------------------
 
@@ -182,28 +177,24 @@ class _Plan:
         """For each argument that an update writes by parameter, a group for each updated one."""
         if not updated:
             return {}
-        arguments, found = self._arguments(), {}
-        params = _parts(arguments["params"])
+        found = {}
         for name in primitive_of(self.update).writes:
-            parts = _parts(arguments[name])
-            if len(parts) == len(params) and name != "params":
-                by_param = dict(zip(params, parts, strict=True))
+            parts = _parts(self.arguments[name])
+            if len(parts) == len(self.order) and name != "params":
+                by_param = dict(zip(self.order, parts, strict=True))
                 found[name] = [g.like(tuple([by_param[m] for m in g.members])) for g in updated]
         return {"params": updated} | found
 
     def _merge_updates(self, updated: list[Group], states: dict[str, list[Group]]) -> None:
         """One update that has an entry for each group instead of its members."""
-        assert self.update is not None
-        op, arguments, graph = primitive_of(self.update), self._arguments(), self.graph
-        params = _parts(arguments["params"])
-        order = {p: i for i, p in enumerate(params)}
-        merged = [[order[m] for m in g.members] for g in updated]
+        op, arguments, graph = primitive_of(self.update), self.arguments, self.graph
+        merged = [[self.order[m] for m in g.members] for g in updated]
         inside = {i for places in merged for i in places}
-        alone = [i for i in range(len(params)) if i not in inside]
+        alone = [i for i in range(len(self.order)) if i not in inside]
         args = []
         for name, node in arguments.items():
             parts = _parts(node)
-            if len(parts) != len(params):
+            if len(parts) != len(self.order):
                 args += copy_nodes([node], graph, self.mapping)
                 continue
             entries = copy_nodes([parts[i] for i in alone], graph, self.mapping)
@@ -259,3 +250,8 @@ class _Plan:
 
 def _parts(node: Node) -> tuple[Node, ...]:
     return node.args if isinstance(node, Apply) and primitive_of(node) is TUPLE else ()
+
+
+def _arguments_of(update: Apply) -> dict[str, Node]:
+    """The arguments of an optimizer's update by name."""
+    return dict(zip(primitive_of(update).arguments.names, update.args, strict=False))

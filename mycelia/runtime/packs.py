@@ -56,7 +56,7 @@ class Pack(Value):
         raise NotImplementedError
 
     @property
-    def shape(self) -> Shape:
+    def member_shape(self) -> Shape:
         """The shape of each member."""
         raise NotImplementedError
 
@@ -81,7 +81,7 @@ class Stacked(Pack):
         return self._array[place]
 
     @property
-    def shape(self) -> Shape:
+    def member_shape(self) -> Shape:
         return tuple(self._array.shape[1:])
 
     def _joined(self, arrays: list[Any]) -> Any:
@@ -99,7 +99,7 @@ class Turned(Pack):
         return jnp.transpose(self._array, self._back)
 
     @property
-    def shape(self) -> Shape:
+    def member_shape(self) -> Shape:
         return tuple([self._array.shape[axis] for axis in self._back])
 
     def _joined(self, arrays: list[Any]) -> Any:
@@ -138,7 +138,7 @@ class PackedParameter(Parameter):
 
     @property
     def shape(self) -> Shape:
-        return _SLOT.__get__(self).pack.shape
+        return _SLOT.__get__(self).pack.member_shape
 
     @property
     def dtype(self) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 
 from mycelia.core.seed import draw_keys, peek_key
 from mycelia.ir.program import Program, Source
-from mycelia.runtime.executor import as_array, owned_arrays, write_back
+from mycelia.runtime.executor import as_array, owned_arrays, state_array, write_back
 from mycelia.runtime.packing import packed
 from mycelia.runtime.xla.compile import options, without_engine_frames
 from mycelia.runtime.xla.keeping import one
@@ -55,7 +55,7 @@ class Sunk:
         program, count = self.program, len(batches)
         state = owned_arrays(program.writes)
         fixed = [
-            as_array(given.which)
+            state_array(given.which)
             for given, place in zip(program.inputs, self._carried, strict=True)
             if given.source is Source.STATE and place is None
         ]

@@ -9,6 +9,7 @@ from mycelia.core.checks import check_bool, check_non_negative_float
 from mycelia.core.errors import problem
 from mycelia.nn.optim.optimizer import Optimizer
 from mycelia.ops.optimizer_updates import DescentUpdate, SgdUpdate
+from mycelia.ops.update_family import Update
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 
@@ -43,25 +44,20 @@ class SGD(Optimizer):
         self.accum = self.parameters.clone("accum", "zeros")
         self.stat = self.parameters.clone("stat", "ones")
         self.has_momentum = momentum > 0
-        self.descend = DescentUpdate(**self.update_fields())
-        self.update = SgdUpdate(
-            **self.update_fields(), dampening=self.dampening, nesterov=self.nesterov
+        shared = self.update_fields()
+        self.update: Update = (
+            SgdUpdate(**shared, dampening=self.dampening, nesterov=self.nesterov)
+            if self.has_momentum
+            else DescentUpdate(**shared)
         )
 
     def construct(self, gradients: Any) -> Any:
-        if not self.has_momentum:
-            gradients = self.checked(gradients)
-            self.descend(self.parameters, gradients, self.get_lr(), self.decays_now())
-            return self.finish_step()
-        self.update(
-            self.parameters,
-            self.accum,
-            self.stat,
-            self.checked(gradients),
-            self.get_lr(),
-            self.momentum,
-            self.decays_now(),
-        )
+        gradients, rates, decays = self.checked(gradients), self.get_lr(), self.decays_now()
+        if self.has_momentum:
+            states = self.accum, self.stat
+            self.update(self.parameters, *states, gradients, rates, self.momentum, decays)
+        else:
+            self.update(self.parameters, gradients, rates, decays)
         return self.finish_step()
 
 

@@ -53,7 +53,7 @@ def dispatch(op: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     return wrapped
 
 
-def _quick(op: Primitive, x: Any, y: Any) -> Tensor | None:
+def _quick(op: Primitive, x: Any, y: Any) -> Any:
     """The shortest way for two small tensors of one dtype on the host, or None if it is not open.
 
     What is wrong with the arguments, the long way says.
@@ -71,9 +71,7 @@ def _quick(op: Primitive, x: Any, y: Any) -> Tensor | None:
         result = now.quietly(kernel, a, b)
     except (ValueError, TypeError, IndexError):
         return None
-    if type(result) is np.ndarray:
-        return Tensor._wrap(result)
-    return Tensor._wrap(np.asarray(result)) if isinstance(result, np.generic) else None
+    return _wrap(_host_arrays(result))
 
 
 def _run(op: Primitive, arrays: tuple[Any, ...], static: tuple[Any, ...]) -> Any:
@@ -118,9 +116,16 @@ def _run_on_host(op: Primitive, arrays: tuple[Any, ...], static: tuple[Any, ...]
     except (ValueError, TypeError, IndexError):
         op.infer(*_types(arrays))  # says what is wrong, if it can
         raise
+    return _host_arrays(result)
+
+
+def _host_arrays(result: Any) -> Any:
+    """What a numpy kernel gave, as arrays: numpy makes scalars of results without axes."""
+    if type(result) is np.ndarray:
+        return result
     if isinstance(result, tuple):
         return tuple([np.asarray(r) for r in result])
-    return result if type(result) is np.ndarray else np.asarray(result)
+    return np.asarray(result)
 
 
 def _fetched(arrays: Any) -> Any:

@@ -70,7 +70,7 @@ def tidy(seconds: float, results: Any = ()) -> None:
     """After something long that gave `results`, free memory goes back to the system once.
 
     The first run of a program finds memory full of holes, and leaves its own in places where the
-    next run may not find it again: a step of ResNet-50 would keep 2.5 GB instead of 1.4.
+    next run may not find it again: a step of ResNet-50 would keep 2.5 GB instead of 1.6.
     """
     if seconds >= _LONG:
         jax.block_until_ready(results)
