@@ -56,10 +56,10 @@ class Primitive:
         return self.__dict__.get("given_name") or type(self).__name__
 
     @cached_property
-    def takes_two(self) -> bool:
-        """Whether it is a numpy kernel on two arrays, and nothing else."""
-        plain = self.host is not None and not (self.host_only or self.static or self.draws)
-        return plain and not self.writes and len(self.arguments.names) == 2
+    def pair_kernel(self) -> Callable[..., Any] | None:
+        """The numpy kernel of an operator that takes two arrays, and nothing else."""
+        plain = not (self.host_only or self.static or self.draws or self.writes)
+        return self.host if plain and len(self.arguments.names) == 2 else None
 
     @property
     def attributes(self) -> dict[str, Any]:

@@ -63,13 +63,15 @@ class MatMul(Op):
         return contract(left, y, (((1,), (inner,)), ((), ())))
 
     def host(self, x: Any, y: Any) -> Any:
-        left, right = x.T if self.transpose_a else x, y.T if self.transpose_b else y
-        dtype = x.dtype
         if x.ndim != 2 or y.ndim != 2:
             raise ValueError("not two matrices")  # `infer` says it to the user
-        if dtype.itemsize >= 4 or dtype.kind in "iub":
-            return left.dot(right)
-        return np.dot(left.astype(np.float32), right.astype(np.float32)).astype(dtype)
+        if self.transpose_a:
+            x = x.T
+        if self.transpose_b:
+            y = y.T
+        if x.dtype.itemsize >= 4 or x.dtype.kind in "iub":
+            return x.dot(y)
+        return x.astype(np.float32).dot(y.astype(np.float32)).astype(x.dtype)
 
     def grad(self, x: Any, y: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return _product_grads(MatMul, self.transpose_a, self.transpose_b, x, y, dout)
@@ -78,6 +80,9 @@ class MatMul(Op):
         left = "k m" if self.transpose_a else "m k"
         right = "n k" if self.transpose_b else "k n"
         return f"{left}, {right} -> m n"
+
+
+_MATMUL = MatMul.of()
 
 
 class BatchMatMul(Op):
@@ -274,9 +279,9 @@ def _product_grads(product: Any, trans_a: bool, trans_b: bool, x: Any, y: Any, d
 
 def matmul(input: Any, other: Any) -> Any:
     """The product of matrices or vectors by numpy's rules."""
-    rank_x, rank_y = len(input.shape), len(other.shape)
-    if rank_x == 2 and rank_y == 2:
-        return MatMul.of()(input, other)
+    rank_x, rank_y = input.ndim, other.ndim
+    if rank_x == rank_y == 2:
+        return _MATMUL(input, other)
     if rank_x == 0 or rank_y == 0:
         raise problem(
             ValueError,

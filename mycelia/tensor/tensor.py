@@ -48,8 +48,8 @@ class Tensor(Methods):
             return
         self._data = array_from(input_data, wanted)
 
-    @classmethod
-    def _wrap(cls, array: Any) -> Tensor:
+    @staticmethod
+    def _wrap(array: Any) -> Tensor:
         """A tensor around `array`, without copies or checks."""
         tensor = Tensor.__new__(Tensor)
         tensor._data = array
@@ -89,7 +89,7 @@ class Tensor(Methods):
 
     @property
     def ndim(self) -> int:
-        return len(self._data.shape)
+        return self._data.ndim
 
     @property
     def size(self) -> int:

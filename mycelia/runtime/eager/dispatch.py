@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from mycelia.core import dtype as dtypes
 from mycelia.core.errors import problem
@@ -21,11 +22,35 @@ _programs = Programs()
 
 
 def dispatch(op: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run `op` now on tensors, and remember the call when gradients are being recorded."""
-    if op.takes_two and len(args) == 2 and not kwargs:
-        quick = _quick(op, *args)
-        if quick is not None:
-            return quick
+    """Run `op` now on tensors, and remember the call when gradients are being recorded.
+
+    Two small tensors of one dtype on the host take the shortest way, in one piece: each call and
+    each look at the thread's mode would cost as much as the sum itself. What is wrong with the
+    arguments, the long way says.
+    """
+    kernel = op.pair_kernel
+    if kernel is not None and len(args) == 2 and not kwargs:
+        x, y = args
+        if type(x) is Tensor and type(y) is Tensor and not x._shared and not y._shared:
+            a, b, run = x._data, y._data, mode.at_once
+            if (
+                run is not None
+                and type(a) is ndarray
+                and type(b) is ndarray
+                and a.dtype is b.dtype
+                and a.size <= op.host_limit >= b.size
+            ):
+                try:
+                    result = run(kernel, a, b)
+                except (ValueError, TypeError, IndexError):
+                    return _dispatch(op, args, kwargs)
+                if type(result) is ndarray:
+                    return Tensor._wrap(result)
+                return _wrap(_host_arrays(result))
+    return _dispatch(op, args, kwargs)
+
+
+def _dispatch(op: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     arguments = op.arguments
     if kwargs or arguments.static or len(args) != len(arguments.names):
         args, static = arguments.bind(op.name, args, kwargs)
@@ -53,27 +78,6 @@ def dispatch(op: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     return wrapped
 
 
-def _quick(op: Primitive, x: Any, y: Any) -> Any:
-    """The shortest way for two small tensors of one dtype on the host, or None if it is not open.
-
-    What is wrong with the arguments, the long way says.
-    """
-    if type(x) is not Tensor or type(y) is not Tensor or x._shared or y._shared:
-        return None
-    a, b = x._data, y._data
-    if type(a) is not np.ndarray or type(b) is not np.ndarray or a.dtype is not b.dtype:
-        return None
-    limit, now = op.host_limit, mode
-    if a.size > limit or b.size > limit or now.recording is not None or now.inline:
-        return None
-    kernel: Any = op.host
-    try:
-        result = now.quietly(kernel, a, b)
-    except (ValueError, TypeError, IndexError):
-        return None
-    return _wrap(_host_arrays(result))
-
-
 def _run(op: Primitive, arrays: tuple[Any, ...], static: tuple[Any, ...]) -> Any:
     if mode.inline:
         return op.lower(*op.arguments.merge(arrays, static))
@@ -95,7 +99,7 @@ def _run(op: Primitive, arrays: tuple[Any, ...], static: tuple[Any, ...]) -> Any
 def _on_host(op: Primitive, arrays: tuple[Any, ...]) -> bool:
     limit = op.host_limit
     for array in arrays:
-        if type(array) is np.ndarray:
+        if type(array) is ndarray:
             if array.size > limit:
                 return False
         elif isinstance(array, tuple):
@@ -121,7 +125,7 @@ def _run_on_host(op: Primitive, arrays: tuple[Any, ...], static: tuple[Any, ...]
 
 def _host_arrays(result: Any) -> Any:
     """What a numpy kernel gave, as arrays: numpy makes scalars of results without axes."""
-    if type(result) is np.ndarray:
+    if type(result) is ndarray:
         return result
     if isinstance(result, tuple):
         return tuple([np.asarray(r) for r in result])
@@ -194,7 +198,7 @@ def _types(arrays: Any) -> Any:
 def _array(op: Primitive, value: Any) -> Any:
     if isinstance(value, Tensor):
         array = value._data
-        return array.copy() if value._shared and type(array) is np.ndarray else array
+        return array.copy() if value._shared and type(array) is ndarray else array
     if value is None or isinstance(value, np.generic):
         return value
     if isinstance(value, (tuple, list)) and op.takes_sequences:
@@ -203,7 +207,7 @@ def _array(op: Primitive, value: Any) -> Any:
 
 
 def _wrap(result: Any) -> Any:
-    if type(result) is np.ndarray:
+    if type(result) is ndarray:
         return Tensor._wrap(result)
     if isinstance(result, (tuple, list)):
         return tuple([_wrap(r) for r in result])

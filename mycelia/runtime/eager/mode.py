@@ -15,13 +15,22 @@ if TYPE_CHECKING:
 
 
 class Mode(threading.local):
-    """`recording` collects operator calls for gradients; `inline` lowers them into a trace."""
+    """`recording` collects operator calls for gradients; `inline` lowers them into a trace.
+
+    `quietly` runs a numpy kernel; `at_once` is the same while calls are neither recorded nor
+    lowered, else None: one look for the shortest way of calling an operator.
+    """
 
     recording: Recording | None = None
     inline: bool = False
 
     def __init__(self) -> None:
         self.quietly: Callable[..., Any] = _quiet_context().run
+        self.at_once: Callable[..., Any] | None = self.quietly
+
+    def set(self, recording: Recording | None, inline: bool) -> None:
+        self.recording, self.inline = recording, inline
+        self.at_once = self.quietly if recording is None and not inline else None
 
 
 def _quiet_context() -> Context:
@@ -38,19 +47,19 @@ mode = Mode()
 def recording_into(recording: Recording | None) -> Iterator[None]:
     """Record into `recording` (None: into nothing) inside the block."""
     before = mode.recording
-    mode.recording = recording
+    mode.set(recording, mode.inline)
     try:
         yield
     finally:
-        mode.recording = before
+        mode.set(before, mode.inline)
 
 
 @contextmanager
 def inlined() -> Iterator[None]:
     """Operators called inside the block become part of the XLA program being traced."""
     before = mode.recording, mode.inline
-    mode.recording, mode.inline = None, True
+    mode.set(None, inline=True)
     try:
         yield
     finally:
-        mode.recording, mode.inline = before
+        mode.set(*before)
