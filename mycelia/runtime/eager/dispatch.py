@@ -31,6 +31,8 @@ def dispatch(op: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     kernel = op.pair_kernel
     if kernel is not None and len(args) == 2 and not kwargs:
         x, y = args
+        if (type(y) is float or type(y) is int) and type(x) is Tensor and op.promotes:
+            x, y = args = promote(op, args)
         if type(x) is Tensor and type(y) is Tensor and not x._shared and not y._shared:
             a, b, run = x._data, y._data, mode.at_once
             if (
