@@ -1,5 +1,8 @@
 """Mycelia: an all-scenario deep-learning framework with MindSpore's interface on XLA."""
 
+from importlib import import_module as _import_module
+from typing import Any as _Any
+
 from mycelia import context as context
 from mycelia import ir as ir
 from mycelia import nn as nn
@@ -7,6 +10,11 @@ from mycelia import ops as ops
 from mycelia import runtime as runtime
 from mycelia import train as train
 from mycelia import transforms as transforms
+from mycelia.amp import DynamicLossScaleManager as DynamicLossScaleManager
+from mycelia.amp import FixedLossScaleManager as FixedLossScaleManager
+from mycelia.amp import LossScaleManager as LossScaleManager
+from mycelia.amp import build_train_network as build_train_network
+from mycelia.compat import coverage as coverage
 from mycelia.context import get_context as get_context
 from mycelia.context import get_current_device as get_current_device
 from mycelia.context import set_context as set_context
@@ -15,6 +23,7 @@ from mycelia.context import set_device as set_device
 from mycelia.core import dtype as dtype
 from mycelia.core.dtype import bfloat16 as bfloat16
 from mycelia.core.dtype import bool_ as bool_
+from mycelia.core.dtype import byte as byte
 from mycelia.core.dtype import complex64 as complex64
 from mycelia.core.dtype import complex128 as complex128
 from mycelia.core.dtype import double as double
@@ -23,13 +32,17 @@ from mycelia.core.dtype import dtype_to_pytype as dtype_to_pytype
 from mycelia.core.dtype import float16 as float16
 from mycelia.core.dtype import float32 as float32
 from mycelia.core.dtype import float64 as float64
+from mycelia.core.dtype import float_ as float_
 from mycelia.core.dtype import half as half
 from mycelia.core.dtype import int8 as int8
 from mycelia.core.dtype import int16 as int16
 from mycelia.core.dtype import int32 as int32
 from mycelia.core.dtype import int64 as int64
+from mycelia.core.dtype import int_ as int_
+from mycelia.core.dtype import intc as intc
 from mycelia.core.dtype import long as long
 from mycelia.core.dtype import pytype_to_dtype as pytype_to_dtype
+from mycelia.core.dtype import short as short
 from mycelia.core.dtype import uint8 as uint8
 from mycelia.core.dtype import uint16 as uint16
 from mycelia.core.dtype import uint32 as uint32
@@ -41,19 +54,107 @@ from mycelia.core.settings import GRAPH_MODE as GRAPH_MODE
 from mycelia.core.settings import LAX as LAX
 from mycelia.core.settings import PYNATIVE_MODE as PYNATIVE_MODE
 from mycelia.core.settings import STRICT as STRICT
+from mycelia.core.type_names import QuantDtype as QuantDtype
+from mycelia.core.type_names import cdouble as cdouble
+from mycelia.core.type_names import cfloat as cfloat
+from mycelia.core.type_names import get_py_obj_dtype as get_py_obj_dtype
+from mycelia.core.type_names import intp as intp
+from mycelia.core.type_names import list_ as list_
+from mycelia.core.type_names import number as number
+from mycelia.core.type_names import single as single
+from mycelia.core.type_names import string as string
+from mycelia.core.type_names import tensor_type as tensor_type
+from mycelia.core.type_names import tuple_ as tuple_
+from mycelia.core.type_names import type_none as type_none
+from mycelia.core.type_names import type_type as type_type
+from mycelia.core.type_names import ubyte as ubyte
+from mycelia.core.type_names import uint as uint
+from mycelia.core.type_names import uintc as uintc
+from mycelia.core.type_names import uintp as uintp
+from mycelia.core.type_names import ushort as ushort
 from mycelia.export import GraphCell as _GraphCell
 from mycelia.export import export as export
 from mycelia.export import load as load
 from mycelia.ir.slot import Slot as _Slot
+from mycelia.log import get_level as get_level
+from mycelia.log import get_log_config as get_log_config
+from mycelia.parallel import ParallelMode as ParallelMode
+from mycelia.parallel import get_algo_parameters as get_algo_parameters
+from mycelia.parallel import get_auto_parallel_context as get_auto_parallel_context
+from mycelia.parallel import get_offload_context as get_offload_context
+from mycelia.parallel import get_ps_context as get_ps_context
+from mycelia.parallel import reset_algo_parameters as reset_algo_parameters
+from mycelia.parallel import reset_auto_parallel_context as reset_auto_parallel_context
+from mycelia.parallel import reset_ps_context as reset_ps_context
+from mycelia.parallel import set_algo_parameters as set_algo_parameters
+from mycelia.parallel import set_auto_parallel_context as set_auto_parallel_context
+from mycelia.parallel import set_offload_context as set_offload_context
+from mycelia.parallel import set_ps_context as set_ps_context
 from mycelia.runtime import allocator as _allocator
 from mycelia.runtime.eager.dispatch import dispatch as _dispatch
+from mycelia.runtime.installation import run_check as run_check
 from mycelia.runtime.xla import cache as _cache
 from mycelia.tensor import initializer as initializer
+from mycelia.tensor import sparse_functions as _sparse_functions
+from mycelia.tensor.generator import Generator as Generator
+from mycelia.tensor.generator import default_generator as default_generator
+from mycelia.tensor.generator import get_rng_state as get_rng_state
+from mycelia.tensor.generator import initial_seed as initial_seed
+from mycelia.tensor.generator import manual_seed as manual_seed
+from mycelia.tensor.generator import seed as seed
+from mycelia.tensor.generator import set_rng_state as set_rng_state
 from mycelia.tensor.parameter import Parameter as Parameter
 from mycelia.tensor.parameter import ParameterTuple as ParameterTuple
+from mycelia.tensor.sparse_matrix import COOTensor as COOTensor
+from mycelia.tensor.sparse_matrix import CSRTensor as CSRTensor
+from mycelia.tensor.sparse_rows import RowTensor as RowTensor
+from mycelia.tensor.sparse_rows import SparseTensor as SparseTensor
+from mycelia.tensor.symbol import Symbol as Symbol
 from mycelia.tensor.tensor import Tensor as Tensor
 from mycelia.tensor.tensor import is_tensor as is_tensor
 from mycelia.tensor.tensor import tensor as tensor
+from mycelia.train import F1 as F1
+from mycelia.train import MAE as MAE
+from mycelia.train import MSE as MSE
+from mycelia.train import ROC as ROC
+from mycelia.train import Accuracy as Accuracy
+from mycelia.train import BackupAndRestore as BackupAndRestore
+from mycelia.train import BleuScore as BleuScore
+from mycelia.train import Callback as Callback
+from mycelia.train import CheckpointConfig as CheckpointConfig
+from mycelia.train import ConfusionMatrix as ConfusionMatrix
+from mycelia.train import ConfusionMatrixMetric as ConfusionMatrixMetric
+from mycelia.train import CosineSimilarity as CosineSimilarity
+from mycelia.train import DatasetHelper as DatasetHelper
+from mycelia.train import Dice as Dice
+from mycelia.train import EarlyStopping as EarlyStopping
+from mycelia.train import Fbeta as Fbeta
+from mycelia.train import HausdorffDistance as HausdorffDistance
+from mycelia.train import History as History
+from mycelia.train import LambdaCallback as LambdaCallback
+from mycelia.train import LearningRateScheduler as LearningRateScheduler
+from mycelia.train import Loss as Loss
+from mycelia.train import LossMonitor as LossMonitor
+from mycelia.train import MeanSurfaceDistance as MeanSurfaceDistance
+from mycelia.train import Metric as Metric
+from mycelia.train import Model as Model
+from mycelia.train import ModelCheckpoint as ModelCheckpoint
+from mycelia.train import OcclusionSensitivity as OcclusionSensitivity
+from mycelia.train import OnRequestExit as OnRequestExit
+from mycelia.train import Perplexity as Perplexity
+from mycelia.train import Precision as Precision
+from mycelia.train import Recall as Recall
+from mycelia.train import ReduceLROnPlateau as ReduceLROnPlateau
+from mycelia.train import RootMeanSquareDistance as RootMeanSquareDistance
+from mycelia.train import RunContext as RunContext
+from mycelia.train import TimeMonitor as TimeMonitor
+from mycelia.train import Top1CategoricalAccuracy as Top1CategoricalAccuracy
+from mycelia.train import Top5CategoricalAccuracy as Top5CategoricalAccuracy
+from mycelia.train import TopKCategoricalAccuracy as TopKCategoricalAccuracy
+from mycelia.train import auc as auc
+from mycelia.train import connect_network_with_dataset as connect_network_with_dataset
+from mycelia.train import get_metric_fn as get_metric_fn
+from mycelia.train import rearrange_inputs as rearrange_inputs
 from mycelia.train.checkpoint import load_checkpoint as load_checkpoint
 from mycelia.train.checkpoint import load_param_into_net as load_param_into_net
 from mycelia.train.checkpoint import save_checkpoint as save_checkpoint
@@ -86,10 +187,29 @@ from_numpy = Tensor.from_numpy
 ms_class = jit_class  # the older name
 
 # MindSpore users also look for these in `ops`, a layer that may not know them itself.
-for _name in transforms.__all__:
-    setattr(ops, _name, getattr(transforms, _name))
-del _name
+for _module in (transforms, _sparse_functions):
+    for _name in _module.__all__:
+        setattr(ops, _name, getattr(_module, _name))
+del _module, _name
 ops.operations = ops.functional = ops  # type: ignore[attr-defined]  # the names of older scripts
 nn.GraphCell = _GraphCell  # type: ignore[attr-defined]
 ir.show = _show  # type: ignore[attr-defined]
 runtime.memory_report = _memory_report  # type: ignore[attr-defined]
+
+# Parts that many programs do without are imported when they are asked for.
+_LATER = (
+    *("amp", "boost", "communication", "compat", "dataset", "experimental", "hal", "log"),
+    *("mindrecord", "mint", "numpy", "parallel", "profiler", "rewrite", "scipy"),
+)
+_LATER_NAMES = {
+    **dict.fromkeys(("Node", "NodeType", "ScopedValue", "SymbolTree"), "rewrite"),
+    "Profiler": "profiler",
+}
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _LATER:
+        return _import_module(f"mycelia.{name}")
+    if name in _LATER_NAMES:
+        return getattr(_import_module(f"mycelia.{_LATER_NAMES[name]}"), name)
+    raise AttributeError(f"module 'mycelia' has no attribute {name!r}")

@@ -7,6 +7,7 @@ import platform
 from importlib.metadata import version
 
 from mycelia.benchmark import command as benchmark
+from mycelia.compat import check, running
 from mycelia.runtime import devices
 
 
@@ -19,6 +20,10 @@ def main(arguments: list[str] | None = None) -> int:
     info.set_defaults(run=show_info)
     measure = commands.add_parser("benchmark", help="compare Mycelia with its peers, here")
     benchmark.add_options(measure)
+    script = commands.add_parser("run", help="run a MindSpore script on Mycelia, unchanged")
+    running.add_options(script)
+    names = commands.add_parser("check", help="say which names of MindSpore scripts are served")
+    check.add_options(names)
     options = parser.parse_args(arguments)
     return options.run(options)
 

@@ -183,9 +183,9 @@ def promote_number(tensor: DType, number: type) -> DType:
     """The dtype in which a tensor meets a Python number, which counts only by its kind."""
     if number is bool:
         return tensor
-    if number is int:
+    if issubclass(number, int):
         return int64 if tensor is bool_ else tensor
-    if number is float:
+    if issubclass(number, float):  # numpy's float64 too
         return tensor if tensor.is_inexact else float32
     if tensor.is_complex:
         return tensor

@@ -131,6 +131,53 @@ class Primitive:
         self._forget_identity()
         return self
 
+    def add_attr(self, name: str, value: Any) -> None:
+        """The same as `add_prim_attr`, which gives the operator back."""
+        self.add_prim_attr(name, value)
+
+    def del_attr(self, name: str) -> None:
+        """The same as `del_prim_attr`, which gives the operator back."""
+        self.del_prim_attr(name)
+
+    def get_attr_dict(self) -> dict[str, Any]:
+        """The fields and everything added later, in a dictionary of its own."""
+        return dict(self.attrs)
+
+    def init_prim_io_names(self, inputs: list[str], outputs: list[str]) -> None:
+        """Name the inputs and the outputs."""
+        self.add_prim_attr("input_names", inputs)
+        self.add_prim_attr("output_names", outputs)
+
+    def set_user_data(self, key: str, value: Any) -> None:
+        """Keep a value with the operator; it changes nothing in how the operator runs."""
+        self.__dict__.setdefault("_user_data", {})[key] = value
+
+    def get_user_data(self, key: str) -> Any:
+        """What `set_user_data` kept, or None."""
+        return self.__dict__.get("_user_data", {}).get(key)
+
+    def check_elim(self, *args: Any) -> tuple[bool, Any]:
+        """Whether the result is known without running, and the result."""
+        return False, None
+
+    def place(self, role: str, rank_id: int) -> None:
+        """Say which process runs the operator."""
+        if role not in ("MS_WORKER", "MS_SERVER", "MS_PSERVER"):
+            raise problem(ValueError, "place: there is no such role", got=repr(role))
+        if not isinstance(rank_id, int) or rank_id < 0:
+            raise problem(ValueError, "place: a rank is an int from 0", got=repr(rank_id))
+        self.add_prim_attr("ms_role", role)
+        self.add_prim_attr("rank_id", rank_id)
+
+    @property
+    def update_parameter(self) -> bool:
+        """Whether the operator writes to one of its arguments."""
+        return bool(self.writes)
+
+    def set_instance_name(self, name: str) -> None:
+        """The same as `set_prim_instance_name`, which gives the operator back."""
+        self.set_prim_instance_name(name)
+
     def set_prim_instance_name(self, name: str) -> Self:
         return self.add_prim_attr("instance_name", name)
 

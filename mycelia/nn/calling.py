@@ -26,8 +26,8 @@ def call_with_hooks(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -
             if changed is not None:
                 args = changed if isinstance(changed, tuple) else (changed,)
     if cell.compute_dtype is not None:
-        args = _cast_floats(args, cell.compute_dtype)
-        kwargs = {name: _cast_floats(v, cell.compute_dtype) for name, v in kwargs.items()}
+        args = cast_floats(args, cell.compute_dtype)
+        kwargs = {name: cast_floats(v, cell.compute_dtype) for name, v in kwargs.items()}
     output = _run(cell, args, kwargs)
     if hooks is not None:
         for hook, with_kwargs in hooks.forward:
@@ -146,9 +146,9 @@ def _fresh(value: Any) -> Any:
     return Tensor._wrap(value._data) if isinstance(value, Tensor) else value
 
 
-def _cast_floats(value: Any, dtype: Any) -> Any:
+def cast_floats(value: Any, dtype: Any) -> Any:
     if isinstance(value, (tuple, list)):
-        return type(value)(_cast_floats(v, dtype) for v in value)
+        return type(value)(cast_floats(v, dtype) for v in value)
     if isinstance(value, Tensor) and value.dtype.is_float:
         return cast(value, dtype)
     return value

@@ -14,9 +14,9 @@ from mycelia.core.dtype import DType
 from mycelia.core.errors import problem, wrong_type
 from mycelia.core.handles import HookHandle
 from mycelia.ir.slot import slot
-from mycelia.nn.calling import call_while_read, call_with_hooks
+from mycelia.nn.calling import call_while_read, call_with_hooks, cast_floats
 from mycelia.nn.hooks import Hooks
-from mycelia.nn.tree import CellTree
+from mycelia.nn.state import CellState
 from mycelia.ops.shaping import cast
 from mycelia.runtime.eager.mode import mode
 from mycelia.tensor.parameter import Parameter, ParameterTuple
@@ -26,7 +26,7 @@ from mycelia.transforms.jit import Compiled
 from mycelia.transforms.marks import JitConfig
 
 
-class Cell(CellTree):
+class Cell(CellState):
     """The base class of networks. A subclass makes its parts in `__init__` and runs in `construct`.
 
     A subclass may define `bprop(self, *inputs, out, dout)` to give its own gradient.
@@ -38,6 +38,7 @@ class Cell(CellTree):
         set_plain = object.__setattr__
         set_plain(self, "_params", OrderedDict())
         set_plain(self, "_cells", OrderedDict())
+        set_plain(self, "_buffers", {})
         set_plain(self, "_auto_prefix", auto_prefix)
         set_plain(self, "_flags", dict(flags or {}))
         set_plain(self, "training", False)
@@ -79,6 +80,22 @@ class Cell(CellTree):
             object.__setattr__(self, "_program", found)
         return found
 
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Make the program for arguments like these, without running it."""
+        self._compiled().entry(args, kwargs)
+
+    def compile_and_run(self, *args: Any, **kwargs: Any) -> Any:
+        """Run as one compiled program, whatever the mode."""
+        return self._compiled()(*args, **kwargs)
+
+    def cast_inputs(self, inputs: Any, dst_type: DType) -> Any:
+        """Inputs with their fractions in `dst_type`."""
+        return cast_floats(inputs, dst_type)
+
+    def run_construct(self, cast_inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run `construct` alone, without hooks."""
+        return self.construct(*cast_inputs, **kwargs)
+
     def _note_itself(self, error: Exception) -> None:
         """Let an error say in which cell it came up; the innermost one counts."""
         if not getattr(error, "__notes__", None):
@@ -113,6 +130,7 @@ class Cell(CellTree):
             del self._params[name]
         else:
             self._cells.pop(name, None)
+            self._buffers.pop(name, None)
             object.__delattr__(self, name)
 
     def insert_param_to_cell(
@@ -246,10 +264,29 @@ class Cell(CellTree):
     def get_flags(self) -> dict[str, Any]:
         return self._flags
 
+    def set_broadcast_flag(self, mode: bool = True) -> Self:
+        """Say that the parameters are to be alike in all processes."""
+        return self.add_flags_recursive(broadcast_flag=mode)
+
+    @property
+    def jit_config_dict(self) -> dict[str, Any]:
+        """What `set_jit_config` was given."""
+        return self.__dict__.get("_jit_config", {})
+
+    @property
+    def bprop_debug(self) -> bool:
+        """Kept for scripts that set it: the gradients that `bprop` gives are always counted."""
+        return self.__dict__.get("_bprop_debug", False)
+
+    @bprop_debug.setter
+    def bprop_debug(self, value: bool) -> None:
+        self.__dict__["_bprop_debug"] = check_bool(type(self).__name__, "bprop_debug", value)
+
     def set_jit_config(self, jit_config: Any) -> None:
         """Keep options of compilation; the levels of the real system all mean the same here."""
         if not isinstance(jit_config, JitConfig):
             raise wrong_type("set_jit_config", "jit_config", jit_config, "JitConfig")
+        self.__dict__["_jit_config"] = dict(jit_config.jit_config_dict)
         self.add_flags(**jit_config.jit_config_dict)
 
     def set_inputs(self, *inputs: Any, **kwargs: Any) -> None:

@@ -6,9 +6,9 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any
 
+from mycelia.core.checks import check_non_negative_int
 from mycelia.core.errors import problem
 from mycelia.tensor.parameter import Parameter
-from mycelia.tensor.tensor import Tensor
 
 
 class CellTree:
@@ -16,6 +16,8 @@ class CellTree:
 
     _params: OrderedDict[str, Any]
     _cells: OrderedDict[str, Any]
+    _buffers: dict[str, bool]  # whether each is part of the state, by name
+    _param_prefix: str
 
     def cells(self) -> Any:
         """The direct sub-cells."""
@@ -93,6 +95,35 @@ class CellTree:
             found = found._cells[name]
         return found
 
+    @property
+    def param_prefix(self) -> str:
+        """What stands before the names of this cell's own parameters."""
+        return self._param_prefix
+
+    def update_cell_prefix(self) -> None:
+        """Let every cell below know the path that leads to it."""
+        for path, cell in self.cells_and_names():
+            object.__setattr__(cell, "_param_prefix", f"{path}." if path else "")
+
+    def set_comm_fusion(self, fusion_type: int, recurse: bool = True) -> Any:
+        """Say which parameters' gradients travel together: those of one number."""
+        check_non_negative_int("set_comm_fusion", "fusion_type", fusion_type)
+        for parameter in self.trainable_params(recurse):
+            parameter.comm_fusion = fusion_type
+        return self
+
+    def parameters_broadcast_dict(self, recurse: bool = True) -> OrderedDict[str, Parameter] | None:
+        """The parameters that all processes hold alike, by name; None if there are none."""
+        alike = [p for p in self.get_parameters(expand=recurse) if not p.layerwise_parallel]
+        return OrderedDict((p.name, p) for p in alike) or None
+
+    def check_names_and_refresh_name(self) -> None:
+        """Name the parameters by their paths, and raise if two share a name."""
+        for path, parameter in list(self.parameters_and_names()):
+            if parameter.has_default_name:
+                parameter.name = path
+        self.check_names()
+
     def check_names(self) -> None:
         """Raise if two parameters share a name."""
         seen: dict[str, Parameter] = {}
@@ -104,27 +135,6 @@ class CellTree:
                     fix="give one of them another name",
                 )
             seen[parameter.name] = parameter
-
-    def state_dict(self) -> OrderedDict[str, Tensor]:
-        """All parameters by attribute path."""
-        return OrderedDict(self.parameters_and_names())
-
-    def load_state_dict(self, state_dict: Any, strict: bool = True) -> tuple[list[str], list[str]]:
-        """Set parameters by attribute path; gives the names missing and the names unknown."""
-        own = OrderedDict(self.parameters_and_names())
-        missing = [name for name in own if name not in state_dict]
-        unknown = [name for name in state_dict if name not in own]
-        if strict and (missing or unknown):
-            raise problem(
-                RuntimeError,
-                "load_state_dict: the names do not match",
-                got=f"missing {missing}, unknown {unknown}",
-                fix="pass strict=False to load what matches",
-            )
-        for name, parameter in own.items():
-            if name in state_dict:
-                parameter.set_data(state_dict[name])
-        return missing, unknown
 
     def init_parameters_data(self, auto_parallel_mode: bool = False) -> dict[Any, Any]:
         """Parameters have their data from the start; kept for scripts that ask."""

@@ -63,8 +63,8 @@ class MatMul(Op):
         return contract(left, y, (((1,), (inner,)), ((), ())))
 
     def host(self, x: Any, y: Any) -> Any:
-        if x.ndim != 2 or y.ndim != 2:
-            raise ValueError("not two matrices")  # `infer` says it to the user
+        if x.ndim != 2 or y.ndim != 2 or x.dtype is not y.dtype:
+            raise ValueError("not two matrices of one dtype")  # `infer` says it to the user
         if self.transpose_a:
             x = x.T
         if self.transpose_b:

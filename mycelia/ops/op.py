@@ -33,6 +33,24 @@ def _own_fields(cls: type) -> dict[str, Any]:
     }
 
 
+class _Signature:
+    """How an operator is made, or called once it is made, for `help` and editors."""
+
+    def __get__(self, made: Op | None, cls: type[Op]) -> inspect.Signature:
+        named = cls.fields if made is None else dict.fromkeys(made.arguments.names, _Required)
+        return inspect.Signature(
+            [
+                inspect.Parameter(
+                    name,
+                    inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                    default=inspect.Parameter.empty if default is _Required else default,
+                )
+                for name, default in named.items()
+            ],
+            __validate_parameters__=False,
+        )
+
+
 @dataclass_transform(frozen_default=True, eq_default=False)
 class Op(Primitive):
     """An operator of the framework. Defining a subclass registers it by its class name.
@@ -42,6 +60,7 @@ class Op(Primitive):
     dataclass would compile three functions for each of hundreds of classes at import.)
     """
 
+    __signature__: ClassVar[Any] = _Signature()
     fields: ClassVar[dict[str, Any]] = {}
     elementwise: ClassVar[bool] = False  # each number of the result from those at its own place
     ends_elementwise: ClassVar[bool] = False  # so is the last step towards the (first) result

@@ -16,7 +16,7 @@ from mycelia.ops.engine import Array, jnp
 from mycelia.ops.op import Op, unsupported_dtype
 
 
-class _SizedByValues(Op, register=False):
+class SizedByValues(Op, register=False):
     """An operator that runs on the host only, because its values decide the result's shape."""
 
     host_only = True
@@ -39,7 +39,7 @@ class _SizedByValues(Op, register=False):
         )
 
 
-class Unique(_SizedByValues):
+class Unique(SizedByValues):
     """The distinct elements in the order they first occur, and which of them each element is."""
 
     examples = (case("i32[2,3]"), case("f32[4]"), case("i64[0]"))
@@ -61,7 +61,7 @@ class Unique(_SizedByValues):
         return found[order], rank[inverse].reshape(x.shape).astype(index_dtype)
 
 
-class UniqueConsecutive(_SizedByValues):
+class UniqueConsecutive(SizedByValues):
     """x with runs of equal neighbours made one; then each element's run, and the runs' lengths.
 
     Neighbours are elements of the flattened tensor, or slices along `dim`. What is not asked for

@@ -13,7 +13,7 @@ _PLATFORMS = {"CPU": "cpu", "GPU": "gpu", "TPU": "tpu"}
 
 def available() -> list[str]:
     """The device targets present on this machine, best first."""
-    return [name for name in ("TPU", "GPU", "CPU") if _devices(name)]
+    return [name for name in ("TPU", "GPU", "CPU") if all_of(name)]
 
 
 def select(target: str, device_id: int = 0) -> str:
@@ -31,7 +31,7 @@ def select(target: str, device_id: int = 0) -> str:
             "Pass strict_device=True to make this an error."
         )
         target, device_id = here[0], 0
-    devices = _devices(target)
+    devices = all_of(target)
     if not 0 <= device_id < len(devices):
         raise problem(
             RuntimeError,
@@ -43,7 +43,7 @@ def select(target: str, device_id: int = 0) -> str:
     return target
 
 
-def _devices(target: str) -> list[jax.Device]:
+def all_of(target: str) -> list[jax.Device]:
     try:
         return jax.devices(_PLATFORMS[target]) if target in _PLATFORMS else []
     except RuntimeError:  # jax says that the platform is not there

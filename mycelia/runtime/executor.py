@@ -15,6 +15,7 @@ from mycelia.core.seed import draw_keys, peek_key
 from mycelia.ir.program import Program, Source
 from mycelia.ir.value import Value
 from mycelia.runtime.packing import packed
+from mycelia.runtime.watching import watched
 from mycelia.runtime.xla import executables
 from mycelia.runtime.xla.compile import Programs, options, without_engine_frames
 from mycelia.runtime.xla.keeping import one
@@ -150,7 +151,7 @@ class Executable:
                 self._run, self.was_on_disk = executables.kept(
                     self._program, program.graph, self._donated, arrays
                 )
-            found = self._run(*arrays)
+            found = watched(program.graph.name, self._run, *arrays)
         except Exception as error:
             raise without_engine_frames(error) from None
         if self.first_run is None:

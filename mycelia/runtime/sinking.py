@@ -16,6 +16,7 @@ from mycelia.core.seed import draw_keys, peek_key
 from mycelia.ir.program import Program, Source
 from mycelia.runtime.executor import as_array, owned_arrays, state_array, write_back
 from mycelia.runtime.packing import packed
+from mycelia.runtime.watching import watched
 from mycelia.runtime.xla.compile import options, without_engine_frames
 from mycelia.runtime.xla.keeping import one
 from mycelia.runtime.xla.lower import Lowered
@@ -61,7 +62,8 @@ class Sunk:
         ]
         arguments = [np.stack([as_array(b[i]) for b in batches]) for i in self._argument_places()]
         try:
-            state, results = self._run(state, fixed, arguments, self._keys(count), one())
+            inputs = state, fixed, arguments, self._keys(count), one()
+            state, results = watched(program.graph.name, self._run, *inputs)
         except Exception as error:
             raise without_engine_frames(error) from None
         assert program.drawn is not None

@@ -14,7 +14,10 @@ from mycelia.core.errors import problem, wrong_type
 from mycelia.core.handles import HookHandle
 from mycelia.ops import blending, indexing, reduction, selecting, shaping
 from mycelia.ops.choosing import argmax, argmin
+from mycelia.ops.complex_numbers import conj
 from mycelia.ops.creation import full, ones, zeros
+from mycelia.ops.matrix_functions import ormqr
+from mycelia.ops.method_forms import matrix_transposed
 from mycelia.ops.repeating import repeat_interleave, tile
 from mycelia.ops.statistics import std, var
 from mycelia.tensor.operators import Operators
@@ -26,6 +29,7 @@ class Methods(Operators):
     size: builtins.int
     itemsize: builtins.int
     strides: tuple[builtins.int, ...]
+    asnumpy: Callable[[], np.ndarray]
     _wrap: Callable[..., Any]
 
     # ---- dtype ------------------------------------------------------------------------------
@@ -110,6 +114,22 @@ class Methods(Operators):
     @property
     def T(self) -> Any:
         return self.transpose()
+
+    @property
+    def H(self) -> Any:
+        """The matrix transposed and conjugated."""
+        if len(self.shape) != 2:
+            raise problem(ValueError, "H: the tensor must be a matrix", got=f"shape {self.shape}")
+        return self.mH
+
+    @property
+    def mT(self) -> Any:
+        return matrix_transposed(self)
+
+    @property
+    def mH(self) -> Any:
+        flipped = matrix_transposed(self)
+        return conj(flipped) if self.dtype.is_complex else flipped
 
     def flatten(self, order: str = "C", *, start_dim: builtins.int = 0, end_dim: Any = -1) -> Any:
         """All elements in one axis, or the axes from `start_dim` to `end_dim` joined."""
@@ -304,6 +324,12 @@ class Methods(Operators):
     def new_ones(self, size: Any, *, dtype: Any = None) -> Any:
         return ones(size, dtype or self.dtype)
 
+    def ormqr(
+        self, input2: Any, input3: Any, left: builtins.bool = True, transpose: Any = False
+    ) -> Any:
+        """The orthogonal matrix that this tensor and `input2` describe, times `input3`."""
+        return ormqr(self, input2, input3, left, transpose)
+
     def itemset(self, *args: Any) -> Any:
         """A copy with one element changed: `itemset(value)` or `itemset(place, value)`."""
         *place, value = args
@@ -312,6 +338,40 @@ class Methods(Operators):
         target = array if isinstance(where, tuple) else array.reshape(-1)
         target[where] = value
         return type(self)._wrap(array)
+
+    # ---- bytes, places and flags -------------------------------------------------------------
+
+    def get_bytes(self) -> bytes:
+        """The numbers as they lie in memory."""
+        return np.asarray(self._data).tobytes()
+
+    @classmethod
+    def convert_bytes_to_tensor(cls, bytes_data: bytes, shape: Any, dtype: DType) -> Any:
+        """A tensor from the bytes that `get_bytes` gave."""
+        return cls._wrap(np.frombuffer(bytes_data, dtype.numpy).reshape(shape).copy())
+
+    def data_ptr(self) -> builtins.int:
+        """The address of the numbers on the host."""
+        return self.asnumpy().ctypes.data
+
+    def storage_offset(self) -> builtins.int:
+        """Every tensor begins where its memory begins."""
+        return 0
+
+    def assign_value(self, value: Any) -> Any:
+        """Take the numbers of another tensor."""
+        self._become(value)
+        return self
+
+    @property
+    def data(self) -> Any:
+        """The same numbers, out of reach of gradients."""
+        return type(self)._wrap(self._data)
+
+    @property
+    def has_init(self) -> builtins.bool:
+        """Whether the numbers came from an initializer."""
+        return self.__dict__.get("init") is not None
 
     def register_hook(self, hook: Callable[[Any], Any]) -> HookHandle:
         """Call `hook(gradient)` in the backward pass; what it returns replaces the gradient."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
 import numpy as np
 
-from mycelia.core.checks import is_int
+from mycelia.core.checks import check_int, check_non_negative_int, is_int
 from mycelia.core.dtype import int32
 from mycelia.core.errors import problem
 from mycelia.tensor.initializer import initializer
@@ -17,11 +17,52 @@ from mycelia.tensor.tensor import Tensor
 DEFAULT_NAME = "Parameter"
 
 
+class Kept:
+    """An attribute of a parameter that is checked when it is set."""
+
+    def __init__(self, check: Callable[[str, Any], Any]) -> None:
+        self._check = check
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, parameter: Any, owner: type) -> Any:
+        return self if parameter is None else parameter.__dict__[self._name]
+
+    def __set__(self, parameter: Any, value: Any) -> None:
+        parameter.__dict__[self._name] = self._check(self._name, value)
+
+
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise problem(
+            TypeError,
+            f"The argument `{name}` must be bool type",
+            got=f"{value!r} of type {type(value).__name__}",
+        )
+    return value
+
+
+def _whole(name: str, value: Any) -> int:
+    return check_int("Parameter", name, value)
+
+
+def _count(name: str, value: Any) -> int:
+    return check_non_negative_int("Parameter", name, value)
+
+
 class Parameter(Tensor):
     """A tensor that is part of a network's state."""
 
     _is_parameter = True
     _unnamed: ClassVar[int] = 0
+    requires_grad = Kept(_flag)
+    layerwise_parallel = Kept(_flag)
+    parallel_optimizer = Kept(_flag)
+    parallel_optimizer_comm_recompute = Kept(_flag)
+    cache_enable = Kept(_flag)
+    comm_fusion = Kept(_count)
+    key = Kept(_whole)
 
     def __init__(
         self,
@@ -34,17 +75,6 @@ class Parameter(Tensor):
         device: str | None = None,
     ) -> None:
         _check_name(name)
-        for label, value in (
-            ("requires_grad", requires_grad),
-            ("layerwise_parallel", layerwise_parallel),
-            ("parallel_optimizer", parallel_optimizer),
-        ):
-            if not isinstance(value, bool):
-                raise problem(
-                    TypeError,
-                    f"The argument `{label}` must be bool type",
-                    got=f"{value!r} of type {type(value).__name__}",
-                )
         if isinstance(default_input, Tensor):
             self._data = default_input._data
             self._mark, self._shared = None, default_input._shared
@@ -56,6 +86,10 @@ class Parameter(Tensor):
         self.layerwise_parallel = layerwise_parallel
         self.parallel_optimizer = parallel_optimizer
         self.storage_format = storage_format
+        self.parallel_optimizer_comm_recompute = self.cache_enable = self.sliced = False
+        self.comm_fusion, self.key = 1, -1
+        self.cache_shape: Any = []
+        self.inited_param: Any = None
 
     @classmethod
     def _next_default_name(cls) -> str:

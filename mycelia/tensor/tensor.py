@@ -8,6 +8,7 @@ import numpy as np
 
 from mycelia.core import dtype as dtypes
 from mycelia.core.dtype import DType
+from mycelia.core.errors import wrong_value
 from mycelia.core.shape import Shape
 from mycelia.ir.slot import slot
 from mycelia.tensor.conversion import array_from, check_shape_and_init
@@ -15,6 +16,8 @@ from mycelia.tensor.delegated import attach
 from mycelia.tensor.methods import Methods
 from mycelia.tensor.printing import tensor_repr
 from mycelia.tensor.unsized import Unsized, has_unknown_sizes, unsized
+
+_DEVICES = ("CPU", "GPU", "TPU", "Ascend")
 
 
 class Tensor(Methods):
@@ -217,10 +220,17 @@ attach(Tensor)
 
 
 def tensor(
-    input_data: Any = None, dtype: Any = None, shape: Any = None, init: Any = None
+    input_data: Any = None,
+    dtype: Any = None,
+    shape: Any = None,
+    init: Any = None,
+    const_arg: bool = False,
+    device: str | None = None,
 ) -> Tensor:
-    """Make a Tensor."""
-    return Tensor(input_data, dtype, shape, init)
+    """Make a Tensor. Programs bring it to the device they run on, whatever `device` says."""
+    if device is not None and str(device).partition(":")[0] not in _DEVICES:
+        raise wrong_value("tensor", "device", device, f"one of {', '.join(_DEVICES)}")
+    return Tensor(input_data, dtype, shape, init, const_arg=const_arg)
 
 
 def is_tensor(obj: Any) -> bool:

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
-import numpy as np
-
-from mycelia.core.dtype import by_name
 from mycelia.core.errors import problem, wrong_type, wrong_value
 from mycelia.core.files import write_atomically
 from mycelia.core.logs import logger
 from mycelia.nn.cell import Cell
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
-from mycelia.train import wire
+from mycelia.train import ckpt_format, safetensors_format
+from mycelia.train.sealing import seal, unseal
 
-_SLICE = 512 * 1024 * 1024  # larger tensors are written in several pieces of the same name
+CKPT, SAFETENSORS = "ckpt", "safetensors"
 
 
 def save_checkpoint(
@@ -26,17 +25,25 @@ def save_checkpoint(
     integrated_save: bool = True,
     async_save: bool = False,
     append_dict: dict[str, Any] | None = None,
+    enc_key: bytes | None = None,
+    enc_mode: str = "AES-GCM",
     choice_func: Callable[[str], bool] | None = None,
+    crc_check: bool = False,
+    format: str = CKPT,
+    **kwargs: Any,
 ) -> None:
-    """Write the parameters of a Cell (or of a dict or list of parameters) to a file."""
-    path = _with_suffix(ckpt_file_name)
+    """Write the parameters of a Cell (or of a dict or list of parameters) to a file.
+
+    `enc_key` encrypts it, `crc_check` adds a checksum, `format` may be "safetensors".
+    """
+    path = _with_suffix(ckpt_file_name, _checked_format("save_checkpoint", format, enc_key))
     chosen = [
         (name, tensor)
         for name, tensor in _named_tensors(save_obj)
         if choice_func is None or choice_func(name)
     ]
     chosen += [(name, _as_tensor(value)) for name, value in (append_dict or {}).items()]
-    write_atomically(path, _encode(chosen))
+    write_atomically(path, _content(chosen, format, enc_key, enc_mode, crc_check))
 
 
 def load_checkpoint(
@@ -44,15 +51,24 @@ def load_checkpoint(
     net: Cell | None = None,
     strict_load: bool = False,
     filter_prefix: Any = None,
+    dec_key: bytes | None = None,
+    dec_mode: str = "AES-GCM",
     specify_prefix: Any = None,
     choice_func: Callable[[str], bool] | None = None,
+    crc_check: bool = False,
+    remove_redundancy: bool = False,
+    format: str = CKPT,
 ) -> dict[str, Parameter]:
-    """Read a checkpoint into a dict of parameters, and into `net` if one is given."""
+    """Read a checkpoint into a dict of parameters, and into `net` if one is given.
+
+    `remove_redundancy` says that each process saved a part of its own; one process has all parts.
+    """
+    _checked_format("load_checkpoint", format, dec_key)
     path = Path(ckpt_file_name)
     if not path.exists():
         raise problem(
             ValueError,
-            f"The checkpoint file: {path} does not exist.",
+            f"load_checkpoint: the file {path} does not exist",
             fix="check the path",
         )
     skipped, wanted = (
@@ -61,20 +77,23 @@ def load_checkpoint(
     )
     loaded = {
         name: _parameter(name, array)
-        for name, array in _decode(path).items()
+        for name, array in _read(path, format, dec_key, dec_mode, crc_check).items()
         if not (skipped and name.startswith(skipped))
         and (not wanted or name.startswith(wanted))
         and (choice_func is None or choice_func(name))
     }
     if not loaded:
-        raise problem(ValueError, f"the checkpoint {path} holds no parameter that was asked for")
+        raise problem(ValueError, f"load_checkpoint: {path} holds no parameter that was asked for")
     if net is not None:
         load_param_into_net(net, loaded, strict_load)
     return loaded
 
 
 def load_param_into_net(
-    net: Cell, parameter_dict: dict[str, Parameter], strict_load: bool = False
+    net: Cell,
+    parameter_dict: dict[str, Parameter],
+    strict_load: bool = False,
+    remove_redundancy: bool = False,
 ) -> tuple[list[str], list[str]]:
     """Set the parameters of `net` by name; gives the names not found on either side."""
     if not isinstance(net, Cell):
@@ -102,15 +121,14 @@ def _check_fits(own: Parameter, given: Any, strict: bool) -> None:
     if own.shape != given.shape:
         raise problem(
             RuntimeError,
-            f"For 'load_param_into_net', {own.name} in the argument 'net' should have the same "
-            f"shape as {own.name} in the argument 'parameter_dict'.",
+            f"load_param_into_net: {own.name} has another shape",
             got=f"shape {given.shape} in the checkpoint",
             expected=f"shape {own.shape} in the network",
         )
     if own.dtype is not given.dtype and (strict or own.dtype.is_float != given.dtype.is_float):
         raise problem(
             RuntimeError,
-            f"For 'load_param_into_net', the dtypes of {own.name} differ",
+            f"load_param_into_net: {own.name} has another dtype",
             got=f"{given.dtype} in the checkpoint",
             expected=f"{own.dtype} in the network",
         )
@@ -134,81 +152,62 @@ def _as_tensor(value: Any) -> Any:
     return value if isinstance(value, (Tensor, str)) else Tensor(value)
 
 
-def _encode(named: list[tuple[str, Any]]) -> Iterator[bytes]:
-    for name, tensor in named:
-        tag = wire.bytes_field(1, name.encode())
-        for body in _tensor_bodies(tensor):
-            inner = wire.bytes_header(2, len(body)) + body
-            yield wire.bytes_header(1, len(tag) + len(inner)) + tag + inner
-
-
-def _tensor_bodies(tensor: Any) -> Iterator[bytes]:
-    if isinstance(tensor, str):
-        content = tensor.encode("utf-32-le")
-        yield wire.number_field(1, 0) + wire.bytes_field(2, b"str") + wire.bytes_field(3, content)
+def _content(
+    named: list[tuple[str, Any]], format: str, key: bytes | None, mode: str, check: bool
+) -> Iterator[bytes]:
+    """The bytes of a file, piece by piece."""
+    if format == SAFETENSORS:
+        yield from safetensors_format.encode(named, check)
         return
-    array = np.ascontiguousarray(np.asarray(tensor))
-    head = b"".join(wire.number_field(1, n) for n in tensor.shape)
-    head += wire.bytes_field(2, str(tensor.dtype).encode())
-    content = array.tobytes()
-    for start in range(0, max(len(content), 1), _SLICE):
-        yield head + wire.bytes_field(3, content[start : start + _SLICE])
+    pieces = ckpt_format.encode(named)
+    if key is not None:
+        pieces = iter([seal(b"".join(pieces), key, mode)])
+    checksum = 0
+    for piece in pieces:
+        checksum = crc32(piece, checksum)
+        yield piece
+    if check:
+        yield ckpt_format.checksum_bytes(checksum)
 
 
-def _decode(path: Path) -> dict[str, Any]:
-    data = path.read_bytes()
-    parts: dict[str, tuple[list[int], str, list[memoryview]]] = {}
+def _read(path: Path, format: str, key: bytes | None, mode: str, check: bool) -> dict[str, Any]:
+    """Arrays and texts by name."""
+    if path.suffix == f".{SAFETENSORS}" and format != SAFETENSORS:
+        raise problem(
+            ValueError,
+            "load_checkpoint: the file is of another format",
+            got=f"{path} with format {format!r}",
+            fix='load_checkpoint(..., format="safetensors")',
+        )
+    data = memoryview(path.read_bytes())
     try:
-        for field, value in wire.fields(memoryview(data)):
-            if field == 1 and isinstance(value, memoryview):
-                name, dims, kind, content = _decode_value(value)
-                parts.setdefault(name, (dims, kind, []))[2].append(content)
-        return {name: _to_array(*part) for name, part in parts.items()}
+        if format == SAFETENSORS:
+            return safetensors_format.decode(data, check)
+        content, checksum = ckpt_format.split_checksum(data)
+        if key is not None:
+            return ckpt_format.decode(memoryview(unseal(content, key, mode)))
+        if check and checksum is not None and checksum != crc32(content):
+            raise ValueError("its checksum is not that of its bytes")
+        return ckpt_format.decode(content)
     except (ValueError, UnicodeDecodeError, TypeError) as error:
         raise problem(
             ValueError,
-            f"Failed to read the checkpoint file {path}: it is damaged or no checkpoint",
+            f"load_checkpoint: {path} is damaged, encrypted or no checkpoint",
             got=str(error).splitlines()[0],
-            fix="use an older checkpoint, or save it again",
+            fix="use an older checkpoint, save it again, or give the right 'dec_key'",
         ) from None
 
 
-def _decode_value(data: memoryview) -> tuple[str, list[int], str, memoryview]:
-    name, dims, kind, content = "", [], "", memoryview(b"")
-    for field, value in wire.fields(data):
-        if field == 1 and isinstance(value, memoryview):
-            name = bytes(value).decode()
-        elif field == 2 and isinstance(value, memoryview):
-            for inner, part in wire.fields(value):
-                if inner == 1:
-                    dims += [part] if isinstance(part, int) else _packed(part)
-                elif inner == 2 and isinstance(part, memoryview):
-                    kind = bytes(part).decode()
-                elif inner == 3 and isinstance(part, memoryview):
-                    content = part
-    return name, dims, kind, content
-
-
-def _packed(data: memoryview) -> list[int]:
-    """Numbers written one after the other in one field, as newer writers do."""
-    return [n for _, n in wire.fields(memoryview(b"".join(_keyed(data)))) if isinstance(n, int)]
-
-
-def _keyed(data: memoryview) -> Iterator[bytes]:
-    number = bytearray()
-    for byte in data:
-        number.append(byte)
-        if byte < 0x80:
-            yield b"\x08" + bytes(number)
-            number.clear()
-
-
-def _to_array(dims: list[int], kind: str, pieces: list[memoryview]) -> Any:
-    content = b"".join(pieces)
-    if kind == "str":
-        return content.decode("utf-32-le")
-    array = np.frombuffer(content, by_name(kind).numpy)
-    return array.reshape(dims)
+def _checked_format(function: str, format: str, key: bytes | None) -> str:
+    if format not in (CKPT, SAFETENSORS):
+        raise wrong_value(function, "format", format, "'ckpt' or 'safetensors'")
+    if key is not None and format == SAFETENSORS:
+        raise problem(
+            ValueError,
+            f"{function}: a file of format 'safetensors' cannot be encrypted",
+            fix="use format='ckpt', or no key",
+        )
+    return format
 
 
 def _parameter(name: str, array: Any) -> Any:
@@ -224,7 +223,7 @@ def _prefixes(argument: str, value: Any) -> tuple[str, ...]:
     return listed
 
 
-def _with_suffix(name: str) -> Path:
+def _with_suffix(name: str, suffix: str) -> Path:
     if not isinstance(name, str) or not name:
         raise wrong_value("save_checkpoint", "ckpt_file_name", name, "a path")
-    return Path(name if name.endswith(".ckpt") else name + ".ckpt")
+    return Path(name if name.endswith(f".{suffix}") else f"{name}.{suffix}")

@@ -51,7 +51,9 @@ def _assert_alike(found: list[Any], wanted: list[Any], tolerance: float = 1e-12)
 
 
 @pytest.mark.parametrize("way", [Way.TILES, Way.COLUMNS])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] * (i > 1)) for i, n in enumerate(CASES)]
+)
 def test_every_way_gives_the_numbers_of_a_plain_convolution(
     name: str, way: Way, monkeypatch: pytest.MonkeyPatch
 ):

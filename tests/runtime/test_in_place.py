@@ -5,7 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from mycelia import Tensor, nn
+import mycelia as ms
+from mycelia import Parameter, Tensor, nn, ops
 from mycelia.runtime.executor import Executable
 from mycelia.runtime.xla.in_place import other_readers
 
@@ -41,3 +42,23 @@ def test_no_weight_is_copied(name):
     assert len(found) == 1  # the second weight, which the gradient of its input reads
     text = Executable(read.program)._lowered_for(data).compile().as_text()
     assert not re.search(rf"f32\[{WIDTH},{WIDTH}\]\S* copy\(", text)
+
+
+def test_an_update_of_one_parameter():
+    """An operator for tuples of parameters may get a single one, as in optimizers users write."""
+
+    class Step(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.weight = Parameter(Tensor(np.ones(70000), ms.float32), name="weight")
+            self.moment = Parameter(Tensor(np.zeros(70000), ms.float32), name="moment")
+            self.update = ops.ApplyMomentum()
+
+        def construct(self, gradient):
+            before = self.weight.sum()
+            return before + self.update(self.weight, self.moment, 0.5, gradient, 0.9).sum()
+
+    step = Step()
+    total = step(Tensor(np.ones(70000), ms.float32))
+    assert float(total.asnumpy()) == 70000 * 1.5
+    assert float(step.weight.asnumpy()[0]) == 0.5

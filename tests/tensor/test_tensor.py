@@ -245,3 +245,11 @@ def test_results_below_the_normal_floats():
     assert (
         0 <= float((Tensor(np.full(10000, 1.5, np.float32)) * tiny)[0]) < np.finfo(np.float32).tiny
     )
+
+
+def test_numbers_of_numpy_are_numbers():
+    x = Tensor(np.ones(2), ms.float32)
+    for number in (np.sqrt(2), np.float64(2), np.float32(2), np.int64(2), np.bool_(True)):
+        assert (x * number).dtype is ms.float32
+        assert (x / number).dtype is ms.float32
+    assert (Tensor([1, 2], ms.int32) + np.float64(0.5)).dtype is ms.float32

@@ -18,6 +18,7 @@ from mycelia.ir.primitive import tagged
 from mycelia.ops.arithmetic import add
 from mycelia.runtime.eager.mode import inlined
 from mycelia.runtime.eager.tape import Entry, Mark, Nested, leaves
+from mycelia.runtime.watching import watched
 from mycelia.runtime.xla.compile import Programs, compile, without_engine_frames
 from mycelia.tensor.tensor import Tensor
 
@@ -166,7 +167,8 @@ def _pull_compiled(run: list[Entry], cotangents: Cotangents) -> None:
         statics = [entry.static for entry in run]
         program = _programs[key] = compile(_program(structure, statics, key[1]))
     try:
-        found = program(numbering.arrays, [cotangents.pop(m)._data for _, m in given])
+        seeds = [cotangents.pop(m)._data for _, m in given]
+        found = watched("backward", program, numbering.arrays, seeds)
     except Exception as error:
         raise without_engine_frames(error) from None
     names = {number: mark for mark, number in numbering.marks.items()}

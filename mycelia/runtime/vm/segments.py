@@ -9,6 +9,7 @@ import numpy as np
 from mycelia.ir.control import primitive_of
 from mycelia.ir.node import Apply, Constant, Node
 from mycelia.ir.primitive import Primitive, tagged
+from mycelia.runtime.watching import watched
 from mycelia.runtime.xla.compile import Programs, compile, without_engine_frames
 from mycelia.runtime.xla.lower import apply_node
 
@@ -39,7 +40,7 @@ class Segments:
         if program is None:
             program = _PROGRAMS[segment.key] = compile(segment.run)
         try:
-            found = program(segment.inputs)
+            found = watched("segment", program, segment.inputs)
         except Exception as error:
             raise without_engine_frames(error) from None
         self.values.update(zip(segment.nodes, found, strict=True))

@@ -68,7 +68,7 @@ def _needs(graph: Graph, bits: dict[Apply, int]) -> dict[Node, Any]:
         elif isinstance(op, Item):
             whole = given[0]
             found[node] = whole[op.index] if isinstance(whole, tuple) else whole
-        elif isinstance(op, Op) and op.each_apart:
+        elif isinstance(op, Op) and op.each_apart and any(isinstance(g, tuple) for g in given):
             shared = _all(tuple([g for g in given if not isinstance(g, tuple)]))
             columns = zip_longest(*[g for g in given if isinstance(g, tuple)], fillvalue=0)
             each = [shared | _all(column) for column in columns]

@@ -1,0 +1,108 @@
+"""Scaling the loss by hand, so that small gradients survive half precision."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import reduce
+from typing import Any
+
+from mycelia.core.checks import check_instance, check_positive_int
+from mycelia.core.dtype import bool_, float32, int32
+from mycelia.core.errors import problem
+from mycelia.ops.arithmetic import maximum
+from mycelia.ops.compare import isfinite, logical_and
+from mycelia.ops.selecting import select
+from mycelia.ops.shaping import cast
+from mycelia.ops.state import assign
+from mycelia.tensor.parameter import Parameter
+from mycelia.tensor.tensor import Tensor
+from mycelia.train.loss_scale_manager import check_scale
+from mycelia.transforms.marks import jit_class
+
+
+def all_finite(inputs: Any) -> Any:
+    """Whether all numbers in a tensor, or a tuple or list of them, are finite: a bool Tensor."""
+    tensors = inputs if isinstance(inputs, (tuple, list)) else [inputs]
+    if not tensors or not all(isinstance(tensor, Tensor) for tensor in tensors):
+        raise problem(
+            TypeError,
+            "all_finite: takes a Tensor, or a tuple or list of them",
+            got=", ".join(type(tensor).__name__ for tensor in tensors) or "nothing",
+        )
+    return reduce(logical_and, [isfinite(tensor).all() for tensor in tensors])
+
+
+@jit_class
+class LossScaler(ABC):
+    """The base class: `scale` the loss, `unscale` the gradients, `adjust` after each step."""
+
+    @abstractmethod
+    def scale(self, inputs: Any) -> Any:
+        """Tensors times the scale."""
+
+    @abstractmethod
+    def unscale(self, inputs: Any) -> Any:
+        """Tensors divided by the scale."""
+
+    @abstractmethod
+    def adjust(self, grads_finite: Any) -> bool:
+        """Change the scale by whether the gradients were finite; whether there was a change."""
+
+
+class StaticLossScaler(LossScaler):
+    """A scale that stays as it is."""
+
+    def __init__(self, scale_value: float) -> None:
+        self.scale_value = _scale_parameter(type(self).__name__, scale_value)
+
+    def scale(self, inputs: Any) -> Any:
+        return _each(inputs, lambda x: x * cast(self.scale_value, x.dtype))
+
+    def unscale(self, inputs: Any) -> Any:
+        return _each(inputs, lambda x: x * cast(1.0 / self.scale_value, x.dtype))
+
+    def adjust(self, grads_finite: Any) -> bool:
+        return False
+
+
+class DynamicLossScaler(StaticLossScaler):
+    """A scale divided by `scale_factor` when gradients overflow, but never below 1.
+
+    After `scale_window` steps without overflow it is multiplied by `scale_factor`.
+    """
+
+    def __init__(self, scale_value: float, scale_factor: int, scale_window: int) -> None:
+        super().__init__(scale_value)
+        owner = "DynamicLossScaler"
+        self.scale_factor = check_positive_int(owner, "scale_factor", scale_factor)
+        self.scale_window = check_positive_int(owner, "scale_window", scale_window)
+        self.counter = Parameter(Tensor(0, int32), name="counter")  # good steps since a change
+
+    def adjust(self, grads_finite: Any) -> bool:
+        is_good = cast(grads_finite, bool_)
+        good_steps = select(is_good, self.counter + 1, 0)
+        following = select(is_good, self._grown(good_steps), self._shrunk())
+        assign(self.scale_value, following)
+        assign(self.counter, good_steps % self.scale_window)
+        return True
+
+    def _grown(self, good_steps: Any) -> Any:
+        """The scale after so many good steps in a row: larger if they are enough."""
+        larger = self.scale_value * self.scale_factor
+        is_due = logical_and(good_steps == self.scale_window, isfinite(larger))
+        return select(is_due, larger, self.scale_value)
+
+    def _shrunk(self) -> Any:
+        return maximum(self.scale_value / self.scale_factor, 1.0)
+
+
+def _each(inputs: Any, change: Any) -> Any:
+    if isinstance(inputs, (tuple, list)):
+        return type(inputs)([_each(part, change) for part in inputs])
+    return change(inputs)
+
+
+def _scale_parameter(owner: str, scale_value: Any) -> Parameter:
+    check_instance(owner, "scale_value", scale_value, (float, int))
+    checked = check_scale(owner, "scale_value", scale_value)
+    return Parameter(Tensor(checked, float32), name="scale_value")

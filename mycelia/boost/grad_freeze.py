@@ -1,0 +1,267 @@
+"""Training with frozen layers: at each step one group of parameters is updated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mycelia.boost.freeze_turns import planned_turns
+from mycelia.boost.grad_accumulation import GradientAccumulation
+from mycelia.boost.optimizer_process import OptimizerProcess
+from mycelia.boost.parameter_process import ParameterProcess, without_empty
+from mycelia.core import dtype as dtypes
+from mycelia.core.checks import is_int
+from mycelia.core.errors import problem
+from mycelia.ir.slot import call
+from mycelia.nn.basic import Identity
+from mycelia.nn.cell import Cell
+from mycelia.nn.container import CellList
+from mycelia.nn.optim.optimizer import Optimizer
+from mycelia.nn.wrap.cell_wrapper import scaled_gradients
+from mycelia.nn.wrap.grad_reducer import DistributedGradReducer
+from mycelia.ops.creation import full_like
+from mycelia.tensor.parameter import Parameter
+from mycelia.tensor.tensor import Tensor
+
+# A group starts at a layer, and there are at least so many parameters from one start to the next.
+_LEAST_BETWEEN_STARTS = 3
+
+
+class FreezeOpt(Cell):
+    """Optimizers like `opt`, one for each group of parameters, in `opts`.
+
+    `train_strategy` gives the group of each step; without it they take turns. A list of learning
+    rates as long as the strategy, or shorter, is dealt out: each group gets those of its steps.
+    """
+
+    def __init__(
+        self, opt: Any, train_parameter_groups: Any = None, train_strategy: Any = None
+    ) -> None:
+        super().__init__(auto_prefix=False)
+        if not isinstance(opt, Optimizer):
+            raise problem(TypeError, "FreezeOpt: 'opt' is no Optimizer", got=type(opt).__name__)
+        if train_parameter_groups is None and train_strategy is not None:
+            raise problem(ValueError, "FreezeOpt: 'train_strategy' needs 'train_parameter_groups'")
+        groups = _checked_groups(opt, train_parameter_groups)
+        self.parameters = opt.parameters
+        self.opt_class = type(opt)
+        self.groups_num = len(groups)
+        self.train_strategy = _as_turns(train_strategy)
+        turns = _checked_turns(self.train_strategy, self.groups_num)
+        made = [_made_for(opt, group, turns, place) for place, group in enumerate(groups)]
+        self.opts = CellList(made, auto_prefix=False)
+
+
+class GradientFreeze:
+    """Chooses the groups and the steps of training with frozen layers.
+
+    `freeze_p` is the share of the steps that train the whole network.
+    """
+
+    def __init__(
+        self, param_groups: int, freeze_type: int, freeze_p: float, total_steps: int
+    ) -> None:
+        self._group_count = param_groups
+        self._strategy = freeze_type
+        self._share = freeze_p
+        self._steps = total_steps
+
+    def split_parameters_groups(
+        self, net: Cell, freeze_para_groups_number: int
+    ) -> list[list[Parameter]]:
+        """Groups that reach from different layers to the end; the first is the whole network.
+
+        A network with too few layers for so many groups gives the whole each time.
+        """
+        parameters = net.trainable_params()
+        starts = _possible_starts(parameters)
+        stride = len(starts) // freeze_para_groups_number
+        return [parameters[starts[n * stride] :] for n in range(freeze_para_groups_number)]
+
+    def generate_freeze_index_sequence(
+        self, parameter_groups_number: int, freeze_strategy: int, freeze_p: float, total_steps: int
+    ) -> list[int]:
+        """The number of the group to train, for each step."""
+        return planned_turns(parameter_groups_number, freeze_strategy, freeze_p, total_steps)
+
+    def freeze_generate(self, network: Cell, optimizer: Any) -> tuple[Cell, FreezeOpt]:
+        """The network as it is, and a FreezeOpt like `optimizer` for it."""
+        groups = self.split_parameters_groups(network, self._group_count)
+        turns = planned_turns(self._group_count, self._strategy, self._share, self._steps)
+        return network, FreezeOpt(optimizer, groups, turns)
+
+
+def freeze_cell(
+    reducer_flag: bool,
+    network: Any,
+    optimizer: Any,
+    sens: Any,
+    grad: Any,
+    use_grad_accumulation: bool,
+    mean: bool | None = None,
+    degree: int | None = None,
+    max_accumulation_step: int = 1,
+) -> tuple[Cell, ...]:
+    """A training step for each group of a FreezeOpt; called with inputs, it gives the loss.
+
+    `grad` makes the gradients for parameters, as `GradOperation(get_by_list=True)` does; None
+    stands for the gradients of `sens` times the loss.
+    """
+    steps = []
+    for single in optimizer.opts:
+        reducer: Cell = Identity()
+        if reducer_flag:
+            reducer = DistributedGradReducer(tuple(single.parameters), mean, degree)
+        count = max_accumulation_step if use_grad_accumulation else None
+        steps.append(_GroupStep(network, single, sens, grad, reducer, count))
+    return tuple(steps)
+
+
+class _GroupStep(Cell):
+    """One step for the parameters of one optimizer; with a count, gradients are gathered."""
+
+    def __init__(
+        self, network: Any, optimizer: Any, sens: Any, grad: Any, reducer: Cell, count: int | None
+    ) -> None:
+        super().__init__(auto_prefix=False)
+        self.network = network
+        self.network.set_grad()
+        self.optimizer = optimizer
+        self.grad_reducer = reducer
+        self._sens, self._grad = sens, grad
+        self._gathers = count is not None
+        self._gathering: Any = None
+        if count is not None:
+            self._gathering = GradientAccumulation(count, optimizer)
+
+    def construct(self, *inputs: Any) -> Any:
+        loss, gradients = self._loss_and_gradients(inputs)
+        gradients = self.grad_reducer(gradients)
+        if self._gathers:
+            return self._gathering(loss, gradients)
+        self.optimizer(gradients)
+        return loss
+
+    def _loss_and_gradients(self, inputs: tuple[Any, ...]) -> tuple[Any, Any]:
+        weights = self.optimizer.parameters
+        if self._grad is None:
+            return scaled_gradients(self.network, weights, self._sens, inputs)
+        loss = call(self.network, *inputs)
+        gradients_of = self._grad(self.network, weights)
+        if not self._grad.sens_param:
+            return loss, gradients_of(*inputs)
+        return loss, gradients_of(
+            *inputs, full_like(loss, 1.0 if self._sens is None else self._sens)
+        )
+
+
+def _checked_groups(opt: Optimizer, groups: Any) -> list[Sequence[Parameter]]:
+    """The groups of parameters; without any, all parameters are the only group."""
+    if groups is None:
+        return [opt.parameters]
+    if not isinstance(groups, (tuple, list)):
+        raise problem(
+            TypeError,
+            "FreezeOpt: 'train_parameter_groups' is no tuple or list",
+            got=type(groups).__name__,
+        )
+    for group in groups:
+        if not isinstance(group, (tuple, list)):
+            raise problem(
+                TypeError,
+                "FreezeOpt: a group of parameters must be a tuple or a list",
+                got=type(group).__name__,
+            )
+    return list(groups)
+
+
+def _as_turns(strategy: Any) -> Tensor | None:
+    """The group of each step as a tensor, or None when they just take turns."""
+    if strategy is None:
+        return None
+    if isinstance(strategy, Tensor):
+        if strategy.ndim != 1 or strategy.dtype != dtypes.int32:
+            raise problem(
+                ValueError,
+                "FreezeOpt: a Tensor as 'train_strategy' has one int32 for each step",
+                got=f"shape {strategy.shape} of {strategy.dtype}",
+            )
+        return strategy
+    if not isinstance(strategy, (tuple, list)):
+        raise problem(
+            TypeError,
+            "FreezeOpt: 'train_strategy' is no tuple, list or Tensor",
+            got=type(strategy).__name__,
+        )
+    if not all(is_int(turn) for turn in strategy):
+        raise problem(
+            ValueError, "FreezeOpt: 'train_strategy' has an int for each step", got=repr(strategy)
+        )
+    return Tensor(list(strategy), dtypes.int32)
+
+
+def _checked_turns(strategy: Tensor | None, groups: int) -> np.ndarray | None:
+    """The values of a strategy, each of which must be the number of a group."""
+    if strategy is None:
+        return None
+    turns = strategy.asnumpy()
+    if not turns.size or turns.min() < 0 or turns.max() >= groups:
+        raise problem(
+            ValueError,
+            "FreezeOpt: 'train_strategy' must name a group for each step",
+            got=str(sorted(set(turns.tolist()))),
+            expected=f"numbers below {groups}",
+        )
+    return turns
+
+
+def _made_for(
+    opt: Optimizer, group: Sequence[Parameter], turns: np.ndarray | None, place: int
+) -> Any:
+    """An optimizer like `opt` for one group, with its own names for its states."""
+    process = OptimizerProcess(opt)
+    process.learning_rate = _dealt(process.learning_rate, turns, place)
+    process.origin_params = list(group)
+    if opt.is_group:
+        process.origin_params = _dealt_groups(opt, group, turns, place)
+    made = process.generate_new_optimizer()
+    weights = {id(weight) for weight in made.parameters}
+    for parameter in made.get_parameters():
+        if id(parameter) not in weights:
+            parameter.name = f"boost_{place}{parameter.name}"
+    return made
+
+
+def _dealt_groups(
+    opt: Optimizer, group: Sequence[Parameter], turns: np.ndarray | None, place: int
+) -> list[dict[str, Any]]:
+    origin = OptimizerProcess(opt).origin_params
+    found = without_empty(ParameterProcess.generate_group_params(group, origin))
+    return [
+        {**settings, "lr": _dealt(settings["lr"], turns, place)} if "lr" in settings else settings
+        for settings in found
+    ]
+
+
+def _dealt(rate: Any, turns: np.ndarray | None, place: int) -> Any:
+    """Of a list of rates those of the steps at which the group `place` has its turn.
+
+    A group without a turn keeps the list, and so do all when the strategy starts again before the
+    list ends.
+    """
+    if turns is None or not isinstance(rate, Tensor) or not rate.ndim or rate.size > turns.size:
+        return rate
+    rates = rate.asnumpy()
+    own = rates[turns[: rates.size] == place]
+    return own.tolist() if own.size else rate
+
+
+def _possible_starts(parameters: Sequence[Parameter]) -> list[int]:
+    """Places where a group may start: never at a bias, whose layer began before it."""
+    starts = [0]
+    for place, parameter in enumerate(parameters):
+        if place - starts[-1] >= _LEAST_BETWEEN_STARTS and not parameter.name.endswith("bias"):
+            starts.append(place)
+    return starts

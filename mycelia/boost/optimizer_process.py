@@ -1,0 +1,89 @@
+"""Changing the groups of an optimizer, and making it again with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mycelia.boost.parameter_process import without_empty
+from mycelia.boost.remaking import groups_of, rate_of, remade, remade_lars
+from mycelia.core.checks import check_instance
+from mycelia.core.errors import problem
+from mycelia.nn.cell import Cell
+from mycelia.nn.optim.lars import LARS
+from mycelia.nn.optim.optimizer import Optimizer
+from mycelia.tensor.parameter import Parameter
+
+# Parts of the names of parameters that shift or scale what a layer gives.
+_NEVER_CENTERED = ("bias", "beta", "gamma")
+
+
+class OptimizerProcess:
+    """What an optimizer was made of; `origin_params` and `learning_rate` may be changed.
+
+    With a LARS, they are those of the optimizer inside it.
+    """
+
+    def __init__(self, opt: Any) -> None:
+        self._outer: Optimizer = check_instance("OptimizerProcess", "opt", opt, Optimizer)
+        self.is_lars = isinstance(opt, LARS)
+        self._inner: Optimizer = opt.opt if self.is_lars else opt
+        self.opt_class = type(self._inner)
+        self.learning_rate = rate_of(self._inner)
+        self.origin_params = groups_of(self._inner, self._outer)
+
+    @staticmethod
+    def build_params_dict(network: Cell) -> dict[int, Cell]:
+        """The cell that holds each parameter, by the identity of the parameter."""
+        return {
+            id(parameter): cell
+            for _, cell in network.cells_and_names()
+            for parameter in cell.get_parameters(expand=False)
+        }
+
+    @staticmethod
+    def build_gc_params_group(
+        params_dict: dict[int, Cell], parameters: list[dict[str, Any]]
+    ) -> list[dict[str, Any]]:
+        """Each group in two: its parameters whose gradients are centered, and the others."""
+        found: list[dict[str, Any]] = []
+        for group in parameters:
+            if "order_params" in group:
+                found.append(group)
+                continue
+            centered, others = _split(params_dict, group["params"])
+            found.append({**group, "params": centered, "grad_centralization": True})
+            found.append({**group, "params": others})
+        return without_empty(found)
+
+    def add_grad_centralization(self, network: Cell) -> None:
+        """Let groups ask for centered gradients (Yong et al., 2020); without groups, nothing."""
+        if isinstance(self.origin_params[0], dict):
+            owners = self.build_params_dict(network)
+            self.origin_params = self.build_gc_params_group(owners, self.origin_params)
+
+    def generate_new_optimizer(self) -> Any:
+        """An optimizer of the same kind and arguments, at its first step."""
+        made = remade(self._inner, self.origin_params, self.learning_rate)
+        return remade_lars(self._outer, made) if isinstance(self._outer, LARS) else made
+
+
+def _split(owners: dict[int, Cell], parameters: Any) -> tuple[list[Parameter], list[Parameter]]:
+    centered: list[Parameter] = []
+    others: list[Parameter] = []
+    for parameter in parameters:
+        if id(parameter) not in owners:
+            raise problem(
+                KeyError,
+                f"add_grad_centralization: the network has no parameter {parameter.name!r}",
+                fix="pass the network whose parameters the optimizer updates",
+            )
+        chosen = centered if _can_be_centered(owners[id(parameter)], parameter) else others
+        chosen.append(parameter)
+    return centered, others
+
+
+def _can_be_centered(owner: Cell, parameter: Parameter) -> bool:
+    """Whether each row is one neuron's weights; a grouped convolution sees too few inputs."""
+    if any(word in parameter.name for word in _NEVER_CENTERED):
+        return False
+    return parameter.ndim > 1 and getattr(owner, "group", 1) == 1

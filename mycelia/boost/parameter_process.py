@@ -1,0 +1,89 @@
+"""Sorting parameters: into parts that travel together, and into the groups of an optimizer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from mycelia.core.errors import problem
+from mycelia.tensor.parameter import Parameter
+
+
+class ParameterProcess:
+    """Numbers parameters in parts, and finds the group of settings each of them belongs to."""
+
+    def __init__(self) -> None:
+        self._part = 1
+
+    def assign_parameter_group(self, parameters: Any, split_point: Any = None) -> Any:
+        """Number the parts of `parameters` in `comm_fusion`; gives the same parameters.
+
+        A new part begins at each place in `split_point`, which is the middle by default. The first
+        part goes on with the number the call before ended with.
+        """
+        if not parameters:
+            return parameters
+        starts = set(split_point or [len(parameters) // 2])
+        for place, parameter in enumerate(parameters):
+            self._part += place in starts
+            parameter.comm_fusion = self._part
+        return parameters
+
+    @staticmethod
+    def generate_group_params(parameters: Any, origin_params: Any) -> list[dict[str, Any]]:
+        """`parameters` sorted by name into the groups of `origin_params`.
+
+        Those that no group knows form a last group, with the settings of the first group that has
+        any.
+        """
+        groups = list(origin_params or ())
+        if not groups:
+            raise problem(
+                ValueError,
+                "generate_group_params: there are no parameters to sort by",
+                fix="pass the parameters or the groups an optimizer was made with",
+            )
+        if isinstance(groups[0], Parameter):
+            return [{"params": list(parameters)}]
+        _check_groups(groups)
+        return _sorted_into(groups, list(parameters))
+
+
+def without_empty(groups: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The groups an optimizer takes: those that have parameters, and the one with their order."""
+    return [group for group in groups if group.get("params", True)]
+
+
+def _check_groups(groups: list[Any]) -> None:
+    for group in groups:
+        if not isinstance(group, dict):
+            raise problem(
+                TypeError,
+                "generate_group_params: 'origin_params' must hold Parameters, or dicts with groups",
+                got=f"an element of type {type(group).__name__}",
+            )
+
+
+def _sorted_into(groups: list[dict[str, Any]], parameters: list[Any]) -> list[dict[str, Any]]:
+    known: set[str] = set()
+    found: list[dict[str, Any]] = []
+    for group in groups:
+        if "order_params" in group:
+            found.append({"order_params": parameters})
+            continue
+        names = {parameter.name for parameter in group["params"]}
+        known |= names
+        members = [parameter for parameter in parameters if parameter.name in names]
+        found.append({"params": members, **_settings_of(group)})
+    rest = [parameter for parameter in parameters if parameter.name not in known]
+    if rest:
+        found.append({"params": rest, **_first_settings(groups)})
+    return found
+
+
+def _settings_of(group: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in group.items() if key not in ("params", "order_params")}
+
+
+def _first_settings(groups: list[dict[str, Any]]) -> dict[str, Any]:
+    return next(filter(None, map(_settings_of, groups)), {})

@@ -1,0 +1,308 @@
+"""Collective functions: like the operators of `ops.collective`, with handles and messages."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable
+from typing import Any
+
+from mycelia.core.checks import check_bool, check_int, is_int
+from mycelia.core.dtype import as_dtype
+from mycelia.core.errors import problem, wrong_type, wrong_value
+from mycelia.core.shape import size
+from mycelia.core.world import DEFAULT_WORLD_GROUP, world
+from mycelia.ops.collective import (
+    AllGather,
+    AllReduce,
+    Broadcast,
+    CollectiveGather,
+    CollectiveScatter,
+    Reduce,
+    ReduceScatter,
+    check_reduction,
+)
+from mycelia.ops.shaping import reshape
+from mycelia.tensor.tensor import Tensor
+
+
+class CommHandle:
+    """A collective under way. In one process it is done before anyone can ask."""
+
+    def wait(self) -> None:
+        """Return when the result is there."""
+
+    def is_completed(self) -> bool:
+        return True
+
+
+# Messages of this process to itself, oldest first, by group and tag.
+_sent: defaultdict[tuple[str, int], deque[Tensor]] = defaultdict(deque)
+
+
+def all_reduce(
+    tensor: Tensor, op: str = "sum", group: str = DEFAULT_WORLD_GROUP, async_op: bool = False
+) -> tuple[Tensor, CommHandle | None]:
+    """The tensors of all members combined, and a handle if `async_op`."""
+    _check("all_reduce", tensor, group)
+    return AllReduce.of(check_reduction("all_reduce", op), group)(tensor), _handle(async_op)
+
+
+def all_gather_into_tensor(
+    tensor: Tensor, group: str = DEFAULT_WORLD_GROUP, async_op: bool = False
+) -> tuple[Tensor, CommHandle | None]:
+    """The tensors of all members one below the other, and a handle if `async_op`."""
+    _check("all_gather_into_tensor", tensor, group)
+    return AllGather.of(group)(tensor), _handle(async_op)
+
+
+def reduce_scatter_tensor(
+    tensor: Tensor, op: str = "sum", group: str = DEFAULT_WORLD_GROUP, async_op: bool = False
+) -> tuple[Tensor, CommHandle | None]:
+    """This member's share of all tensors combined, and a handle if `async_op`."""
+    _check("reduce_scatter_tensor", tensor, group)
+    way = check_reduction("reduce_scatter_tensor", op)
+    return ReduceScatter.of(way, group)(tensor), _handle(async_op)
+
+
+def reduce(tensor: Tensor, dst: int, op: str = "sum", group: str = DEFAULT_WORLD_GROUP) -> Tensor:
+    """The tensors of all members combined, for the member `dst`."""
+    _check("reduce", tensor, group)
+    check_int("reduce", "dst", dst)
+    return Reduce.of(dst, check_reduction("reduce", op), group)(tensor)
+
+
+def broadcast(tensor: Tensor, src: int = 0, group: str = DEFAULT_WORLD_GROUP) -> Tensor:
+    """The tensor of the member `src`."""
+    _check("broadcast", tensor, group)
+    check_int("broadcast", "src", src)
+    return Broadcast.of(src, group)((tensor,))[0]
+
+
+def gather_into_tensor(tensor: Tensor, dst: int = 0, group: str = DEFAULT_WORLD_GROUP) -> Tensor:
+    """The tensors of all members one below the other, for the member `dst`."""
+    _check("gather_into_tensor", tensor, group)
+    check_int("gather_into_tensor", "dst", dst)
+    return CollectiveGather.of(dst, group)(tensor)
+
+
+def scatter_tensor(tensor: Tensor, src: int = 0, group: str = DEFAULT_WORLD_GROUP) -> Tensor:
+    """This member's share of the rows of the member `src`."""
+    _check("scatter_tensor", tensor, group)
+    check_int("scatter_tensor", "src", src)
+    return CollectiveScatter.of(src, group)(tensor)
+
+
+def barrier(group: str = DEFAULT_WORLD_GROUP) -> None:
+    """Wait until every member is here."""
+    _check_group("barrier", group)
+
+
+def send(tensor: Tensor, dst: int = 0, group: str = DEFAULT_WORLD_GROUP, tag: int = 0) -> None:
+    """Send a tensor to the member `dst`."""
+    isend(tensor, dst, group, tag).wait()
+
+
+def recv(tensor: Tensor, src: int = 0, group: str = DEFAULT_WORLD_GROUP, tag: int = 0) -> Tensor:
+    """The oldest tensor that the member `src` sent; `tensor` says its shape and dtype."""
+    return irecv(tensor, src, group, tag)[0]
+
+
+def isend(
+    tensor: Tensor, dst: int = 0, group: str = DEFAULT_WORLD_GROUP, tag: int = 0
+) -> CommHandle:
+    """Send a tensor to the member `dst`, without waiting."""
+    _check("isend", tensor, group)
+    _check_peer("isend", "dst", dst, group)
+    _sent[group, check_int("isend", "tag", tag)].append(tensor.copy())
+    return CommHandle()
+
+
+def irecv(
+    tensor: Tensor, src: int = 0, group: str = DEFAULT_WORLD_GROUP, tag: int = 0
+) -> tuple[Tensor, CommHandle]:
+    """The oldest tensor that the member `src` sent, and a handle."""
+    _check("irecv", tensor, group)
+    _check_peer("irecv", "src", src, group)
+    waiting = _sent[group, check_int("irecv", "tag", tag)]
+    if not waiting:
+        raise problem(
+            RuntimeError,
+            "irecv: the process would wait for itself forever",
+            fix=f"send something with tag={tag} first",
+        )
+    if waiting[0].shape != tensor.shape or waiting[0].dtype is not tensor.dtype:
+        raise problem(
+            ValueError,
+            "irecv: the tensor that was sent is another one than is expected",
+            got=f"{waiting[0].dtype} {waiting[0].shape}",
+            expected=f"{tensor.dtype} {tensor.shape}",
+        )
+    return waiting.popleft(), CommHandle()
+
+
+class P2POp:
+    """One message of `batch_isend_irecv`: `op` is isend or irecv, or its name."""
+
+    def __init__(
+        self,
+        op: str | Callable[..., Any],
+        tensor: Any,
+        peer: int,
+        group: str | None = None,
+        tag: int = 0,
+        *,
+        recv_dtype: Any = None,
+    ) -> None:
+        name = op if isinstance(op, str) else getattr(op, "__name__", None)
+        if name not in ("isend", "irecv"):
+            raise wrong_value("P2POp", "op", op, "isend or irecv")
+        if not isinstance(tensor, (Tensor, tuple)):
+            raise wrong_type("P2POp", "tensor", tensor, "Tensor or tuple")
+        if isinstance(tensor, tuple) and (name == "isend" or recv_dtype is None):
+            raise problem(
+                ValueError,
+                "P2POp: a shape stands for the tensor only in irecv, and with recv_dtype",
+                got=f"op={name}, recv_dtype={recv_dtype}",
+            )
+        if tag != 0:
+            raise problem(NotImplementedError, "P2POp: tag must be 0", got=str(tag))
+        self.op, self.peer, self.tag = name, check_int("P2POp", "peer", peer), tag
+        self.tensor, self.recv_dtype = tensor, recv_dtype
+        self.group = DEFAULT_WORLD_GROUP if group is None else group
+
+    def like(self) -> Tensor:
+        """A tensor of the shape and dtype of the message."""
+        if isinstance(self.tensor, Tensor):
+            return self.tensor
+        return Tensor(shape=self.tensor, dtype=as_dtype(self.recv_dtype))
+
+
+def batch_isend_irecv(p2p_op_list: Any) -> tuple[Tensor, ...]:
+    """Send and receive many tensors at once; a place that sent holds a meaningless number."""
+    if not isinstance(p2p_op_list, (list, tuple)) or not p2p_op_list:
+        raise wrong_type("batch_isend_irecv", "p2p_op_list", p2p_op_list, "a list of P2POp")
+    for one in p2p_op_list:
+        if not isinstance(one, P2POp):
+            raise wrong_type("batch_isend_irecv", "p2p_op_list", one, "a list of P2POp")
+    for one in p2p_op_list:
+        if one.op == "isend":
+            isend(one.tensor, one.peer, one.group, one.tag)
+    return tuple(
+        Tensor(0.0) if one.op == "isend" else recv(one.like(), one.peer, one.group, one.tag)
+        for one in p2p_op_list
+    )
+
+
+def all_to_all_with_output_shape(
+    output_shape_list: Any,
+    input_tensor_list: Any,
+    group: str | None = None,
+    async_op: bool = False,
+) -> tuple[tuple[Tensor, ...], CommHandle | None]:
+    """One tensor to each member, one from each, and a handle if `async_op`."""
+    owner = "all_to_all_with_output_shape"
+    members = _check_group(owner, group)
+    for name, value in (
+        ("output_shape_list", output_shape_list),
+        ("input_tensor_list", input_tensor_list),
+    ):
+        if not isinstance(value, (list, tuple)):
+            raise wrong_type(owner, name, value, "list or tuple")
+        if len(value) != members:
+            raise wrong_value(owner, name, len(value), f"as long as the group, {members}")
+    shapes = [_shape_of(owner, one) for one in output_shape_list]
+    for one, shape in zip(input_tensor_list, shapes, strict=True):
+        _check_tensor(owner, one)
+        _check_same_count(owner, one, shape)
+    parts = zip(input_tensor_list, shapes, strict=True)
+    return tuple(reshape(one, shape) for one, shape in parts), _handle(async_op)
+
+
+def all_to_all_single_with_output_shape(
+    output_shape: Any,
+    tensor: Tensor,
+    output_split_sizes: Any = None,
+    input_split_sizes: Any = None,
+    group: str | None = None,
+    async_op: bool = False,
+) -> tuple[Tensor, CommHandle | None]:
+    """The rows for each member, those from each, joined, and a handle if `async_op`."""
+    owner = "all_to_all_single_with_output_shape"
+    members = _check_group(owner, group)
+    _check_tensor(owner, tensor)
+    shape = _shape_of(owner, output_shape)
+    for name, sizes, rows in (
+        ("output_split_sizes", output_split_sizes, shape[:1]),
+        ("input_split_sizes", input_split_sizes, tensor.shape[:1]),
+    ):
+        if sizes is not None and (len(sizes) != members or (sum(sizes),) != rows):
+            raise wrong_value(owner, name, sizes, f"{members} sizes that sum to {rows}")
+    _check_same_count(owner, tensor, shape)
+    return reshape(tensor, shape), _handle(async_op)
+
+
+def all_to_all_v_c(
+    output: Tensor,
+    input: Tensor,
+    send_count_matrix: Any,
+    group: str | None = None,
+    async_op: bool = False,
+) -> CommHandle | None:
+    """Put what every member sends to this one into `output`; counts say how many numbers."""
+    owner = "all_to_all_v_c"
+    members = _check_group(owner, group)
+    _check_tensor(owner, output)
+    _check_tensor(owner, input)
+    counts = [int(n) for n in send_count_matrix]
+    if len(counts) != members**2 or counts[0] != input.size or counts[0] != output.size:
+        raise wrong_value(
+            owner, "send_count_matrix", counts, f"[{input.size}], the size of input and output"
+        )
+    output.copy_(reshape(input, output.shape))
+    return _handle(async_op)
+
+
+def _handle(async_op: bool) -> CommHandle | None:
+    return CommHandle() if check_bool("comm_func", "async_op", async_op) else None
+
+
+def _check(owner: str, tensor: Any, group: Any) -> None:
+    _check_tensor(owner, tensor)
+    _check_group(owner, group)
+
+
+def _check_tensor(owner: str, tensor: Any) -> None:
+    if not isinstance(tensor, Tensor):
+        raise wrong_type(owner, "tensor", tensor, "Tensor")
+
+
+def _check_group(owner: str, group: Any) -> int:
+    """How many members the group has."""
+    if group is None:
+        return world().size
+    if not isinstance(group, str):
+        raise wrong_type(owner, "group", group, "str")
+    return len(world().members(group))
+
+
+def _check_peer(owner: str, argument: str, rank: Any, group: str) -> None:
+    members = _check_group(owner, group)
+    if not 0 <= check_int(owner, argument, rank) < members:
+        raise wrong_value(owner, argument, rank, f"a rank of the group: 0 to {members - 1}")
+
+
+def _shape_of(owner: str, shape: Any) -> tuple[int, ...]:
+    if isinstance(shape, Tensor):
+        return shape.shape
+    if not isinstance(shape, tuple) or not all(is_int(n) for n in shape):
+        raise wrong_type(owner, "output_shape", shape, "a tuple of int or a Tensor")
+    return shape
+
+
+def _check_same_count(owner: str, tensor: Tensor, shape: tuple[int, ...]) -> None:
+    if tensor.size != size(shape):
+        raise problem(
+            ValueError,
+            f"{owner}: what a process sends itself it must receive alike",
+            got=f"{tensor.shape} to {shape}",
+        )

@@ -1,0 +1,7 @@
+"""`python -m mycelia.compat script.py`: run a MindSpore script on Mycelia."""
+
+import sys
+
+from mycelia.compat.running import main
+
+sys.exit(main())

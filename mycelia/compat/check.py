@@ -1,0 +1,101 @@
+"""`mycelia check`: which of MindSpore's names scripts use, and which of them are served."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mycelia.compat.counting import is_there
+from mycelia.compat.importer import nearest
+from mycelia.compat.scan import python_files, uses
+
+GOOD, MISSING, UNREADABLE = 0, 1, 2
+
+
+@dataclass
+class Report:
+    """What a set of files uses: for each path its places, and the files that cannot be read."""
+
+    files: int
+    places: dict[str, list[str]]
+    unreadable: list[str]
+
+    @property
+    def missing(self) -> list[str]:
+        return sorted(path for path in self.places if not is_there(path))
+
+    @property
+    def served(self) -> list[str]:
+        return sorted(path for path in self.places if is_there(path))
+
+    @property
+    def exit_code(self) -> int:
+        if self.unreadable:
+            return UNREADABLE
+        return MISSING if self.missing else GOOD
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "files": self.files,
+            "served": {path: self.places[path] for path in self.served},
+            "missing": {path: self.places[path] for path in self.missing},
+            "unreadable": self.unreadable,
+        }
+
+
+def report(paths: list[str]) -> Report:
+    """Read files and folders, without running anything."""
+    found = Report(0, {}, [])
+    for path in python_files(paths):
+        found.files += 1
+        try:
+            used = uses(path.read_text(encoding="utf-8"), str(path))
+        except (OSError, SyntaxError, UnicodeDecodeError) as error:
+            found.unreadable.append(f"{path}: {error}")
+            continue
+        for name, lines in used.items():
+            found.places.setdefault(name, []).extend(f"{path}:{line}" for line in lines)
+    return found
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="scripts, or folders of them")
+    parser.add_argument("--all", action="store_true", help="list the served names, too")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print what was found. Exit code: 0 all served, 1 names missing, 2 files unreadable."""
+    absent = [path for path in options.paths if not Path(path).exists()]
+    if absent:
+        print(f"mycelia check: no such file or folder: {', '.join(absent)}", file=sys.stderr)
+        return UNREADABLE
+    found = report(options.paths)
+    if options.json:
+        print(json.dumps(found.as_json(), indent=2))
+    else:
+        print("\n".join(_lines(found, options.all)))
+    return found.exit_code
+
+
+def _lines(found: Report, everything: bool) -> list[str]:
+    lines = [f"unreadable  {text}" for text in found.unreadable]
+    for path in found.missing:
+        lines.append(f"missing     {path}  {_places(found.places[path])}")
+        module, _, name = path.rpartition(".")
+        lines += [f"            {hint}" for hint in nearest(module, name)]
+    if everything:
+        lines += [f"served      {p}  {_places(found.places[p])}" for p in found.served]
+    count = len(found.places)
+    lines.append(f"{found.files} file(s), {count} names used, {len(found.served)} served")
+    return lines
+
+
+def _places(places: list[str], most: int = 5) -> str:
+    more = f" and {len(places) - most} more" if len(places) > most else ""
+    return ", ".join(places[:most]) + more

@@ -1,0 +1,98 @@
+"""The pages of docs/api: one line for each public name of MindSpore, and what is here for it."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable
+
+from mycelia.compat.counting import ABSENT, SERVED, Coverage, Status, coverage, resolve
+
+INDEX = "README.md"
+_PAGES = (  # the pages that have more than their own module, by what their modules begin with
+    "mindspore.dataset.vision",
+    "mindspore.dataset.audio",
+    "mindspore.dataset",
+    "mindspore.mint",
+    "mindspore.nn.probability",
+    "mindspore.nn",
+    "mindspore.numpy",
+    "mindspore.ops",
+    "mindspore.Tensor",
+    "mindspore.train",
+    "mindspore.scipy",
+    "mindspore.experimental",
+    "mindspore.communication",
+    "mindspore.parallel",
+    "mindspore.mindrecord",
+    "mindspore.runtime",
+    "mindspore.device_context",
+    "mindspore",
+)
+
+_HEAD = (
+    "# Names",
+    "",
+    "MindSpore's public names and what is here for them, written by `scripts/write_api_reference`; "
+    "`mycelia.coverage()` says the same at run time.",
+    "",
+    "A name is served if the module alias finds it and calls that fit MindSpore's signature fit "
+    "ours; it is tested if a test calls it and checks its result.",
+    "",
+)
+
+
+def pages() -> dict[str, str]:
+    """The text of each page by its file name."""
+    found = coverage()
+    by_page: dict[str, list[Status]] = {}
+    for status in found.states:
+        by_page.setdefault(_page(status.name.module), []).append(status)
+    texts = {f"{page}.md": _text(page, states) for page, states in sorted(by_page.items())}
+    return {INDEX: _index(found, by_page)} | texts
+
+
+def _page(module: str) -> str:
+    return next(p for p in _PAGES if module == p or module.startswith(p + "."))
+
+
+def _index(found: Coverage, by_page: dict[str, list[Status]]) -> str:
+    lines = [*_HEAD, "| page | names | served | tested |", "|---|---:|---:|---:|"]
+    for page, states in sorted(by_page.items()):
+        lines.append(f"| [{page}]({page}.md) | {_counts(states)} |")
+    return "\n".join([*lines, f"| **all** | {_counts(found.states)} |", ""])
+
+
+def _counts(states: Iterable[Status]) -> str:
+    listed = list(states)
+    served = [s for s in listed if s.state == SERVED]
+    return f"{len(listed)} | {len(served)} | {sum(s.tested for s in served)}"
+
+
+def _text(page: str, states: list[Status]) -> str:
+    lines = [f"# {page}", "", "| name | here | what |", "|---|---|---|"]
+    for status in sorted(states, key=lambda s: s.name.path.lower()):
+        lines.append(f"| `{status.name.path}` | {_here(status)} | {_summary(status)} |")
+    return "\n".join([*lines, ""])
+
+
+def _here(status: Status) -> str:
+    if status.state == SERVED:
+        return "tested" if status.tested else "yes"
+    return "-" if status.state == ABSENT else f"differs: {status.difference}".replace("|", "\\|")
+
+
+def _summary(status: Status) -> str:
+    """The first sentence of our docstring."""
+    if status.state == ABSENT:
+        return ""
+    paths = (status.name.path, *status.name.aliases)
+    found = next(f for f in map(resolve, paths) if f is not None)
+    text = inspect.getdoc(found) if callable(found) and not _is_plain(found) else None
+    first = (text or "").strip().splitlines()[0] if text else ""
+    return re.sub(r"([|\\])", r"\\\1", first)
+
+
+def _is_plain(found: object) -> bool:
+    """Whether a documentation would be that of its class, as for a dtype."""
+    return not (inspect.isclass(found) or inspect.isroutine(found))

@@ -1,0 +1,1 @@
+"""What users write: chained calls that make nodes, and iterators that run them."""

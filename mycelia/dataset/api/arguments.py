@@ -1,0 +1,93 @@
+"""Checks of what users give to datasets, with MindSpore's exception types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mycelia.core.checks import is_int
+from mycelia.core.errors import problem
+
+
+def names(argument: str, value: Any) -> tuple[str, ...]:
+    """Column names: one, several, or none (None)."""
+    if value is None:
+        return ()
+    given = (value,) if isinstance(value, str) else value
+    if not isinstance(given, (list, tuple)):
+        raise wrong_type(argument, value, "str, list or tuple")
+    for name in given:
+        if not isinstance(name, str):
+            raise wrong_type(argument, name, "str")
+        if not name:
+            raise problem(ValueError, f"{argument}: a column has an empty name")
+    if len(set(given)) != len(given):
+        raise problem(ValueError, f"{argument}: a column is named twice", got=str(list(given)))
+    return tuple(given)
+
+
+def workers(value: Any) -> int | None:
+    """A number of workers; more than there are processors is fine."""
+    if value is None:
+        return None
+    if not is_int(value):
+        raise wrong_type("num_parallel_workers", value, "int")
+    if value < 1:
+        raise problem(ValueError, "num_parallel_workers: must be at least 1", got=str(value))
+    return int(value)
+
+
+def integer(argument: str, value: Any) -> int:
+    """An int that is no bool."""
+    if not is_int(value):
+        raise wrong_type(argument, value, "int")
+    return int(value)
+
+
+def flag(argument: str, value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, bool):
+        raise wrong_type(argument, value, "bool")
+    return value
+
+
+def wrong_type(argument: str, value: Any, expected: str) -> TypeError:
+    """The error for an argument of a wrong type."""
+    return problem(
+        TypeError,
+        f"{argument}: of a wrong type",
+        got=f"{value!r}, of type {type(value).__name__}",
+        expected=expected,
+    )
+
+
+def integers(argument: str, value: Any) -> tuple[int, ...]:
+    """A non-empty list of ints."""
+    if not isinstance(value, (list, tuple)):
+        raise wrong_type(argument, value, "list")
+    if not value:
+        raise problem(ValueError, f"{argument}: the list is empty")
+    return tuple(integer(argument, entry) for entry in value)
+
+
+def pad_info(value: Any) -> dict[str, Any] | None:
+    """A dict from columns to None or (shape, value)."""
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        raise wrong_type("pad_info", value, "dict")
+    for column, wanted in value.items():
+        if not isinstance(column, str):
+            raise wrong_type("key of pad_info", column, "str")
+        if wanted is None:
+            continue
+        if not isinstance(wanted, tuple):
+            raise wrong_type("value of pad_info", wanted, "tuple")
+        if len(wanted) != 2:
+            raise problem(
+                ValueError,
+                "each value of pad_info must be a pair of shape and value",
+                got=repr(wanted),
+            )
+        if wanted[0] is not None and not isinstance(wanted[0], (list, tuple)):
+            raise wrong_type("shape in pad_info", wanted[0], "list")
+    return dict(value)

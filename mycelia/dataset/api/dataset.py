@@ -1,0 +1,418 @@
+"""The Dataset: chained calls that make a tree of nodes, getters, and iterators over it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mycelia.core.checks import is_int
+from mycelia.core.errors import problem
+from mycelia.dataset.api import arguments as check
+from mycelia.dataset.api.iterators import DictIterator, TupleIterator
+from mycelia.dataset.api.splitting import split
+from mycelia.dataset.ir import operations as O
+from mycelia.dataset.ir.node import Node
+from mycelia.dataset.ir.operation import Operation
+
+
+class Dataset:
+    """Rows of named columns, described by a tree of nodes; nothing runs before an iterator does."""
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self._count: int | None = None
+        self._first: list[Any] | None = None
+        self._init_step = 0
+        self._dynamic: dict[str, Any] | None = None
+
+    # Steps -------------------------------------------------------------------------------------
+
+    def batch(
+        self,
+        batch_size: int | Callable[[Any], int],
+        drop_remainder: bool = False,
+        num_parallel_workers: int | None = None,
+        **kwargs: Any,
+    ) -> Dataset:
+        """Stack `batch_size` rows into one; `per_batch_map` may change the lists before."""
+        if not is_int(batch_size) and not callable(batch_size):
+            raise problem(
+                TypeError,
+                "batch: batch_size is no number",
+                got=repr(batch_size),
+                expected="an int, or a function that gives one",
+            )
+        known = {
+            "per_batch_map",
+            "input_columns",
+            "output_columns",
+            "python_multiprocessing",
+            "max_rowsize",
+        }
+        _no_others("batch", kwargs, known)
+        function = kwargs.get("per_batch_map")
+        taken = check.names("input_columns", kwargs.get("input_columns"))
+        if function is not None and not callable(function):
+            raise problem(TypeError, "batch: per_batch_map is no function", got=repr(function))
+        if function is None and taken:
+            raise problem(ValueError, "batch: input_columns needs a per_batch_map that takes them")
+        return Dataset(
+            O.Batch(
+                children=(self.node,),
+                batch=batch_size,
+                drop_remainder=check.flag("drop_remainder", drop_remainder),
+                num_parallel_workers=check.workers(num_parallel_workers),
+                per_batch_map=function,
+                input_columns=taken,
+                output_columns=check.names("output_columns", kwargs.get("output_columns")),
+                python_multiprocessing=bool(kwargs.get("python_multiprocessing", False)),
+            )
+        )
+
+    def padded_batch(
+        self,
+        batch_size: int | Callable[[Any], int],
+        drop_remainder: bool = False,
+        num_parallel_workers: int | None = None,
+        pad_info: dict[str, Any] | None = None,
+    ) -> Dataset:
+        """Stack rows filled up to one shape: `pad_info` maps columns to (shape, value)."""
+        if not is_int(batch_size) and not callable(batch_size):
+            raise problem(
+                TypeError,
+                "padded_batch: batch_size is no number",
+                got=repr(batch_size),
+                expected="an int, or a function that gives one",
+            )
+        return Dataset(
+            O.Batch(
+                children=(self.node,),
+                batch=batch_size,
+                drop_remainder=check.flag("drop_remainder", drop_remainder),
+                num_parallel_workers=check.workers(num_parallel_workers),
+                pad_info=check.pad_info(pad_info),
+            )
+        )
+
+    def bucket_batch_by_length(
+        self,
+        column_names: Sequence[str],
+        bucket_boundaries: Sequence[int],
+        bucket_batch_sizes: Sequence[int],
+        element_length_function: Callable[..., int] | None = None,
+        pad_info: dict[str, Any] | None = None,
+        pad_to_bucket_boundary: bool = False,
+        drop_remainder: bool = False,
+    ) -> Dataset:
+        """Stack rows of similar length together, each bucket with its own batch size."""
+        return Dataset(
+            O.BucketBatch(
+                children=(self.node,),
+                length_columns=check.names("column_names", column_names),
+                boundaries=check.integers("bucket_boundaries", bucket_boundaries),
+                sizes=check.integers("bucket_batch_sizes", bucket_batch_sizes),
+                length_of=element_length_function,
+                pad_info=check.pad_info(pad_info),
+                pad_to_bucket_boundary=check.flag("pad_to_bucket_boundary", pad_to_bucket_boundary),
+                drop_remainder=check.flag("drop_remainder", drop_remainder),
+            )
+        )
+
+    def map(
+        self,
+        operations: Any,
+        input_columns: Any = None,
+        output_columns: Any = None,
+        num_parallel_workers: int | None = None,
+        **kwargs: Any,
+    ) -> Dataset:
+        """Apply functions or transforms, one after another, to some columns of every row."""
+        known = {"python_multiprocessing", "cache", "callbacks", "max_rowsize", "offload"}
+        _no_others("map", kwargs, known)
+        _not_there("map", kwargs, "cache", "callbacks", "offload")
+        steps = tuple(operations) if isinstance(operations, (list, tuple)) else (operations,)
+        for step in steps:
+            if not callable(step) and not isinstance(step, Operation):
+                raise problem(
+                    ValueError,
+                    "map: each of operations must be a function or a transform",
+                    got=repr(step),
+                )
+        if not steps:
+            raise problem(ValueError, "map: operations is empty")
+        return Dataset(
+            O.Map(
+                children=(self.node,),
+                operations=steps,
+                input_columns=check.names("input_columns", input_columns),
+                output_columns=check.names("output_columns", output_columns),
+                num_parallel_workers=check.workers(num_parallel_workers),
+                python_multiprocessing=bool(kwargs.get("python_multiprocessing", False)),
+            )
+        )
+
+    def filter(
+        self,
+        predicate: Callable[..., bool],
+        input_columns: Any = None,
+        num_parallel_workers: int | None = None,
+    ) -> Dataset:
+        """Keep the rows for which `predicate` of some columns holds."""
+        if not callable(predicate):
+            raise problem(
+                TypeError,
+                "filter: the predicate is no function",
+                got=repr(predicate),
+            )
+        return Dataset(
+            O.Filter(
+                children=(self.node,),
+                predicate=predicate,
+                input_columns=check.names("input_columns", input_columns),
+                num_parallel_workers=check.workers(num_parallel_workers),
+            )
+        )
+
+    def flat_map(self, func: Callable[..., Dataset]) -> Dataset:
+        """Put the datasets that `func` makes of each row after one another."""
+        if not callable(func):
+            raise problem(TypeError, "flat_map: func is no function", got=repr(func))
+
+        def made(*values: Any) -> Node:
+            dataset = func(*values)
+            if not isinstance(dataset, Dataset):
+                raise TypeError(f"flat_map: func must return a Dataset, got {dataset!r}")
+            return dataset.node
+
+        first = TupleIterator(self.node, None, 1, True, False)
+        row = next(first, None)
+        first.release()
+        names = self.node.columns() if row is None else made(*row).columns()
+        return Dataset(O.FlatMap(children=(self.node,), function=made, names=names))
+
+    def shuffle(self, buffer_size: int) -> Dataset:
+        """Draw each row at random from a buffer of `buffer_size` rows."""
+        size = check.integer("buffer_size", buffer_size)
+        return Dataset(O.Shuffle(children=(self.node,), buffer_size=size))
+
+    def repeat(self, count: int | None = None) -> Dataset:
+        """All rows `count` times over; None or -1 for without end."""
+        times = -1 if count is None else check.integer("count", count)
+        return Dataset(O.Repeat(children=(self.node,), count=times))
+
+    def skip(self, count: int) -> Dataset:
+        """All rows but the first `count`."""
+        return Dataset(O.Skip(children=(self.node,), count=check.integer("count", count)))
+
+    def take(self, count: int = -1) -> Dataset:
+        """The first `count` rows, or all (-1)."""
+        return Dataset(O.Take(children=(self.node,), count=check.integer("count", count)))
+
+    def zip(self, datasets: Any) -> Dataset:
+        """The columns of other datasets beside these."""
+        others = datasets if isinstance(datasets, tuple) else (datasets,)
+        return zip_datasets((self, *others))
+
+    def concat(self, datasets: Any) -> Dataset:
+        """The rows of other datasets after these."""
+        others = datasets if isinstance(datasets, list) else [datasets]
+        for other in others:
+            if not isinstance(other, Dataset):
+                raise check.wrong_type("datasets", other, "Dataset or list of Dataset")
+        return ConcatDataset([self, *others])
+
+    def __add__(self, datasets: Any) -> Dataset:
+        return self.concat(datasets)
+
+    def project(self, columns: Any) -> Dataset:
+        """Only these columns, in this order."""
+        return Dataset(O.Project(children=(self.node,), names=check.names("columns", columns)))
+
+    def rename(self, input_columns: Any, output_columns: Any) -> Dataset:
+        """Columns under other names."""
+        return Dataset(
+            O.Rename(
+                children=(self.node,),
+                input_columns=check.names("input_columns", input_columns),
+                output_columns=check.names("output_columns", output_columns),
+            )
+        )
+
+    def split(
+        self, sizes: Sequence[int] | Sequence[float], randomize: bool = True
+    ) -> tuple[Dataset, ...]:
+        """Datasets of these sizes (or parts of 1), without a row in common."""
+        flag = check.flag("randomize", randomize)
+        parts = split(self.node, sizes, flag, self.get_dataset_size())
+        return tuple(Dataset(node) for node in parts)
+
+    def apply(self, apply_func: Callable[[Dataset], Dataset]) -> Dataset:
+        """What `apply_func` makes of this dataset."""
+        if not callable(apply_func):
+            raise problem(TypeError, "apply: apply_func is no function", got=repr(apply_func))
+        made = apply_func(self)
+        if not isinstance(made, Dataset):
+            raise problem(TypeError, "apply: apply_func gave no dataset", got=repr(made))
+        return made
+
+    # Iterators ---------------------------------------------------------------------------------
+
+    def create_dict_iterator(
+        self, num_epochs: int = -1, output_numpy: bool = False, do_copy: bool = False
+    ) -> DictIterator:
+        """An iterator over rows as dicts."""
+        return DictIterator(self.node, num_epochs, output_numpy, do_copy)
+
+    def create_tuple_iterator(
+        self,
+        columns: Any = None,
+        num_epochs: int = -1,
+        output_numpy: bool = False,
+        do_copy: bool = False,
+    ) -> TupleIterator:
+        """An iterator over rows as lists."""
+        chosen = None if columns is None else check.names("columns", columns)
+        return TupleIterator(self.node, chosen, num_epochs, output_numpy, do_copy)
+
+    def __iter__(self) -> TupleIterator:
+        return self.create_tuple_iterator(num_epochs=1)
+
+    # Getters -----------------------------------------------------------------------------------
+
+    def get_dataset_size(self) -> int:
+        """How many rows an epoch has; counted once by a run where the tree cannot tell."""
+        size = self.node.size()
+        if size is not None:
+            return size
+        if self._count is None:
+            self._count = sum(
+                1 for _ in self.create_tuple_iterator(num_epochs=1, output_numpy=True)
+            )
+        return self._count
+
+    def __len__(self) -> int:
+        return self.get_dataset_size()
+
+    def get_batch_size(self) -> int:
+        """How many samples a row holds; -1 if that changes."""
+        return self.node.batch_size()
+
+    def get_repeat_count(self) -> int:
+        """The count of the last `repeat`, 1 without one."""
+        return self.node.repeat_count()
+
+    def get_col_names(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.node.columns())
+
+    def get_class_indexing(self) -> dict[str, Any]:
+        """The labels of class names, empty if the source has none."""
+        return self.node.class_indexing()
+
+    def num_classes(self) -> int | None:
+        """How many classes there are, None if the source does not know."""
+        return self.node.num_classes()
+
+    def output_shapes(self, estimate: bool = False) -> list[list[int | None]]:
+        """The shapes of the first row; with `estimate`, sizes that change are None."""
+        if not check.flag("estimate", estimate):
+            return [list(value.shape) for value in self._first_row()]
+        shapes: list[list[int | None]] | None = None
+        for row in self.create_tuple_iterator(num_epochs=1, output_numpy=True):
+            now = [list(value.shape) for value in row]
+            shapes = now if shapes is None else [_common(a, b) for a, b in zip(shapes, now)]
+        return shapes or []
+
+    def output_types(self) -> list[Any]:
+        """The numpy types of the first row."""
+        kinds = [value.dtype for value in self._first_row()]
+        return [np.dtype("str") if kind.kind == "U" else kind for kind in kinds]
+
+    def _first_row(self) -> list[Any]:
+        if self._first is None:
+            iterator = self.create_tuple_iterator(num_epochs=1, output_numpy=True)
+            self._first = next(iterator, [])
+            iterator.release()
+        return self._first
+
+    def reset(self) -> None:
+        """Forget what was counted; every iterator starts afresh anyway."""
+        self._count = self._first = None
+
+    def set_dynamic_columns(self, columns: dict[str, Any] | None = None) -> None:
+        """Keep the shapes of columns whose sizes change (None stands for such a size)."""
+        if not isinstance(columns, dict):
+            raise check.wrong_type("columns", columns, "dict")
+        if not columns:
+            raise problem(ValueError, "set_dynamic_columns: no column is named")
+        O.check_columns("set_dynamic_columns", tuple(columns), self.node.columns())
+        self._dynamic = dict(columns)
+
+    def dynamic_min_max_shapes(self) -> tuple[list[Any], list[Any]]:
+        """The least and largest shapes of the rows of a dataset."""
+        rows = self.create_tuple_iterator(num_epochs=1, output_numpy=True)
+        shapes = [[value.shape for value in row] for row in rows]
+        least = [list(map(min, zip(*column))) for column in zip(*shapes)]
+        largest = [list(map(max, zip(*column))) for column in zip(*shapes)]
+        return least, largest
+
+    def get_init_step(self) -> int:
+        """The step that training starts from."""
+        return self._init_step
+
+    def set_init_step(self, init_step: int) -> None:
+        """Keep the step that training starts from."""
+        self._init_step = check.integer("init_step", init_step)
+
+
+class ConcatDataset(Dataset):
+    """Datasets after one another; a sampler may choose among all their rows."""
+
+    def __init__(self, datasets: list[Dataset], sampler: Any = None) -> None:
+        nodes = tuple(dataset.node for dataset in datasets)
+        super().__init__(O.Concat(children=nodes, sampler=sampler))
+
+    def use_sampler(self, sampler: Any) -> None:
+        """Let a DistributedSampler or another sampler choose among all rows."""
+        self.node = O.Concat(children=self.node.children, sampler=sampler.node())
+        self.reset()
+
+
+def zip_datasets(datasets: tuple[Dataset, ...]) -> Dataset:
+    """The columns of several datasets side by side."""
+    if not isinstance(datasets, tuple):
+        raise problem(TypeError, "zip: datasets is no tuple", got=repr(datasets))
+    if len(datasets) <= 1:
+        raise problem(
+            ValueError, "zip: takes two datasets or more", got=f"{len(datasets)} datasets"
+        )
+    for dataset in datasets:
+        if not isinstance(dataset, Dataset):
+            raise check.wrong_type("datasets", dataset, "tuple of Dataset")
+    return Dataset(O.Zip(children=tuple(dataset.node for dataset in datasets)))
+
+
+def _common(a: list[int | None], b: list[int | None]) -> list[int | None]:
+    if len(a) != len(b):
+        raise problem(
+            RuntimeError, "output_shapes: the rank of a column changes", got=f"{a} and {b}"
+        )
+    return [x if x == y else None for x, y in zip(a, b)]
+
+
+def _not_there(method: str, given: dict[str, Any], *names: str) -> None:
+    for name in names:
+        if given.get(name):
+            raise problem(NotImplementedError, f"{method}: {name} is not there yet", got=name)
+
+
+def _no_others(method: str, given: dict[str, Any], known: set[str]) -> None:
+    for name in given:
+        if name not in known:
+            raise problem(
+                TypeError,
+                f"{method}: takes no argument called {name!r}",
+                expected=", ".join(sorted(known)),
+            )

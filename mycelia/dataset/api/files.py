@@ -1,0 +1,214 @@
+"""The datasets of rows in files: images in folders, known image sets, text, comma-separated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mycelia.core.errors import problem
+from mycelia.dataset.api import arguments as check
+from mycelia.dataset.api.dataset import Dataset
+from mycelia.dataset.api.memory import MappableDataset
+from mycelia.dataset.api.samplers import Shuffle, check_shards, chosen_sampler
+from mycelia.dataset.formats.lines import matching_files
+from mycelia.dataset.ir import files as F
+from mycelia.dataset.ir import samplers as S
+from mycelia.dataset.vision.coding import Decode
+
+
+class _ImageSet(MappableDataset):
+    """A known set of images in a folder."""
+
+    _kind: type[F.FolderSource]
+
+    def __init__(
+        self,
+        dataset_dir: str,
+        usage: str | None = None,
+        num_samples: int | None = None,
+        num_parallel_workers: int | None = None,
+        shuffle: bool | None = None,
+        sampler: Any = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        cache: Any = None,
+    ) -> None:
+        _no_cache(cache)
+        super().__init__(
+            self._kind(
+                dataset_dir=_text("dataset_dir", dataset_dir),
+                usage="all" if usage is None else _text("usage", usage),
+                num_parallel_workers=check.workers(num_parallel_workers),
+                sampler=chosen_sampler(num_samples, sampler, shuffle, num_shards, shard_id),
+            )
+        )
+
+
+class MnistDataset(_ImageSet):
+    """Handwritten digits: columns `image` (28, 28, 1) and `label`."""
+
+    _kind = F.Mnist
+
+
+class FashionMnistDataset(_ImageSet):
+    """Pieces of clothing: columns `image` (28, 28, 1) and `label`."""
+
+    _kind = F.FashionMnist
+
+
+class Cifar10Dataset(_ImageSet):
+    """Colour images of ten classes: columns `image` (32, 32, 3) and `label`."""
+
+    _kind = F.Cifar10
+
+
+class Cifar100Dataset(_ImageSet):
+    """Colour images of a hundred classes: columns `image`, `coarse_label`, `fine_label`."""
+
+    _kind = F.Cifar100
+
+
+class ImageFolderDataset(MappableDataset):
+    """Image files in one folder for each class: columns `image` and `label`."""
+
+    def __init__(
+        self,
+        dataset_dir: str,
+        num_samples: int | None = None,
+        num_parallel_workers: int | None = None,
+        shuffle: bool | None = None,
+        sampler: Any = None,
+        extensions: list[str] | None = None,
+        class_indexing: dict[str, int] | None = None,
+        decode: bool = False,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        cache: Any = None,
+        decrypt: Callable[..., bytes] | None = None,
+    ) -> None:
+        _no_cache(cache)
+        if extensions is not None and not isinstance(extensions, list):
+            raise check.wrong_type("extensions", extensions, "list")
+        if class_indexing is not None and not isinstance(class_indexing, dict):
+            raise check.wrong_type("class_indexing", class_indexing, "dict")
+        super().__init__(
+            F.ImageFolder(
+                dataset_dir=_text("dataset_dir", dataset_dir),
+                extensions=None if extensions is None else tuple(extensions),
+                indexing=class_indexing,
+                decode=check.flag("decode", decode),
+                decoder=Decode(),
+                decrypt=decrypt,
+                num_parallel_workers=check.workers(num_parallel_workers),
+                sampler=chosen_sampler(num_samples, sampler, shuffle, num_shards, shard_id),
+            )
+        )
+
+
+class TextFileDataset(Dataset):
+    """The lines of text files: column `text`."""
+
+    def __init__(
+        self,
+        dataset_files: Any,
+        num_samples: int | None = None,
+        num_parallel_workers: int | None = None,
+        shuffle: Any = Shuffle.GLOBAL,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        cache: Any = None,
+    ) -> None:
+        _no_cache(cache)
+        super().__init__(
+            F.TextFile(
+                dataset_files=_files(dataset_files),
+                num_parallel_workers=check.workers(num_parallel_workers),
+                sampler=mixed_sampler(num_samples, shuffle, num_shards, shard_id),
+            )
+        )
+
+
+class CSVDataset(Dataset):
+    """The fields of comma-separated files: columns named by the first line, or as told."""
+
+    def __init__(
+        self,
+        dataset_files: Any,
+        field_delim: str = ",",
+        column_defaults: list[Any] | None = None,
+        column_names: Any = None,
+        num_samples: int | None = None,
+        num_parallel_workers: int | None = None,
+        shuffle: Any = Shuffle.GLOBAL,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        cache: Any = None,
+    ) -> None:
+        _no_cache(cache)
+        if len(_text("field_delim", field_delim)) != 1 or field_delim in '"\r\n':
+            raise problem(
+                ValueError, "CSVDataset: field_delim cannot part fields", got=repr(field_delim)
+            )
+        if column_defaults is not None and not isinstance(column_defaults, list):
+            raise problem(
+                TypeError, "CSVDataset: column_defaults is no list", got=repr(column_defaults)
+            )
+        for default in column_defaults or []:
+            if isinstance(default, bool) or not isinstance(default, (int, float, str)):
+                raise problem(
+                    TypeError,
+                    "CSVDataset: a default is neither number nor text",
+                    got=repr(default),
+                )
+        super().__init__(
+            F.CSV(
+                dataset_files=_files(dataset_files),
+                field_delim=field_delim,
+                column_defaults=None if column_defaults is None else tuple(column_defaults),
+                column_names=check.names("column_names", column_names) or None,
+                num_parallel_workers=check.workers(num_parallel_workers),
+                sampler=mixed_sampler(num_samples, shuffle, num_shards, shard_id),
+            )
+        )
+
+
+def mixed_sampler(
+    num_samples: int | None, shuffle: Any, num_shards: int | None, shard_id: int | None
+) -> S.SamplerNode:
+    """The sampler of files that MindSpore reads from end to end: a shard is a run of rows."""
+    check_shards(num_shards, shard_id)
+    if not isinstance(shuffle, (bool, Shuffle)):
+        raise problem(
+            TypeError,
+            "shuffle: of a wrong type",
+            got=repr(shuffle),
+            expected="a bool, or one of Shuffle, such as Shuffle.FILES",
+        )
+    block = None
+    if num_shards is not None and shard_id is not None:
+        block = S.Block(num_shards=num_shards, shard_id=shard_id)
+    if shuffle is False or shuffle == Shuffle.FILES:
+        return S.Sequential(num_samples=num_samples, child=block)
+    return S.Random(num_samples=num_samples, child=block)
+
+
+def _files(value: Any) -> tuple[str, ...]:
+    patterns = [value] if isinstance(value, str) else value
+    if not isinstance(patterns, list) or not patterns:
+        raise check.wrong_type("dataset_files", value, "str or a list that is not empty")
+    return matching_files([_text("dataset_files", pattern) for pattern in patterns])
+
+
+def _text(argument: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise check.wrong_type(argument, value, "str")
+    return value
+
+
+def _no_cache(cache: Any) -> None:
+    if cache is not None:
+        raise problem(
+            NotImplementedError,
+            "cache: there is no cache server here",
+            fix="leave `cache` out: rows of known sets stay in memory, files in the system's cache",
+        )

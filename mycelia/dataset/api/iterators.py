@@ -1,0 +1,121 @@
+"""The iterators: the rows of a run as dicts or lists, of Tensors or numpy arrays."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from mycelia.core.checks import is_int
+from mycelia.core.errors import problem
+from mycelia.dataset import config
+from mycelia.dataset.ir.node import Node
+from mycelia.dataset.ir.operations import check_columns
+from mycelia.dataset.runtime.run import Run
+from mycelia.tensor.tensor import Tensor
+
+
+class Iterator:
+    """Gives the rows of one epoch, then stops; iterating again gives the next epoch.
+
+    Its threads end when it is closed or dropped.
+    """
+
+    def __init__(self, node: Node, num_epochs: int, output_numpy: bool, do_copy: bool) -> None:
+        if not is_int(num_epochs):
+            raise problem(TypeError, "num_epochs must be int", got=repr(num_epochs))
+        if num_epochs != -1 and num_epochs <= 0:
+            raise problem(
+                RuntimeError,
+                "num_epochs: out of range",
+                got=str(num_epochs),
+                expected="1 or more, or -1 for no end",
+            )
+        for name, value in (("output_numpy", output_numpy), ("do_copy", do_copy)):
+            if not isinstance(value, bool):
+                raise problem(TypeError, f"{name} must be bool", got=repr(value))
+        self._node = node
+        self._epochs = num_epochs
+        self._names = node.columns()
+        self._output_numpy = output_numpy
+        self._do_copy = do_copy
+        self._open(Run(node, config.options(), num_epochs))
+
+    def _open(self, run: Run) -> None:
+        self._run = run
+        self._finalizer = weakref.finalize(self, run.close)
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Any:
+        return self._shaped([self._wrapped(value) for value in self._run.next()])
+
+    def get_next(self) -> Any:
+        """The next row, as `next` gives it."""
+        return next(self)
+
+    def state(self) -> dict[str, int]:
+        """The position in the stream, to be kept with a checkpoint."""
+        return self._run.state()
+
+    def restore(self, state: dict[str, int]) -> None:
+        """Go on from a position that `state` gave, with the same random numbers."""
+        if not isinstance(state, dict) or set(state) != {"epoch", "row", "seed"}:
+            raise problem(
+                ValueError,
+                "restore: this is no state of an iterator",
+                got=repr(state),
+                expected="a dict that `iterator.state()` gave",
+            )
+        self.release()
+        run = Run(self._node, config.options(seed=state["seed"]), self._epochs)
+        run.move(state["epoch"], state["row"])
+        self._open(run)
+
+    def release(self) -> None:
+        """End the threads of the run."""
+        self._finalizer()
+
+    stop = release
+
+    def _shaped(self, values: list[Any]) -> Any:
+        raise NotImplementedError
+
+    def _wrapped(self, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: self._wrapped(entry) for key, entry in value.items()}
+        array = np.array(value) if self._do_copy else value
+        if self._output_numpy or array.dtype.kind in "USO":
+            return array
+        return Tensor._wrap(array)
+
+
+class DictIterator(Iterator):
+    """Rows as dicts from column names to values."""
+
+    def _shaped(self, values: list[Any]) -> dict[str, Any]:
+        return dict(zip(self._names, values))
+
+
+class TupleIterator(Iterator):
+    """Rows as lists of values, in the order of `columns` if it is given."""
+
+    def __init__(
+        self,
+        node: Node,
+        columns: Sequence[str] | None,
+        num_epochs: int,
+        output_numpy: bool,
+        do_copy: bool,
+    ) -> None:
+        super().__init__(node, num_epochs, output_numpy, do_copy)
+        self._places: list[int] | None = None
+        if columns is not None:
+            check_columns("create_tuple_iterator", tuple(columns), self._names)
+            self._places = [self._names.index(name) for name in columns]
+
+    def _shaped(self, values: list[Any]) -> list[Any]:
+        return values if self._places is None else [values[place] for place in self._places]

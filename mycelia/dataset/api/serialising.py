@@ -1,0 +1,232 @@
+"""Trees as nested JSON, in MindSpore's form, and back."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import MISSING, fields
+from enum import Enum
+from inspect import isclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mycelia.core import dtype as dtypes
+from mycelia.core.errors import problem
+from mycelia.core.files import write_atomically
+from mycelia.dataset import transforms, vision
+from mycelia.dataset.api.dataset import Dataset
+from mycelia.dataset.api.files import mixed_sampler
+from mycelia.dataset.ir import files, operations, samplers, sources
+from mycelia.dataset.ir.node import Node
+from mycelia.dataset.ir.operation import Operation
+from mycelia.dataset.vision.options import Border, Inter
+
+_NODES = {
+    kind.op_type: kind
+    for module in (files, operations)
+    for kind in vars(module).values()
+    if isclass(kind) and issubclass(kind, Node) and hasattr(kind, "op_type")
+}
+_SAMPLERS: dict[str, type[samplers.SamplerNode]] = {
+    kind.sampler_name: kind
+    for kind in vars(samplers).values()
+    if isclass(kind) and issubclass(kind, samplers.SamplerNode) and hasattr(kind, "sampler_name")
+}
+_OTHER_NAMES = {"HwcToChw": "HWC2CHW"}  # MindSpore's JSON -> the class
+_INTERS = (Inter.BILINEAR, Inter.NEAREST, Inter.BICUBIC, Inter.AREA, Inter.PILCUBIC)
+_BORDERS = tuple(Border)
+_SHUFFLES: tuple[Any, ...] = (False, "files", "global")
+
+
+def serialize(dataset: Dataset, json_filepath: str = "") -> dict[str, Any]:
+    """The tree of a dataset as a nested dict, also written to a file if one is named."""
+    made = _of_node(dataset.node)
+    if json_filepath:
+        text = json.dumps(made, indent=2, sort_keys=True)
+        write_atomically(json_filepath, [text.encode()])
+    return made
+
+
+def deserialize(
+    input_dict: dict[str, Any] | None = None, json_filepath: str | None = None
+) -> Dataset:
+    """The dataset of a nested dict or of a JSON file."""
+    if (input_dict is None) == (json_filepath is None):
+        raise problem(ValueError, "deserialize: give exactly one of input_dict and json_filepath")
+    if json_filepath is not None:
+        input_dict = json.loads(Path(json_filepath).read_text())
+    return Dataset(_to_node(input_dict))
+
+
+def show(dataset: Dataset, indentation: int = 2) -> None:
+    """Print the tree of a dataset as JSON."""
+    print(json.dumps(_of_node(dataset.node), indent=indentation, sort_keys=True))
+
+
+def compare(pipeline1: Dataset, pipeline2: Dataset) -> bool:
+    """Whether two datasets have the same tree."""
+    return serialize(pipeline1) == serialize(pipeline2)
+
+
+def _of_node(node: Node) -> dict[str, Any]:
+    made = {key: _of_value(value) for key, value in node.parameters().items()}
+    return {"op_type": node.op_type, "children": [_of_node(c) for c in node.children], **made}
+
+
+def _of_value(value: Any) -> Any:
+    match value:
+        case samplers.SamplerNode():
+            return _of_sampler(value)
+        case Operation():
+            return _of_operation(value)
+        case Inter():
+            return _INTERS.index(value) if value in _INTERS else value.name
+        case Border():
+            return _BORDERS.index(value)
+        case dtypes.DType():
+            return value.name
+        case np.dtype() | type():
+            return np.dtype(value).name
+        case Enum():
+            return value.value
+        case np.ndarray():
+            return value.tolist()
+        case slice():
+            return [value.start, value.stop, value.step]
+        case tuple() | list():
+            return [_of_value(entry) for entry in value]
+        case dict():
+            return {str(key): _of_value(entry) for key, entry in value.items()}
+        case _ if callable(value):
+            return {
+                "tensor_op_name": getattr(value, "__name__", type(value).__name__),
+                "python_module": getattr(value, "__module__", type(value).__module__),
+            }
+    return value
+
+
+def _of_sampler(sampler: samplers.SamplerNode) -> dict[str, Any]:
+    made = {
+        f.name: _of_value(getattr(sampler, f.name))
+        for f in fields(sampler)
+        if f.name != "child" and f.metadata.get("json", True)
+    }
+    made["num_samples"] = sampler.num_samples or 0
+    if sampler.child is not None:
+        made["child_sampler"] = [_of_sampler(sampler.child)]
+    return {"sampler_name": sampler.sampler_name, **made}
+
+
+def _of_operation(operation: Operation) -> dict[str, Any]:
+    name = type(operation).__name__
+    real = next((real for real, ours in _OTHER_NAMES.items() if ours == name), name)
+    made = {key: _of_value(value) for key, value in operation.parameters().items()}
+    return {"tensor_op_name": real, "tensor_op_params": made or None}
+
+
+def _to_node(tree: Any) -> Node:
+    if not isinstance(tree, dict) or "op_type" not in tree:
+        raise problem(ValueError, "deserialize: this is no tree of a dataset", got=repr(tree)[:100])
+    kind = _NODES.get(tree["op_type"])
+    if kind is None or issubclass(kind, operations.FlatMap):
+        raise problem(
+            RuntimeError,
+            f"deserialize: a {tree['op_type']} cannot be made from JSON",
+            expected=f"one of {', '.join(sorted(_NODES))}",
+        )
+    given = _arguments(kind, tree)
+    if "operations" in given:
+        given["operations"] = tuple(_to_operation(step) for step in tree["operations"])
+    if issubclass(kind, sources.Source):
+        given["sampler"] = _source_sampler(tree)
+    given["children"] = tuple(_to_node(child) for child in tree.get("children", []))
+    if issubclass(kind, files.ImageFolder):
+        given["decoder"] = vision.Decode()
+    return kind(**given)
+
+
+def _arguments(kind: type[Node], tree: dict[str, Any]) -> dict[str, Any]:
+    given = {}
+    for f in fields(kind):
+        key = f.metadata.get("name", f.name)
+        if key in tree and f.name != "children" and f.metadata.get("json", True):
+            value = tree[key]
+            if isinstance(value, dict) and "python_module" in value:
+                raise _lost(value)
+            given[f.name] = _filled(f, tuple(value) if isinstance(value, list) else value)
+    return given
+
+
+def _filled(field: Any, value: Any) -> Any:
+    """MindSpore writes empty collections where nothing was given."""
+    if value in ((), {}) and field.default is not MISSING:
+        return field.default
+    return value
+
+
+def _source_sampler(tree: dict[str, Any]) -> samplers.SamplerNode:
+    if tree.get("sampler") is not None:
+        return _to_sampler(tree["sampler"])
+    shuffle = tree.get("shuffle", 0)
+    shards = tree.get("num_shards") or 1
+    return mixed_sampler(
+        tree.get("num_samples") or None,
+        _SHUFFLES[shuffle] == "global",
+        None if shards == 1 else shards,
+        None if shards == 1 else tree.get("shard_id"),
+    )
+
+
+def _to_sampler(tree: dict[str, Any]) -> samplers.SamplerNode:
+    kind = _SAMPLERS.get(tree["sampler_name"])
+    if kind is None or kind is samplers.User:
+        raise problem(
+            RuntimeError,
+            "deserialize: this sampler cannot be made from JSON",
+            got=str(tree["sampler_name"]),
+        )
+    names = {f.name for f in fields(kind)} - {"child", "number"}
+    given: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in tree.items()
+        if key in names
+    }
+    if "shuffle" in names and "shuffle_mode" in tree:  # as MindSpore writes it; 0 is none
+        given["shuffle"] = tree["shuffle_mode"] != 0
+    given["num_samples"] = given.get("num_samples") or None
+    children = tree.get("child_sampler") or []
+    return kind(**given, child=_to_sampler(children[0]) if children else None)
+
+
+def _to_operation(tree: dict[str, Any]) -> Operation:
+    name = _OTHER_NAMES.get(tree["tensor_op_name"], tree["tensor_op_name"])
+    kind = getattr(vision, name, None) or getattr(transforms, name, None)
+    if "python_module" in tree or kind is None:
+        raise _lost(tree)
+    given = dict(tree.get("tensor_op_params") or {})
+    given.pop("device_target", None)
+    if name == "Slice":
+        parts = (slice(*part) if isinstance(part, list) else part for part in given["slices"])
+        return kind(*parts)
+    return kind(**{key: _to_parameter(key, value) for key, value in given.items()})
+
+
+def _to_parameter(key: str, value: Any) -> Any:
+    if key in ("interpolation", "resample"):
+        return Inter[value] if isinstance(value, str) else _INTERS[value]
+    if key == "padding_mode":
+        return _BORDERS[value]
+    if key == "operator":
+        return transforms.Relational(value)
+    if key == "transforms":
+        return [_to_operation(step) for step in value]
+    return value
+
+
+def _lost(tree: dict[str, Any]) -> RuntimeError:
+    return problem(
+        RuntimeError,
+        f"deserialize: {tree['tensor_op_name']!r} is a Python function, which JSON cannot hold",
+        fix="use transforms of mycelia.dataset.transforms and mycelia.dataset.vision",
+    )

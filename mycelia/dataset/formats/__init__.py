@@ -1,0 +1,1 @@
+"""How rows are read from arrays, user objects and files."""

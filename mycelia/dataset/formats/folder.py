@@ -1,0 +1,80 @@
+"""Image files in folders, one folder for each class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mycelia.core.errors import problem
+
+
+class FolderReader:
+    """The bytes (or pixels) of files, with the label of their folder."""
+
+    columns: tuple[str, ...] = ("image", "label")
+
+    def __init__(
+        self,
+        files: list[tuple[Path, int]],
+        decode: Callable[[np.ndarray], np.ndarray] | None,
+        decrypt: Callable[[str], bytes] | None,
+    ) -> None:
+        self._files = files
+        self._decode = decode
+        self._decrypt = decrypt
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def row(self, index: int) -> tuple[Any, Any]:
+        path, label = self._files[index]
+        if self._decrypt is not None:
+            data = np.frombuffer(self._decrypt(str(path)), np.uint8)
+        else:
+            data = np.fromfile(path, np.uint8)
+        return data if self._decode is None else self._decode(data), np.array(label, np.int32)
+
+    def label(self, index: int) -> int:
+        """The label alone, without reading the file."""
+        return self._files[index][1]
+
+    def describe(self, index: int) -> str:
+        return f"row {index} of ImageFolderDataset ({self._files[index][0]})"
+
+
+def class_folders(folder: str, class_indexing: dict[str, int] | None) -> dict[str, int]:
+    """The labels of the folders: in the order of their names, unless they are given."""
+    present = sorted(path.name for path in Path(folder).iterdir() if path.is_dir())
+    if class_indexing is None:
+        return {name: label for label, name in enumerate(present)}
+    absent = [name for name in class_indexing if name not in present]
+    if absent:
+        raise problem(
+            RuntimeError,
+            "ImageFolderDataset: class_indexing names a folder that does not exist",
+            got=", ".join(absent),
+            expected=f"some of {', '.join(present)}",
+        )
+    return dict(class_indexing)
+
+
+def class_files(
+    folder: str, labels: dict[str, int], extensions: tuple[str, ...] | None
+) -> list[tuple[Path, int]]:
+    """The files below each class folder, in the order of their names."""
+    found = [
+        (path, labels[name])
+        for name in sorted(labels)
+        for path in sorted((Path(folder) / name).rglob("*"))
+        if path.is_file() and (extensions is None or path.suffix in extensions)
+    ]
+    if not found:
+        raise problem(
+            RuntimeError,
+            "ImageFolderDataset: no file is in the folders",
+            got=f"{folder}, extensions {extensions}",
+        )
+    return found

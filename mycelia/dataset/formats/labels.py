@@ -1,0 +1,26 @@
+"""The labels of all rows of a source, for samplers that look at classes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mycelia.core.errors import problem
+from mycelia.dataset.formats.folder import FolderReader
+from mycelia.dataset.formats.reader import ArrayReader, Reader
+
+
+def labels_of(reader: Reader, column: str) -> np.ndarray:
+    """The label of each row."""
+    if column not in reader.columns:
+        raise problem(
+            RuntimeError,
+            "PKSampler: the source has no such column",
+            got=column,
+            expected=f"one of {', '.join(reader.columns)}",
+        )
+    place = reader.columns.index(column)
+    if isinstance(reader, FolderReader):
+        return np.array([reader.label(row) for row in range(len(reader))])
+    if isinstance(reader, ArrayReader):
+        return reader.arrays[place]
+    return np.array([int(np.asarray(reader.row(row)[place])) for row in range(len(reader))])

@@ -1,0 +1,101 @@
+"""Text files: their lines, or the fields of comma-separated ones."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from glob import glob
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mycelia.core.errors import problem
+from mycelia.dataset.formats.reader import ListReader
+
+
+def matching_files(patterns: Sequence[str]) -> tuple[str, ...]:
+    """The files that the patterns name, in order; each pattern must name one."""
+    found, without = [], []
+    for pattern in patterns:
+        names = [name for name in sorted(glob(pattern)) if Path(name).is_file()]
+        found += names
+        if not names:
+            without.append(pattern)
+    if without:
+        raise problem(
+            ValueError, "dataset_files: there are no such files", got=", ".join(map(str, without))
+        )
+    return tuple(sorted(found))
+
+
+def open_text(files: Sequence[str]) -> ListReader:
+    """The lines that are not empty."""
+    lines = []
+    for file in files:
+        with open(file, encoding="utf-8", newline="\n") as text:
+            lines += [line for line in (raw.rstrip("\n") for raw in text) if line]
+    return ListReader(("text",), (lines,), "TextFileDataset")
+
+
+def csv_names(files: Sequence[str], delimiter: str) -> tuple[str, ...]:
+    """The names in the first line of the first file."""
+    with open(files[0], encoding="utf-8", newline="") as text:
+        return tuple(next(csv.reader(text, delimiter=delimiter), []))
+
+
+def open_csv(
+    files: Sequence[str],
+    delimiter: str,
+    defaults: Sequence[Any] | None,
+    names: Sequence[str],
+    has_head: bool,
+) -> ListReader:
+    """The fields of comma-separated files, each in the type of its default (text without one)."""
+    columns: list[list[Any]] = [[] for _ in names]
+    for file in files:
+        with open(file, encoding="utf-8", newline="") as text:
+            rows = csv.reader(text, delimiter=delimiter)
+            if has_head:
+                next(rows, None)
+            for fields in rows:
+                if fields:
+                    _add(columns, fields, defaults, f"{file}:{rows.line_num}", names)
+    return ListReader(names, columns, "CSVDataset")
+
+
+def _add(
+    columns: list[list[Any]],
+    fields: list[str],
+    defaults: Sequence[Any] | None,
+    place: str,
+    names: Sequence[str],
+) -> None:
+    if len(fields) != len(columns):
+        raise problem(
+            RuntimeError,
+            f"CSVDataset: {place} has another number of fields than there are columns",
+            got=f"{len(fields)}",
+            expected=f"{len(columns)}: {', '.join(names)}",
+        )
+    for column, text, number in zip(columns, fields, range(len(fields))):
+        column.append(text if defaults is None else _typed(text, defaults[number], place))
+
+
+def _typed(text: str, default: Any, place: str) -> Any:
+    if isinstance(default, str):
+        return text or default
+    if not text.strip():
+        return _sized(default)
+    try:
+        return _sized(type(default)(text))
+    except ValueError as error:
+        raise problem(
+            RuntimeError,
+            f"CSVDataset: {place}: a field is no {type(default).__name__}",
+            got=repr(text),
+        ) from error
+
+
+def _sized(number: Any) -> np.ndarray:
+    return np.array(number, np.int32 if isinstance(number, int) else np.float32)

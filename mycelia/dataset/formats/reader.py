@@ -1,0 +1,82 @@
+"""What a source of rows with random access offers, and the two plain forms of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from mycelia.dataset.formats.values import row_of
+
+
+class Reader(Protocol):
+    """Rows that can be read in any order, by several threads at once."""
+
+    columns: tuple[str, ...]
+
+    def __len__(self) -> int: ...
+
+    def row(self, index: int) -> Any:
+        """One row: a tuple with a value for each column."""
+
+    def describe(self, index: int) -> str:
+        """How an error names a row."""
+
+
+class ArrayReader:
+    """Rows that are slices of arrays; many of them are gathered at once."""
+
+    def __init__(self, columns: Sequence[str], arrays: Sequence[np.ndarray], name: str) -> None:
+        self.columns = tuple(columns)
+        self.arrays = tuple(arrays)
+        self._name = name
+
+    def __len__(self) -> int:
+        return len(self.arrays[0])
+
+    def row(self, index: int) -> tuple[np.ndarray, ...]:
+        return tuple(np.array(array[index]) for array in self.arrays)
+
+    def gather(self, indices: np.ndarray) -> tuple[np.ndarray, ...]:
+        """The rows `indices`, stacked: each number is copied once."""
+        return tuple(array.take(indices, axis=0) for array in self.arrays)
+
+    def describe(self, index: int) -> str:
+        return f"row {index} of {self._name}"
+
+
+class ListReader:
+    """Rows that are entries of Python sequences, one sequence for each column."""
+
+    def __init__(self, columns: Sequence[str], lists: Sequence[Sequence[Any]], name: str) -> None:
+        self.columns = tuple(columns)
+        self._lists = tuple(lists)
+        self._name = name
+
+    def __len__(self) -> int:
+        return len(self._lists[0])
+
+    def row(self, index: int) -> tuple[Any, ...]:
+        return tuple(entries[index] for entries in self._lists)
+
+    def describe(self, index: int) -> str:
+        return f"row {index} of {self._name}"
+
+
+class ObjectReader:
+    """Rows of a user's object with `__getitem__` and `__len__`."""
+
+    def __init__(self, columns: Sequence[str], source: Any, types: Any = None) -> None:
+        self.columns = tuple(columns)
+        self._source = source
+        self._types = types
+
+    def __len__(self) -> int:
+        return len(self._source)
+
+    def row(self, index: int) -> Any:
+        return row_of(self._source[index], self.columns, self._types)
+
+    def describe(self, index: int) -> str:
+        return f"row {index} of {type(self._source).__name__}"

@@ -1,0 +1,149 @@
+"""The sources of rows in files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mycelia.core.errors import problem
+from mycelia.dataset.formats import cifar, folder, idx, lines
+from mycelia.dataset.formats.reader import Reader
+from mycelia.dataset.ir.sources import Source
+
+_USAGES = ("train", "test", "all")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FolderSource(Source):
+    """Files in one folder, of which `usage` chooses some."""
+
+    dataset_dir: str
+    usage: str = "all"
+
+    def __post_init__(self) -> None:
+        if not Path(self.dataset_dir).is_dir():
+            raise problem(
+                ValueError,
+                f"{self.op_type}: dataset_dir is no folder that can be read",
+                got=str(self.dataset_dir),
+            )
+        if self.usage not in _USAGES:
+            raise problem(
+                ValueError,
+                f"{self.op_type}: no part of it is called that",
+                got=f"usage={self.usage!r}",
+                expected=", ".join(map(repr, _USAGES)),
+            )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Mnist(FolderSource):
+    """Handwritten digits."""
+
+    op_type = "MnistDataset"
+
+    def open(self) -> Reader:
+        return idx.open_mnist(self.dataset_dir, self.usage, self.op_type)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FashionMnist(Mnist):
+    """Pieces of clothing, in MNIST's form."""
+
+    op_type = "FashionMnistDataset"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Cifar10(FolderSource):
+    """Small colour images of ten classes."""
+
+    op_type = "Cifar10Dataset"
+
+    def open(self) -> Reader:
+        parts = {
+            "train": tuple(f"data_batch_{i}.bin" for i in range(1, 6)),
+            "test": ("test_batch.bin",),
+        }
+        files = parts.get(self.usage, parts["train"] + parts["test"])
+        return cifar.open_cifar(self.dataset_dir, files, ("image", "label"), self.op_type)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Cifar100(FolderSource):
+    """Small colour images of a hundred classes in twenty groups."""
+
+    op_type = "Cifar100Dataset"
+
+    def open(self) -> Reader:
+        names = ("train", "test") if self.usage == "all" else (self.usage,)
+        columns = ("image", "coarse_label", "fine_label")
+        files = tuple(f"{name}.bin" for name in names)
+        return cifar.open_cifar(self.dataset_dir, files, columns, self.op_type)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ImageFolder(FolderSource):
+    """Image files, with the folder they lie in as class."""
+
+    op_type = "ImageFolderDataset"
+    extensions: tuple[str, ...] | None = None
+    indexing: dict[str, int] | None = field(default=None, metadata={"name": "class_indexing"})
+    decode: bool = False
+    decoder: Callable[[np.ndarray], np.ndarray] | None = field(
+        default=None, metadata={"json": False}
+    )
+    decrypt: Callable[[str], bytes] | None = field(default=None, metadata={"json": False})
+
+    @cached_property
+    def _labels(self) -> dict[str, int]:
+        return folder.class_folders(self.dataset_dir, self.indexing)
+
+    def open(self) -> Reader:
+        files = folder.class_files(self.dataset_dir, self._labels, self.extensions)
+        return folder.FolderReader(files, self.decoder if self.decode else None, self.decrypt)
+
+    def class_indexing(self) -> dict[str, Any]:
+        return dict(self._labels)
+
+    def num_classes(self) -> int | None:
+        return len(self._labels)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TextFile(Source):
+    """The lines of text files."""
+
+    op_type = "TextFileDataset"
+    dataset_files: tuple[str, ...]
+
+    def open(self) -> Reader:
+        return lines.open_text(self.dataset_files)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CSV(Source):
+    """The fields of comma-separated files."""
+
+    op_type = "CSVDataset"
+    dataset_files: tuple[str, ...]
+    field_delim: str = ","
+    column_defaults: tuple[Any, ...] | None = None
+    column_names: tuple[str, ...] | None = None
+
+    def open(self) -> Reader:
+        names = self.column_names or lines.csv_names(self.dataset_files, self.field_delim)
+        defaults = self.column_defaults
+        if defaults is not None and len(defaults) != len(names):
+            raise problem(
+                RuntimeError,
+                "CSVDataset: column_defaults and the columns differ in number",
+                got=f"{len(defaults)} defaults",
+                expected=f"{len(names)}, for {', '.join(names)}",
+            )
+        has_head = self.column_names is None
+        return lines.open_csv(self.dataset_files, self.field_delim, defaults, names, has_head)

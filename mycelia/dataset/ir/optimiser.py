@@ -1,0 +1,152 @@
+"""The optimiser: equations between trees that give the same rows with less work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import count
+
+from mycelia.dataset.ir.node import Node
+from mycelia.dataset.ir.operations import Concat, Map, Project, Rename, Repeat, Seam, Skip, Take
+from mycelia.dataset.ir.sources import Source
+
+Rule = Callable[[Node], Node | None]
+
+
+def prepare(root: Node, *, loses_rows: bool = False) -> Node:
+    """The tree that is run: numbered for random numbers, then rewritten.
+
+    `loses_rows` says that bad rows are left out, so that rows may not be counted before a map.
+    """
+    rules = tuple(rule for rule in RULES if not (loses_rows and rule is push_down))
+    return optimise(numbered(root), rules)
+
+
+def numbered(root: Node) -> Node:
+    """Give each random step a number of its own, which no rewriting changes."""
+    numbers = count(1)
+
+    def visit(node: Node) -> Node:
+        children = tuple(visit(child) for child in node.children)
+        node = replace(node, children=children, number=next(numbers))
+        if isinstance(node, Map):
+            return replace(node, numbers=tuple(next(numbers) for _ in node.operations))
+        if isinstance(node, Source) and node.sampler is not None:
+            return _numbered_sampler(node, numbers)
+        return node
+
+    return visit(root)
+
+
+def _numbered_sampler(node: Source, numbers: count[int]) -> Source:
+    chain = []
+    sampler = node.sampler
+    while sampler is not None:
+        chain.append(replace(sampler, number=next(numbers)))
+        sampler = sampler.child  # type: ignore[assignment]
+    made = None
+    for sampler in reversed(chain):
+        made = replace(sampler, child=made)
+    return replace(node, sampler=made)
+
+
+def optimise(root: Node, rules: tuple[Rule, ...] | None = None) -> Node:
+    """Rewrite until no rule applies any more."""
+    node = root.over(*(optimise(child, rules) for child in root.children))
+    for rule in RULES if rules is None else rules:
+        better = rule(node)
+        if better is not None:
+            return optimise(better, rules)
+    return node
+
+
+def drop_nothing(node: Node) -> Node | None:
+    """skip(0)(x) = take(-1)(x) = repeat(1)(x) = concat(x) = x, and rename(a, a)(x) = x."""
+    match node:
+        case Skip(count=0) | Take(count=-1) | Repeat(count=1):
+            return node.child
+        case Concat(children=(only,), sampler=None):
+            return only
+        case Rename() if node.columns() == node.child.columns():
+            return node.child
+        case Project() if node.columns() == node.child.columns():
+            return node.child
+    return None
+
+
+def fuse_maps(node: Node) -> Node | None:
+    """map(g)(map(f)(x)) = map(f, g)(x), when g takes just the columns that f gives."""
+    match node:
+        case Map(children=(Map() as below,)) if _fits(below, node):
+            return replace(
+                node,
+                children=below.children,
+                operations=(*below.operations, Seam(below.given), *node.operations),
+                numbers=(*below.numbers, 0, *node.numbers),
+                input_columns=below.taken,
+                output_columns=node.given,
+                num_parallel_workers=_most(below, node),
+            )
+    return None
+
+
+def join_skips(node: Node) -> Node | None:
+    """skip(a)(skip(b)(x)) = skip(a + b)(x)."""
+    match node:
+        case Skip(count=a, children=(Skip(count=b, children=(below,)),)):
+            return node.over(below) if b == 0 else replace(node, children=(below,), count=a + b)
+    return None
+
+
+def join_takes(node: Node) -> Node | None:
+    """take(a)(take(b)(x)) = take(min(a, b))(x)."""
+    match node:
+        case Take(count=a, children=(Take(count=b, children=(below,)),)) if min(a, b) > 0:
+            return replace(node, children=(below,), count=min(a, b))
+    return None
+
+
+def push_down(node: Node) -> Node | None:
+    """skip(f(x)) = f(skip(x)) and take(f(x)) = f(take(x)), for f that makes one row of each."""
+    match node:
+        case (
+            Skip(children=(Map() | Project() | Rename() as below,))
+            | Take(children=(Map() | Project() | Rename() as below,))
+        ) if not (isinstance(below, Map) and below.callbacks):
+            return below.over(node.over(below.child))
+    return None
+
+
+def join_projects(node: Node) -> Node | None:
+    """project(a)(project(b)(x)) = project(a)(x)."""
+    match node:
+        case Project(children=(Project(children=(below,)),)):
+            return node.over(below)
+    return None
+
+
+RULES: tuple[Rule, ...] = (
+    drop_nothing,
+    join_skips,
+    join_takes,
+    push_down,
+    fuse_maps,
+    join_projects,
+)
+
+
+def _fits(below: Map, above: Map) -> bool:
+    """Whether the outputs of one map are the inputs of the next, and nothing else moves."""
+    return (
+        above.taken == below.given
+        and len(above.taken) == len(below.taken)
+        and not above.callbacks
+        and not below.callbacks
+        and above.python_multiprocessing == below.python_multiprocessing
+    )
+
+
+def _most(below: Map, above: Map) -> int | None:
+    """The larger number of workers, if one of them says a number."""
+    given = [n.num_parallel_workers for n in (below, above) if n.num_parallel_workers]
+    return max(given) if given else None

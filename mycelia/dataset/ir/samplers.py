@@ -1,0 +1,164 @@
+"""The samplers: which rows of a source come, as frozen descriptions without any order drawn."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from mycelia.core.errors import problem
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SamplerNode:
+    """Chooses rows among those of the source, or among those the child chose."""
+
+    sampler_name: ClassVar[str]
+    num_samples: int | None = None
+    child: SamplerNode | None = None
+    number: int = field(default=0, metadata={"json": False})
+
+    def __post_init__(self) -> None:
+        if self.num_samples is not None and self.num_samples < 0:
+            raise problem(
+                ValueError,
+                "num_samples: out of range",
+                got=str(self.num_samples),
+                expected="0 or more, in 64 bits",
+            )
+
+    def count(self, size: int) -> int:
+        """How many rows come when the source has `size` rows."""
+        available = self.child.count(size) if self.child is not None else size
+        chosen = self.count_of(available)
+        return chosen if not self.num_samples else min(chosen, self.num_samples)
+
+    def count_of(self, available: int) -> int:
+        """The same without `num_samples` and the child."""
+        return available
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Sequential(SamplerNode):
+    """Rows in their own order, from `start_index` on."""
+
+    sampler_name = "SequentialSampler"
+    start_index: int = 0
+
+    def count_of(self, available: int) -> int:
+        return max(available - self.start_index, 0)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Random(SamplerNode):
+    """Rows in a new random order every epoch."""
+
+    sampler_name = "RandomSampler"
+    replacement: bool = False
+    reshuffle_each_epoch: bool = True
+
+    def count_of(self, available: int) -> int:
+        if self.replacement and self.num_samples:
+            return self.num_samples
+        return available
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Distributed(SamplerNode):
+    """Every `num_shards`-th row, the same number for each shard."""
+
+    sampler_name = "DistributedSampler"
+    num_shards: int
+    shard_id: int
+    shuffle: bool = True
+    offset: int = -1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.num_shards <= 0:
+            raise problem(
+                ValueError,
+                "num_shards: out of range",
+                got=str(self.num_shards),
+                expected="1 or more",
+            )
+        if not 0 <= self.shard_id < self.num_shards:
+            raise problem(
+                ValueError,
+                "shard_id: there is no such shard",
+                got=f"shard_id={self.shard_id}, num_shards={self.num_shards}",
+            )
+        if self.offset > self.num_shards:
+            raise problem(
+                ValueError,
+                "offset: there are not so many shards",
+                got=f"offset={self.offset}, num_shards={self.num_shards}",
+            )
+
+    def count_of(self, available: int) -> int:
+        if self.offset == -1:
+            return math.ceil(available / self.num_shards)
+        turn = (self.shard_id - self.offset) % self.num_shards
+        return max(math.ceil((available - turn) / self.num_shards), 0)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Block(SamplerNode):
+    """The `shard_id`-th of `num_shards` runs of neighbouring rows, all equally long."""
+
+    sampler_name = "BlockSampler"
+    num_shards: int
+    shard_id: int
+
+    def count_of(self, available: int) -> int:
+        return math.ceil(available / self.num_shards)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PK(SamplerNode):
+    """`num_val` rows of each of some classes."""
+
+    sampler_name = "PKSampler"
+    num_val: int
+    num_class: int | None = None
+    shuffle: bool = False
+    class_column: str = "label"
+    classes: int = field(default=0, metadata={"json": False})  # how many the data have
+
+    def count_of(self, available: int) -> int:
+        return self.num_val * min(self.num_class or self.classes, self.classes)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Subset(SamplerNode):
+    """The rows `indices`, as they are listed or in a new random order every epoch."""
+
+    sampler_name = "SubsetSampler"
+    indices: tuple[int, ...]
+    shuffle: bool = False
+
+    def count_of(self, available: int) -> int:
+        return len(self.indices)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Weighted(SamplerNode):
+    """Rows drawn with a probability proportional to their weight."""
+
+    sampler_name = "WeightedRandomSampler"
+    weights: tuple[float, ...]
+    replacement: bool = True
+
+    def count_of(self, available: int) -> int:
+        return self.num_samples or len(self.weights)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class User(SamplerNode):
+    """Rows chosen by a user's iterable, asked again every epoch."""
+
+    sampler_name = "IterSampler"
+    source: Any = field(metadata={"json": False})
+
+    def count_of(self, available: int) -> int:
+        return len(self.source) if hasattr(self.source, "__len__") else available

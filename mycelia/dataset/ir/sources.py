@@ -1,0 +1,104 @@
+"""The sources of rows in memory: arrays and user objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mycelia.core.errors import problem
+from mycelia.dataset.formats.labels import labels_of
+from mycelia.dataset.formats.reader import ArrayReader, ListReader, ObjectReader, Reader
+from mycelia.dataset.ir.node import Node
+from mycelia.dataset.ir.samplers import PK, SamplerNode, Sequential
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Source(Node):
+    """Rows that can be read in any order; a sampler says in which."""
+
+    sampler: SamplerNode = field(default_factory=Sequential)
+
+    def open(self) -> Reader:
+        """The rows themselves."""
+        raise NotImplementedError
+
+    @cached_property
+    def reader(self) -> Reader:
+        """The opened rows: read-only, and shared by all runs."""
+        return self.open()
+
+    def size(self) -> int | None:
+        sampler = self.sampler
+        if isinstance(sampler, PK):
+            classes = len(np.unique(labels_of(self.reader, sampler.class_column)))
+            sampler = replace(sampler, classes=classes)
+        return sampler.count(len(self.reader))
+
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self.reader.columns)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Arrays(Source):
+    """Slices of arrays along their first axis."""
+
+    op_type = "NumpySlicesDataset"
+    arrays: tuple[Any, ...] = field(metadata={"json": False})
+    names: tuple[str, ...]
+
+    def open(self) -> Reader:
+        if all(isinstance(a, np.ndarray) and a.dtype != object for a in self.arrays):
+            return ArrayReader(self.names, self.arrays, self.op_type)
+        return ListReader(self.names, self.arrays, self.op_type)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Object(Source):
+    """A user's object with `__getitem__` and `__len__`."""
+
+    op_type = "GeneratorDataset"
+    data: Any = field(metadata={"json": False})
+    names: tuple[str, ...]
+    types: tuple[np.dtype[Any], ...] | None = None
+
+    def open(self) -> Reader:
+        return ObjectReader(self.names, self.data, self.types)
+
+    def columns(self) -> tuple[str, ...]:
+        return self.names
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Stream(Node):
+    """Rows that come one after another, from a function that starts them anew."""
+
+    op_type = "GeneratorDataset"
+    start: Callable[[], Any] = field(metadata={"json": False})
+    names: tuple[str, ...]
+    types: tuple[np.dtype[Any], ...] | None = None
+    length: int | None = None
+    num_samples: int | None = None
+    num_shards: int | None = None
+    shard_id: int | None = None
+
+    def size(self) -> int | None:
+        if self.length is None:
+            return None
+        size = self.length
+        if self.num_shards is not None and self.shard_id is not None:
+            size = max(-(-(size - self.shard_id) // self.num_shards), 0)
+        return min(size, self.num_samples) if self.num_samples else size
+
+    def columns(self) -> tuple[str, ...]:
+        return self.names
+
+
+def check_unique(owner: str, names: tuple[str, ...]) -> None:
+    """Two columns may not share a name."""
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise problem(ValueError, f"{owner}: two columns have one name", got=", ".join(twice))

@@ -1,0 +1,107 @@
+"""The orders that samplers draw: arrays of row numbers, one for each epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import singledispatch
+
+import numpy as np
+
+from mycelia.core.errors import problem
+from mycelia.dataset.formats.labels import labels_of
+from mycelia.dataset.formats.reader import Reader
+from mycelia.dataset.ir import samplers as S
+from mycelia.dataset.runtime.randomness import generator
+
+Random = Callable[[], np.random.Generator]
+
+
+def draw(sampler: S.SamplerNode, reader: Reader, seed: int, epoch: int) -> np.ndarray:
+    """The row numbers of one epoch, in order."""
+    size = len(reader)
+    if sampler.child is not None:
+        below = draw(sampler.child, reader, seed, epoch)
+    else:
+        below = np.arange(size)
+    fixed = isinstance(sampler, S.Random) and not sampler.reshuffle_each_epoch
+    chosen = choose(
+        sampler, len(below), lambda: generator(seed, sampler.number, 0 if fixed else epoch), reader
+    )
+    if sampler.num_samples:
+        chosen = chosen[: sampler.num_samples]
+    if len(chosen) and not (chosen.min() >= 0 and chosen.max() < len(below)):
+        raise problem(
+            RuntimeError,
+            f"{sampler.sampler_name}: a chosen row does not exist",
+            got=f"rows {chosen.min()} to {chosen.max()}",
+            expected=f"rows 0 to {len(below) - 1}",
+        )
+    return below[chosen]
+
+
+@singledispatch
+def choose(sampler: S.SamplerNode, size: int, random: Random, reader: Reader) -> np.ndarray:
+    """Row numbers below `size` in the order that `sampler` gives them."""
+    raise NotImplementedError(type(sampler).__name__)
+
+
+@choose.register
+def _(sampler: S.Sequential, size: int, random: Random, reader: Reader) -> np.ndarray:
+    return np.arange(sampler.start_index, max(size, sampler.start_index))
+
+
+@choose.register
+def _(sampler: S.Random, size: int, random: Random, reader: Reader) -> np.ndarray:
+    if sampler.replacement:
+        return random().integers(0, size, sampler.num_samples or size)
+    return random().permutation(size)
+
+
+@choose.register
+def _(sampler: S.Distributed, size: int, random: Random, reader: Reader) -> np.ndarray:
+    order = random().permutation(size) if sampler.shuffle else np.arange(size)
+    count = sampler.count_of(size)
+    if sampler.offset == -1:
+        places = sampler.shard_id + np.arange(count) * sampler.num_shards
+        return order[places % max(size, 1)]
+    turn = (sampler.shard_id - sampler.offset) % sampler.num_shards
+    return order[turn :: sampler.num_shards]
+
+
+@choose.register
+def _(sampler: S.Block, size: int, random: Random, reader: Reader) -> np.ndarray:
+    each = sampler.count_of(size)
+    return (each * sampler.shard_id + np.arange(each)) % max(size, 1)
+
+
+@choose.register
+def _(sampler: S.PK, size: int, random: Random, reader: Reader) -> np.ndarray:
+    labels = labels_of(reader, sampler.class_column)[:size]
+    draws = random()
+    rows = {label: np.flatnonzero(labels == label) for label in np.unique(labels)}
+    kept = list(rows)[: sampler.num_class]
+    if sampler.shuffle:
+        kept = [kept[i] for i in draws.permutation(len(kept))]
+    picked = [
+        draws.choice(rows[label], sampler.num_val, replace=len(rows[label]) < sampler.num_val)
+        for label in kept
+    ]
+    return np.concatenate(picked) if picked else np.arange(0)
+
+
+@choose.register
+def _(sampler: S.Subset, size: int, random: Random, reader: Reader) -> np.ndarray:
+    rows = np.array(sampler.indices, np.int64)
+    return random().permutation(rows) if sampler.shuffle else rows
+
+
+@choose.register
+def _(sampler: S.Weighted, size: int, random: Random, reader: Reader) -> np.ndarray:
+    weights = np.array(sampler.weights, np.float64)
+    count = sampler.num_samples or len(weights)
+    return random().choice(len(weights), count, sampler.replacement, weights / weights.sum())
+
+
+@choose.register
+def _(sampler: S.User, size: int, random: Random, reader: Reader) -> np.ndarray:
+    return np.array([int(index) for index in sampler.source], np.int64)

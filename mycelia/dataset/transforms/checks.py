@@ -1,0 +1,83 @@
+"""Checks of the parameters of transforms, with MindSpore's exception types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mycelia.core.checks import is_int, is_number
+from mycelia.core.errors import problem
+
+
+def wrong_type(argument: str, value: Any, expected: str) -> TypeError:
+    """The error for a parameter of a wrong type."""
+    return problem(
+        TypeError,
+        f"{argument}: of a wrong type",
+        got=f"{value!r}, of type {type(value).__name__}",
+        expected=expected,
+    )
+
+
+def check_number(
+    argument: str, value: Any, low: float, high: float, *, open_low: bool = False
+) -> float:
+    """A number in an interval."""
+    if not is_number(value):
+        raise wrong_type(argument, value, "float or int")
+    if not low <= value <= high or (open_low and value == low):
+        raise problem(
+            ValueError,
+            f"{argument}: out of range",
+            got=str(value),
+            expected=f"{f'above {low}' if open_low else f'{low} or more'}, up to {high}",
+        )
+    return float(value)
+
+
+def check_int(argument: str, value: Any, low: int, high: int = 2**31 - 1) -> int:
+    """An int in an interval."""
+    if not is_int(value):
+        raise wrong_type(argument, value, "int")
+    check_number(argument, value, low, high)
+    return int(value)
+
+
+def check_bool(argument: str, value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, bool):
+        raise wrong_type(argument, value, "bool")
+    return value
+
+
+def check_steps(argument: str, value: Any) -> list[Any]:
+    """A list of transforms or functions that is not empty."""
+    if not isinstance(value, list):
+        raise wrong_type(argument, value, "list")
+    if not value:
+        raise problem(ValueError, f"{argument}: the list is empty")
+    for place, step in enumerate(value):
+        if not callable(step):
+            raise problem(
+                TypeError,
+                f"{argument}[{place}]: neither a transform nor a function",
+                got=repr(step),
+            )
+    return value
+
+
+def check_range(
+    argument: str, value: Any, low: float, high: float, *, positive: bool = False
+) -> tuple[float, float]:
+    """A pair of rising numbers in an interval."""
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        raise wrong_type(argument, value, "tuple of 2 numbers")
+    for place, entry in enumerate(value):
+        check_number(f"{argument}[{place}]", entry, low, high, open_low=positive)
+    if value[0] > value[1]:
+        raise problem(
+            ValueError,
+            f"{argument}: the range ends before it begins",
+            got=repr(value),
+            expected="(least, most)",
+        )
+    return float(value[0]), float(value[1])

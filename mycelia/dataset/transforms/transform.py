@@ -1,0 +1,60 @@
+"""The transform: frozen parameters that change values, in a pipeline or called by hand."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from mycelia.dataset import config
+from mycelia.dataset.ir.operation import Operation
+from mycelia.dataset.runtime.randomness import generator
+
+_BY_HAND = 2**64 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Transform(Operation):
+    """Changes each value it is given; the fields are its parameters."""
+
+    def __call__(self, *values: Any) -> Any:
+        """Change values outside of a pipeline; random numbers follow `config.set_seed`."""
+        made = self.run(tuple(self.checked(value) for value in values), by_hand(self.is_random))
+        return made[0] if isinstance(made, tuple) and len(made) == 1 else made
+
+    def run(self, values: tuple[Any, ...], random: np.random.Generator | None) -> Any:
+        if random is None or len(values) == 1:
+            return tuple(self.apply(value, random) for value in values)
+        return tuple(self.apply(value, deepcopy(random)) for value in values)
+
+    def apply(self, value: Any, random: Any) -> Any:
+        """One value changed; several values of a row see the same random numbers."""
+        raise NotImplementedError
+
+    def checked(self, value: Any) -> Any:
+        """A value given by hand, as a pipeline would give it."""
+        return value if isinstance(value, np.ndarray) else np.asarray(value)
+
+    def parameters(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+
+def by_hand(is_random: bool) -> np.random.Generator | None:
+    """The random numbers of a transform that is called outside of a pipeline."""
+    if not is_random:
+        return None
+    seed, number = config.next_seed()
+    return generator(seed, number, _BY_HAND)
+
+
+def run_step(step: Any, values: tuple[Any, ...], random: np.random.Generator | None) -> Any:
+    """Apply one of several steps, a transform or a user's function, always giving a tuple."""
+    made = step.run(values, random) if isinstance(step, Operation) else step(*values)
+    return made if isinstance(made, tuple) else (made,)
+
+
+def needs_random(steps: Any) -> bool:
+    """Whether one of the steps draws random numbers."""
+    return any(isinstance(step, Operation) and step.is_random for step in steps)

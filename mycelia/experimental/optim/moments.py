@@ -1,0 +1,196 @@
+"""Optimizers by running means of gradients and of their squares: Adam and its kin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mycelia.experimental.optim.optimizer import (
+    Group,
+    Optimizer,
+    check_at_least,
+    check_betas,
+    check_rate,
+)
+from mycelia.ops.arithmetic import abs, maximum
+from mycelia.ops.power import pow
+from mycelia.ops.selecting import where
+from mycelia.ops.transcendental import sqrt
+
+
+class Moments(Optimizer):
+    """Keeps the running means, and checks the settings that all of these share."""
+
+    def __init__(self, params: Any, **settings: Any) -> None:
+        check_rate(type(self).__name__, settings["lr"])
+        check_betas(settings["betas"])
+        check_at_least("epsilon value", settings["eps"], 0.0)
+        check_at_least("weight_decay value", settings["weight_decay"], 0.0)
+        super().__init__(params, settings)
+
+    def states(self) -> dict[str, Any]:
+        return {"exp_avg": "zeros", "exp_avg_sq": "zeros"}
+
+    def means(self, place: int, gradient: Any, group: Group) -> tuple[Any, Any]:
+        """The running means of the gradient and of its square, with this one in."""
+        beta1, beta2 = group["betas"]
+        first = self.exp_avg[place] * beta1 + gradient * (1.0 - beta1)
+        second = self.exp_avg_sq[place] * beta2 + gradient * gradient * (1.0 - beta2)
+        return self.keep("exp_avg", place, first), self.keep("exp_avg_sq", place, second)
+
+
+class Adam(Moments):
+    """Steps of a size of their own for each number (Kingma and Ba, 2015)."""
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(
+            params,
+            lr=lr,
+            betas=betas,
+            eps=eps,
+            weight_decay=weight_decay,
+            amsgrad=amsgrad,
+            maximize=maximize,
+        )
+
+    def states(self) -> dict[str, Any]:
+        return super().states() | {"max_exp_avg_sq": "zeros"}
+
+    def update(self, place: int, gradient: Any, group: Group, step: Any) -> None:
+        self.step_by(place, self.decayed(place, gradient, group), group, step)
+
+    def step_by(self, place: int, gradient: Any, group: Group, step: Any) -> None:
+        """Move one parameter by its corrected means."""
+        beta1, beta2 = group["betas"]
+        first, second = self.means(place, gradient, group)
+        if group["amsgrad"]:
+            highest = maximum(self.max_exp_avg_sq[place], second)
+            second = self.keep("max_exp_avg_sq", place, highest)
+        scale = sqrt(second) / sqrt(1.0 - pow(beta2, step)) + group["eps"]
+        self.move(place, -(group["lr"] / (1.0 - pow(beta1, step))) * first / scale)
+
+
+class AdamW(Adam):
+    """Adam with a weight decay of its own, apart from the gradient (Loshchilov, Hutter, 2019)."""
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize)
+
+    def update(self, place: int, gradient: Any, group: Group, step: Any) -> None:
+        self.move(place, -self.parameters[place] * (group["lr"] * group["weight_decay"]))
+        self.step_by(place, gradient, group, step)
+
+
+class Adamax(Moments):
+    """Adam with the largest gradient in place of the mean square (Kingma and Ba, 2015)."""
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(
+            params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, maximize=maximize
+        )
+
+    def states(self) -> dict[str, Any]:
+        return {"exp_avg": "zeros", "exp_inf": "zeros"}
+
+    def update(self, place: int, gradient: Any, group: Group, step: Any) -> None:
+        gradient = self.decayed(place, gradient, group)
+        beta1, beta2 = group["betas"]
+        mean = self.exp_avg[place] * beta1 + gradient * (1.0 - beta1)
+        largest = maximum(self.exp_inf[place] * beta2, abs(gradient) + group["eps"])
+        mean, largest = self.keep("exp_avg", place, mean), self.keep("exp_inf", place, largest)
+        self.move(place, -(group["lr"] / (1.0 - pow(beta1, step))) * mean / largest)
+
+
+class NAdam(Moments):
+    """Adam that looks ahead (Dozat, 2016)."""
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        momentum_decay: float = 4e-3,
+    ) -> None:
+        check_at_least("momentum_decay value", momentum_decay, 0.0)
+        super().__init__(
+            params,
+            lr=lr,
+            betas=betas,
+            eps=eps,
+            weight_decay=weight_decay,
+            momentum_decay=momentum_decay,
+        )
+
+    def states(self) -> dict[str, Any]:
+        return super().states() | {"mu_product": "ones"}
+
+    def update(self, place: int, gradient: Any, group: Group, step: Any) -> None:
+        gradient = self.decayed(place, gradient, group)
+        beta1, beta2 = group["betas"]
+        first, second = self.means(place, gradient, group)
+        now, ahead = (
+            beta1 * (1.0 - 0.5 * pow(0.96, at * group["momentum_decay"]))
+            for at in (step, step + 1.0)
+        )
+        product = self.keep("mu_product", place, self.mu_product[place] * now)
+        scale = sqrt(second / (1.0 - pow(beta2, step))) + group["eps"]
+        mean = gradient * (1.0 - now) / (1.0 - product) + first * ahead / (1.0 - product * ahead)
+        self.move(place, -group["lr"] * mean / scale)
+
+
+class RAdam(Moments):
+    """Adam that trusts its squares only when it has seen enough (Liu et al., 2020)."""
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+    ) -> None:
+        super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay)
+
+    def update(self, place: int, gradient: Any, group: Group, step: Any) -> None:
+        gradient = self.decayed(place, gradient, group)
+        beta1, beta2 = group["betas"]
+        first, second = self.means(place, gradient, group)
+        most = 2.0 / (1.0 - beta2) - 1.0
+        fading = pow(beta2, step)
+        seen = most - 2.0 * step * fading / (1.0 - fading)
+        enough = seen > 5.0
+        safe = where(enough, seen, 6.0)
+        rectified = sqrt((safe - 4.0) * (safe - 2.0) * most / ((most - 4.0) * (most - 2.0) * safe))
+        adaptive = rectified * sqrt(1.0 - fading) / (sqrt(second) + group["eps"])
+        mean = first / (1.0 - pow(beta1, step))
+        self.move(place, -group["lr"] * mean * where(enough, adaptive, 1.0))

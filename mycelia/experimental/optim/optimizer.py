@@ -1,0 +1,170 @@
+"""What optimizers with parameter groups share: the groups, their states, one step over all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from mycelia.core import dtype as dtypes
+from mycelia.core.checks import is_number
+from mycelia.core.errors import problem, wrong_type
+from mycelia.nn.cell import Cell
+from mycelia.ops.shaping import cast
+from mycelia.ops.state import assign
+from mycelia.tensor.parameter import Parameter, ParameterTuple
+from mycelia.tensor.tensor import Tensor
+
+Group = dict[str, Any]
+
+
+class Optimizer(Cell):
+    """Parameters in groups; a group's settings are those it names, else the defaults.
+
+    The learning rate of a group is a Parameter, so that schedulers can change it and compiled steps
+    follow. A subclass says in `states` which tensors it keeps beside each parameter, and in
+    `update` what one parameter does in a step.
+    """
+
+    def __init__(self, params: Any, defaults: Group) -> None:
+        super().__init__(auto_prefix=False)
+        given = _checked_params(params)
+        self.defaults = dict(defaults)
+        self.param_groups: list[Group] = []
+        self.parameters = ParameterTuple(())
+        self.state_step = Parameter(Tensor(0.0, dtypes.float32), name="state_step")
+        groups = given if isinstance(given[0], dict) else [{"params": given}]
+        for group in groups:
+            self.add_param_group(group)
+
+    def add_param_group(self, param_group: Group) -> None:
+        """Update more parameters, with settings of their own."""
+        if not isinstance(param_group, dict):
+            raise wrong_type("Optimizer", "param_group", param_group, "dict")
+        members = param_group.get("params", ())
+        members = [members] if isinstance(members, Parameter) else list(members)
+        for one in members:
+            if not isinstance(one, Parameter):
+                raise wrong_type("Optimizer", "params", one, "Parameters")
+        if any(one is other for one in members for other in self.parameters):
+            raise problem(ValueError, "some parameters appear in more than one parameter group.")
+        group = self.defaults | param_group | {"params": members}
+        number = len(self.param_groups)
+        rate = Tensor(float(group["lr"]), dtypes.float32)
+        group["lr"] = Parameter(rate, name=f"learning_rate_group_{number}", requires_grad=False)
+        self.insert_param_to_cell(group["lr"].name, group["lr"])
+        self.param_groups.append(group)
+        self.parameters = ParameterTuple((*self.parameters, *members))
+        for name, first in self.states().items():
+            fresh = ParameterTuple(members).clone(name, first)
+            setattr(self, name, ParameterTuple((*getattr(self, name, ()), *fresh)))
+
+    def states(self) -> dict[str, Any]:
+        """The tensors kept beside each parameter: their names, and what they start as."""
+        return {}
+
+    def update(self, place: int, gradient: Any, group: Group, step: Any) -> None:
+        """Change the parameter at `place`; `step` counts from 1."""
+        raise problem(
+            NotImplementedError,
+            f"{type(self).__name__} does not say how to update parameters",
+            fix="define update(self, place, gradient, group, step), or construct(self, gradients)",
+        )
+
+    def construct(self, gradients: Any) -> Any:
+        gradients = self._checked(gradients)
+        step = self.state_step + 1.0
+        assign(self.state_step, step)
+        place = 0
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                gradient = cast(gradients[place], parameter.dtype)
+                turned = -gradient if group.get("maximize") else gradient
+                self.update(place, turned, group, step)
+                place += 1
+        return True
+
+    def decayed(self, place: int, gradient: Any, group: Group) -> Any:
+        """The gradient with the weight decay of its group added."""
+        decay = group["weight_decay"]
+        return gradient if decay == 0 else gradient + self.parameters[place] * decay
+
+    def keep(self, name: str, place: int, value: Any) -> Any:
+        """Give the state `name` of one parameter a new value, and that value back."""
+        state = getattr(self, name)[place]
+        return assign(state, cast(value, state.dtype))
+
+    def move(self, place: int, change: Any) -> None:
+        """Add `change` to one parameter."""
+        parameter = self.parameters[place]
+        assign(parameter, cast(parameter + change, parameter.dtype))
+
+    def _checked(self, gradients: Any) -> Any:
+        if not isinstance(gradients, (tuple, list)):
+            raise wrong_type(type(self).__name__, "gradients", gradients, "tuple of Tensors")
+        if len(gradients) != len(self.parameters):
+            raise problem(
+                ValueError,
+                f"{type(self).__name__}: there must be one gradient for each parameter",
+                got=f"{len(gradients)} gradients for {len(self.parameters)} parameters",
+            )
+        for parameter, gradient in zip(self.parameters, gradients, strict=True):
+            if parameter.shape != gradient.shape:
+                raise problem(
+                    ValueError,
+                    f"{type(self).__name__}: a gradient has the shape of another parameter",
+                    got=f"{gradient.shape} for {parameter.name}",
+                    expected=f"{parameter.shape}",
+                )
+        return gradients
+
+    def __repr__(self) -> str:
+        lines = [f"{type(self).__name__} ("]
+        for number, group in enumerate(self.param_groups):
+            lines.append(f"Parameter Group {number}")
+            shown = {k: v for k, v in sorted(group.items()) if k != "params"}
+            shown = {k: f"{float(v):g}" if k == "lr" else v for k, v in shown.items()}
+            lines += [f"    {name}: {value}" for name, value in shown.items()]
+        return "\n".join([*lines, ")"])
+
+
+def check_rate(owner: str, lr: Any) -> None:
+    """Raise unless `lr` is a learning rate: a number, or a Tensor of one, from 0."""
+    if not (is_number(lr) or isinstance(lr, Tensor)):
+        raise problem(
+            TypeError,
+            f"For '{owner}', the type of 'lr' should be one of '['float', 'int', 'Tensor']', "
+            f"but got type '{type(lr).__name__}'.",
+        )
+    check_at_least("learning rate", lr, 0.0)
+
+
+def check_at_least(what: str, value: Any, low: float) -> None:
+    """Raise unless a setting is a number from `low`."""
+    if not (is_number(value) or isinstance(value, Tensor)):
+        raise wrong_type("Optimizer", what, value, "float")
+    if float(value) < low:
+        raise problem(ValueError, f"Invalid {what}: {value}", expected=f"a number from {low}")
+
+
+def check_betas(betas: Any) -> None:
+    """Raise unless both shares are from 0 and below 1."""
+    if not isinstance(betas, (tuple, list)) or len(betas) != 2:
+        raise wrong_type("Optimizer", "betas", betas, "a tuple of two floats")
+    for place, beta in enumerate(betas):
+        if not 0.0 <= beta < 1.0:
+            raise problem(ValueError, f"Invalid beta parameter at index {place}: {beta}")
+
+
+def _checked_params(params: Any) -> list[Any]:
+    if isinstance(params, (Parameter, str, dict)) or not isinstance(params, Iterable):
+        raise problem(
+            TypeError,
+            f"For 'Optimizer', the argument params must be Iterable type, but got {type(params)}.",
+        )
+    given = list(params)
+    if not given:
+        raise problem(ValueError, "For 'Optimizer', the argument params must not be empty.")
+    for one in given:
+        if not isinstance(one, type(given[0]) if isinstance(given[0], dict) else Parameter):
+            raise wrong_type("Optimizer", "params", one, "Parameters, or dicts with 'params'")
+    return given

@@ -1,0 +1,69 @@
+"""Messages to the user by severity, as `GLOG_v` lets through: 0 debug to 4 critical."""
+
+from __future__ import annotations
+
+import logging
+import os
+from typing import Any
+
+from mycelia.core.logs import logger
+
+_LEVEL, _TO_STDERR = "GLOG_v", "GLOG_logtostderr"
+_DEFAULT = "2"
+_LEVELS = {
+    "0": logging.DEBUG,
+    "1": logging.INFO,
+    "2": logging.WARNING,
+    "3": logging.ERROR,
+    "4": logging.CRITICAL,
+}
+
+
+def debug(msg: Any, *args: Any, **kwargs: Any) -> None:
+    """Log what helps to find a fault."""
+    _say(logging.DEBUG, msg, args, kwargs)
+
+
+def info(msg: Any, *args: Any, **kwargs: Any) -> None:
+    """Log what goes on."""
+    _say(logging.INFO, msg, args, kwargs)
+
+
+def warning(msg: Any, *args: Any, **kwargs: Any) -> None:
+    """Log what may be unwanted."""
+    _say(logging.WARNING, msg, args, kwargs)
+
+
+def error(msg: Any, *args: Any, **kwargs: Any) -> None:
+    """Log what went wrong."""
+    _say(logging.ERROR, msg, args, kwargs)
+
+
+def critical(msg: Any, *args: Any, **kwargs: Any) -> None:
+    """Log what nothing can go on after."""
+    _say(logging.CRITICAL, msg, args, kwargs)
+
+
+def get_level() -> str:
+    """The lowest severity that is let through, as `GLOG_v` writes it."""
+    found = os.environ.get(_LEVEL, _DEFAULT)
+    return found if found in _LEVELS else _DEFAULT
+
+
+def get_log_config() -> dict[str, str]:
+    """The settings of logging by the names of their environment variables."""
+    given = {
+        name: os.environ[name] for name in ("GLOG_log_dir", "logger_maxBytes") if name in os.environ
+    }
+    stderr = os.environ.get(_TO_STDERR, "1")
+    return {_LEVEL: get_level(), _TO_STDERR: stderr} | given
+
+
+def _say(level: int, msg: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    lowest = _LEVELS[get_level()]
+    if level < lowest:
+        return
+    if not logger.hasHandlers():
+        logger.addHandler(logging.StreamHandler())
+    logger.setLevel(lowest)
+    logger.log(level, msg, *args, stacklevel=3, **kwargs)

@@ -1,0 +1,1 @@
+"""Ways from other dataset files into MindRecord."""

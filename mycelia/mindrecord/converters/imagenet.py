@@ -1,0 +1,89 @@
+"""A folder of pictures for each class, as in ImageNet, into MindRecord."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from mycelia.core.errors import problem
+from mycelia.core.logs import logger
+from mycelia.mindrecord.converters.writing import check_partition_number, image_writer, write_rows
+from mycelia.mindrecord.exceptions import SUCCESS, PathNotExistsError, Status
+from mycelia.mindrecord.names import check_file_name
+
+_SCHEMA = {
+    "label": {"type": "int32"},
+    "image": {"type": "bytes"},
+    "file_name": {"type": "string"},
+}
+
+
+class ImageNetToMR:
+    """Writes label, file_name and image of all JPEG files.
+
+    Each line of `map_file` is the name of a folder in `image_dir`, a space, and its label.
+    """
+
+    def __init__(
+        self, map_file: str, image_dir: str, destination: str, partition_number: int = 1
+    ) -> None:
+        self.map_file = check_file_name(map_file, "map_file")
+        self.image_dir = check_file_name(image_dir, "image_dir")
+        self.destination = check_file_name(destination, "destination")
+        self.partition_number = check_partition_number(partition_number)
+        self.writer = image_writer(
+            self.destination, self.partition_number, _SCHEMA, "imagenet_schema"
+        )
+        self.writer.add_index(["label", "file_name"])
+
+    def run(self) -> Status:
+        """Convert all pictures; with several partitions each is a dataset of its own."""
+        write_rows(self.writer, self._rows(), parallel_writer=True)
+        return SUCCESS
+
+    def transform(self) -> None:
+        """Convert all pictures; with several partitions each is a dataset of its own."""
+        self.run()
+
+    def _rows(self) -> Iterator[dict[str, Any]]:
+        for label, folder in self._folders():
+            for name in sorted(os.listdir(folder)):
+                path = os.path.join(folder, name)
+                if not name.endswith(("JPEG", "jpg")):
+                    logger.warning("ImageNetToMR: %s is left out, it is no JPEG or jpg", path)
+                    continue
+                with open(path, "rb") as file:
+                    image = file.read()
+                if image:
+                    yield {"label": label, "file_name": path, "image": image}
+                else:
+                    logger.warning("ImageNetToMR: %s is left out, it is empty", path)
+
+    def _folders(self) -> list[tuple[int, str]]:
+        folders = []
+        for name, label in self._map().items():
+            path = os.path.join(self.image_dir, name)
+            if os.path.isdir(path):
+                folders.append((label, path))
+            else:
+                logger.warning("ImageNetToMR: the folder %s does not exist", path)
+        if not folders:
+            raise PathNotExistsError(f"no folder of {self.map_file} is in {self.image_dir}")
+        return folders
+
+    def _map(self) -> dict[str, int]:
+        """The label of each folder."""
+        labels = {}
+        with open(self.map_file, encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                words = line.split()
+                if len(words) < 2 or not words[1].isdigit():
+                    raise problem(
+                        ValueError,
+                        f"ImageNetToMR: line {number} of {self.map_file} makes no sense",
+                        got=line.strip(),
+                        expected="the name of a folder and its label, as in 'n01440764 0'",
+                    )
+                labels[words[0]] = int(words[1])
+        return labels

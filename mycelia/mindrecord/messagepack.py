@@ -1,0 +1,118 @@
+"""MessagePack for the scalar fields of a row: a map from names to integers, floats and texts."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any
+
+_UNSIGNED = ((0xCC, ">BB"), (0xCD, ">BH"), (0xCE, ">BI"), (0xCF, ">BQ"))
+_SIGNED = ((0xD0, ">Bb"), (0xD1, ">Bh"), (0xD2, ">Bi"), (0xD3, ">Bq"))
+_NUMBERS = {code: struct.Struct(">" + layout[2:]) for code, layout in (*_UNSIGNED, *_SIGNED)} | {
+    0xCA: struct.Struct(">f"),
+    0xCB: struct.Struct(">d"),
+}
+_TEXT_LENGTHS = {0xD9: 1, 0xDA: 2, 0xDB: 4}
+_MAP_LENGTHS = {0xDE: 2, 0xDF: 4}
+_LARGEST_FLOAT32 = 3.4028234663852886e38
+
+
+def pack(fields: dict[str, Any]) -> bytes:
+    """The fields sorted by name, each value in the shortest form of its kind."""
+    parts = [_map_head(len(fields))]
+    for name, value in sorted(fields.items()):
+        parts += [_pack_text(name), _PACKERS[type(value)](value)]
+    return b"".join(parts)
+
+
+def unpack(data: bytes) -> dict[str, Any]:
+    """The fields of a row. Other bytes raise ValueError."""
+    try:
+        count, place = _read_map_head(data)
+        fields = {}
+        for _ in range(count):
+            name, place = _read_value(data, place)
+            if not isinstance(name, str):
+                raise ValueError(f"a field name is no text before byte {place}")
+            fields[name], place = _read_value(data, place)
+    except (IndexError, struct.error) as end:
+        raise ValueError("the data ends inside a field") from end
+    if place != len(data):
+        raise ValueError(f"{len(data) - place} bytes are left after the last field")
+    return fields
+
+
+def _map_head(count: int) -> bytes:
+    if count < 16:
+        return bytes([0x80 | count])
+    return struct.pack(">BH", 0xDE, count) if count < 1 << 16 else struct.pack(">BI", 0xDF, count)
+
+
+def _pack_integer(value: int) -> bytes:
+    if -32 <= value < 128:
+        return bytes([value & 0xFF])
+    for power, (code, layout) in enumerate(_UNSIGNED if value > 0 else _SIGNED):
+        bits = 8 << power
+        if -(1 << bits - 1) <= value < 1 << bits:
+            return struct.pack(layout, code, value)
+    raise ValueError(f"{value} has more than 64 bits")
+
+
+def _pack_float(value: float) -> bytes:
+    if abs(value) <= _LARGEST_FLOAT32:
+        short = struct.pack(">f", value)
+        if struct.unpack(">f", short)[0] == value:
+            return b"\xca" + short
+    return struct.pack(">Bd", 0xCB, value)
+
+
+def _pack_text(value: str) -> bytes:
+    data = value.encode()
+    if len(data) < 32:
+        return bytes([0xA0 | len(data)]) + data
+    for code, size in _TEXT_LENGTHS.items():
+        if len(data) < 1 << 8 * size:
+            return bytes([code]) + len(data).to_bytes(size, "big") + data
+    raise ValueError("a text has 4 GiB or more")
+
+
+_PACKERS: dict[type, Callable[[Any], bytes]] = {
+    int: _pack_integer,
+    float: _pack_float,
+    str: _pack_text,
+}
+
+
+def _read_map_head(data: bytes) -> tuple[int, int]:
+    code = data[0]
+    if 0x80 <= code <= 0x8F:
+        return code & 0x0F, 1
+    if code in _MAP_LENGTHS:
+        end = 1 + _MAP_LENGTHS[code]
+        return int.from_bytes(data[1:end], "big"), end
+    raise ValueError(f"byte {code:#04x} begins no map")
+
+
+def _read_value(data: bytes, place: int) -> tuple[Any, int]:
+    code = data[place]
+    place += 1
+    if code < 0x80:
+        return code, place
+    if code >= 0xE0:
+        return code - 0x100, place
+    if 0xA0 <= code <= 0xBF:
+        return _read_text(data, place, code & 0x1F)
+    if code in _NUMBERS:
+        form = _NUMBERS[code]
+        return form.unpack_from(data, place)[0], place + form.size
+    if code in _TEXT_LENGTHS:
+        start = place + _TEXT_LENGTHS[code]
+        return _read_text(data, start, int.from_bytes(data[place:start], "big"))
+    raise ValueError(f"byte {code:#04x} at {place - 1} begins no number or text")
+
+
+def _read_text(data: bytes, start: int, length: int) -> tuple[str, int]:
+    end = start + length
+    if end > len(data):
+        raise ValueError("the data ends inside a text")
+    return data[start:end].decode(), end

@@ -1,0 +1,49 @@
+"""FileReader: the rows of MindRecord files one after the other, with MindSpore's interface."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from mycelia.core.logs import warn_once
+from mycelia.mindrecord.exceptions import ParamTypeError
+from mycelia.mindrecord.names import check_consumers, check_file_names
+from mycelia.mindrecord.records import Records
+
+
+class FileReader:
+    """Reads all shards beside `file_name`, or exactly the files of a list.
+
+    `num_consumer` is checked as in MindSpore; rows always come in their order.
+    """
+
+    def __init__(
+        self,
+        file_name: str | list[str],
+        num_consumer: int = 4,
+        columns: list[str] | None = None,
+        operator: Any = None,
+    ) -> None:
+        check_file_names(file_name)
+        check_consumers(num_consumer)
+        if columns and not isinstance(columns, list):
+            raise ParamTypeError("columns", "list")
+        if operator is not None:
+            warn_once("FileReader: the parameter 'operator' has no effect")
+        self._records = Records(file_name, columns or None)
+
+    def get_next(self) -> Iterator[dict[str, Any]]:
+        """The rows in order, each a dict of the columns."""
+        return iter(self._records)
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self._records.close()
+
+    def schema(self) -> dict[str, dict[str, Any]]:
+        """The schema as it was added."""
+        return self._records.schema.as_json()
+
+    def len(self) -> int:
+        """The number of rows."""
+        return len(self._records)

@@ -1,0 +1,244 @@
+"""The schema of a file: its fields, their types and shapes, and how values are stored by it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mycelia.core.checks import is_int
+from mycelia.core.errors import problem
+from mycelia.mindrecord.exceptions import (
+    MRMBuildSchemaError,
+    MRMInvalidSchemaError,
+    MRMUnsupportedSchemaError,
+    MRMValidateDataError,
+)
+from mycelia.mindrecord.packing import (
+    compress_integers,
+    expand_integers,
+    join_blobs,
+    split_blobs,
+)
+
+ARRAY_TYPES = ("int32", "int64", "float32", "float64")
+TYPES = (*ARRAY_TYPES, "string", "bytes")
+COLUMN_TYPES = {
+    "string": "TEXT",
+    "int32": "INTEGER",
+    "int64": "INTEGER",
+    "float32": "REAL",
+    "float64": "REAL",
+}
+_PYTHON_TYPES = {"string": str, "int32": int, "int64": int, "float32": float, "float64": float}
+_NAME = re.compile(r"[0-9a-zA-Z_]+")
+_NO_BLOB = bytes(4)  # stands for the blobs of a row without any
+_NO_SCALAR = {"id": 0}  # stands for the scalars of a row without any
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field: a number, text or bytes, or an array if it has a shape."""
+
+    type: str
+    shape: tuple[int, ...] | None = None
+
+    @property
+    def is_blob(self) -> bool:
+        return self.type == "bytes" or self.shape is not None
+
+    @property
+    def is_integer_array(self) -> bool:
+        return self.shape is not None and self.type.startswith("int")
+
+    def as_json(self) -> dict[str, Any]:
+        if self.shape is None:
+            return {"type": self.type}
+        return {"shape": list(self.shape), "type": self.type}
+
+    def mismatch(self, value: Any) -> str:
+        """Why a value is not one of this field; empty if it is."""
+        if self.shape is not None:
+            return self._array_mismatch(value)
+        kind = "bytes" if self.type == "bytes" else _PYTHON_TYPES[self.type].__name__
+        if type(value).__name__ not in (kind, self.type) or isinstance(value, np.ndarray):
+            return f"a {type(value).__name__} is no {self.type}"
+        return ""
+
+    def _array_mismatch(self, value: Any) -> str:
+        if not isinstance(value, np.ndarray):
+            return f"a {type(value).__name__} is no array"
+        if str(value.dtype) != self.type:
+            return f"an array of {value.dtype} is none of {self.type}"
+        if not _fits(value.size, self.shape or ()):
+            return f"the shape {value.shape} cannot become {self.shape}"
+        return ""
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The fields by name, sorted, and a description."""
+
+    fields: Mapping[str, Field]
+    description: str = ""
+
+    @cached_property
+    def blob_fields(self) -> list[str]:
+        return [name for name, field in self.fields.items() if field.is_blob]
+
+    @cached_property
+    def scalar_fields(self) -> list[str]:
+        return [name for name, field in self.fields.items() if not field.is_blob]
+
+    def as_json(self) -> dict[str, dict[str, Any]]:
+        return {name: field.as_json() for name, field in self.fields.items()}
+
+
+def parse_schema(content: Any, description: str = "") -> Schema:
+    """The schema that a user (or a file) wrote as a dict, checked."""
+    if not isinstance(content, Mapping) or not content:
+        raise problem(
+            MRMInvalidSchemaError,
+            "a schema must be a dict with at least one field",
+            got=repr(content),
+            expected='for instance {"label": {"type": "int32"}}',
+        )
+    fields = {str(name): _parse_field(name, content[name]) for name in sorted(content, key=str)}
+    return Schema(fields, description)
+
+
+def _parse_field(name: Any, content: Any) -> Field:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise problem(
+            MRMInvalidSchemaError,
+            f"field {name!r}: a name has only letters, digits and '_'",
+        )
+    if not isinstance(content, Mapping) or not content.keys() <= {"type", "shape"}:
+        raise problem(
+            MRMInvalidSchemaError,
+            f"field {name!r}: must be a dict with 'type', for arrays also 'shape'",
+            got=repr(content),
+        )
+    allowed = ARRAY_TYPES if "shape" in content else TYPES
+    if content.get("type") not in allowed:
+        raise problem(
+            MRMInvalidSchemaError,
+            f"field {name!r}: unknown type {content.get('type')!r}",
+            expected=", ".join(allowed),
+        )
+    shape = _parse_shape(name, content["shape"]) if "shape" in content else None
+    return Field(content["type"], shape)
+
+
+def _parse_shape(name: str, shape: Any) -> tuple[int, ...]:
+    if not isinstance(shape, list):
+        raise problem(
+            MRMInvalidSchemaError, f"field {name!r}: the shape must be a list", got=repr(shape)
+        )
+    sizes_valid = all(is_int(size) and (size > 0 or size == -1) for size in shape)
+    if not sizes_valid or shape.count(-1) > 1:
+        raise problem(
+            MRMBuildSchemaError,
+            f"field {name!r}: a shape has positive sizes, and -1 at most once",
+            got=repr(shape),
+        )
+    return tuple(int(size) for size in shape)
+
+
+def _fits(size: int, shape: Sequence[int]) -> bool:
+    known = math.prod(n for n in shape if n != -1)
+    return size % known == 0 if -1 in shape else size == known
+
+
+def mismatch(schema: Schema, row: Mapping[str, Any]) -> str:
+    """Why a row does not fit; empty if it does."""
+    for name, field in schema.fields.items():
+        if name not in row:
+            return f"the field {name!r} is missing"
+        why = field.mismatch(row[name])
+        if why:
+            return f"field {name!r}: {why}"
+    return ""
+
+
+def scalars_of(schema: Schema, row: Mapping[str, Any]) -> dict[str, Any]:
+    """The scalar fields of a row as plain Python values."""
+    fields = schema.fields
+    found = {name: _plain(name, fields[name], row[name]) for name in schema.scalar_fields}
+    return found or _NO_SCALAR
+
+
+def _plain(name: str, field: Field, value: Any) -> Any:
+    plain = value.item() if isinstance(value, np.generic) else value
+    if isinstance(plain, int):
+        limits = np.iinfo(field.type)
+        if not limits.min <= plain <= limits.max:
+            raise problem(
+                MRMValidateDataError,
+                f"field {name!r}: {plain} does not fit {field.type}",
+                expected=f"a number from {limits.min} to {limits.max}",
+                fix='give the field the type "int64"' if field.type == "int32" else "",
+            )
+    return plain
+
+
+def blob_of(schema: Schema, row: Mapping[str, Any]) -> tuple[bytes, int]:
+    """The joined blob fields of a row, and how many bytes compression saved."""
+    parts, saved = [], 0
+    for name in schema.blob_fields:
+        field, value = schema.fields[name], row[name]
+        if field.is_integer_array:
+            parts.append(compress_integers(value))
+            saved += value.nbytes - len(parts[-1])
+        else:
+            parts.append(value.tobytes() if field.shape is not None else value)
+    return (join_blobs(parts), saved) if parts else (_NO_BLOB, 0)
+
+
+def values_of(
+    schema: Schema, blob: bytes, names: Sequence[str], *, compressed: bool
+) -> dict[str, Any]:
+    """Some blob fields of a row from their joined bytes. Other bytes raise an error."""
+    order = schema.blob_fields
+    try:
+        parts = split_blobs(blob, len(order), [order.index(name) for name in names])
+        return {
+            name: _blob_value(schema.fields[name], part, compressed)
+            for name, part in zip(names, parts)
+        }
+    except ValueError as broken:
+        raise problem(
+            MRMUnsupportedSchemaError, f"the stored bytes do not fit the schema: {broken}"
+        ) from broken
+
+
+def _blob_value(field: Field, data: bytes, compressed: bool) -> Any:
+    if field.shape is None:
+        return data
+    if compressed and field.is_integer_array:
+        flat = expand_integers(data, field.type)
+    else:
+        flat = np.frombuffer(data, np.dtype(field.type).newbyteorder("<"))
+    if not _fits(flat.size, field.shape):
+        raise ValueError(f"{flat.size} numbers cannot have the shape {field.shape}")
+    return flat.reshape(_open_shape(flat.size, field.shape))
+
+
+def _open_shape(size: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape with -1 replaced; numpy cannot do so for an array without elements."""
+    known = math.prod(n for n in shape if n != -1)
+    return tuple(size // known if n == -1 else n for n in shape)
+
+
+def scalar_value(field: Field, value: Any) -> Any:
+    """A stored scalar as the type of its field. Other values raise ValueError."""
+    if field.type.startswith("float") and isinstance(value, int):
+        return float(value)
+    if not isinstance(value, _PYTHON_TYPES[field.type]):
+        raise ValueError(f"{value!r} is no {field.type}")
+    return value

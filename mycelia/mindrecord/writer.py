@@ -1,0 +1,324 @@
+"""FileWriter: making MindRecord files, with MindSpore's interface."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mycelia.core.checks import is_int
+from mycelia.core.errors import problem, wrong_type
+from mycelia.core.logs import logger
+from mycelia.mindrecord.exceptions import (
+    MindRecordException,
+    MRMAddIndexError,
+    MRMAddSchemaError,
+    MRMCommitError,
+    MRMDefineIndexError,
+    MRMGetMetaError,
+    MRMInvalidHeaderSizeError,
+    MRMInvalidPageSizeError,
+    MRMOpenError,
+    MRMOpenForAppendError,
+    MRMSetHeaderError,
+    MRMWriteDatasetError,
+    ParamTypeError,
+    ParamValueError,
+)
+from mycelia.mindrecord.header import (
+    HEADER_SIZE,
+    HEADER_SIZES,
+    PAGE_SIZE,
+    PAGE_SIZES,
+    VERSION,
+    Header,
+    read_header,
+)
+from mycelia.mindrecord.index import index_path
+from mycelia.mindrecord.lanes import Lanes
+from mycelia.mindrecord.names import check_file_name
+from mycelia.mindrecord.pages import chunks
+from mycelia.mindrecord.schema import Schema, mismatch, parse_schema
+from mycelia.mindrecord.shard import ShardFile, pack_row
+
+_MOST_SHARDS = 1000
+
+
+class FileWriter:
+    """Writes rows to one file or several shards. The files appear, whole, at `commit`."""
+
+    def __init__(self, file_name: str, shard_num: int = 1, overwrite: bool = False) -> None:
+        check_file_name(file_name)
+        if not is_int(shard_num) and shard_num is not True:
+            raise ParamValueError(f"'shard_num' must be an int, got {shard_num!r}")
+        if not 1 <= shard_num <= _MOST_SHARDS:
+            raise ParamValueError(f"'shard_num' must be 1 to {_MOST_SHARDS}, got {shard_num}")
+        if not isinstance(overwrite, bool):
+            raise ParamValueError(f"'overwrite' must be a bool, got {overwrite!r}")
+        self._paths = _shard_paths(file_name, int(shard_num))
+        self._overwrite = overwrite
+        self._schema: Schema | None = None
+        self._index_fields: list[str] = []
+        self._header_size = HEADER_SIZE
+        self._page_size = PAGE_SIZE
+        self._saved = 0
+        self._append = False
+        self._shards: list[ShardFile] = []
+        self._lanes: Lanes | None = None
+        self._parallel: bool | None = None
+        self._committed = False
+
+    @classmethod
+    def open_for_append(cls, file_name: str) -> FileWriter:
+        """A writer that adds rows to the dataset of a file, to all its shards."""
+        check_file_name(file_name)
+        try:
+            with open(file_name, "rb") as file:
+                header = read_header(file_name, file)
+        except OSError as failed:
+            raise problem(
+                MRMOpenForAppendError, f"{file_name} cannot be opened: {failed.strerror}"
+            ) from failed
+        writer = cls(file_name)
+        writer.init_append(file_name, header)
+        return writer
+
+    def init_append(self, file_name: str, header: Header) -> None:
+        """Go on with the dataset of a file that has this header."""
+        if header.version != VERSION:
+            raise problem(
+                MRMOpenForAppendError,
+                f"rows can be added to files of version {VERSION} only",
+                got=f"version {header.version}",
+                fix="write the rows to a new file",
+            )
+        folder = Path(file_name).parent
+        self._paths = [str(folder / name) for name in header.shard_names]
+        self._schema = header.schema
+        self._index_fields = header.index_fields
+        self._saved = header.compression_size
+        self._append = True
+
+    def add_schema(self, content: dict[str, Any], desc: str | None = None) -> None:
+        """Say which fields each row has: {"name": {"type": ..., "shape": [...]}}."""
+        schema = parse_schema(content, desc or "")
+        if self._schema is not None:
+            raise problem(MRMAddSchemaError, "a file has one schema, and this one has it already")
+        self._schema = schema
+
+    def add_index(self, index_fields: list[str]) -> None:
+        """Choose the fields by which rows can be found; if not called, all that can be."""
+        if not index_fields or not isinstance(index_fields, list):
+            raise ParamTypeError("index_fields", "list")
+        if self._schema is None:
+            raise problem(MRMGetMetaError, "there is no schema yet", fix="call add_schema first")
+        for name in index_fields:
+            self._add_index_field(self._schema, name)
+
+    def _add_index_field(self, schema: Schema, name: str) -> None:
+        if not isinstance(name, str):
+            raise ParamTypeError("index field", "str")
+        if name not in schema.fields:
+            raise problem(
+                MRMAddIndexError, f"there is no field {name!r}", expected=", ".join(schema.fields)
+            )
+        if schema.fields[name].is_blob:
+            raise problem(MRMDefineIndexError, f"{name!r} holds bytes or an array, no index can")
+        if name in self._index_fields:
+            raise problem(MRMAddIndexError, f"{name!r} is an index field already")
+        self._index_fields.append(name)
+
+    def set_header_size(self, header_size: int) -> None:
+        """Set how many bytes the list of pages may take, 16 KiB to 128 MiB."""
+        self._header_size = _checked_size(
+            "header_size", header_size, HEADER_SIZES, MRMInvalidHeaderSizeError
+        )
+
+    def set_page_size(self, page_size: int) -> None:
+        """Set how many bytes a page has, 32 KiB to 256 MiB."""
+        self._page_size = _checked_size("page_size", page_size, PAGE_SIZES, MRMInvalidPageSizeError)
+
+    def write_raw_data(self, raw_data: list[dict[str, Any]], parallel_writer: bool = False) -> None:
+        """Add rows. Those that do not fit the schema are left out with a warning.
+
+        With `parallel_writer` each call goes to the next shard, and the shards, written side by
+        side, are datasets of their own.
+        """
+        self._open(parallel_writer)
+        rows = self._fitting_rows(raw_data)
+        if self._lanes is not None:
+            self._lanes.write(rows)
+            return
+        packed = [pack_row(self._shards[0].header, row) for row in rows]
+        counts = [shard.header.rows for shard in self._shards]
+        extra = extra_shards(counts, len(rows) % len(counts))
+        for shard, chunk in zip(self._shards, chunks(len(rows), len(counts), extra)):
+            shard.write(packed[chunk.start : chunk.stop])
+
+    def check_worker_status(self, index: int) -> None:
+        """Raise what went wrong while rows were written to a shard side by side with others."""
+        if self._lanes is not None:
+            self._lanes.check(index)
+
+    def check_all_worker_status(self) -> None:
+        """Raise what went wrong while rows were written to any shard."""
+        for index in range(len(self._shards) if self._lanes is not None else 0):
+            self.check_worker_status(index)
+
+    def commit(self) -> None:
+        """Finish the files and their indexes, and give them their names."""
+        if self._committed:
+            raise problem(MRMCommitError, "the files are finished already")
+        self._open(bool(self._parallel))
+        self._committed = True
+        try:
+            self._finish()
+        except BaseException:
+            for shard in self._shards:
+                shard.discard()
+            raise
+
+    def _finish(self) -> None:
+        if self._lanes is not None:
+            self._lanes.wait()
+        total = self._saved + sum(shard.saved for shard in self._shards)
+        for shard in self._shards:
+            shard.header.compression_size = shard.saved if self._lanes is not None else total
+            shard.prepare()
+        for shard in self._shards:
+            shard.publish()
+
+    def _open(self, parallel: bool) -> None:
+        """Open the shards at the first row, or at `commit` if there is none."""
+        if not isinstance(parallel, bool):
+            raise wrong_type("write_raw_data", "parallel_writer", parallel, "bool")
+        if self._committed:
+            raise problem(
+                MRMWriteDatasetError,
+                "the files are finished, no rows can be added by this writer",
+                fix="write before commit, or go on with FileWriter.open_for_append",
+            )
+        if self._parallel is None:
+            self._parallel = parallel
+        if self._parallel != parallel:
+            raise problem(
+                RuntimeError, "write_raw_data: parallel_writer must be the same in all calls"
+            )
+        if self._shards:
+            return
+        self._shards = self._opened_for_append() if self._append else self._created()
+        if parallel:
+            self._lanes = Lanes(self._shards)
+
+    def _opened_for_append(self) -> list[ShardFile]:
+        shards = []
+        for path in self._paths:
+            try:
+                with open(path, "rb") as file:
+                    header = read_header(path, file)
+                shards.append(ShardFile(path, header, append=True))
+            except OSError as failed:
+                raise problem(
+                    MRMOpenForAppendError, f"{path} cannot be opened: {failed.strerror}"
+                ) from failed
+        return shards
+
+    def _created(self) -> list[ShardFile]:
+        for path in self._paths:
+            _check_target(path, self._overwrite)
+        schema, index_fields = self._checked_schema()
+        names = [Path(path).name for path in self._paths]
+        alone = bool(self._parallel)
+        return [
+            ShardFile(
+                path,
+                Header(
+                    schema,
+                    index_fields,
+                    [name] if alone else names,
+                    0 if alone else number,
+                    self._header_size,
+                    self._page_size,
+                ),
+            )
+            for number, (path, name) in enumerate(zip(self._paths, names))
+        ]
+
+    def _checked_schema(self) -> tuple[Schema, list[str]]:
+        if self._schema is None:
+            raise problem(MRMSetHeaderError, "there is no schema", fix="call add_schema first")
+        fields = self._index_fields or self._schema.scalar_fields
+        wrong = [name for name in fields if name[0].isdigit()]
+        if wrong:
+            raise problem(
+                MRMAddIndexError,
+                f"the index field {wrong[0]!r} begins with a digit",
+                fix="rename the field, or choose other index fields with add_index",
+            )
+        return self._schema, fields
+
+    def _fitting_rows(self, raw_data: Any) -> list[Mapping[str, Any]]:
+        if not isinstance(raw_data, list):
+            raise ParamTypeError("raw_data", "list")
+        if not all(isinstance(row, dict) for row in raw_data):
+            raise ParamTypeError("raw_data item", "dict")
+        assert self._schema is not None, "no shard is opened without a schema"
+        rows, why = [], ""
+        for number, row in enumerate(raw_data):
+            wrong = mismatch(self._schema, row)
+            if wrong:
+                why = f"row {number} is left out: {wrong}"
+                logger.warning("FileWriter.write_raw_data: %s", why)
+            else:
+                rows.append(row)
+        if not rows:
+            raise problem(
+                RuntimeError,
+                "write_raw_data: no row fits the schema",
+                got=why or "no rows",
+                expected=str(self._schema.as_json()),
+            )
+        return rows
+
+
+def extra_shards(counts: Sequence[int], extra: int) -> list[int]:
+    """The shards that get one row more than the others: those with the fewest rows so far."""
+    return sorted(range(len(counts)), key=lambda shard: (counts[shard], shard))[:extra]
+
+
+def _shard_paths(file_name: str, count: int) -> list[str]:
+    if count == 1:
+        return [file_name]
+    width = len(str(count - 1))
+    return [f"{file_name}{number:0{width}}" for number in range(count)]
+
+
+def _checked_size(
+    name: str, size: int, limits: tuple[int, int], kind: type[MindRecordException]
+) -> int:
+    if not is_int(size):
+        raise wrong_type(f"set_{name}", name, size, "int")
+    low, high = limits
+    if not low <= size <= high or size % 4:
+        raise problem(
+            kind,
+            f"set_{name}: {size} bytes are not allowed",
+            expected=f"{low} to {high} bytes, a multiple of 4",
+        )
+    return int(size)
+
+
+def _check_target(path: str, overwrite: bool) -> None:
+    if not Path(path).parent.is_dir():
+        raise problem(
+            MRMOpenError,
+            f"{path}: its folder does not exist",
+            fix="make the folder before the first row is written",
+        )
+    taken = [file for file in (path, index_path(path)) if Path(file).exists()]
+    if taken and not overwrite:
+        raise problem(
+            MRMOpenError,
+            f"{taken[0]} exists already",
+            fix="remove it, or use FileWriter(..., overwrite=True)",
+        )

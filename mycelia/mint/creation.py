@@ -1,0 +1,174 @@
+"""New tensors: filled, counting up, and with random numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mycelia import ops
+from mycelia.core.checks import check_int, is_int, is_number
+from mycelia.core.dtype import as_dtype, float32, int64, of_number
+from mycelia.core.errors import problem, wrong_type, wrong_value
+from mycelia.ir.value import Value
+from mycelia.tensor.tensor import Tensor
+
+
+def ones(size: Any, *, dtype: Any = None) -> Any:
+    """A tensor of ones."""
+    return ops.ones(size, dtype)
+
+
+def zeros(size: Any, *, dtype: Any = None) -> Any:
+    """A tensor of zeros."""
+    return ops.zeros(size, dtype)
+
+
+def full(size: Any, fill_value: Any, *, dtype: Any = None) -> Any:
+    """A tensor with `fill_value` everywhere."""
+    shape = (size,) if is_int(size) else size
+    return ops.full(shape, fill_value, dtype=dtype or _dtype_of(fill_value))
+
+
+def _dtype_of(value: Any) -> Any:
+    return value.dtype if isinstance(value, Value) else of_number(value)
+
+
+def empty(*size: Any, dtype: Any = None, device: Any = None, pin_memory: bool = False) -> Any:
+    """A tensor whose numbers mean nothing (they are 0)."""
+    _check_place("empty", device)
+    _check_pinned("empty", device, pin_memory)
+    return ops.zeros(_sizes("empty", size), dtype)
+
+
+def empty_like(
+    input: Any, *, dtype: Any = None, device: Any = None, pin_memory: bool = False
+) -> Any:
+    """A tensor of the shape of `input` whose numbers mean nothing (they are 0)."""
+    _check_place("empty_like", device)
+    _check_pinned("empty_like", device, pin_memory)
+    return ops.zeros_like(input, dtype=dtype)
+
+
+def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None) -> Any:
+    """`steps` evenly spaced numbers from `start` to `end`, both included."""
+    wanted = float32 if dtype is None else as_dtype(dtype)
+    inner = wanted if wanted.is_float else float32
+    first, last = (
+        ops.cast(x, inner) if isinstance(x, Value) else Tensor(x, inner) for x in (start, end)
+    )
+    return ops.cast(ops.linspace(first, last, steps), wanted)
+
+
+def rand(*size: Any, generator: Any = None, dtype: Any = None, device: Any = None) -> Any:
+    """Random numbers from 0 to 1."""
+    _check_source("rand", generator, device)
+    return ops.rand(_sizes("rand", size), dtype=dtype)
+
+
+def rand_like(input: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    """Random numbers from 0 to 1 in the shape (and dtype) of `input`."""
+    _check_place("rand_like", device)
+    return ops.rand_like(input, dtype=dtype)
+
+
+def randn(*size: Any, generator: Any = None, dtype: Any = None, device: Any = None) -> Any:
+    """Random numbers from the standard normal distribution."""
+    _check_source("randn", generator, device)
+    return ops.randn(_sizes("randn", size), dtype=dtype)
+
+
+def randn_like(input: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    """Random numbers from the standard normal distribution in the shape of `input`."""
+    _check_place("randn_like", device)
+    return ops.randn_like(input, dtype=dtype)
+
+
+def randint(*args: Any, generator: Any = None, dtype: Any = None, device: Any = None) -> Any:
+    """Random integers from 0 or low up to high: `(high, size)` or `(low, high, size)`."""
+    _check_source("randint", generator, device)
+    low, high, size = _with_low("randint", args, 2)
+    return ops.cast(ops.randint(low, high, tuple(size)), int64 if dtype is None else dtype)
+
+
+def randint_like(*args: Any, dtype: Any = None, device: Any = None) -> Any:
+    """Random integers in the shape of a tensor: `(input, high)` or `(input, low, high)`."""
+    _check_place("randint_like", device)
+    if not args or not isinstance(args[0], Value):
+        raise wrong_type("randint_like", "input", args[:1], "a Tensor")
+    input, *bounds = args
+    low, high = _with_low("randint_like", tuple(bounds), 1)
+    return ops.cast(ops.randint(low, high, input.shape), input.dtype if dtype is None else dtype)
+
+
+def _with_low(owner: str, args: tuple[Any, ...], fewest: int) -> tuple[Any, ...]:
+    """The bounds (and what follows them), with a lower bound of 0 if none is given."""
+    if len(args) not in (fewest, fewest + 1):
+        raise problem(
+            TypeError,
+            f"{owner}: wrong number of arguments",
+            got=f"{len(args)} bounds and sizes",
+            expected=f"{fewest} or {fewest + 1}",
+        )
+    return (0, *args) if len(args) == fewest else args
+
+
+def randperm(n: int, *, generator: Any = None, dtype: Any = int64) -> Any:
+    """The numbers 0 to n - 1 in random order."""
+    _check_source("randperm", generator, None)
+    return ops.randperm(check_int("randperm", "n", n), dtype=dtype)
+
+
+def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, generator: Any = None) -> Any:
+    """Random numbers from normal distributions; two numbers for `mean` and `std` need a `size`."""
+    _check_source("normal", generator, None)
+    given = [x for x in (mean, std) if isinstance(x, Value)]
+    for name, value in (("mean", mean), ("std", std)):
+        if not isinstance(value, Value) and not is_number(value):
+            raise wrong_type("normal", name, value, "float or Tensor")
+    if not given and size is None:
+        raise problem(ValueError, "normal: two numbers say nothing of the shape", fix="give a size")
+    spread = ops.add(ops.zeros_like(given[0]), ops.zeros_like(given[-1])) if given else None
+    shape = tuple(size) if spread is None else spread.shape
+    return ops.add(ops.mul(ops.randn(shape), std), mean)
+
+
+def bernoulli(input: Any, *, generator: Any = None) -> Any:
+    """1 with the probability that `input` gives for each element, else 0."""
+    _check_source("bernoulli", generator, None)
+    if not input.dtype.is_float:
+        raise wrong_type("bernoulli", "input", input, "a float tensor")
+    return ops.cast(ops.less(ops.rand_like(input), input), input.dtype)
+
+
+def multinomial(
+    input: Any, num_samples: int, replacement: bool = False, *, generator: Any = None
+) -> Any:
+    """Class numbers (int64) drawn in proportion to the rows of `input`."""
+    _check_source("multinomial", generator, None)
+    return ops.cast(ops.multinomial(input, num_samples, replacement), int64)
+
+
+def _sizes(owner: str, size: tuple[Any, ...]) -> tuple[int, ...]:
+    """A shape given as one tuple or as one int for each dimension."""
+    listed = size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+    return tuple(check_int(owner, "size", n) for n in listed)
+
+
+def _check_source(owner: str, generator: Any, device: Any) -> None:
+    if generator is not None:
+        raise problem(
+            TypeError,
+            f"{owner}: random numbers come from one stream for all",
+            got=f"a generator of type {type(generator).__name__}",
+            fix="leave the generator out and use mycelia.set_seed",
+        )
+    _check_place(owner, device)
+
+
+def _check_place(owner: str, device: Any) -> None:
+    if device is not None and (not isinstance(device, str) or device.lower() != "cpu"):
+        raise wrong_value(owner, "device", device, "None or 'cpu'")
+
+
+def _check_pinned(owner: str, device: Any, pin_memory: bool) -> None:
+    if pin_memory and device is None:
+        raise problem(RuntimeError, f"{owner}: pin_memory=True needs device='cpu'")

@@ -1,0 +1,53 @@
+"""Reading and writing elements at places that tensors name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mycelia import ops
+from mycelia.core.errors import problem
+from mycelia.core.shape import normalize_axis
+from mycelia.ir.value import Value
+
+
+def gather(input: Any, dim: int, index: Any) -> Any:
+    """Elements read one by one along `dim`: out[i][j] = input[index[i][j]][j] for dim 0."""
+    return ops.gather_elements(input, dim, index)
+
+
+def index_select(input: Any, dim: int, index: Any) -> Any:
+    """The slices along `dim` that `index` names."""
+    return ops.index_select(input, dim, index)
+
+
+def scatter(input: Any, dim: int, index: Any, src: Any) -> Any:
+    """`input` with the elements of `src` (or one number) written one by one along `dim`."""
+    return ops.scatter(input, dim, index, _first(src, index))
+
+
+def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
+    """`input` with the elements of `src` added one by one along `dim`."""
+    return ops.tensor_scatter_elements(input, index, _first(src, index), dim, "add")
+
+
+def _first(src: Any, index: Any) -> Any:
+    """As many elements of `src` along each dimension as there are indices."""
+    if not isinstance(src, Value) or src.shape == index.shape:
+        return src
+    return ops.slice(src, (0,) * len(src.shape), index.shape)
+
+
+def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
+    """`input` with the slices of alpha * `source` added to the slices along `dim` in `index`."""
+    axis = normalize_axis(dim, len(input.shape), "index_add")
+    if len(index.shape) != 1 or index.shape[0] != source.shape[axis]:
+        raise problem(
+            ValueError,
+            "index_add: there must be one index for each slice of the source",
+            got=f"index of shape {list(index.shape)}, source of shape {list(source.shape)}",
+        )
+    along = [1] * len(source.shape)
+    along[axis] = index.shape[0]
+    places = ops.broadcast_to(ops.reshape(index, tuple(along)), source.shape)
+    amounts = source if alpha == 1 else ops.mul(source, alpha)
+    return ops.tensor_scatter_elements(input, places, amounts, axis, "add")

@@ -1,0 +1,111 @@
+"""Activation functions, some of which can put their result into their input."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mycelia import ops
+from mycelia.mint.reduction import implied_dim
+from mycelia.mint.reduction import softmax as softmax_along
+
+
+def _put(input: Any, result: Any, inplace: bool) -> Any:
+    """`result`, written into `input` first if asked."""
+    return input.copy_(result) if inplace else result
+
+
+def relu(input: Any, inplace: bool = False) -> Any:
+    """max(input, 0)."""
+    return _put(input, ops.relu(input), inplace)
+
+
+def relu_(input: Any) -> Any:
+    """max(input, 0), put into `input`."""
+    return relu(input, True)
+
+
+def relu6(input: Any, inplace: bool = False) -> Any:
+    """min(max(input, 0), 6)."""
+    return _put(input, ops.relu6(input), inplace)
+
+
+def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
+    """input where it is positive, else alpha (exp(input) - 1)."""
+    curve = ops.elu(input)
+    result = curve if alpha == 1 else ops.where(ops.greater(input, 0), curve, curve * alpha)
+    return _put(input, result, inplace)
+
+
+def elu_(input: Any, alpha: float = 1.0) -> Any:
+    """`elu`, put into `input`."""
+    return elu(input, alpha, True)
+
+
+def silu(input: Any, inplace: bool = False) -> Any:
+    """input sigmoid(input)."""
+    return _put(input, ops.silu(input), inplace)
+
+
+def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
+    """input within [min_val, max_val]."""
+    return _put(input, ops.hardtanh(input, min_val, max_val), inplace)
+
+
+def hardtanh_(input: Any, min_val: float = -1, max_val: float = 1) -> Any:
+    """`hardtanh`, put into `input`."""
+    return hardtanh(input, min_val, max_val, True)
+
+
+def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
+    """input where it is above `threshold`, else `value`."""
+    return _put(input, ops.threshold(input, threshold, value), inplace)
+
+
+def threshold_(input: Any, threshold: float, value: float) -> Any:
+    """input where it is above `threshold`, else `value`, put into `input`."""
+    return input.copy_(ops.threshold(input, threshold, value))
+
+
+def sigmoid_(input: Any) -> Any:
+    """1 / (1 + exp(-input)), put into `input`."""
+    return input.copy_(ops.sigmoid(input))
+
+
+def leaky_relu(input: Any, negative_slope: float = 0.01) -> Any:
+    """input where it is positive, else negative_slope input."""
+    return ops.leaky_relu(input, negative_slope)
+
+
+def gelu(input: Any, *, approximate: str = "none") -> Any:
+    """input times the normal distribution function of input; by tanh when `approximate` says so."""
+    return ops.gelu(input, approximate)
+
+
+def npu_gelu(input: Any, approximate: str = "none") -> Any:
+    """input times the normal distribution function of input; by tanh when `approximate` says so."""
+    return ops.gelu(input, approximate)
+
+
+def glu(input: Any, dim: int = -1) -> Any:
+    """One half of input along `dim` times the sigmoid of the other."""
+    return ops.glu(input, dim)
+
+
+def logsigmoid(input: Any) -> Any:
+    """The logarithm of sigmoid(input)."""
+    return ops.logsigmoid(input)
+
+
+def mish(input: Any) -> Any:
+    """input tanh(log(1 + exp(input)))."""
+    return ops.mish(input)
+
+
+def selu(input: Any) -> Any:
+    """The scaled ELU that keeps mean and variance."""
+    return ops.selu(input)
+
+
+def softmax(input: Any, dim: int | None = None, dtype: Any = None) -> Any:
+    """exp(input) divided by its sum along `dim`."""
+    return softmax_along(input, implied_dim(input) if dim is None else dim, dtype=dtype)

@@ -1,0 +1,123 @@
+"""Losses as layers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mycelia.mint.nn import functional as F
+from mycelia.nn.cell import Cell
+
+
+class _Loss(Cell):
+    """What losses share: how the losses of single elements are made one."""
+
+    def __init__(self, reduction: str = "mean") -> None:
+        super().__init__()
+        self.reduction = reduction
+
+
+class L1Loss(_Loss):
+    """The absolute error."""
+
+    def construct(self, logits: Any, labels: Any) -> Any:
+        return F.l1_loss(logits, labels, self.reduction)
+
+
+class MSELoss(_Loss):
+    """The squared error."""
+
+    def construct(self, input: Any, target: Any) -> Any:
+        return F.mse_loss(input, target, self.reduction)
+
+
+class SmoothL1Loss(_Loss):
+    """Half the squared error over `beta` up to `beta`, linear beyond."""
+
+    def __init__(self, reduction: str = "mean", beta: float = 1.0) -> None:
+        super().__init__(reduction)
+        self.beta = beta
+
+    def construct(self, input: Any, target: Any) -> Any:
+        return F.smooth_l1_loss(input, target, self.reduction, self.beta)
+
+
+class KLDivLoss(_Loss):
+    """The divergence of log-probabilities from probabilities, or from log-probabilities."""
+
+    def __init__(self, reduction: str = "mean", log_target: bool = False) -> None:
+        super().__init__(reduction)
+        self.log_target = log_target
+
+    def construct(self, input: Any, target: Any) -> Any:
+        return F.kl_div(input, target, self.reduction, self.log_target)
+
+
+class CosineEmbeddingLoss(_Loss):
+    """Pulls vectors with target 1 together, and those with -1 apart up to `margin`."""
+
+    def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None:
+        super().__init__(reduction)
+        self.margin = margin
+
+    def construct(self, input1: Any, input2: Any, target: Any) -> Any:
+        return F.cosine_embedding_loss(input1, input2, target, self.margin, self.reduction)
+
+
+class BCELoss(_Loss):
+    """The loss of probabilities against labels from 0 to 1."""
+
+    def __init__(self, weight: Any = None, reduction: str = "mean") -> None:
+        super().__init__(reduction)
+        self.weight = weight
+
+    def construct(self, input: Any, target: Any) -> Any:
+        return F.binary_cross_entropy(input, target, self.weight, self.reduction)
+
+
+class BCEWithLogitsLoss(_Loss):
+    """Sigmoid cross entropy, with more weight for positive examples on request."""
+
+    def __init__(self, weight: Any = None, reduction: str = "mean", pos_weight: Any = None) -> None:
+        super().__init__(reduction)
+        self.weight = weight
+        self.pos_weight = pos_weight
+
+    def construct(self, input: Any, target: Any) -> Any:
+        return F.binary_cross_entropy_with_logits(
+            input, target, self.weight, self.reduction, self.pos_weight
+        )
+
+
+class NLLLoss(_Loss):
+    """The negative log-likelihood of class indices under log-probabilities."""
+
+    def __init__(
+        self, weight: Any = None, ignore_index: int = -100, reduction: str = "mean"
+    ) -> None:
+        super().__init__(reduction)
+        self.weight = weight
+        self.ignore_index = ignore_index
+
+    def construct(self, input: Any, target: Any) -> Any:
+        return F.nll_loss(input, target, self.weight, self.ignore_index, self.reduction)
+
+
+class CrossEntropyLoss(_Loss):
+    """The cross entropy of logits against class indices, or against class probabilities."""
+
+    def __init__(
+        self,
+        weight: Any = None,
+        ignore_index: int = -100,
+        reduction: str = "mean",
+        label_smoothing: float = 0.0,
+    ) -> None:
+        super().__init__(reduction)
+        self.weight = weight
+        self.ignore_index = ignore_index
+        self.label_smoothing = label_smoothing
+
+    def construct(self, input: Any, target: Any) -> Any:
+        return F.cross_entropy(
+            input, target, self.weight, self.ignore_index, self.reduction, self.label_smoothing
+        )

@@ -1,0 +1,69 @@
+"""Stochastic gradient descent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mycelia import ops
+from mycelia.core import dtype as dtypes
+from mycelia.core.errors import problem
+from mycelia.mint.optim.optimizer import Optimizer, check_not_negative
+from mycelia.ops.group_updates import MomentumGroupUpdate
+from mycelia.ops.optimizer_updates import DescentUpdate
+from mycelia.tensor.parameter import Parameter
+from mycelia.tensor.tensor import Tensor
+
+
+class SGD(Optimizer):
+    """Gradient descent, with momentum and Nesterov's look ahead on request."""
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "momentum": momentum,
+                "dampening": dampening,
+                "weight_decay": weight_decay,
+                "nesterov": nesterov,
+                "maximize": maximize,
+            },
+        )
+        self._momenta = self.states("momentum_buf")
+        self.step_t = Parameter(Tensor(0, dtypes.int32), name="step_t")
+
+    def check_group(self, group: dict[str, Any]) -> None:
+        check_not_negative("SGD", group, "lr", "momentum", "weight_decay")
+        if group["nesterov"] and (group["momentum"] <= 0 or group["dampening"] != 0):
+            raise problem(
+                ValueError,
+                "SGD: 'nesterov' needs a momentum and no dampening",
+                got=f"momentum={group['momentum']} and dampening={group['dampening']}",
+            )
+
+    def begin_step(self) -> None:
+        self.step_t = ops.add(self.step_t, 1)
+
+    def update_group(self, number: int, group: dict[str, Any], gradients: tuple[Any, ...]) -> None:
+        fields = self.update_fields(group)
+        params = tuple(group["params"])
+        if not group["momentum"]:
+            DescentUpdate.of(**fields)(params, gradients, group["lr"], None)
+            return
+        update = MomentumGroupUpdate.of(
+            **fields,
+            momentum=float(group["momentum"]),
+            dampening=float(group["dampening"]),
+            nesterov=group["nesterov"],
+        )
+        update(params, self._momenta[number], self.step_t, gradients, group["lr"], None)

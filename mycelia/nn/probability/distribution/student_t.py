@@ -1,0 +1,74 @@
+"""Student's t distribution."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from mycelia.core import dtype as dtypes
+from mycelia.core.dtype import DType
+from mycelia.nn.probability.distribution.family import Family
+from mycelia.nn.probability.parameters import positive
+from mycelia.ops.arithmetic import square
+from mycelia.ops.creation import full_like
+from mycelia.ops.gamma_sampling import StandardGamma
+from mycelia.ops.selecting import where
+from mycelia.ops.special import digamma, lgamma
+from mycelia.ops.transcendental import log, log1p, sqrt
+
+
+class StudentT(Family):
+    """Student's t with `df` degrees of freedom, moved by `mean` and scaled by `sd`."""
+
+    arguments = ("df", "mean", "sd")
+    limits = {"sd": (positive, "Standard deviation"), "df": (positive, "Degrees of freedom")}
+
+    def __init__(
+        self,
+        df: Any = None,
+        mean: Any = None,
+        sd: Any = None,
+        seed: int | None = None,
+        dtype: DType = dtypes.float32,
+        name: str = "StudentT",
+    ) -> None:
+        self._begin(seed, dtype, name, df=df, mean=mean, sd=sd)
+
+    def _mean(self, df: Any = None, mean: Any = None, sd: Any = None) -> Any:
+        """Not a number for one degree of freedom or less."""
+        df, mean, sd = self._check_param_type(df, mean, sd)
+        return where(df > 1.0, mean, full_like(mean, math.nan))
+
+    def _mode(self, df: Any = None, mean: Any = None, sd: Any = None) -> Any:
+        return self._check_param_type(df, mean, sd)[1]
+
+    def _var(self, df: Any = None, mean: Any = None, sd: Any = None) -> Any:
+        """Infinite for two degrees of freedom or less, not a number for one or less."""
+        df, mean, sd = self._check_param_type(df, mean, sd)
+        above = where(df > 2.0, df, full_like(df, 3.0))
+        found = square(sd) * above / (above - 2.0)
+        found = where(df > 2.0, found, full_like(found, math.inf))
+        return where(df > 1.0, found, full_like(found, math.nan))
+
+    def _entropy(self, df: Any = None, mean: Any = None, sd: Any = None) -> Any:
+        df, mean, sd = self._check_param_type(df, mean, sd)
+        half = 0.5 * (df + 1.0)
+        return half * (digamma(half) - digamma(0.5 * df)) + _log_norm(df, sd)
+
+    def _log_prob(self, value: Any, df: Any = None, mean: Any = None, sd: Any = None) -> Any:
+        df, mean, sd = self._check_param_type(df, mean, sd)
+        z = (self._value(value) - mean) / sd
+        return -0.5 * (df + 1.0) * log1p(square(z) / df) - _log_norm(df, sd)
+
+    def _sample(self, shape: Any = (), df: Any = None, mean: Any = None, sd: Any = None) -> Any:
+        df, mean, sd = self._check_param_type(df, mean, sd)
+        sizes = self._sample_shape(shape, df)
+        half = 0.5 * df
+        spread = StandardGamma.of(self.seed)(sizes, half) / half
+        return self._as_sample(mean + sd * self._standard_normal(sizes) / sqrt(spread))
+
+
+def _log_norm(df: Any, sd: Any) -> Any:
+    """The logarithm of what the density is divided by."""
+    forms = lgamma(0.5 * df) - lgamma(0.5 * (df + 1.0))
+    return forms + 0.5 * log(df * math.pi) + log(sd)

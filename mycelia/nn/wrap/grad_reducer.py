@@ -1,0 +1,50 @@
+"""Gradients of several processes made one: DistributedGradReducer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mycelia.core.checks import check_bool, check_positive_int
+from mycelia.core.errors import wrong_type
+from mycelia.core.world import DEFAULT_WORLD_GROUP, world
+from mycelia.nn.cell import Cell
+from mycelia.ops.arithmetic import mul
+from mycelia.ops.collective import AllReduce, ReduceOp
+from mycelia.ops.shaping import cast
+from mycelia.parallel.automatic import get_auto_parallel_context
+
+
+class DistributedGradReducer(Cell):
+    """The gradients summed over the processes of `group`, divided by `degree` if `mean`.
+
+    What is left out is read off the context (`gradients_mean`) and the size of the group.
+    """
+
+    def __init__(
+        self,
+        parameters: Any,
+        mean: bool | None = None,
+        degree: int | None = None,
+        fusion_type: int = 1,
+        group: str = DEFAULT_WORLD_GROUP,
+    ) -> None:
+        super().__init__(auto_prefix=False)
+        if not isinstance(parameters, (list, tuple)):
+            raise wrong_type("DistributedGradReducer", "parameters", parameters, "list or tuple")
+        if degree is None:
+            degree = len(world().members(group))
+        self.degree = check_positive_int("DistributedGradReducer", "degree", degree)
+        wanted = get_auto_parallel_context("gradients_mean") if mean is None else mean
+        self.mean = check_bool("DistributedGradReducer", "mean", wanted)
+        check_positive_int("DistributedGradReducer", "fusion_type", fusion_type)
+        self.all_reduce = AllReduce(ReduceOp.SUM, group).add_prim_attr("fusion", fusion_type)
+        self.parameter_length = len(parameters)
+
+    def construct(self, grads: Any) -> Any:
+        return tuple(self._reduced(gradient) for gradient in grads)
+
+    def _reduced(self, gradient: Any) -> Any:
+        total = self.all_reduce(gradient)
+        if not self.mean:
+            return total
+        return cast(mul(total, 1.0 / self.degree), gradient.dtype)

@@ -1,0 +1,71 @@
+"""Networks that take a batch in parts: GradAccumulationCell and MicroBatchInterleaved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mycelia.core.checks import is_int
+from mycelia.core.errors import problem
+from mycelia.nn.cell import Cell
+from mycelia.tensor.tensor import Tensor
+
+
+class _InParts(Cell):
+    """The sum of what `network` gives for each of `count` equal parts of the batch."""
+
+    def __init__(self, network: Any, argument: str, count: Any) -> None:
+        super().__init__(auto_prefix=False)
+        owner = type(self).__name__
+        if not isinstance(network, Cell):
+            raise problem(
+                TypeError,
+                f"For '{owner}', the argument 'network' must cell type, "
+                f"but got the type : {type(network)}.",
+            )
+        if not is_int(count):
+            raise problem(
+                TypeError,
+                f"For '{owner}', the argument '{argument}' must be integer, "
+                f"but got the type : {type(count)}.",
+            )
+        if count <= 0:
+            raise problem(
+                ValueError,
+                f"For '{owner}', the argument '{argument}' must be large than 0, but got {count}.",
+            )
+        self.network, self._count = network, count
+
+    def construct(self, *inputs: Any) -> Any:
+        total = None
+        for number in range(self._count):
+            found = self.network(*(self._part(x, number) for x in inputs))
+            total = found if total is None else total + found
+        return total
+
+    def _part(self, x: Any, number: int) -> Any:
+        if not isinstance(x, Tensor) or not x.ndim:
+            return x
+        if x.shape[0] % self._count:
+            raise problem(
+                ValueError,
+                f"the 0th dimension shape of input({x.shape[0]}) must be divided by "
+                f"micro size({self._count})",
+            )
+        length = x.shape[0] // self._count
+        return x[number * length : (number + 1) * length]
+
+
+class GradAccumulationCell(_InParts):
+    """`network` for `micro_size` parts of the batch one after the other, its outputs summed."""
+
+    def __init__(self, network: Any, micro_size: int) -> None:
+        super().__init__(network, "micro_size", micro_size)
+        self.micro_size = micro_size
+
+
+class MicroBatchInterleaved(_InParts):
+    """`network` for `interleave_num` parts of the batch, its outputs summed."""
+
+    def __init__(self, network: Any, interleave_num: int = 2) -> None:
+        super().__init__(network, "interleave_num", interleave_num)
+        self.interleave_num = interleave_num

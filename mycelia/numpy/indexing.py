@@ -1,0 +1,142 @@
+"""Elements by place or condition: take, where, select, choose, argwhere."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from mycelia import ops
+from mycelia.core.dtype import bool_, float32, int32
+from mycelia.core.errors import problem, wrong_value
+from mycelia.core.shape import broadcast, normalize_axis
+from mycelia.numpy.arrays import common_dtype, listed, to_shape, to_tensor, together
+
+
+def take(a: Any, indices: Any, axis: Any = None, mode: str = "clip") -> Any:
+    """Elements by place, from one axis or from the flattened array.
+
+    Places beyond the ends mean the last ones (`clip`) or count on from the other end (`wrap`).
+    """
+    source, places = to_tensor(a), to_tensor(indices)
+    if axis is None:
+        source, axis = source.ravel(), 0
+    place = normalize_axis(axis, source.ndim, "take")
+    return ops.gather(source, _inside("take", places, source.shape[place], mode, True), place)
+
+
+def take_along_axis(arr: Any, indices: Any, axis: Any) -> Any:
+    """For each place in the other axes, the elements that `indices` has there along `axis`."""
+    source, places = to_tensor(arr), to_tensor(indices)
+    if axis is None:
+        source, axis = source.ravel(), 0
+    place = normalize_axis(axis, source.ndim, "take_along_axis")
+    if places.ndim != source.ndim:
+        raise problem(
+            ValueError,
+            "take_along_axis: the arrays have different numbers of axes",
+            got=f"{source.ndim} and {places.ndim}",
+        )
+    if not places.dtype.is_integer:
+        raise problem(TypeError, "take_along_axis: not whole numbers", got=str(places.dtype))
+    shape = [max(m, n) for m, n in zip(source.shape, places.shape, strict=True)]
+    fitted, shape[place] = list(shape), places.shape[place]
+    fitted[place] = source.shape[place]
+    source, places = ops.broadcast_to(source, fitted), ops.broadcast_to(places, shape)
+    return ops.gather_elements(source, place, places)
+
+
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    """`x` where the condition holds, `y` elsewhere."""
+    mask = ops.cast(to_tensor(condition), bool_)
+    return ops.where(mask, *together(x, y))
+
+
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    """At each place the choice whose condition is the first to hold, or `default`."""
+    if len(condlist) != len(choicelist):
+        raise problem(
+            ValueError,
+            "select: not one choice for each condition",
+            got=f"{len(condlist)} conditions and {len(choicelist)} choices",
+        )
+    if not len(choicelist):
+        return ops.cast(to_tensor(default), float32)
+    choices = listed(choicelist)
+    result = ops.cast(to_tensor(default), common_dtype(*choices))
+    conditions = [ops.cast(to_tensor(c), bool_) for c in condlist]
+    for condition, choice in reversed(list(zip(conditions, choices, strict=True))):
+        result = ops.where(condition, choice, result)
+    return result
+
+
+def choose(a: Any, choices: Any, mode: str = "clip") -> Any:
+    """At each place the element of the choice that `a` numbers there."""
+    options = listed(choices)
+    numbers = _inside("choose", to_tensor(a), len(options), mode, False)
+    result = options[-1]
+    for number, option in reversed(list(enumerate(options[:-1]))):
+        result = ops.where(ops.equal(numbers, number), option, result)
+    return ops.broadcast_to(result, broadcast(result.shape, numbers.shape, op="choose"))
+
+
+def argwhere(a: Any) -> Any:
+    """The places of the elements that are not zero, one in each row."""
+    return ops.argwhere(to_tensor(a))
+
+
+# ---- places in flattened arrays -------------------------------------------------------------
+
+
+def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
+    """For places in a flattened array, their places along each axis of `shape`."""
+    sizes = to_shape("unravel_index", shape)
+    flat = _inside("unravel_index", to_tensor(indices), math.prod(sizes), "clip", True)
+    found = []
+    for stride, size in zip(_strides("unravel_index", sizes, order), sizes, strict=True):
+        along = ops.floor_div(flat, ops.cast(to_tensor(stride), flat.dtype))
+        found.append(ops.floor_mod(along, ops.cast(to_tensor(size), flat.dtype)))
+    return tuple(found)
+
+
+def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "clip", order: str = "C") -> Any:
+    """For places along each axis of `dims`, their places in the flattened array, in float32."""
+    sizes = to_shape("ravel_multi_index", dims)
+    if len(multi_index) != len(sizes):
+        raise problem(
+            ValueError,
+            "ravel_multi_index: not one index for each axis",
+            got=f"{len(multi_index)} indices for {len(sizes)} axes",
+        )
+    total = to_tensor(0)
+    strides = _strides("ravel_multi_index", sizes, order)
+    for places, size, stride in zip(multi_index, sizes, strides, strict=True):
+        inside = _inside("ravel_multi_index", to_tensor(places), size, mode, False)
+        total = ops.add(total, ops.mul(inside, stride))
+    return ops.cast(total, float32)
+
+
+def _strides(owner: str, sizes: tuple[int, ...], order: str) -> list[int]:
+    """How far apart neighbours along each axis are in the flattened array."""
+    if order not in ("C", "F"):
+        raise wrong_value(owner, "order", order, "'C' or 'F'")
+    along = sizes if order == "F" else sizes[::-1]
+    strides = np.cumprod((1, *along[:-1])).tolist()
+    return strides if order == "F" else strides[::-1]
+
+
+def _inside(owner: str, places: Any, size: int, mode: str, from_end: bool) -> Any:
+    """Places brought into 0 to `size` - 1; negative ones count from the end if `from_end`."""
+    if mode == "raise":
+        raise problem(
+            NotImplementedError, f"{owner}: mode 'raise' is not supported", fix="'clip' or 'wrap'"
+        )
+    if mode not in ("clip", "wrap"):
+        raise wrong_value(owner, "mode", mode, "one of 'raise', 'wrap', 'clip'")
+    numbers = ops.cast(places, int32) if places.dtype.is_bool else places
+    if mode == "wrap":
+        return ops.floor_mod(numbers, ops.cast(to_tensor(size), numbers.dtype))
+    lowest = -size if from_end and numbers.dtype.kind != "uint" else 0
+    held = ops.clamp(numbers, lowest, size - 1)
+    return ops.where(ops.less(held, 0), ops.add(held, size), held) if lowest else held

@@ -1,0 +1,118 @@
+"""Python functions inside of programs: on gradients on their way back, and as operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mycelia.core.dtype import as_dtype
+from mycelia.core.errors import problem, wrong_type
+from mycelia.core.shape import as_shape
+from mycelia.ir.primitive import Primitive, freeze
+from mycelia.ir.slot import call
+from mycelia.ir.types import TensorType
+from mycelia.ir.value import Value
+from mycelia.ops.engine import Array, jax, jnp
+from mycelia.ops.op import Op
+from mycelia.ops.shaping import identity
+
+
+class InsertGradientOf(Op, register=False):
+    """A value as it is, whose gradient becomes what `f` makes of it."""
+
+    f: Callable[[Any], Any]
+
+    def normalize(self) -> dict[str, Any]:
+        if not callable(self.f):
+            raise wrong_type(type(self).__name__, "f", self.f, "function")
+        return {}
+
+    def infer(self, x: Any) -> Any:
+        return x
+
+    def lower(self, x: Array) -> Array:
+        return jnp.asarray(x)
+
+    def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        return (call(self.f, dout),)
+
+
+class HookBackward(Primitive):
+    """A value as it is, whose gradient is shown to `hook_fn`, which may return another."""
+
+    def __init__(self, hook_fn: Callable[[Any], Any], cell_id: str = "") -> None:
+        if not callable(hook_fn) or isinstance(hook_fn, type):
+            raise wrong_type("HookBackward", "hook_fn", hook_fn, "function")
+        if not isinstance(cell_id, str):
+            raise wrong_type("HookBackward", "cell_id", cell_id, "str")
+        super().__init__()
+        self.hook_fn, self.cell_id = hook_fn, cell_id
+
+    def __call__(self, input: Any) -> Any:
+        if not isinstance(input, Value):
+            raise wrong_type("HookBackward", "input", input, "Tensor")
+        passed: Any = identity(input)
+        passed.register_hook(self._hear)
+        return passed
+
+    def _hear(self, gradient: Any) -> Any:
+        """Gradients come to the function, and go from it, in a tuple."""
+        found = self.hook_fn((gradient,))
+        return found[0] if isinstance(found, tuple) else found
+
+
+class PyFunc(Op, register=False):
+    """A function of numpy arrays as an operator; it runs in Python whenever the program does."""
+
+    fn: Callable[..., Any]
+    in_types: tuple[Any, ...]
+    in_shapes: tuple[Any, ...]
+    out_types: tuple[Any, ...]
+    out_shapes: tuple[Any, ...]
+    stateful: bool = True
+    differentiable = False
+
+    def normalize(self) -> dict[str, Any]:
+        if not callable(self.fn):
+            raise wrong_type("PyFunc", "fn", self.fn, "function")
+        if len(self.in_types) != len(self.in_shapes) or len(self.out_types) != len(self.out_shapes):
+            raise problem(
+                ValueError,
+                "PyFunc: give one type and one shape for each input and output",
+                got=f"{len(self.in_types)} and {len(self.in_shapes)} for inputs, "
+                f"{len(self.out_types)} and {len(self.out_shapes)} for outputs",
+            )
+        names = ("in_types", "in_shapes", "out_types", "out_shapes")
+        return {name: freeze(getattr(self, name)) for name in names}
+
+    def infer(self, *args: Any) -> Any:
+        given = tuple(args[0] if len(args) == 1 and isinstance(args[0], tuple) else args)
+        wanted = self._types(self.in_types, self.in_shapes)
+        if given != wanted:
+            raise problem(
+                ValueError,
+                "PyFunc: the inputs are not what was announced",
+                got=", ".join(map(str, given)),
+                expected=", ".join(map(str, wanted)),
+            )
+        return self._types(self.out_types, self.out_shapes)
+
+    def lower(self, *args: Any) -> tuple[Array, ...]:
+        arrays = tuple(args[0] if len(args) == 1 and isinstance(args[0], tuple) else args)
+        types = self._types(self.out_types, self.out_shapes)
+        specs = tuple(jax.ShapeDtypeStruct(t.shape, t.dtype.numpy) for t in types)
+
+        def run(*values: Any) -> tuple[Any, ...]:
+            found = self.fn(*(np.asarray(v) for v in values))
+            listed = found if isinstance(found, (tuple, list)) else (found,)
+            return tuple(
+                np.asarray(v, s.dtype).reshape(s.shape) for v, s in zip(listed, specs, strict=True)
+            )
+
+        return tuple(jax.pure_callback(run, specs, *arrays))
+
+    def _types(self, types: Any, shapes: Any) -> tuple[TensorType, ...]:
+        pairs = zip(types, shapes, strict=True)
+        return tuple(TensorType(as_dtype(t), as_shape(s, "PyFunc")) for t, s in pairs)

@@ -1,0 +1,17 @@
+"""Settings of parallel training: kept, checked and given back.
+
+Settings only: a process is alone for now, so none of them changes how a program runs.
+"""
+
+from mycelia.parallel.automatic import ParallelMode as ParallelMode
+from mycelia.parallel.automatic import get_auto_parallel_context as get_auto_parallel_context
+from mycelia.parallel.automatic import reset_auto_parallel_context as reset_auto_parallel_context
+from mycelia.parallel.automatic import set_auto_parallel_context as set_auto_parallel_context
+from mycelia.parallel.offload import get_offload_context as get_offload_context
+from mycelia.parallel.offload import set_offload_context as set_offload_context
+from mycelia.parallel.search import get_algo_parameters as get_algo_parameters
+from mycelia.parallel.search import reset_algo_parameters as reset_algo_parameters
+from mycelia.parallel.search import set_algo_parameters as set_algo_parameters
+from mycelia.parallel.server import get_ps_context as get_ps_context
+from mycelia.parallel.server import reset_ps_context as reset_ps_context
+from mycelia.parallel.server import set_ps_context as set_ps_context

@@ -1,0 +1,242 @@
+"""Settings of automatic parallel training: `set_auto_parallel_context` and its like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mycelia.core.checks import is_int
+from mycelia.core.errors import problem, wrong_type
+from mycelia.parallel.keeping import Key, Table, allowed, check_kind, choice, within
+
+
+class ParallelMode:
+    """How training is spread over processes."""
+
+    STAND_ALONE = "stand_alone"
+    DATA_PARALLEL = "data_parallel"
+    HYBRID_PARALLEL = "hybrid_parallel"
+    SEMI_AUTO_PARALLEL = "semi_auto_parallel"
+    AUTO_PARALLEL = "auto_parallel"
+    MODE_LIST = [STAND_ALONE, DATA_PARALLEL, HYBRID_PARALLEL, SEMI_AUTO_PARALLEL, AUTO_PARALLEL]
+
+
+_OWNER = "set_auto_parallel_context"
+_FUSION: dict[str, Any] = {"mode": "auto", "config": None}
+_FUSIONS = ("allreduce", "allgather", "reducescatter")
+_CHECKPOINT = {"load_file": str, "save_file": str, "only_trainable_params": bool}
+_SHARDING = {
+    "gradient_accumulation_shard": bool,
+    "parallel_optimizer_threshold": int,
+    "optimizer_weight_shard_size": int,
+    "optimizer_level": str,
+}
+
+
+def _at_least_one(name: str) -> Callable[[Any], dict[str, Any]]:
+    def rule(value: Any) -> dict[str, Any]:
+        if value < 1:
+            raise problem(
+                ValueError,
+                f"{_OWNER}: {name} is not positive",
+                got=str(value),
+                expected="1 or more",
+            )
+        return {name: value}
+
+    return rule
+
+
+def _full_batch(value: Any) -> dict[str, Any]:
+    strategy = "full_batch" if value else "data_parallel"
+    return {"full_batch": value, "full_batch_is_set": True, "dataset_strategy": strategy}
+
+
+def _dataset_strategy(value: Any) -> dict[str, Any]:
+    if not isinstance(value, (str, tuple)):
+        raise wrong_type(_OWNER, "dataset_strategy", value, "str or tuple")
+    if isinstance(value, str) and value not in ("full_batch", "data_parallel"):
+        raise problem(
+            ValueError,
+            f"{_OWNER}: unknown dataset_strategy",
+            got=repr(value),
+            expected="'full_batch', 'data_parallel' or a tuple",
+        )
+    return {"dataset_strategy": value, "full_batch": value == "full_batch"}
+
+
+def _fusion_places(value: Any) -> dict[str, Any]:
+    for place in value:
+        if not is_int(place) or place < 0:
+            raise problem(
+                TypeError,
+                f"{_OWNER}: all_reduce_fusion_config holds something else than places",
+                expected="ints from 0",
+                got=repr(place),
+            )
+    if len(set(value)) != len(value):
+        raise problem(
+            ValueError,
+            f"{_OWNER}: all_reduce_fusion_config has a place twice",
+            got=repr(value),
+        )
+    return {"all_reduce_fusion_config": value}
+
+
+def _accumulation(value: Any) -> dict[str, Any]:
+    if value != 1:
+        raise problem(
+            ValueError,
+            f"{_OWNER}: gradients are not accumulated by a setting",
+            got=f"grad_accumulation_step={value}",
+            fix="use nn.GradAccumulationCell",
+        )
+    return {"grad_accumulation_step": value}
+
+
+def _fusion(value: Any) -> dict[str, Any]:
+    fusion: dict[str, Any] = {"openstate": True} | {name: dict(_FUSION) for name in _FUSIONS}
+    for name, setting in value.items():
+        if name not in fusion:
+            raise problem(
+                KeyError,
+                f"comm_fusion: there is no entry {name!r}",
+                expected=f"one of openstate, {', '.join(_FUSIONS)}",
+            )
+        if name == "openstate":
+            check_kind("openstate", setting, bool)
+        elif not isinstance(setting, dict):
+            raise problem(TypeError, f"comm_fusion: {name} must be a dict", got=repr(setting))
+        elif setting.get("mode") not in ("auto", "index", "size"):
+            raise problem(
+                KeyError,
+                f"comm_fusion: {name} has no known mode",
+                got=repr(setting.get("mode")),
+                expected="auto, index or size",
+            )
+        fusion[name] = setting
+    return {"comm_fusion": fusion}
+
+
+def _checkpoint(value: Any) -> dict[str, Any]:
+    _check_parts(value, _CHECKPOINT)
+    full = {"load_file": "", "save_file": "", "only_trainable_params": True} | value
+    return {
+        "strategy_ckpt_config": full,
+        "strategy_ckpt_load_file": full["load_file"],
+        "strategy_ckpt_save_file": full["save_file"],
+    }
+
+
+def _sharding(value: Any) -> dict[str, Any]:
+    _check_parts(value, _SHARDING)
+    if value.get("parallel_optimizer_threshold", 0) < 0:
+        raise problem(
+            ValueError,
+            "parallel_optimizer_config: parallel_optimizer_threshold is negative",
+            got=str(value["parallel_optimizer_threshold"]),
+        )
+    return {"parallel_optimizer_config": value}
+
+
+def _pipeline(value: Any) -> dict[str, Any]:
+    known = {"pipeline_interleave": bool, "pipeline_scheduler": str}
+    _check_parts(value, known)
+    for name in known:
+        if name not in value:
+            raise problem(KeyError, f"pipeline_config: {name} is missing", got=repr(value))
+    return dict(value)
+
+
+def _check_parts(value: dict[str, Any], known: dict[str, type]) -> None:
+    unknown = [name for name in value if name not in known]
+    if unknown:
+        raise problem(
+            ValueError,
+            f"{_OWNER}: unknown entries in a dict",
+            got=", ".join(map(str, unknown)),
+            expected=f"only {', '.join(known)}",
+        )
+    for name, part in value.items():
+        check_kind(name, part, known[name])
+
+
+_SEARCHES = ("recursive_programming", "dynamic_programming", "sharding_propagation")
+_search = choice(*_SEARCHES, sets=("search_mode", "auto_parallel_search_mode"))
+
+_TABLE = Table(
+    "context",
+    {
+        "device_num": Key(1, int, _at_least_one("device_num")),
+        "global_rank": Key(0, int, within("global_rank", 0, 4095)),
+        "gradients_mean": Key(False, bool),
+        "gradient_fp32_sync": Key(True, bool),
+        "loss_repeated_mean": Key(True, bool),
+        "pipeline_stages": Key(1, int, _at_least_one("pipeline_stages")),
+        "auto_pipeline": Key(False, bool),
+        "pipeline_result_broadcast": Key(False, bool),
+        "pipeline_segments": Key(1, int, may_get=False),
+        "pipeline_config": Key(None, dict, _pipeline, may_get=False),
+        "pipeline_interleave": Key(False, bool, may_set=False),
+        "pipeline_scheduler": Key("1f1b", str, may_set=False),
+        "parallel_mode": Key(
+            ParallelMode.STAND_ALONE, str, allowed("parallel_mode", *ParallelMode.MODE_LIST)
+        ),
+        "search_mode": Key(_SEARCHES[0], str, _search),
+        "auto_parallel_search_mode": Key(_SEARCHES[0], str, _search),
+        "parameter_broadcast": Key(False, bool),
+        "strategy_ckpt_load_file": Key("", str),
+        "strategy_ckpt_save_file": Key("", str),
+        "group_ckpt_save_file": Key("", str, may_get=False),
+        "strategy_ckpt_config": Key(
+            {"load_file": "", "save_file": "", "only_trainable_params": True}, dict, _checkpoint
+        ),
+        "full_batch": Key(False, bool, _full_batch),
+        "full_batch_is_set": Key(False, bool, may_set=False),
+        "dataset_strategy": Key("data_parallel", object, _dataset_strategy),
+        "enable_parallel_optimizer": Key(False, bool),
+        "force_fp32_communication": Key(False, bool),
+        "parallel_optimizer_config": Key(None, dict, _sharding, may_get=False),
+        "grad_accumulation_step": Key(1, int, _accumulation),
+        "all_reduce_fusion_config": Key([], list, _fusion_places),
+        "communi_parallel_mode": Key(
+            "all_group_parallel",
+            str,
+            allowed(
+                "communi_parallel_mode",
+                "all_group_parallel",
+                "same_server_group_parallel",
+                "no_group_parallel",
+            ),
+        ),
+        "optimizer_weight_shard_size": Key(-1, int),
+        "optimizer_weight_shard_aggregated_save": Key(False, bool),
+        "sharding_propagation": Key(False, bool),
+        "enable_alltoall": Key(False, bool),
+        "comm_fusion": Key(_fusion({})["comm_fusion"], dict, _fusion),
+        "dump_local_norm": Key(False, (bool, int)),
+        "dump_local_norm_path": Key("", str),
+        "dump_device_local_norm": Key(False, bool),
+        "auto_parallel_new_interface": Key(False, bool),
+        "init_param_in_compile": Key(True, bool),
+    },
+)
+
+
+def set_auto_parallel_context(*args: Any, **kwargs: Any) -> None:
+    """Change settings of parallel training, by name."""
+    if args:
+        raise problem(
+            TypeError, f"{_OWNER}: too many positional arguments", got=repr(args), fix="name them"
+        )
+    _TABLE.change(kwargs)
+
+
+def get_auto_parallel_context(attr_key: str) -> Any:
+    """The value of one setting of parallel training."""
+    return _TABLE.read(attr_key)
+
+
+def reset_auto_parallel_context() -> None:
+    """Give all settings of parallel training their defaults."""
+    _TABLE.reset()

@@ -1,0 +1,60 @@
+"""Marks and ranges that users put into a profile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import count
+from time import perf_counter
+from typing import Any
+
+from mycelia import log
+from mycelia.profiler.recorder import MARK, RANGE, Running
+
+
+@dataclass(frozen=True)
+class _Open:
+    """A range that has begun."""
+
+    message: str
+    domain: str
+    began: float
+
+
+_open: dict[int, _Open] = {}
+_numbers = count(1)
+
+
+def mark(message: str, stream: Any = None, domain: str = "default") -> None:
+    """Put a moment into the running profile; without one nothing happens."""
+    if Running.recorder is not None and _is_text(message, domain):
+        now = perf_counter()
+        Running.recorder.add(MARK, message, now, now, domain)
+
+
+def range_start(message: str, stream: Any = None, domain: str = "default") -> int:
+    """Begin a range; gives its number, or 0 when no profiler runs or the message is no text."""
+    if Running.recorder is None or not _is_text(message, domain):
+        return 0
+    number = next(_numbers)
+    _open[number] = _Open(message, domain, perf_counter())
+    return number
+
+
+def range_end(range_id: int, domain: str = "default") -> None:
+    """End a range and put it into the running profile."""
+    if range_id == 0:
+        return
+    found = _open.get(range_id) if isinstance(range_id, int) else None
+    if found is None or found.domain != domain:
+        log.warning("mstx: no open range %r in the domain %r", range_id, domain)
+        return
+    del _open[range_id]
+    if Running.recorder is not None:
+        Running.recorder.add(RANGE, found.message, found.began, perf_counter(), domain)
+
+
+def _is_text(message: Any, domain: Any) -> bool:
+    if isinstance(message, str) and message and isinstance(domain, str):
+        return True
+    log.warning("mstx: message and domain must be text, got %r and %r", message, domain)
+    return False

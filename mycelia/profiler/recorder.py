@@ -1,0 +1,119 @@
+"""Measuring: the time of operators of eager mode, of programs, and of what users mark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from threading import get_ident
+from time import perf_counter
+from typing import Any
+
+from mycelia.core.errors import problem
+from mycelia.ir.slot import slot
+from mycelia.runtime.watching import wait, watch
+from mycelia.tensor.tensor import Tensor
+
+OPERATOR, PROGRAM, STEP, MARK, RANGE = "operator", "program", "step", "mark", "range"
+
+
+@dataclass(frozen=True)
+class Span:
+    """Something that took time: seconds since the profile began."""
+
+    kind: str
+    name: str
+    start: float
+    end: float
+    step: int
+    domain: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass
+class Recorder:
+    """What was measured so far. Operators are those called in the thread that began."""
+
+    spans: list[Span] = field(default_factory=list)
+    step: int = 0
+    _zero: float = 0.0
+    _step_began: float = 0.0
+    _thread: int | None = None
+    _dispatch: Callable[..., Any] | None = None
+    _inside: bool = False
+
+    @property
+    def running(self) -> bool:
+        return self._thread is not None
+
+    def start(self) -> None:
+        """Begin to measure."""
+        if Running.recorder is not None:
+            raise problem(
+                RuntimeError,
+                "another profiler is running",
+                fix="stop it first: two would measure each other",
+            )
+        now = perf_counter()
+        self._zero = self._zero or now
+        self._step_began = now
+        self._thread = get_ident()
+        self._dispatch, slot.dispatch = slot.dispatch, self._timed
+        watch.heard = self._ran
+        Running.recorder = self
+
+    def stop(self) -> None:
+        """Measure no longer; the open step ends here."""
+        if self._thread != get_ident():
+            raise problem(RuntimeError, "a profiler is stopped in the thread that started it")
+        assert self._dispatch is not None
+        slot.dispatch, self._dispatch, self._thread = self._dispatch, None, None
+        watch.heard = None
+        Running.recorder = None
+        self._end_step()
+
+    def next_step(self) -> None:
+        """End a step; the next begins."""
+        self._end_step()
+        self.step += 1
+
+    def _end_step(self) -> None:
+        now = perf_counter()
+        self.add(STEP, f"step {self.step}", self._step_began, now)
+        self._step_began = now
+
+    def add(self, kind: str, name: str, began: float, ended: float, domain: str = "") -> None:
+        """Keep a measurement."""
+        start, end = began - self._zero, ended - self._zero
+        self.spans.append(Span(kind, name, start, end, self.step, domain))
+
+    def _ran(self, name: str, began: float, ended: float) -> None:
+        self.add(PROGRAM, name, began, ended)
+
+    def _timed(self, op: Any, args: Any, kwargs: Any) -> Any:
+        """Run an operator, until its result is there; those inside it are part of it."""
+        assert self._dispatch is not None
+        if self._inside:
+            return self._dispatch(op, args, kwargs)
+        self._inside = True
+        began = perf_counter()
+        try:
+            result = self._dispatch(op, args, kwargs)
+            wait(_arrays(result))
+        finally:
+            self._inside = False
+        self.add(OPERATOR, op.name, began, perf_counter())
+        return result
+
+
+class Running:
+    """The recorder that measures now, if there is one."""
+
+    recorder: Recorder | None = None
+
+
+def _arrays(result: Any) -> Any:
+    if isinstance(result, (tuple, list)):
+        return [_arrays(one) for one in result]
+    return result._data if isinstance(result, Tensor) else None

@@ -1,0 +1,108 @@
+"""The files of a profile: what was measured, its sums, and a trace for viewers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from mycelia.core.errors import problem
+from mycelia.core.files import write_atomically
+from mycelia.profiler.recorder import OPERATOR, PROGRAM, STEP, Span
+
+FOLDER = "profiler"
+SPANS, SUMMARY, TRACE = "spans.json", "summary.json", "trace_view.json"
+
+
+def write_spans(path: Path, spans: Sequence[Span], metadata: dict[str, Any]) -> None:
+    """Keep the measurements under `path`, for an analysis now or later."""
+    content = {"metadata": metadata, "spans": [span.as_dict() for span in spans]}
+    _write(path / FOLDER / SPANS, content, pretty=False)
+
+
+def analyse_files(path: Path, pretty: bool, step_list: Sequence[int] | None) -> dict[str, Any]:
+    """Write the summary and the trace of the measurements under `path`; gives the summary."""
+    file = path / FOLDER / SPANS
+    if not file.exists():
+        raise problem(
+            FileNotFoundError,
+            f"there is no profile in {path}",
+            expected=str(file),
+            fix="stop the profiler first",
+        )
+    content = json.loads(file.read_text())
+    spans = [Span(**found) for found in content["spans"]]
+    if step_list is not None:
+        spans = [span for span in spans if span.step in step_list]
+    summary = {"metadata": content["metadata"], **summarized(spans)}
+    _write(path / FOLDER / SUMMARY, summary, pretty)
+    _write(path / FOLDER / TRACE, {"traceEvents": _trace(spans)}, pretty)
+    return summary
+
+
+def summarized(spans: Sequence[Span]) -> dict[str, Any]:
+    """The sums by name, and what each step spent on them, in milliseconds."""
+    steps = [span for span in spans if span.kind == STEP]
+    return {
+        "operators": _by_name(span for span in spans if span.kind == OPERATOR),
+        "programs": _by_name(span for span in spans if span.kind == PROGRAM),
+        "step_trace": [_step(step, spans) for step in steps],
+    }
+
+
+def _by_name(spans: Iterable[Span]) -> list[dict[str, Any]]:
+    """For each name how often and how long, the longest first."""
+    times: dict[str, list[float]] = {}
+    for span in spans:
+        times.setdefault(span.name, []).append(_milliseconds(span))
+    found = [
+        {
+            "name": name,
+            "count": len(each),
+            "total_ms": sum(each),
+            "mean_ms": sum(each) / len(each),
+            "min_ms": min(each),
+            "max_ms": max(each),
+        }
+        for name, each in times.items()
+    ]
+    return sorted(found, key=lambda row: -row["total_ms"])
+
+
+def _step(step: Span, spans: Sequence[Span]) -> dict[str, Any]:
+    """How long a step took, and how much of it operators and programs computed."""
+    inside = [s for s in spans if s.step == step.step and s.kind in (OPERATOR, PROGRAM)]
+    computing = sum(map(_milliseconds, inside))
+    total = _milliseconds(step)
+    return {
+        "step": step.step,
+        "total_ms": total,
+        "computing_ms": computing,
+        "free_ms": total - computing,
+    }
+
+
+def _trace(spans: Sequence[Span]) -> list[dict[str, Any]]:
+    """Events of the Chrome trace format, one line of it for each kind; microseconds."""
+    return [
+        {
+            "name": span.name,
+            "cat": span.kind,
+            "ph": "X",
+            "ts": span.start * 1e6,
+            "dur": (span.end - span.start) * 1e6,
+            "pid": 0,
+            "tid": span.kind,
+            "args": {"step": span.step, **({"domain": span.domain} if span.domain else {})},
+        }
+        for span in spans
+    ]
+
+
+def _milliseconds(span: Span) -> float:
+    return (span.end - span.start) * 1e3
+
+
+def _write(path: Path, content: Any, pretty: bool) -> None:
+    write_atomically(path, [json.dumps(content, indent=2 if pretty else None).encode()])

@@ -1,0 +1,219 @@
+"""The tree of a network: reading it, changing it, making the new network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from mycelia.core.checks import check_instance, check_int
+from mycelia.core.errors import problem
+from mycelia.core.files import write_atomically
+from mycelia.nn.cell import Cell
+from mycelia.rewrite import editing
+from mycelia.rewrite.building import build_network, network_text
+from mycelia.rewrite.choosing import choose_known_branches
+from mycelia.rewrite.editing import Position
+from mycelia.rewrite.node import Node
+from mycelia.rewrite.node_type import NodeType
+from mycelia.rewrite.reading import read_network
+from mycelia.rewrite.statement import Block, Statement, Tree, inside
+from mycelia.rewrite.table import table
+
+_FILE = "./network_define.py"
+
+
+class SymbolTree:
+    """A network as nodes, one for each statement of `construct`.
+
+    A cell of the user's that is called inside has a tree of its own; the nodes of all trees, of
+    control flow, of containers and of the user's functions are changed through any of the trees.
+    """
+
+    def __init__(self, handler: Tree) -> None:
+        check_instance("SymbolTree", "handler", handler, Tree)
+        self._tree = handler
+
+    @classmethod
+    def create(cls, network: Any) -> SymbolTree:
+        """Read a network."""
+        check_instance("SymbolTree", "network", network, Cell)
+        return cls(read_network(network))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SymbolTree) and other._tree is self._tree
+
+    def __hash__(self) -> int:
+        return id(self._tree)
+
+    def get_handler(self) -> Tree:
+        """What was read."""
+        return self._tree
+
+    def get_origin_network(self) -> Cell:
+        """The network that was read."""
+        return self._tree.cell
+
+    # ---- looking ----------------------------------------------------------------------------
+
+    def nodes(self, all_nodes: bool = False) -> Iterator[Node]:
+        """The nodes of `construct`; with `all_nodes`, each followed by those inside it."""
+        check_instance("nodes", "all_nodes", all_nodes, bool)
+        return (Node(statement) for statement in self._statements(all_nodes))
+
+    def all_nodes(self, subtree_nodes: bool = True) -> Iterator[Node]:
+        """All nodes of this tree, and of the trees inside if wished."""
+        check_instance("all_nodes", "subtree_nodes", subtree_nodes, bool)
+        return (Node(s) for s in inside(self._tree.construct.body, subtree_nodes))
+
+    def get_node(self, node_name: str) -> Node | None:
+        """The node of this tree with that name, control flow and functions included, or None."""
+        check_instance("SymbolTree", "node_name", node_name, str)
+        found = self._tree.find(node_name)
+        return None if found is None else Node(found)
+
+    def get_inputs(self) -> list[Node]:
+        """The nodes of the arguments of `construct`."""
+        return [node for node in self.nodes() if node.get_node_type() is NodeType.Input]
+
+    def print_node_tabulate(self, all_nodes: bool = False) -> None:
+        """Print the nodes as a table: type, name, code, and how they are linked."""
+        check_instance("print_node_tabulate", "all_nodes", all_nodes, bool)
+        print(table(self._statements(all_nodes)))
+
+    def dump(self) -> None:
+        """Print the table of this tree and of each tree inside it."""
+        trees = [s.tree for s in self._statements(True) if s.tree is not None]
+        for tree in dict.fromkeys([self._tree, *trees]):
+            print(f"{type(tree.cell).__name__}:")
+            print(table(inside(tree.construct.body)))
+
+    # ---- changing ---------------------------------------------------------------------------
+
+    def before(self, node: Node | str) -> Position:
+        """The position before a node."""
+        return Position(self._found(node), False)
+
+    def after(self, node: Node | str) -> Position:
+        """The position after a node."""
+        return Position(self._found(node), True)
+
+    def insert(self, position: Position, node: Node) -> Node:
+        """Put a new node at a position."""
+        check_instance("SymbolTree", "position", position, Position)
+        check_instance("SymbolTree", "node", node, Node)
+        if not self._owns(position.block):
+            raise problem(
+                ValueError,
+                "SymbolTree: the position does not belong to this tree",
+                got=f"a position beside {position.statement.name}",
+            )
+        editing.insert(position, node.get_handler())
+        return node
+
+    def append(self, node: Node) -> Node:
+        """Put a new node at the end, before the last return."""
+        check_instance("SymbolTree", "node", node, Node)
+        last = self._tree.construct.body.statements[-1]
+        return self.insert(Position(last, last.kind is not NodeType.Output), node)
+
+    def erase(self, node: Node | str) -> Node | None:
+        """Take a node out. Who reads what it assigned must get another value."""
+        statement = self._found(node)
+        editing.erase(statement)
+        return Node(statement)
+
+    def replace(self, old_node: Node, new_nodes: Sequence[Node]) -> Node:
+        """Put nodes in the place of one; the last of them is given back."""
+        check_instance("SymbolTree", "old_node", old_node, Node)
+        check_instance("SymbolTree", "new_nodes", new_nodes, (list, tuple))
+        for node in new_nodes:
+            check_instance("SymbolTree", "new_nodes", node, Node)
+        if not new_nodes:
+            raise problem(
+                ValueError, "SymbolTree: replace needs new nodes", fix="erase the node instead"
+            )
+        editing.replace(self._found(old_node), [node.get_handler() for node in new_nodes])
+        return new_nodes[-1]
+
+    def set_output(self, index: int, return_value: str) -> Node:
+        """Let the network return the variable `return_value`."""
+        check_int("SymbolTree", "index", index)
+        check_instance("SymbolTree", "return_value", return_value, str)
+        returns = [n for n in self.nodes() if n.get_node_type() is NodeType.Output]
+        if not returns:
+            raise problem(RuntimeError, "SymbolTree: construct has no return at its end")
+        returns[-1].set_arg(index, return_value)
+        return returns[-1]
+
+    def unique_name(self, name: str = "output") -> str:
+        """A variable name that the tree does not use: `name`, or `name_1`, `name_2`, ..."""
+        check_instance("SymbolTree", "name", name, str)
+        return self._tree.variables.unique(name)
+
+    def flatten_nodes(self, node: Node, erase_nodes_after_return: bool = False) -> None:
+        """Put the body of a control flow in its place."""
+        check_instance("flatten_nodes", "node", node, Node)
+        statement = self._found(node)
+        if statement.kind is not NodeType.ControlFlow:
+            raise problem(
+                ValueError,
+                "For 'flatten_nodes', the type of node can only be ControlFlow",
+                got=f"{statement.name}, {statement.kind}",
+            )
+        assert statement.body is not None
+        editing.splice(statement.head or statement, statement.body, erase_nodes_after_return)
+
+    def flatten_static_if_control_flow(self) -> None:
+        """Keep only the taken branch of each if whose condition is known before the run."""
+        choose_known_branches(self._tree)
+
+    # ---- the new network --------------------------------------------------------------------
+
+    def get_code(self) -> str:
+        """The code of the network as it is now, the changed cells inside it first."""
+        return network_text(self._tree)
+
+    def get_network(self) -> Cell:
+        """A new network that runs the changed code, in both modes.
+
+        It shares parameters and unchanged cells with the network that was read.
+        """
+        return build_network(self._tree)
+
+    def set_saved_file_name(self, file_name: str) -> None:
+        """Where `save_network_to_file` writes; `.py` is added if it is missing."""
+        check_instance("SymbolTree", "file_name", file_name, str)
+        self._tree.file_name = file_name if file_name.endswith(".py") else f"{file_name}.py"
+
+    def get_saved_file_name(self) -> str:
+        return self._tree.file_name or _FILE
+
+    def save_network_to_file(self) -> None:
+        """Write the code of the network, for people to read."""
+        write_atomically(Path(self.get_saved_file_name()), [self.get_code().encode()])
+
+    # ---- inside -----------------------------------------------------------------------------
+
+    def _statements(self, all_nodes: bool) -> Iterator[Statement]:
+        body = self._tree.construct.body
+        return inside(body, subtrees=True) if all_nodes else iter(list(body.statements))
+
+    def _found(self, node: Node | str) -> Statement:
+        """The statement of a node of this tree or of a tree inside it."""
+        check_instance("SymbolTree", "node", node, (Node, str))
+        found = self._tree.find(node) if isinstance(node, str) else node.get_handler()
+        if found is None or found.block is None or not self._owns(found.block):
+            raise problem(
+                RuntimeError,
+                "SymbolTree: the node does not belong to this tree",
+                got=node if isinstance(node, str) else node.get_name(),
+                expected=f"one of {', '.join(s.name for s in self._tree.statements())}",
+            )
+        return found
+
+    def _owns(self, block: Block) -> bool:
+        return block.tree.forest is self._tree.forest
+
+
+Node.tree_view = SymbolTree

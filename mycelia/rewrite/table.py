@@ -1,0 +1,38 @@
+"""Nodes as a table for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from mycelia.rewrite.links import providers, users
+from mycelia.rewrite.statement import Statement
+from mycelia.rewrite.writing import statement_text
+
+_TITLES = ("node type", "name", "codes", "arg providers", "target users")
+
+
+def table(statements: Iterable[Statement]) -> str:
+    """One line a node: its type, name, code, who gives its arguments, who takes its targets."""
+    rows = [_TITLES, *(_row(statement) for statement in statements)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_TITLES))]
+    rule = "  ".join("-" * width for width in widths)
+    lines = [_line(row, widths) for row in rows]
+    return "\n".join([rule, lines[0], rule, *lines[1:], rule])
+
+
+def _row(statement: Statement) -> tuple[str, ...]:
+    given = {place: (source.name, out) for place, (source, out) in providers(statement).items()}
+    taken = {
+        out: [(user.name, place) for user, place in found]
+        for out, found in users(statement).items()
+    }
+    code = statement_text(statement)
+    return statement.kind.name, statement.name, code.split("\n")[0], _pairs(given), _pairs(taken)
+
+
+def _pairs(found: Mapping[int, object]) -> str:
+    return ", ".join(f"{place}: {value}" for place, value in found.items())
+
+
+def _line(row: Sequence[str], widths: Sequence[int]) -> str:
+    return "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()

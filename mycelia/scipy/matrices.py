@@ -1,0 +1,71 @@
+"""Checks of matrices given to the linear algebra functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mycelia.core.dtype import complex64, complex128, float32, float64, int32, int64
+from mycelia.core.errors import problem, wrong_type
+from mycelia.ops.shaping import cast
+from mycelia.tensor.tensor import Tensor
+
+REAL = (int32, int64, float32, float64)
+ALL = (*REAL, complex64, complex128)
+
+
+def as_tensor(owner: str, argument: str, value: Any, allowed: tuple[Any, ...] = REAL) -> Any:
+    """A tensor of an allowed dtype; integers become float64."""
+    if not isinstance(value, Tensor):
+        raise wrong_type(owner, argument, value, "Tensor")
+    if value.dtype not in allowed:
+        raise problem(
+            TypeError,
+            f"{owner}: '{argument}' is of a type that it does not compute in",
+            got=str(value.dtype),
+            expected=", ".join(str(d) for d in allowed),
+            fix=f"cast it: {argument}.astype(mycelia.float32)",
+        )
+    return cast(value, float64) if value.dtype.is_integer else value
+
+
+def as_matrix(
+    owner: str,
+    argument: str,
+    value: Any,
+    *,
+    square: bool = False,
+    allowed: tuple[Any, ...] = REAL,
+) -> Any:
+    """A single matrix of an allowed dtype."""
+    tensor = as_tensor(owner, argument, value, allowed)
+    if tensor.ndim != 2:
+        raise problem(
+            ValueError,
+            f"{owner}: '{argument}' is not a matrix",
+            got=f"shape {tensor.shape}",
+            expected="2 axes",
+        )
+    if square and tensor.shape[0] != tensor.shape[1]:
+        raise problem(
+            ValueError,
+            f"{owner}: '{argument}' is not square",
+            got=f"shape {tensor.shape}",
+        )
+    return tensor
+
+
+def check_system(owner: str, a: Any, b: Any) -> None:
+    """Whether a right-hand side, a vector or a matrix, fits the matrix."""
+    if a.dtype is not b.dtype:
+        raise problem(
+            TypeError,
+            f"{owner}: a and b differ in dtype",
+            got=f"{a.dtype} and {b.dtype}",
+        )
+    if b.ndim not in (1, 2) or b.shape[0] != a.shape[0]:
+        raise problem(
+            ValueError,
+            f"{owner}: the shapes of a and b do not fit",
+            got=f"{a.shape} and {b.shape}",
+            expected="(N, N) and (N,) or (N, M)",
+        )

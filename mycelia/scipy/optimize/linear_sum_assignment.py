@@ -1,0 +1,27 @@
+"""Rows and columns paired at the least cost."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from mycelia.core.checks import check_bool
+from mycelia.core.errors import wrong_type
+from mycelia.ops.assignment import LinearSumAssignment
+from mycelia.tensor.tensor import Tensor
+
+ALL_COLUMNS = Tensor(sys.maxsize)
+
+
+def linear_sum_assignment(
+    cost_matrix: Any, maximize: bool, dimension_limit: Any = ALL_COLUMNS
+) -> tuple[Any, Any]:
+    """Row and column numbers of the pairs of least (or largest) total cost.
+
+    Columns from `dimension_limit` on do not count; pairs that are missing for it are -1.
+    """
+    check_bool("linear_sum_assignment", "maximize", maximize)
+    for name, value in (("cost_matrix", cost_matrix), ("dimension_limit", dimension_limit)):
+        if not isinstance(value, Tensor):
+            raise wrong_type("linear_sum_assignment", name, value, "Tensor")
+    return LinearSumAssignment.of(maximize)(cost_matrix, dimension_limit)

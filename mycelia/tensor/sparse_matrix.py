@@ -1,0 +1,341 @@
+"""Tensors that keep only some of their numbers: COOTensor by place, CSRTensor by row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mycelia import ops
+from mycelia.core import dtype as dtypes
+from mycelia.core.checks import is_int
+from mycelia.core.dtype import DType
+from mycelia.core.errors import problem, wrong_type
+from mycelia.core.shape import Shape
+from mycelia.tensor.tensor import Tensor
+
+
+class Sparse:
+    """What all tensors with few numbers have: values, and the shape of the whole."""
+
+    values: Tensor
+    shape: Shape
+
+    @property
+    def dtype(self) -> DType:
+        return self.values.dtype
+
+    @property
+    def size(self) -> int:
+        """How many numbers are kept."""
+        return self.values.size
+
+    @property
+    def itemsize(self) -> int:
+        return self.values.itemsize
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def with_values(self, values: Tensor) -> Any:
+        """The same places with other numbers."""
+        raise NotImplementedError
+
+    def to_dense(self) -> Tensor:
+        raise NotImplementedError
+
+    def at_places(self, dense: Tensor) -> Tensor:
+        """The numbers of a dense tensor at the places kept here."""
+        raise NotImplementedError
+
+    def map(self, fn: Callable[[Any], Any]) -> Any:
+        """The same places, each number through `fn`."""
+        return self.with_values(fn(self.values))
+
+    def abs(self) -> Any:
+        return self.map(ops.abs)
+
+    def astype(self, dtype: Any) -> Any:
+        """The same numbers in another dtype."""
+        return self.map(lambda values: values.astype(dtype))
+
+    def __neg__(self) -> Any:
+        return self.map(ops.neg)
+
+    def __mul__(self, other: Any) -> Any:
+        return self.with_values(self.values * self._beside(other))
+
+    def __truediv__(self, other: Any) -> Any:
+        return self.with_values(self.values / self._beside(other))
+
+    def _beside(self, other: Any) -> Any:
+        """What meets the kept numbers when the whole tensor meets `other`."""
+        if isinstance(other, Tensor) and other.ndim:
+            return self.at_places(ops.broadcast_to(other, self.shape))
+        if isinstance(other, (Tensor, int, float)):
+            return other
+        raise wrong_type(type(self).__name__, "other", other, "Tensor or number")
+
+
+class COOTensor(Sparse):
+    """A tensor by its numbers and their places: `values[i]` stands at `indices[i]`.
+
+    A place may stand there twice; the whole then has the sum.
+    """
+
+    def __init__(
+        self,
+        indices: Any = None,
+        values: Any = None,
+        shape: Any = None,
+        coo_tensor: COOTensor | None = None,
+    ) -> None:
+        if coo_tensor is not None:
+            if not isinstance(coo_tensor, COOTensor):
+                raise wrong_type("COOTensor", "coo_tensor", coo_tensor, "COOTensor")
+            indices, values, shape = coo_tensor.to_tuple()
+        _check_parts("COOTensor", shape, indices=indices, values=values)
+        if indices.ndim != 2 or values.ndim != 1 or indices.shape[0] != values.shape[0]:
+            raise problem(
+                ValueError,
+                "For COOTensor, there must be one row of indices for each value",
+                got=f"indices {indices.shape}, values {values.shape}",
+            )
+        if indices.shape[1] != len(shape):
+            raise problem(
+                ValueError,
+                f"For COOTensor, the length of 'shape' must be {indices.shape[1]}, "
+                f"but got {shape}.",
+            )
+        self.indices, self.values, self.shape = indices, values, shape
+
+    def with_values(self, values: Tensor) -> COOTensor:
+        return COOTensor(self.indices, values, self.shape)
+
+    def at_places(self, dense: Tensor) -> Tensor:
+        return ops.gather_nd(dense, self.indices)
+
+    def to_tuple(self) -> tuple[Tensor, Tensor, Shape]:
+        """The indices, the values, the shape."""
+        return self.indices, self.values, self.shape
+
+    def to_dense(self) -> Tensor:
+        """The whole tensor."""
+        return ops.scatter_nd(self.indices, self.values, self.shape)
+
+    def to_csr(self) -> CSRTensor:
+        """The same matrix by rows."""
+        if self.ndim != 2:
+            raise problem(
+                ValueError,
+                "COOTensor.to_csr: only a matrix has rows and columns",
+                got=str(self.shape),
+            )
+        order = ops.argsort(self._flat_places())
+        rows, columns = self.indices[:, 0][order], self.indices[:, 1][order]
+        indptr = row_starts(rows, self.shape[0])
+        return CSRTensor(indptr, columns, self.values[order], self.shape)
+
+    def coalesce(self) -> COOTensor:
+        """The same tensor with each place once, in order; its size depends on the places."""
+        places, which = ops.unique(self._flat_places())
+        order = ops.argsort(places)
+        values = ops.scatter_nd(which.reshape(-1, 1), self.values, places.shape)[order]
+        return COOTensor(self._unflattened(places[order]), values, self.shape)
+
+    def add(self, other: COOTensor, thresh: Tensor) -> COOTensor:
+        """The sum; numbers nearer to 0 than `thresh` are left out."""
+        if not isinstance(other, COOTensor):
+            raise wrong_type("COOTensor.add", "other", other, "COOTensor")
+        if other.shape != self.shape:
+            raise problem(
+                ValueError,
+                "COOTensor.add: the shapes differ",
+                got=f"{self.shape} and {other.shape}",
+            )
+        joined = COOTensor(
+            ops.concat((self.indices, other.indices)),
+            ops.concat((self.values, other.values)),
+            self.shape,
+        ).coalesce()
+        kept = ops.nonzero(ops.abs(joined.values) >= thresh).reshape(-1)
+        return COOTensor(joined.indices[kept], joined.values[kept], self.shape)
+
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, Tensor):
+            return self.to_dense() + other
+        return self.add(other, Tensor(0, self.dtype))
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return self + (-other)
+
+    def __repr__(self) -> str:
+        return (
+            f"COOTensor(shape={list(self.shape)}, dtype={self.dtype}, "
+            f"indices={self.indices!r}, values={self.values!r})"
+        )
+
+    def _flat_places(self) -> Tensor:
+        """The place of each value in the flattened tensor."""
+        indices = self.indices.astype(dtypes.int64)
+        place = indices[:, 0]
+        for axis in range(1, self.ndim):
+            place = place * self.shape[axis] + indices[:, axis]
+        return place
+
+    def _unflattened(self, places: Tensor) -> Tensor:
+        columns = []
+        for length in reversed(self.shape):
+            columns.append(places % length)
+            places = places // length
+        return ops.stack(tuple(reversed(columns)), 1).astype(self.indices.dtype)
+
+
+class CSRTensor(Sparse):
+    """A matrix by rows: row `i` has `values[indptr[i]:indptr[i + 1]]` in those columns."""
+
+    def __init__(
+        self,
+        indptr: Any = None,
+        indices: Any = None,
+        values: Any = None,
+        shape: Any = None,
+        csr_tensor: CSRTensor | None = None,
+    ) -> None:
+        if csr_tensor is not None:
+            if not isinstance(csr_tensor, CSRTensor):
+                raise wrong_type("CSRTensor", "csr_tensor", csr_tensor, "CSRTensor")
+            indptr, indices, values, shape = csr_tensor.to_tuple()
+        _check_parts("CSRTensor", shape, indptr=indptr, indices=indices, values=values)
+        if len(shape) != 2:
+            raise problem(ValueError, "For CSRTensor, 'shape' must have two sizes", got=str(shape))
+        if indptr.shape != (shape[0] + 1,):
+            raise problem(
+                ValueError,
+                "For CSRTensor, 'indptr' has one start for each row, and the end",
+                got=f"indptr {indptr.shape}, shape {shape}",
+            )
+        if indices.ndim != 1 or indices.shape != values.shape[:1]:
+            raise problem(
+                ValueError,
+                "For CSRTensor, there must be one column for each value",
+                got=f"indices {indices.shape}, values {values.shape}",
+            )
+        self.indptr, self.indices, self.values, self.shape = indptr, indices, values, shape
+
+    def with_values(self, values: Tensor) -> CSRTensor:
+        return CSRTensor(self.indptr, self.indices, values, self.shape)
+
+    def at_places(self, dense: Tensor) -> Tensor:
+        return ops.gather_nd(dense, self.to_coo().indices)
+
+    def rows(self) -> Tensor:
+        """The row of each value."""
+        each = ops.arange(self.size).astype(self.indptr.dtype)
+        found = ops.searchsorted(self.indptr, each, right=True)
+        return (found - 1).astype(self.indptr.dtype)
+
+    def to_tuple(self) -> tuple[Tensor, Tensor, Tensor, Shape]:
+        """The starts of the rows, the columns, the values, the shape."""
+        return self.indptr, self.indices, self.values, self.shape
+
+    def to_coo(self) -> COOTensor:
+        """The same matrix by places."""
+        columns = self.indices.astype(self.indptr.dtype)
+        return COOTensor(ops.stack((self.rows(), columns), 1), self.values, self.shape)
+
+    def to_dense(self) -> Tensor:
+        """The whole matrix."""
+        return self.to_coo().to_dense()
+
+    def mv(self, dense_vector: Tensor) -> Tensor:
+        """The product with a vector, or a matrix of one column."""
+        return self.mm(dense_vector)
+
+    def mm(self, matrix: Any) -> Any:
+        """The product with a dense matrix (dense) or with another CSRTensor (CSR)."""
+        if isinstance(matrix, CSRTensor):
+            return csr_of(ops.matmul(self.to_dense(), matrix.to_dense()))
+        if not isinstance(matrix, Tensor):
+            raise wrong_type("CSRTensor.mm", "matrix", matrix, "Tensor or CSRTensor")
+        if matrix.ndim not in (1, 2) or matrix.shape[0] != self.shape[1]:
+            raise problem(
+                ValueError,
+                "CSRTensor: the inner sizes differ",
+                got=f"{self.shape} and {matrix.shape}",
+            )
+        values = self.values if matrix.ndim == 1 else self.values.reshape(-1, 1)
+        terms = values * ops.gather(matrix, self.indices, 0)
+        shape = (self.shape[0], *matrix.shape[1:])
+        return ops.scatter_nd(self.rows().reshape(-1, 1), terms, shape)
+
+    def sum(self, axis: int) -> Tensor:
+        """The sums of the rows (axis 1) or of the columns (axis 0); the axis stays as 1."""
+        if not is_int(axis):
+            raise wrong_type("CSRTensor.sum", "axis", axis, "int")
+        if not -2 <= axis < 2:
+            raise problem(ValueError, "CSRTensor.sum: a matrix has the axes 0 and 1", got=str(axis))
+        kept = axis % 2 ^ 1
+        places = (self.rows(), self.indices)[kept]
+        sums = ops.scatter_nd(places.reshape(-1, 1), self.values, (self.shape[kept],))
+        return sums.reshape((-1, 1) if kept == 0 else (1, -1))
+
+    def add(self, b: CSRTensor, alpha: Tensor, beta: Tensor) -> CSRTensor:
+        """`alpha` times this matrix and `beta` times `b`."""
+        if not isinstance(b, CSRTensor):
+            raise wrong_type("CSRTensor.add", "b", b, "CSRTensor")
+        scaled = (self * alpha).to_coo(), (b * beta).to_coo()
+        return scaled[0].add(scaled[1], Tensor(0, self.dtype)).to_csr()
+
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, Tensor):
+            return self.to_dense() + other
+        return self.add(other, Tensor(1, self.dtype), Tensor(1, self.dtype))
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return self + (-other)
+
+    def __repr__(self) -> str:
+        return (
+            f"CSRTensor(shape={list(self.shape)}, dtype={self.dtype}, indptr={self.indptr!r}, "
+            f"indices={self.indices!r}, values={self.values!r})"
+        )
+
+
+def row_starts(rows: Tensor, count: int) -> Tensor:
+    """Where each of `count` rows starts in the sorted `rows`, and the end."""
+    ones = ops.ones(rows.shape, dtypes.int32)
+    lengths = ops.scatter_nd(rows.reshape(-1, 1), ones, (count,))
+    ends = ops.cumsum(lengths, 0)
+    return ops.concat((ops.zeros((1,), ends.dtype), ends)).astype(rows.dtype)
+
+
+def coo_of(dense: Tensor) -> COOTensor:
+    """The COOTensor with the numbers of a dense tensor that are not 0."""
+    if not isinstance(dense, Tensor):
+        raise wrong_type("dense_to_sparse_coo", "tensor", dense, "Tensor")
+    places = ops.nonzero(dense)
+    return COOTensor(places.astype(dtypes.int32), ops.gather_nd(dense, places), dense.shape)
+
+
+def csr_of(dense: Tensor) -> CSRTensor:
+    """The CSRTensor with the numbers of a dense matrix that are not 0."""
+    return coo_of(dense).to_csr()
+
+
+def _check_parts(owner: str, shape: Any, **parts: Any) -> None:
+    for name, part in parts.items():
+        if not isinstance(part, Tensor):
+            raise wrong_type(owner, name, part, "Tensor")
+        if name != "values" and part.dtype not in (dtypes.int16, dtypes.int32, dtypes.int64):
+            raise problem(TypeError, f"For {owner}, '{name}' must be integers", got=str(part.dtype))
+    if not isinstance(shape, tuple):
+        raise wrong_type(owner, "shape", shape, "tuple")
+    if not all(is_int(n) for n in shape):
+        raise problem(TypeError, f"For {owner}, 'shape' must be a tuple of int", got=repr(shape))
+    if any(n <= 0 for n in shape):
+        raise problem(ValueError, f"For {owner}, the sizes must be positive", got=repr(shape))

@@ -1,0 +1,40 @@
+"""A callback made of functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mycelia.core.errors import wrong_type
+from mycelia.train.callback.callback import EVENTS, Callback
+
+Listener = Callable[[Any], Any]
+
+
+class LambdaCallback(Callback):
+    """Calls the given functions, each with the RunContext, at the events of their names."""
+
+    def __init__(
+        self,
+        on_train_epoch_begin: Listener | None = None,
+        on_train_epoch_end: Listener | None = None,
+        on_train_step_begin: Listener | None = None,
+        on_train_step_end: Listener | None = None,
+        on_train_begin: Listener | None = None,
+        on_train_end: Listener | None = None,
+        on_eval_epoch_begin: Listener | None = None,
+        on_eval_epoch_end: Listener | None = None,
+        on_eval_step_begin: Listener | None = None,
+        on_eval_step_end: Listener | None = None,
+        on_eval_begin: Listener | None = None,
+        on_eval_end: Listener | None = None,
+    ) -> None:
+        super().__init__()
+        given = dict(locals())
+        for event in EVENTS:
+            listener = given[event]
+            if listener is None:
+                continue
+            if not callable(listener):
+                raise wrong_type("LambdaCallback", event, listener, "a function")
+            setattr(self, event, listener)

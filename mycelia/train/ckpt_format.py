@@ -1,0 +1,98 @@
+"""MindSpore's `.ckpt` layout: a protobuf message with one entry for each tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from mycelia.core.dtype import by_name
+from mycelia.train import wire
+
+_SLICE = 512 * 1024 * 1024  # larger tensors are written in several pieces of the same name
+_CRC = b"crc_num"  # stands before a checksum at the end of a file, which has ten bytes
+_CRC_SIZE = 10
+
+
+def encode(named: list[tuple[str, Any]]) -> Iterator[bytes]:
+    """The bytes of a file with some tensors (or texts) by name."""
+    for name, tensor in named:
+        tag = wire.bytes_field(1, name.encode())
+        for body in _tensor_bodies(tensor):
+            inner = wire.bytes_header(2, len(body)) + body
+            yield wire.bytes_header(1, len(tag) + len(inner)) + tag + inner
+
+
+def _tensor_bodies(tensor: Any) -> Iterator[bytes]:
+    if isinstance(tensor, str):
+        content = tensor.encode("utf-32-le")
+        yield wire.number_field(1, 0) + wire.bytes_field(2, b"str") + wire.bytes_field(3, content)
+        return
+    array = np.ascontiguousarray(np.asarray(tensor))
+    head = b"".join(wire.number_field(1, n) for n in tensor.shape)
+    head += wire.bytes_field(2, str(tensor.dtype).encode())
+    content = array.tobytes()
+    for start in range(0, max(len(content), 1), _SLICE):
+        yield head + wire.bytes_field(3, content[start : start + _SLICE])
+
+
+def decode(data: memoryview) -> dict[str, Any]:
+    """Arrays and texts by name. Other bytes raise ValueError, TypeError or UnicodeDecodeError."""
+    parts: dict[str, tuple[list[int], str, list[memoryview]]] = {}
+    for field, value in wire.fields(data):
+        if field == 1 and isinstance(value, memoryview):
+            name, dims, kind, content = _decode_value(value)
+            parts.setdefault(name, (dims, kind, []))[2].append(content)
+    return {name: _to_array(*part) for name, part in parts.items()}
+
+
+def checksum_bytes(checksum: int) -> bytes:
+    """What is added to a file to check the bytes before it."""
+    return _CRC + checksum.to_bytes(_CRC_SIZE, "big")
+
+
+def split_checksum(data: memoryview) -> tuple[memoryview, int | None]:
+    """The content of a file, and the checksum at its end if it has one."""
+    end = len(data) - _CRC_SIZE - len(_CRC)
+    if end < 0 or bytes(data[end : end + len(_CRC)]) != _CRC:
+        return data, None
+    return data[:end], int.from_bytes(data[-_CRC_SIZE:], "big")
+
+
+def _decode_value(data: memoryview) -> tuple[str, list[int], str, memoryview]:
+    name, dims, kind, content = "", [], "", memoryview(b"")
+    for field, value in wire.fields(data):
+        if field == 1 and isinstance(value, memoryview):
+            name = bytes(value).decode()
+        elif field == 2 and isinstance(value, memoryview):
+            for inner, part in wire.fields(value):
+                if inner == 1:
+                    dims += [part] if isinstance(part, int) else _packed(part)
+                elif inner == 2 and isinstance(part, memoryview):
+                    kind = bytes(part).decode()
+                elif inner == 3 and isinstance(part, memoryview):
+                    content = part
+    return name, dims, kind, content
+
+
+def _packed(data: memoryview) -> list[int]:
+    """Numbers written one after the other in one field, as newer writers do."""
+    return [n for _, n in wire.fields(memoryview(b"".join(_keyed(data)))) if isinstance(n, int)]
+
+
+def _keyed(data: memoryview) -> Iterator[bytes]:
+    number = bytearray()
+    for byte in data:
+        number.append(byte)
+        if byte < 0x80:
+            yield b"\x08" + bytes(number)
+            number.clear()
+
+
+def _to_array(dims: list[int], kind: str, pieces: list[memoryview]) -> Any:
+    content = b"".join(pieces)
+    if kind == "str":
+        return content.decode("utf-32-le")
+    array = np.frombuffer(content, by_name(kind).numpy)
+    return array.reshape(dims)

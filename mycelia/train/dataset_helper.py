@@ -1,0 +1,149 @@
+"""Between a dataset and a network: batches epoch by epoch, or a network that takes its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from mycelia.core.checks import check_bool, check_int, check_positive_int
+from mycelia.core.dtype import DType, from_numpy
+from mycelia.core.errors import problem
+from mycelia.nn.cell import Cell
+from mycelia.tensor.tensor import Tensor
+from mycelia.transforms.sinking import data_sink
+
+
+class DatasetHelper:
+    """Iterates over a dataset once for each epoch.
+
+    Without `dataset_sink_mode` each iteration gives the batches of one epoch, as lists of tensors.
+    With it, it gives one empty tuple: `connect_network_with_dataset` makes the network that takes
+    `sink_size` batches (-1: the whole dataset) by itself.
+    """
+
+    def __init__(
+        self,
+        dataset: Any,
+        dataset_sink_mode: bool = True,
+        sink_size: int = -1,
+        epoch_num: int = 1,
+    ) -> None:
+        owner = "DatasetHelper"
+        self._sinks = check_bool(owner, "dataset_sink_mode", dataset_sink_mode)
+        check_sink_size(owner, check_int(owner, "sink_size", sink_size))
+        self._size = size_of(dataset)
+        self._sink_size = self._size if sink_size == -1 else sink_size
+        self.dataset = dataset
+        self._epochs = check_positive_int(owner, "epoch_num", epoch_num)
+        self._iterator: Any = None
+
+    def __iter__(self) -> Iterator[Any]:
+        if self._sinks:
+            return iter([()])
+        if self._iterator is None:
+            self._iterator = self.dataset.create_tuple_iterator(num_epochs=self._epochs)
+        return self._epoch()
+
+    def _epoch(self) -> Iterator[list[Any]]:
+        count = 0
+        for batch in self._iterator:
+            count += 1
+            columns = batch if isinstance(batch, (tuple, list)) else [batch]
+            yield [column if isinstance(column, Tensor) else Tensor(column) for column in columns]
+        if count == 0 and self._size > 0:
+            raise problem(
+                ValueError,
+                "DatasetHelper: the iterator of the dataset gave nothing in this epoch",
+                got=f"a dataset of {self._size} batches, iterated for {self._epochs} epochs",
+                fix="what create_tuple_iterator gives must begin again for each epoch",
+            )
+
+    @property
+    def dataset_sink_mode(self) -> bool:
+        """Whether the network takes its data by itself."""
+        return self._sinks
+
+    def sink_size(self) -> int:
+        """How many batches the network takes at a time."""
+        self._check_sinks("sink_size")
+        return self._sink_size
+
+    def types_shapes(self) -> tuple[list[DType], list[Any]]:
+        """The dtypes and the shapes of the columns of a batch."""
+        self._check_sinks("types_shapes")
+        kinds = [from_numpy(kind) for kind in self.dataset.output_types()]
+        return kinds, self.dataset.output_shapes()
+
+    def get_data_info(self) -> tuple[list[DType], list[Any]]:
+        """The same, by the name it has for data of changing shapes."""
+        return self.types_shapes()
+
+    def _check_sinks(self, name: str) -> None:
+        if not self._sinks:
+            raise problem(
+                AttributeError,
+                f"DatasetHelper: '{name}' is there in dataset sink mode only",
+                fix="make it with dataset_sink_mode=True",
+            )
+
+
+def connect_network_with_dataset(network: Cell, dataset_helper: DatasetHelper) -> Cell:
+    """A cell without arguments: each call runs `network` on the next batches, for the last result.
+
+    How many batches that is, the `sink_size` of the helper says.
+    """
+    if not isinstance(dataset_helper, DatasetHelper):
+        raise problem(
+            AttributeError,
+            "connect_network_with_dataset: takes a DatasetHelper",
+            got=type(dataset_helper).__name__,
+        )
+    if not dataset_helper.dataset_sink_mode:
+        raise problem(
+            RuntimeError,
+            "connect_network_with_dataset: the helper is not in sink mode",
+            fix="make it with dataset_sink_mode=True",
+        )
+    return _Fed(network, dataset_helper)
+
+
+class _Fed(Cell):
+    """A network that takes its arguments from a dataset."""
+
+    def __init__(self, network: Cell, helper: DatasetHelper) -> None:
+        super().__init__(auto_prefix=False)
+        self.network = network
+        self._run = data_sink(network, helper.dataset, helper.sink_size())
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._run(*args, **kwargs)
+
+
+def check_sink_size(owner: str, sink_size: Any) -> None:
+    """Refuse what is neither a number of batches nor -1, for the whole dataset."""
+    if not isinstance(sink_size, int) or sink_size < -1 or sink_size == 0:
+        raise problem(
+            ValueError,
+            f"{owner}: sink_size is no number of batches",
+            got=repr(sink_size),
+            expected="1 or more, or -1 for the whole dataset",
+        )
+
+
+def size_of(dataset: Any) -> int:
+    """The number of batches in a dataset."""
+    if not hasattr(dataset, "get_dataset_size"):
+        raise problem(
+            AttributeError,
+            "dataset: what was given does not tell its size by get_dataset_size",
+            got=type(dataset).__name__,
+            expected="a dataset",
+        )
+    size = dataset.get_dataset_size()
+    if size == 0:
+        raise problem(
+            ValueError,
+            "dataset: there is not one batch in it",
+            fix="look for missing files, or a batch size above the number of rows",
+        )
+    return size

@@ -1,0 +1,164 @@
+"""What all metrics share: the base class, and checks of what they are told."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Self
+
+import numpy as np
+
+from mycelia.core.checks import is_int
+from mycelia.core.errors import problem
+from mycelia.tensor.tensor import Tensor
+
+KINDS = ("classification", "multilabel")
+
+
+def rearrange_inputs(func: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator of `update`: it gets those arguments, in that order, which `set_indexes` chose."""
+
+    @wraps(func)
+    def run(self: Any, *inputs: Any) -> Any:
+        chosen = self.indexes
+        return func(self, *(inputs if chosen is None else [inputs[place] for place in chosen]))
+
+    return run
+
+
+class Metric(ABC):
+    """The base class: `clear`, then `update` with each batch, then `eval` gives the value."""
+
+    def __init__(self) -> None:
+        self._indexes: list[int] | None = None
+
+    @property
+    def indexes(self) -> list[int] | None:
+        """Which of the arguments of `update` count, or None for all."""
+        return self._indexes
+
+    def set_indexes(self, indexes: list[int]) -> Self:
+        """Choose and order the arguments of `update` by their places."""
+        if not isinstance(indexes, list) or not all(is_int(place) for place in indexes):
+            raise problem(
+                ValueError,
+                "set_indexes: indexes is not a list of places",
+                got=repr(indexes),
+                expected="a list of ints",
+            )
+        self._indexes = indexes
+        return self
+
+    @abstractmethod
+    def clear(self) -> None:
+        """Forget everything."""
+
+    @abstractmethod
+    def eval(self) -> Any:
+        """The value for all that was told."""
+
+    @abstractmethod
+    def update(self, *inputs: Any) -> None:
+        """Take one batch into account."""
+
+    def _arrays(
+        self, inputs: tuple[Any, ...], names: tuple[str, ...] = ("y_pred", "y")
+    ) -> list[np.ndarray]:
+        """The arguments of `update` as arrays, as many as have names."""
+        self._check_count(inputs, names)
+        return [as_array(value) for value in inputs]
+
+    def _check_count(self, inputs: tuple[Any, ...], names: tuple[str, ...]) -> None:
+        if len(inputs) != len(names):
+            raise problem(
+                ValueError,
+                f"{type(self).__name__}: update takes another number of inputs",
+                got=str(len(inputs)),
+                expected=f"{len(names)}: {', '.join(names)}",
+            )
+
+    def _check_told(self, is_told: Any) -> None:
+        """Refuse to give a value before there was any data."""
+        if not is_told:
+            raise problem(
+                RuntimeError,
+                f"{type(self).__name__}: there is no value without data",
+                fix="call update before eval",
+            )
+
+
+class LabelMetric(Metric):
+    """A metric of predicted labels: of one class for each place, or of several at once."""
+
+    def __init__(self, eval_type: str) -> None:
+        super().__init__()
+        if eval_type not in KINDS:
+            raise problem(
+                TypeError,
+                f"{type(self).__name__}: unknown eval_type",
+                got=repr(eval_type),
+                expected=" or ".join(map(repr, KINDS)),
+            )
+        self._type = eval_type
+        self._class_num = 0
+
+    def _classes(self, y_pred: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Predicted and true classes, flat; the scores stand along axis 1."""
+        if y.ndim == y_pred.ndim and y.ndim > 1:
+            y = y.argmax(axis=1)
+        if y_pred.ndim != y.ndim + 1:
+            raise problem(
+                ValueError,
+                f"{type(self).__name__}: the shapes of scores and classes do not fit",
+                got=f"scores {y_pred.shape} and classes {y.shape}",
+                expected="scores with one axis more, for the classes",
+            )
+        return y_pred.argmax(axis=1).reshape(-1), y.reshape(-1)
+
+    def _label_sets(self, y_pred: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Predicted and true labels, 0 or 1, one row for each place."""
+        if y_pred.shape != y.shape:
+            raise problem(
+                ValueError,
+                f"{type(self).__name__}: predicted and true labels have different shapes",
+                got=f"{y_pred.shape} and {y.shape}",
+            )
+        if not (np.isin(y_pred, (0, 1)).all() and np.isin(y, (0, 1)).all()):
+            raise problem(
+                ValueError,
+                f"{type(self).__name__}: a label is neither there nor absent",
+                expected="only 0 and 1 in predictions and labels",
+            )
+        return tuple(np.moveaxis(v, 1, -1).reshape(-1, v.shape[1]) for v in (y_pred, y))  # type: ignore[return-value]
+
+    def _keep_class_count(self, count: int) -> None:
+        if self._class_num not in (0, count):
+            raise problem(
+                ValueError,
+                f"{type(self).__name__}: the number of classes changed between two batches",
+                got=f"{count} classes",
+                expected=f"{self._class_num}, as before",
+            )
+        self._class_num = count
+
+
+def as_array(value: Any) -> np.ndarray:
+    """A tensor, list or array as an array."""
+    if isinstance(value, Tensor):
+        return value.asnumpy()
+    if isinstance(value, list):
+        return np.array(value)
+    if isinstance(value, np.ndarray):
+        return value
+    raise problem(
+        TypeError,
+        "metrics: an input is no array",
+        got=type(value).__name__,
+        expected="a Tensor, a list or a numpy array",
+    )
+
+
+def one_hot(classes: np.ndarray, count: int) -> np.ndarray:
+    """Rows with a one at the place of each class."""
+    return np.eye(count)[classes.astype(np.int64)]

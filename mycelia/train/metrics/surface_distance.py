@@ -1,0 +1,163 @@
+"""Distances between the surfaces of two regions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mycelia.core.checks import check_bool, check_instance, check_range, check_string
+from mycelia.core.errors import problem
+from mycelia.train.metrics.metric import Metric, rearrange_inputs
+
+_AT_ONCE = 1 << 22  # distances held in memory
+
+
+class _SurfaceMetric(Metric):
+    """A metric of the places with a label in two images, told last."""
+
+    def __init__(self, distance_metric: str) -> None:
+        super().__init__()
+        self.distance_metric = check_string(
+            type(self).__name__, "distance_metric", distance_metric, tuple(_LENGTHS)
+        )
+        self.clear()
+
+    def clear(self) -> None:
+        self._regions: tuple[np.ndarray, np.ndarray] | None = None
+
+    @rearrange_inputs
+    def update(self, *inputs: Any) -> None:
+        owner = type(self).__name__
+        self._check_count(inputs, ("y_pred", "y", "label_idx"))
+        y_pred, y = self._arrays(inputs[:2])
+        label = inputs[2]
+        if isinstance(label, bool) or not isinstance(label, (int, float)):
+            kind = TypeError if owner == "RootMeanSquareDistance" else ValueError
+            raise problem(
+                kind,
+                f"{owner}: label_idx is no number",
+                got=repr(label),
+                expected="int or float",
+            )
+        if y_pred.size == 0 or y_pred.shape != y.shape:
+            raise problem(
+                ValueError,
+                f"{owner}: predictions and labels differ in shape, or are empty",
+                got=f"{y_pred.shape} and {y.shape}",
+            )
+        if not ((y_pred == label).any() or (y == label).any()):
+            raise problem(
+                ValueError,
+                f"{owner}: no place has the label label_idx",
+                got=f"label_idx={label}",
+                expected="a label that stands in the predictions or in the labels",
+            )
+        self._regions = y_pred == label, y == label
+
+    def _surfaces(self) -> list[np.ndarray]:
+        """The coordinates of the surfaces: of what is predicted, and of what is true."""
+        self._check_told(self._regions is not None)
+        assert self._regions is not None
+        return [np.argwhere(_surface(region)) for region in self._regions]
+
+    def _distances(self, points: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        """How far each point is from the nearest target."""
+        if not len(points) or not len(targets):
+            return np.full(max(len(points), 1), np.inf)
+        size = max(1, _AT_ONCE // (len(targets) * points.shape[1]))
+        length = _LENGTHS[self.distance_metric]
+        return np.concatenate(
+            [
+                length(points[start : start + size, None] - targets[None]).min(1)
+                for start in range(0, len(points), size)
+            ]
+        )
+
+
+class HausdorffDistance(_SurfaceMetric):
+    """The largest distance from a place on one surface to the other surface.
+
+    With `percentile`, that percentile of the distances; with `directed`, only from the predicted
+    surface to the true one. `crop` makes no difference to the result.
+    """
+
+    def __init__(
+        self,
+        distance_metric: str = "euclidean",
+        percentile: float | None = None,
+        directed: bool = False,
+        crop: bool = True,
+    ) -> None:
+        owner = "HausdorffDistance"
+        super().__init__(distance_metric)
+        if percentile is not None:
+            check_instance(owner, "percentile", percentile, float)
+            check_range(owner, "percentile", percentile, 0, 100)
+        self.percentile = percentile
+        self.directed = check_bool(owner, "directed", directed)
+        self.crop = check_bool(owner, "crop", crop)
+
+    def eval(self) -> Any:
+        predicted, true = self._surfaces()
+        found = self._largest(self._distances(predicted, true))
+        if self.directed:
+            return found
+        return max(found, self._largest(self._distances(true, predicted)))
+
+    def _largest(self, distances: np.ndarray) -> Any:
+        if self.percentile is None:
+            return distances.max()
+        return np.percentile(distances, self.percentile)
+
+
+class MeanSurfaceDistance(_SurfaceMetric):
+    """The mean distance of the predicted surface from the true one, or with `symmetric` of both."""
+
+    def __init__(self, symmetric: bool = False, distance_metric: str = "euclidean") -> None:
+        super().__init__(distance_metric)
+        self.symmetric = check_bool("MeanSurfaceDistance", "symmetric", symmetric)
+
+    def eval(self) -> Any:
+        predicted, true = self._surfaces()
+        there = self._distances(predicted, true)
+        if not self.symmetric:
+            return there.mean()
+        return (there.mean() + self._distances(true, predicted).mean()) / 2
+
+
+class RootMeanSquareDistance(_SurfaceMetric):
+    """The root of the mean square distance, of both ways, with `symmetric`.
+
+    From the predicted surface to the true one alone it is, as in MindSpore, the mean square itself.
+    """
+
+    def __init__(self, symmetric: bool = False, distance_metric: str = "euclidean") -> None:
+        super().__init__(distance_metric)
+        self.symmetric = check_bool("RootMeanSquareDistance", "symmetric", symmetric)
+
+    def eval(self) -> Any:
+        predicted, true = self._surfaces()
+        there = self._distances(predicted, true)
+        if not self.symmetric:
+            return (there**2).mean()
+        back = self._distances(true, predicted)
+        return np.sqrt(((there**2).mean() + (back**2).mean()) / 2)
+
+
+_LENGTHS = {
+    "euclidean": lambda d: np.sqrt((d**2).sum(-1)),
+    "chessboard": lambda d: np.abs(d).max(-1),
+    "taxicab": lambda d: np.abs(d).sum(-1),
+}
+
+
+def _surface(region: np.ndarray) -> np.ndarray:
+    """Where a region has a direct neighbour that is not in it; the border of the image counts."""
+    padded = np.pad(region, 1)
+    inner = region.copy()
+    for axis in range(region.ndim):
+        for shift in (-1, 1):
+            moved = np.roll(padded, shift, axis)
+            inner &= moved[(slice(1, -1),) * region.ndim]
+    return region & ~inner
