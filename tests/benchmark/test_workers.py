@@ -25,6 +25,7 @@ ALLOWED = {
 }
 
 
+@pytest.mark.slow
 def test_the_real_worker_of_mycelia_measures(tmp_path, capsys):
     options = ["--only", "mlp64", "--peers", "none", "--rounds", "1", "--seconds", "0.05"]
     assert cli.main(["benchmark", *options, "--out", str(tmp_path)]) == 0

@@ -21,7 +21,9 @@ from tests.compiler.three_ways import (
 INPUTS = Inputs((0.5, -1.0, 1.5), 0.75, 2, 3, 0.25)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize(
+    "seed", [pytest.param(s, marks=[pytest.mark.slow] * (s >= 40)) for s in range(60)]
+)
 def test_all_three_ways_agree(seed: int):
     program = generate(random.Random(seed))
     report = examine(program.source, seed, program.differentiable, numeric=seed % 4 == 0, runs=2)

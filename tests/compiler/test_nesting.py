@@ -10,7 +10,13 @@ from tests.compiler.three_ways import examine
 NESTS = nests()
 
 
-@pytest.mark.parametrize("nest", NESTS, ids=lambda nest: nest.name)
+@pytest.mark.parametrize(
+    "nest",
+    [
+        pytest.param(nest, id=nest.name, marks=[pytest.mark.slow] * (place % 2))
+        for place, nest in enumerate(NESTS)
+    ],
+)
 def test_all_three_ways_agree(nest: Nest):
     place = NESTS.index(nest)
     report = examine(

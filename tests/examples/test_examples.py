@@ -14,9 +14,10 @@ from mycelia.compat.modules import ROOT, targets
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 PROGRAMS = sorted(p for p in EXAMPLES.glob("*.py") if "import mindspore" in p.read_text())
-LONG = (  # half a minute for both runs, and more on a busy machine
-    *("alexnet", "char_gru", "lstm_sentiment", "mixed_precision", "neural_ode", "policy_gradient"),
-    *("resnet", "transformer_translation", "unet_segmentation", "vit"),
+LONG = (  # for slow runs: they take longer, or show what others show too
+    *("alexnet", "char_gru", "distillation", "dqn", "gat", "hamiltonian_mc", "lstm_sentiment"),
+    *("maml", "mixed_precision", "neural_ode", "policy_gradient", "resnet", "wide_and_deep"),
+    *("transformer_translation", "unet_segmentation", "vit", "word2vec"),
 )
 LEARNED = re.compile(r"^(?P<what>.+): (?P<first>\S+) -> (?P<last>\S+)$", re.MULTILINE)
 

@@ -152,8 +152,14 @@ def test_wrong_arguments_of_cells(cell: type[nn.Cell]):
         cell(3, 4)(Tensor(np.ones((2, 3), np.int32)), given)
 
 
-@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
-@pytest.mark.parametrize("lengths", [None, (4, 1, 3, 4, 2, 4, 4, 0)])
+@pytest.mark.parametrize(
+    ("kind", "lengths"),
+    [
+        pytest.param(kind, lengths, marks=[pytest.mark.slow] * (kind is not nn.LSTM or not lengths))
+        for kind in (nn.LSTM, nn.GRU, nn.RNN)
+        for lengths in (None, (4, 1, 3, 4, 2, 4, 4, 0))
+    ],
+)
 def test_large_products_are_the_same_in_any_form(kind, lengths):
     """Weights of this size take another library on CPU; gradients of both orders agree."""
     x = Tensor(np.random.default_rng(0).normal(size=(4, 8, 20)).astype(np.float32))

@@ -247,6 +247,7 @@ def test_training_steps_of_different_sizes_share_a_program(loss, labels):
         np.testing.assert_allclose(one, other, rtol=2e-5, atol=2e-6)
 
 
+@pytest.mark.slow
 def test_sentences_are_trained_with_one_program():
     def trained():
         ms.set_seed(1)

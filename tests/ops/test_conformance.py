@@ -30,18 +30,17 @@ def _is_inexact(value: Any) -> bool:
 
 
 def _cases() -> list[Any]:
-    """The third and later examples of an operator are for slow runs only."""
+    """The second and later examples of an operator are for slow runs only."""
     return [
-        pytest.param(op, example, id=f"{name}-{number}", marks=[pytest.mark.slow] * (number > 1))
+        pytest.param(op, example, id=f"{name}-{number}", marks=[pytest.mark.slow] * (number > 0))
         for name, op in sorted(REGISTRY.items())
         for number, example in enumerate(op.examples)
     ]
 
 
 def _differentiable_cases() -> list[Any]:
-    """The second and later examples of an operator are differentiated in slow runs only."""
     return [
-        p if p.id[-2:] == "-0" else pytest.param(*p.values, id=p.id, marks=pytest.mark.slow)
+        p
         for p in _cases()
         if p.values[0].differentiable
         and p.values[1].differentiate
