@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import os
 import sys
 import threading
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from pathlib import Path
 from types import FrameType
 
 _PACKAGE = str(Path(__file__).resolve().parent.parent)
+_LIBRARY = str(Path(os.__file__).resolve().parent)  # Python's own modules
 _FOREIGN = ("site-packages", "<frozen", "<string>", "dist-packages")
 
 
@@ -71,7 +73,7 @@ def user_span() -> Span | None:
 
 def is_user_file(file: str) -> bool:
     """Whether `file` is the user's, not this package's or another library's."""
-    return not (file.startswith(_PACKAGE) or any(part in file for part in _FOREIGN))
+    return not (file.startswith((_PACKAGE, _LIBRARY)) or any(part in file for part in _FOREIGN))
 
 
 def _span_of(frame: FrameType) -> Span:

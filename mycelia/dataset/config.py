@@ -100,6 +100,8 @@ def options(seed: int | None = None) -> Options:
         prefetch=_now["prefetch_size"],
         policy=_now["error_samples_mode"],
         in_turn=in_turn,
+        hooks=_now["debug_hooks"] if in_turn else (),
+        tunes=_now["enable_autotune"] and not in_turn,
     )
 
 

@@ -6,6 +6,9 @@ from mycelia.mindrecord.converters.csv_table import CsvToMR as CsvToMR
 from mycelia.mindrecord.converters.imagenet import ImageNetToMR as ImageNetToMR
 from mycelia.mindrecord.converters.mnist import MnistToMR as MnistToMR
 from mycelia.mindrecord.converters.tfrecord_file import TFRecordToMR as TFRecordToMR
+from mycelia.mindrecord.encryption import set_dec_mode as set_dec_mode
+from mycelia.mindrecord.encryption import set_enc_key as set_enc_key
+from mycelia.mindrecord.encryption import set_enc_mode as set_enc_mode
 from mycelia.mindrecord.exceptions import FAILED as FAILED
 from mycelia.mindrecord.exceptions import SUCCESS as SUCCESS
 from mycelia.mindrecord.exceptions import DbConnectionError as DbConnectionError

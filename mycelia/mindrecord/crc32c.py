@@ -45,6 +45,15 @@ def masked_crc32c(data: bytes) -> int:
     return (crc >> 15 | crc << 17) + _MASK & 0xFFFFFFFF
 
 
+def masked_crc32c_of_rows(table: np.ndarray) -> np.ndarray:
+    """The stored form of the checksum of each row of bytes."""
+    state = np.full(len(table), 0xFFFFFFFF, np.uint32)
+    for column in table.T:
+        state = _TABLE[(state ^ column) & 0xFF] ^ state >> 8
+    crc = state ^ np.uint32(0xFFFFFFFF)
+    return (crc >> 15 | crc << 17) + np.uint32(_MASK)
+
+
 def _bytewise(data: bytes) -> int:
     crc = 0xFFFFFFFF
     for byte in data:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO
+from typing import Any
 
 from mycelia.core.checks import is_int
 from mycelia.core.errors import problem
+from mycelia.mindrecord.contents import Buffer
 from mycelia.mindrecord.exceptions import MindRecordException, MRMOpenError, MRMSetHeaderError
 from mycelia.mindrecord.schema import Schema, parse_schema
 
@@ -122,15 +123,14 @@ def _page_json(page: Page, shard_id: int) -> dict[str, Any]:
     }
 
 
-def read_header(path: str, file: BinaryIO) -> Header:
-    """The header of an open data file, checked against its size."""
-    size = file.seek(0, 2)
-    file.seek(0)
-    length = int.from_bytes(file.read(LENGTH_SIZE), "little")
+def read_header(path: str, data: Buffer) -> Header:
+    """The header of a data file with these bytes, checked against its size."""
+    size = len(data)
+    length = int.from_bytes(data[:LENGTH_SIZE], "little")
     if size < LENGTH_SIZE or length > min(HEADER_SIZES[1], size) - LENGTH_SIZE:
         raise damaged(path, f"its header should have {length} bytes, the file has {size}")
     try:
-        header = _decode(json.loads(file.read(length)))
+        header = _decode(json.loads(data[LENGTH_SIZE : LENGTH_SIZE + length]))
         _check_pages(header, size)
     except (KeyError, TypeError, ValueError, RecursionError, MindRecordException) as broken:
         raise damaged(path, f"its header makes no sense ({broken!s:.200})") from broken

@@ -14,6 +14,7 @@ from urllib.parse import quote
 import numpy as np
 
 from mycelia.core.errors import problem
+from mycelia.mindrecord.encryption import opened
 from mycelia.mindrecord.exceptions import MRMGenerateIndexError, MRMOpenError
 from mycelia.mindrecord.header import Header, damaged
 from mycelia.mindrecord.schema import COLUMN_TYPES
@@ -81,8 +82,8 @@ def _with_counts(row: tuple[Any, ...]) -> tuple[Any, ...]:
     return row[:size] + tuple(chain.from_iterable((0, value) for value in row[size:]))
 
 
-def read_places(path: str, header: Header) -> np.ndarray:
-    """Begin and end of the scalars, then of the blobs of each row in a data file, checked."""
+def check_index(path: str, header: Header) -> None:
+    """The index of a data file must belong to it and have as many rows."""
     with _open(path) as base:
         names = base.execute("SELECT NAME FROM SHARD_NAME").fetchall()
         if names != [(Path(path).name,)]:
@@ -92,12 +93,24 @@ def read_places(path: str, header: Header) -> np.ndarray:
                 got=f"the name {names[0][0]!r} in it" if names else "no name in it",
                 fix="give the data file and its .db their first names again",
             )
-        found = base.execute(f"SELECT {','.join(_PLACE_COLUMNS)} FROM INDEXES ORDER BY ROW_ID")
+        (last,) = base.execute("SELECT MAX(ROW_ID) FROM INDEXES").fetchone()
+    count = 0 if last is None else last + 1 if isinstance(last, int) else repr(last)
+    if count != header.rows:
+        raise damaged(path, f"its index has {count} rows, the file has {header.rows}")
+
+
+def read_places(path: str, header: Header) -> np.ndarray:
+    """Begin and end of the scalars, then of the blobs of each row in a data file, checked."""
+    with _open(path) as base:
+        found = base.execute(f"SELECT {','.join(_PLACE_COLUMNS)} FROM INDEXES")
         try:
             flat = np.fromiter(chain.from_iterable(found), np.int64)
         except (TypeError, ValueError, OverflowError) as broken:
             raise damaged(path, "its index holds other values than numbers") from broken
-    return _checked_places(path, header, flat.reshape(-1, len(_PLACE_COLUMNS)))
+    table = flat.reshape(-1, len(_PLACE_COLUMNS))
+    if (table[:-1, 0] > table[1:, 0]).any():
+        table = table[np.argsort(table[:, 0])]
+    return _checked_places(path, header, table)
 
 
 def _checked_places(path: str, header: Header, table: np.ndarray) -> np.ndarray:
@@ -164,9 +177,19 @@ def _open(path: str) -> Iterator[sqlite3.Connection]:
             fix="keep it beside the data file under its first name, or make it again: "
             "FileWriter.open_for_append(path).commit()",
         )
-    uri = f"file:{quote(str(Path(file).absolute()))}?mode=ro&immutable=1"
     try:
-        with closing(sqlite3.connect(uri, uri=True)) as base:
+        with closing(_connected(file)) as base:
             yield base
     except (sqlite3.Error, UnicodeDecodeError) as broken:
         raise damaged(path, f"its index cannot be read ({broken})") from broken
+
+
+def _connected(file: str) -> sqlite3.Connection:
+    with open(file, "rb") as stored:
+        plain = opened(file, stored)
+    if plain is None:
+        uri = f"file:{quote(str(Path(file).absolute()))}?mode=ro&immutable=1"
+        return sqlite3.connect(uri, uri=True)
+    base = sqlite3.connect(":memory:")
+    base.deserialize(plain)
+    return base

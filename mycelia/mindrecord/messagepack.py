@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 _UNSIGNED = ((0xCC, ">BB"), (0xCD, ">BH"), (0xCE, ">BI"), (0xCF, ">BQ"))
@@ -40,6 +40,32 @@ def unpack(data: bytes) -> dict[str, Any]:
     if place != len(data):
         raise ValueError(f"{len(data) - place} bytes are left after the last field")
     return fields
+
+
+def packed_names(names: Sequence[str]) -> list[bytes]:
+    """What stands before each value of a row with these sorted fields and no others."""
+    keys = [_pack_text(name) for name in names]
+    return [_map_head(len(keys)) + keys[0], *keys[1:]] if keys else []
+
+
+def unpack_known(data: bytes, names: Sequence[str], keys: Sequence[bytes]) -> list[Any]:
+    """The values of a row with these fields, as `unpack` gives them, in less time.
+
+    `keys` are the `packed_names`. A field that is not there has the value None.
+    """
+    values, place = [], 0
+    try:
+        for key in keys:
+            if not data.startswith(key, place):
+                break
+            value, place = _read_value(data, place + len(key))
+            values.append(value)
+    except (IndexError, struct.error) as end:
+        raise ValueError("the data ends inside a field") from end
+    if len(values) == len(keys) and place == len(data):
+        return values
+    found = unpack(data)
+    return [found.get(name) for name in names]
 
 
 def _map_head(count: int) -> bytes:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 _WIDTHS = np.array([1, 2, 4, 8])
 _COUNT_SIZE = 4
 _LENGTH_SIZE = 8
-_SHIFTS = np.array([6, 4, 2, 0])
+_OFFSETS = np.arange(8)
+_SHIFTS = np.array([6, 4, 2, 0], np.uint8)
 
 
 def compress_integers(values: np.ndarray) -> bytes:
@@ -25,27 +27,70 @@ def compress_integers(values: np.ndarray) -> bytes:
 
 def expand_integers(data: bytes, dtype: str) -> np.ndarray:
     """The integers that were compressed. Other bytes raise ValueError."""
-    if len(data) < _COUNT_SIZE:
-        raise ValueError(f"{len(data)} bytes cannot hold a count of integers")
-    count = int.from_bytes(data[:_COUNT_SIZE], "big")
-    start = _COUNT_SIZE + -(-count // 4)
-    if start + count > len(data):
-        raise ValueError(f"{len(data)} bytes cannot hold {count} integers")
-    if len(data) == start + count and data.count(0, _COUNT_SIZE, start) == start - _COUNT_SIZE:
-        return np.frombuffer(data, np.int8, offset=start).astype(dtype)  # one byte each
-    packed = np.frombuffer(data, np.uint8, start - _COUNT_SIZE, _COUNT_SIZE)
-    codes = (packed[:, None] >> _SHIFTS & 3).reshape(-1)[:count]
-    widths = _WIDTHS[codes]
-    if count and widths.max() > np.dtype(dtype).itemsize:
-        raise ValueError(f"an integer has {widths.max()} bytes, too many for {dtype}")
-    if start + widths.sum() != len(data):
+    whole = np.array([0]), np.array([len(data)])
+    return expand_many(np.frombuffer(data, np.uint8), *whole, dtype)[0]
+
+
+def expand_many(
+    data: np.ndarray, starts: np.ndarray, ends: np.ndarray, dtype: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """The integers in several runs of bytes, one run after the other, and how many each has."""
+    if (ends - starts < _COUNT_SIZE).any():
+        raise ValueError(f"{(ends - starts).min()} bytes cannot hold a count of integers")
+    counts = read_numbers(data, starts, ">u4").astype(np.int64)
+    bodies = starts + _COUNT_SIZE + (counts + 3) // 4
+    if (bodies + counts > ends).any():
+        short = int(np.argmax(bodies + counts > ends))
+        raise ValueError(f"{(ends - starts)[short]} bytes cannot hold {counts[short]} integers")
+    codes = _read_codes(data, starts + _COUNT_SIZE, bodies, counts)
+    sums = np.concatenate([[0], np.cumsum(_WIDTHS[codes])])
+    lasts = np.cumsum(counts)
+    begins = sums[lasts - counts]
+    lengths = sums[lasts] - begins
+    if (bodies + lengths != ends).any():
+        other = int(np.argmax(bodies + lengths != ends))
         raise ValueError(
-            f"{len(data)} bytes instead of {start + widths.sum()} for {count} integers"
+            f"{(ends - starts)[other]} bytes instead of {(bodies + lengths - starts)[other]} "
+            f"for {counts[other]} integers"
         )
-    little = np.zeros((count, 8), np.uint8)
-    little[_bytes_of(widths)] = np.frombuffer(data, np.uint8, offset=start)
-    empty = 64 - 8 * widths  # shifting there and back brings the sign into the upper bits
-    return (little.view("<i8").reshape(-1) << empty >> empty).astype(dtype)
+    places = sums[:-1] + np.repeat(bodies - begins, counts)
+    return _read_widths(data, places, codes, np.dtype(dtype)), counts
+
+
+def read_numbers(data: np.ndarray, starts: np.ndarray, dtype: str) -> np.ndarray:
+    """The numbers of one type that begin at some bytes."""
+    return data[starts[:, None] + _OFFSETS[: int(dtype[-1])]].view(dtype)[:, 0]
+
+
+def _read_codes(
+    data: np.ndarray, starts: np.ndarray, ends: np.ndarray, counts: np.ndarray
+) -> np.ndarray:
+    """The width codes of all integers, from four in each byte between `starts` and `ends`."""
+    packed = ends - starts
+    lasts = np.cumsum(packed)
+    index = np.arange(lasts[-1]) + np.repeat(starts - (lasts - packed), packed)
+    codes = (data[index][:, None] >> _SHIFTS & 3).reshape(-1)
+    if (counts % 4 == 0).all():
+        return codes
+    keep = np.ones(len(codes), bool)
+    for back in (1, 2, 3):  # the codes that only fill up the last byte
+        keep[(4 * lasts - back)[(-counts % 4) >= back]] = False
+    return codes[keep]
+
+
+def _read_widths(
+    data: np.ndarray, places: np.ndarray, codes: np.ndarray, dtype: np.dtype[Any]
+) -> np.ndarray:
+    """The integers at some bytes, each in its width."""
+    values = np.empty(len(places), dtype)
+    for code, width in enumerate(_WIDTHS.tolist()):
+        chosen = np.flatnonzero(codes == code)
+        if not len(chosen):
+            continue
+        if width > dtype.itemsize:
+            raise ValueError(f"an integer has {width} bytes, too many for {dtype}")
+        values[chosen] = read_numbers(data, places[chosen], f"<i{width}")
+    return values
 
 
 def _bytes_of(widths: np.ndarray) -> np.ndarray:
@@ -68,18 +113,26 @@ def join_blobs(parts: Sequence[bytes]) -> bytes:
     return b"".join(len(part).to_bytes(_LENGTH_SIZE, "big") + part for part in parts)
 
 
-def split_blobs(data: bytes, count: int, wanted: Sequence[int]) -> list[bytes]:
-    """Those of the `count` joined blobs that are `wanted`. Other bytes raise ValueError."""
+def split_many(
+    data: np.ndarray, starts: np.ndarray, ends: np.ndarray, count: int
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Begin and end of each of the `count` joined blobs of several rows.
+
+    Other bytes raise ValueError.
+    """
     if count == 1:
-        return [data]
-    bounds: list[tuple[int, int]] = []
-    place = 0
-    for _ in range(count):
-        start = place + _LENGTH_SIZE
-        place = start + int.from_bytes(data[place:start], "big")
-        if start > len(data) or place > len(data):
-            raise ValueError(f"the {len(bounds) + 1}. blob goes beyond the {len(data)} bytes there")
-        bounds.append((start, place))
-    if place != len(data):
-        raise ValueError(f"{len(data) - place} bytes are left after the last blob")
-    return [data[slice(*bounds[i])] for i in wanted]
+        return [(starts, ends)]
+    spans = []
+    place = starts
+    for number in range(1, count + 1):
+        begin = place + _LENGTH_SIZE
+        if (begin > ends).any():
+            raise ValueError(f"the {number}. blob goes beyond the bytes there")
+        length = read_numbers(data, place, ">i8")
+        if ((length < 0) | (length > ends - begin)).any():
+            raise ValueError(f"the {number}. blob goes beyond the bytes there")
+        place = begin + length
+        spans.append((begin, place))
+    if (place != ends).any():
+        raise ValueError(f"{(ends - place).max()} bytes are left after the last blob")
+    return spans

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import mmap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import BinaryIO
 
 from mycelia.core.errors import problem
+from mycelia.mindrecord.contents import Buffer
 from mycelia.mindrecord.exceptions import MRMWriteDatasetError
 from mycelia.mindrecord.header import BLOB, LENGTH_SIZE, RAW, Header, Page, damaged
-
-Buffer = bytes | mmap.mmap
 
 
 @dataclass(frozen=True)

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import mmap
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import numpy as np
 
 from mycelia.core.errors import problem
-from mycelia.mindrecord.exceptions import (
-    MRMFetchDataError,
-    MRMOpenError,
-    MRMReadCategoryInfoError,
-    MRMUnsupportedSchemaError,
-)
-from mycelia.mindrecord.header import LENGTH_SIZE, Header, damaged, read_header
-from mycelia.mindrecord.index import count_categories, find_rows, read_places, read_values
-from mycelia.mindrecord.messagepack import unpack
-from mycelia.mindrecord.schema import Schema, scalar_value, values_of
+from mycelia.mindrecord.contents import content
+from mycelia.mindrecord.exceptions import MRMOpenError, MRMReadCategoryInfoError
+from mycelia.mindrecord.header import damaged, read_header
+from mycelia.mindrecord.index import count_categories, find_rows, read_values
+from mycelia.mindrecord.schema import Schema
+from mycelia.mindrecord.shard_rows import Column, ShardRows
+
+_CHUNK = 64  # rows that are decoded together when all are read in their order
 
 
 class Records:
@@ -35,7 +31,7 @@ class Records:
         self, paths: str | Path | Sequence[str | Path], columns: Sequence[str] | None = None
     ) -> None:
         self._paths = _shard_paths(paths)
-        self._shards = [_Shard(path) for path in self._paths]
+        self._shards = [ShardRows(path) for path in self._paths]
         _check_alike(self._shards)
         self._ends = list(accumulate(len(shard) for shard in self._shards))
         self._columns = None if columns is None else list(columns)
@@ -60,6 +56,10 @@ class Records:
         """How many rows each file has."""
         return [len(shard) for shard in self._shards]
 
+    def file_of(self, row: int) -> str:
+        """The file that a row is in."""
+        return self._paths[bisect_right(self._ends, row)]
+
     def select(self, columns: Sequence[str]) -> Records:
         """The same rows with these columns only."""
         return Records(list(self._paths), columns)
@@ -71,14 +71,32 @@ class Records:
         number = row + len(self) if row < 0 else row
         if not 0 <= number < len(self):
             raise IndexError(f"row {row} of {len(self)} rows")
-        shard = bisect_right(self._ends, number)
-        start = self._ends[shard - 1] if shard else 0
-        return self._shards[shard].read(number - start, self._scalars, self._blobs)
+        return next(self._dicts([number]))
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        for shard in self._shards:
-            for row in range(len(shard)):
-                yield shard.read(row, self._scalars, self._blobs)
+        for start in range(0, len(self), _CHUNK):
+            yield from self._dicts(range(start, min(start + _CHUNK, len(self))))
+
+    def _dicts(self, rows: Sequence[int]) -> Iterator[dict[str, Any]]:
+        for values in zip(*self.gather(rows)):
+            yield dict(zip(self.columns, values))
+
+    def gather(self, rows: Sequence[int] | np.ndarray) -> list[Column]:
+        """Several rows, column by column: a list of values, or one array of all if that fits."""
+        numbers = np.asarray(rows, np.int64)
+        if len(numbers) and not 0 <= numbers.min() <= numbers.max() < len(self):
+            raise IndexError(f"rows {numbers.min()} to {numbers.max()} of {len(self)} rows")
+        if len(self._shards) == 1 and len(numbers):
+            return self._shards[0].gather(numbers, self._scalars, self._blobs)
+        shards = np.searchsorted(self._ends, numbers, "right")
+        parts = []
+        for shard in np.unique(shards).tolist():
+            chosen = numbers[shards == shard] - (self._ends[shard - 1] if shard else 0)
+            parts.append(self._shards[shard].gather(chosen, self._scalars, self._blobs))
+        if len(parts) <= 1:
+            return parts[0] if parts else [[] for _ in self.columns]
+        place = np.argsort(np.argsort(shards, kind="stable"))  # of each row among the parts
+        return [_rejoined(columns, place) for columns in zip(*parts)]
 
     def values(self, field: str) -> list[Any]:
         """An index field of all rows, without reading the rows."""
@@ -128,63 +146,13 @@ class Records:
             )
 
 
-class _Shard:
-    """One data file: its header and the places of its rows; its bytes are mapped when needed."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        try:
-            with open(path, "rb") as file:
-                self.header: Header = read_header(path, file)
-        except OSError as failed:
-            raise problem(
-                MRMOpenError,
-                f"{path} cannot be opened: {failed.strerror}",
-                fix="keep all shards beside each other, under the names they were written with",
-            ) from failed
-        self._places: np.ndarray = read_places(path, self.header)
-        self._lock = Lock()
-        self._data: mmap.mmap | None = None
-
-    def __len__(self) -> int:
-        return len(self._places)
-
-    def read(self, row: int, scalars: Sequence[str], blobs: Sequence[str]) -> dict[str, Any]:
-        """Some fields of a row."""
-        raw_start, raw_end, blob_start, blob_end = self._places[row].tolist()
-        schema, values = self.header.schema, {}
-        try:
-            if scalars:
-                stored = unpack(self._record(raw_start, raw_end))
-                values = {
-                    name: scalar_value(schema.fields[name], stored.get(name)) for name in scalars
-                }
-            if blobs:
-                blob = self._record(blob_start, blob_end)
-                values |= values_of(schema, blob, blobs, compressed=self.header.compressed)
-        except MRMUnsupportedSchemaError:
-            raise
-        except ValueError as broken:
-            raise damaged(self.path, f"row {row}: {broken}", MRMFetchDataError) from broken
-        return values
-
-    def _record(self, start: int, end: int) -> bytes:
-        data = self._data or self._map()
-        record = data[start:end]
-        if int.from_bytes(record[:LENGTH_SIZE], "little") != len(record) - LENGTH_SIZE:
-            raise ValueError(f"no record of {end - start} bytes is at byte {start}")
-        return record[LENGTH_SIZE:]
-
-    def _map(self) -> mmap.mmap:
-        with self._lock:
-            if self._data is None:
-                with open(self.path, "rb") as file:
-                    self._data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            return self._data
-
-    def close(self) -> None:
-        with self._lock:
-            self._data = None  # unmapped when the last reader lets go of it
+def _rejoined(parts: Sequence[Column], places: np.ndarray) -> Column:
+    """The values of several shards in the order of the rows."""
+    arrays = [part for part in parts if isinstance(part, np.ndarray)]
+    if len(arrays) == len(parts) and len({array.shape[1:] for array in arrays}) == 1:
+        return np.concatenate(arrays)[places]
+    values = list(chain.from_iterable(parts))
+    return [values[place] for place in places.tolist()]
 
 
 def _shard_paths(paths: str | Path | Sequence[str | Path]) -> list[str]:
@@ -194,8 +162,7 @@ def _shard_paths(paths: str | Path | Sequence[str | Path]) -> list[str]:
         return [str(path) for path in paths]
     folder = Path(paths).parent
     try:
-        with open(paths, "rb") as file:
-            names = read_header(str(paths), file).shard_names
+        names = read_header(str(paths), content(str(paths))).shard_names
     except OSError as failed:
         raise problem(MRMOpenError, f"{paths} cannot be opened: {failed.strerror}") from failed
     if not names or any(Path(name).name != name for name in names):
@@ -203,7 +170,7 @@ def _shard_paths(paths: str | Path | Sequence[str | Path]) -> list[str]:
     return [str(folder / name) for name in names]
 
 
-def _check_alike(shards: Sequence[_Shard]) -> None:
+def _check_alike(shards: Sequence[ShardRows]) -> None:
     first = shards[0]
     for shard in shards[1:]:
         if shard.header.shared() != first.header.shared():

@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate, pairwise
+from mmap import mmap
 from typing import Any
 
 import numpy as np
@@ -16,14 +18,12 @@ from mycelia.core.errors import problem
 from mycelia.mindrecord.exceptions import (
     MRMBuildSchemaError,
     MRMInvalidSchemaError,
-    MRMUnsupportedSchemaError,
     MRMValidateDataError,
 )
 from mycelia.mindrecord.packing import (
     compress_integers,
-    expand_integers,
+    expand_many,
     join_blobs,
-    split_blobs,
 )
 
 ARRAY_TYPES = ("int32", "int64", "float32", "float64")
@@ -200,33 +200,48 @@ def blob_of(schema: Schema, row: Mapping[str, Any]) -> tuple[bytes, int]:
     return (join_blobs(parts), saved) if parts else (_NO_BLOB, 0)
 
 
-def values_of(
-    schema: Schema, blob: bytes, names: Sequence[str], *, compressed: bool
-) -> dict[str, Any]:
-    """Some blob fields of a row from their joined bytes. Other bytes raise an error."""
-    order = schema.blob_fields
-    try:
-        parts = split_blobs(blob, len(order), [order.index(name) for name in names])
-        return {
-            name: _blob_value(schema.fields[name], part, compressed)
-            for name, part in zip(names, parts)
-        }
-    except ValueError as broken:
-        raise problem(
-            MRMUnsupportedSchemaError, f"the stored bytes do not fit the schema: {broken}"
-        ) from broken
+def blob_column(
+    field: Field,
+    buffer: bytes | mmap,
+    data: np.ndarray,
+    starts: np.ndarray,
+    ends: np.ndarray,
+    *,
+    compressed: bool,
+) -> list[Any] | np.ndarray:
+    """A blob field of several rows, from the bytes of the file (`data` is a view of `buffer`).
 
-
-def _blob_value(field: Field, data: bytes, compressed: bool) -> Any:
+    Arrays of one shape come as one array with an axis more. Other bytes raise ValueError.
+    """
     if field.shape is None:
-        return data
+        return [buffer[start:end] for start, end in zip(starts.tolist(), ends.tolist())]
     if compressed and field.is_integer_array:
-        flat = expand_integers(data, field.type)
+        flat, counts = expand_many(data, starts, ends, field.type)
     else:
-        flat = np.frombuffer(data, np.dtype(field.type).newbyteorder("<"))
-    if not _fits(flat.size, field.shape):
-        raise ValueError(f"{flat.size} numbers cannot have the shape {field.shape}")
-    return flat.reshape(_open_shape(flat.size, field.shape))
+        flat, counts = _plain_numbers(field, buffer, starts, ends)
+    sizes = counts.tolist()
+    for size in set(sizes):
+        if not _fits(size, field.shape):
+            raise ValueError(f"{size} numbers cannot have the shape {field.shape}")
+    if len(set(sizes)) == 1:
+        return flat.reshape(len(sizes), *_open_shape(sizes[0], field.shape))
+    bounds = [0, *accumulate(sizes)]
+    return [
+        flat[start:end].reshape(_open_shape(end - start, field.shape))
+        for start, end in pairwise(bounds)
+    ]
+
+
+def _plain_numbers(
+    field: Field, buffer: bytes | mmap, starts: np.ndarray, ends: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers of several rows one after the other, and how many each has: one copy."""
+    kind = np.dtype(f"<{np.dtype(field.type).str[1:]}")
+    if ((ends - starts) % kind.itemsize).any():
+        raise ValueError(f"the bytes are no whole numbers of {field.type}")
+    view = memoryview(buffer)
+    parts = [view[start:end] for start, end in zip(starts.tolist(), ends.tolist())]
+    return np.frombuffer(bytearray().join(parts), kind), (ends - starts) // kind.itemsize
 
 
 def _open_shape(size: int, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -235,10 +250,18 @@ def _open_shape(size: int, shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(size // known if n == -1 else n for n in shape)
 
 
-def scalar_value(field: Field, value: Any) -> Any:
-    """A stored scalar as the type of its field. Other values raise ValueError."""
-    if field.type.startswith("float") and isinstance(value, int):
-        return float(value)
-    if not isinstance(value, _PYTHON_TYPES[field.type]):
-        raise ValueError(f"{value!r} is no {field.type}")
-    return value
+def scalar_column(field: Field, values: Sequence[Any]) -> list[Any]:
+    """Stored scalars as the type of their field. Other values raise ValueError."""
+    expected = _PYTHON_TYPES[field.type]
+    kinds = set(map(type, values))
+    if expected is float and int in kinds:
+        values = [float(value) if type(value) is int else value for value in values]
+        kinds = set(map(type, values))
+    if kinds - {expected}:
+        other = next(value for value in values if type(value) is not expected)
+        raise ValueError(f"{other!r} is no {field.type}")
+    if expected is int and values:
+        limits = np.iinfo(field.type)
+        if not limits.min <= min(values) <= max(values) <= limits.max:
+            raise ValueError(f"{min(values)} to {max(values)} are not all {field.type}")
+    return list(values)

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 from uuid import uuid4
 
 from mycelia.core.errors import problem
+from mycelia.mindrecord.encryption import seal, seals
 from mycelia.mindrecord.exceptions import MRMValidateDataError
 from mycelia.mindrecord.header import LENGTH_SIZE, Header, encode_header
 from mycelia.mindrecord.index import index_path, write_index
@@ -76,6 +77,9 @@ class ShardFile:
             self._write_head()
         self._sync()
         write_index(str(self._index_path), self.header, Path(self.path).name, self._index_rows())
+        if seals():
+            seal(self._data_path)
+            seal(self._index_path)
 
     def publish(self) -> None:
         """Give both files their names; rows added to a file count from here on."""

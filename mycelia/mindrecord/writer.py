@@ -9,6 +9,14 @@ from typing import Any
 from mycelia.core.checks import is_int
 from mycelia.core.errors import problem, wrong_type
 from mycelia.core.logs import logger
+from mycelia.mindrecord.contents import content
+from mycelia.mindrecord.dense import (
+    HELD_BYTES,
+    fitting_header_size,
+    fitting_page_size,
+    held_size,
+)
+from mycelia.mindrecord.encryption import seals
 from mycelia.mindrecord.exceptions import (
     MindRecordException,
     MRMAddIndexError,
@@ -39,7 +47,7 @@ from mycelia.mindrecord.lanes import Lanes
 from mycelia.mindrecord.names import check_file_name
 from mycelia.mindrecord.pages import chunks
 from mycelia.mindrecord.schema import Schema, mismatch, parse_schema
-from mycelia.mindrecord.shard import ShardFile, pack_row
+from mycelia.mindrecord.shard import PackedRow, ShardFile, pack_row
 
 _MOST_SHARDS = 1000
 
@@ -55,6 +63,13 @@ class FileWriter:
             raise ParamValueError(f"'shard_num' must be 1 to {_MOST_SHARDS}, got {shard_num}")
         if not isinstance(overwrite, bool):
             raise ParamValueError(f"'overwrite' must be a bool, got {overwrite!r}")
+        if seals() and shard_num > 1:
+            raise problem(
+                RuntimeError,
+                "FileWriter: encrypted files cannot be shards of one dataset",
+                got=f"shard_num={shard_num}",
+                fix="write several files, and read them as a list",
+            )
         self._paths = _shard_paths(file_name, int(shard_num))
         self._overwrite = overwrite
         self._schema: Schema | None = None
@@ -67,14 +82,21 @@ class FileWriter:
         self._lanes: Lanes | None = None
         self._parallel: bool | None = None
         self._committed = False
+        self._held: list[PackedRow] | None = None  # rows of a dense file, which wait for its sizes
 
     @classmethod
     def open_for_append(cls, file_name: str) -> FileWriter:
         """A writer that adds rows to the dataset of a file, to all its shards."""
         check_file_name(file_name)
+        if seals():
+            raise problem(
+                MRMOpenForAppendError,
+                "rows cannot be added to encrypted files",
+                got=file_name,
+                fix="write the rows to a new file",
+            )
         try:
-            with open(file_name, "rb") as file:
-                header = read_header(file_name, file)
+            header = read_header(file_name, content(file_name))
         except OSError as failed:
             raise problem(
                 MRMOpenForAppendError, f"{file_name} cannot be opened: {failed.strerror}"
@@ -138,22 +160,62 @@ class FileWriter:
         """Set how many bytes a page has, 32 KiB to 256 MiB."""
         self._page_size = _checked_size("page_size", page_size, PAGE_SIZES, MRMInvalidPageSizeError)
 
+    def set_dense_pages(self) -> None:
+        """Choose both sizes from the rows, so that a file of few rows is small.
+
+        Rows wait in memory, up to 32 MiB of them, until the sizes are known.
+        """
+        if self._shards or self._append:
+            raise problem(MRMWriteDatasetError, "set_dense_pages: rows were written already")
+        self._held = []
+
     def write_raw_data(self, raw_data: list[dict[str, Any]], parallel_writer: bool = False) -> None:
         """Add rows. Those that do not fit the schema are left out with a warning.
 
         With `parallel_writer` each call goes to the next shard, and the shards, written side by
         side, are datasets of their own.
         """
+        if self._held is not None:
+            self._hold(raw_data, parallel_writer)
+            return
         self._open(parallel_writer)
         rows = self._fitting_rows(raw_data)
         if self._lanes is not None:
             self._lanes.write(rows)
             return
-        packed = [pack_row(self._shards[0].header, row) for row in rows]
+        self._write([pack_row(self._shards[0].header, row) for row in rows])
+
+    def _write(self, rows: Sequence[PackedRow]) -> None:
         counts = [shard.header.rows for shard in self._shards]
         extra = extra_shards(counts, len(rows) % len(counts))
         for shard, chunk in zip(self._shards, chunks(len(rows), len(counts), extra)):
-            shard.write(packed[chunk.start : chunk.stop])
+            shard.write(rows[chunk.start : chunk.stop])
+
+    def _hold(self, raw_data: list[dict[str, Any]], parallel: bool) -> None:
+        """Keep rows of a dense file until there are many."""
+        if parallel:
+            raise problem(ValueError, "write_raw_data: parallel_writer goes without dense pages")
+        assert self._held is not None, "only a dense file holds rows back"
+        schema, fields = self._checked_schema()
+        header = Header(schema, fields, [], page_size=PAGE_SIZES[1])
+        self._held += [pack_row(header, row) for row in self._fitting_rows(raw_data)]
+        if held_size(self._held) > HELD_BYTES:
+            self._release()
+
+    def _release(self) -> None:
+        """Write the rows held back, in pages that fit them."""
+        held, self._held = self._held or [], None
+        schema, fields = self._checked_schema()
+        if held_size(held) <= HELD_BYTES:
+            names = [Path(path).name for path in self._paths]
+            self._header_size = fitting_header_size(Header(schema, fields, names))
+            self._page_size = fitting_page_size(held)
+        else:
+            largest = max(held, key=lambda row: max(len(row.raw), len(row.blob)))
+            self._page_size = max(self._page_size, fitting_page_size([largest]))
+        self._open(False)
+        if held:
+            self._write(held)
 
     def check_worker_status(self, index: int) -> None:
         """Raise what went wrong while rows were written to a shard side by side with others."""
@@ -169,6 +231,8 @@ class FileWriter:
         """Finish the files and their indexes, and give them their names."""
         if self._committed:
             raise problem(MRMCommitError, "the files are finished already")
+        if self._held is not None:
+            self._release()
         self._open(bool(self._parallel))
         self._committed = True
         try:
@@ -214,8 +278,7 @@ class FileWriter:
         shards = []
         for path in self._paths:
             try:
-                with open(path, "rb") as file:
-                    header = read_header(path, file)
+                header = read_header(path, content(path))
                 shards.append(ShardFile(path, header, append=True))
             except OSError as failed:
                 raise problem(

@@ -14,6 +14,7 @@ from mycelia.core.errors import located
 from mycelia.core.seed import draw_keys, peek_key
 from mycelia.ir.program import Program, Source
 from mycelia.ir.value import Value
+from mycelia.runtime.feeding import LARGE, is_in_place
 from mycelia.runtime.packing import packed
 from mycelia.runtime.watching import watched
 from mycelia.runtime.xla import executables
@@ -21,7 +22,6 @@ from mycelia.runtime.xla.compile import Programs, options, without_engine_frames
 from mycelia.runtime.xla.keeping import one
 from mycelia.runtime.xla.lower import Lowered
 
-_LARGE = 1 << 14  # numbers; smaller arrays of the host are handed over with each call
 _REFERENCES = 3  # of an array that only its tensor holds: the slot, a local name, the count itself
 
 
@@ -66,11 +66,11 @@ def write_back(tensors: Iterable[Any], arrays: Iterable[Any]) -> None:
         tensor._shared = False
 
 
-def as_array(value: Any, least: int = _LARGE) -> Any:
+def as_array(value: Any, least: int = LARGE) -> Any:
     """The array of a tensor that nobody will change, or a number as an array.
 
     An array of the host with so many numbers is given to the device for good: the next run finds
-    it there.
+    it there. Only the CPU, which reads it where it lies, needs none of that.
     """
     if not isinstance(value, Value):
         return np.asarray(value)
@@ -78,6 +78,8 @@ def as_array(value: Any, least: int = _LARGE) -> Any:
     array = tensor._data
     if type(array) is not np.ndarray or array.size < least:
         return np.array(array) if tensor._shared else array
+    if not tensor._shared and is_in_place(array):
+        return array
     moved = jax.numpy.array(array)
     if not tensor._shared:
         tensor._data = moved

@@ -200,7 +200,7 @@ def test_split_cuts_without_a_row_in_common():
     assert sorted(column(parts[0]) + column(parts[1])) == list(range(10))
     later = four().map(lambda a: a, "a").split([3, 1])
     assert sorted(column(later[0]) + column(later[1])) == [0, 1, 2, 3]
-    with pytest.raises(NotImplementedError, match="cache is not there yet"):
+    with pytest.raises(TypeError, match="cache: of a wrong type"):
         four().map(abs, "a", cache=object())
     with pytest.raises(RuntimeError, match="do not add up to the rows"):
         four().split([1, 1])

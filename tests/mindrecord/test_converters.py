@@ -15,7 +15,8 @@ import pytest
 from mycelia import mindrecord
 from mycelia.mindrecord import Records
 from mycelia.mindrecord.crc32c import masked_crc32c
-from mycelia.mindrecord.tfrecord import FixedLenFeature, parse_example, read_records
+from mycelia.mindrecord.example import parse_example
+from mycelia.mindrecord.tfrecord import FixedLenFeature, read_records
 
 Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
 

@@ -14,7 +14,13 @@ from hypothesis.extra import numpy as arrays
 
 from mycelia.mindrecord.crc32c import _bytewise, crc32c, masked_crc32c
 from mycelia.mindrecord.messagepack import pack, unpack
-from mycelia.mindrecord.packing import compress_integers, expand_integers, join_blobs, split_blobs
+from mycelia.mindrecord.packing import (
+    compress_integers,
+    expand_integers,
+    expand_many,
+    join_blobs,
+    split_many,
+)
 
 SCALARS = st.integers(-(1 << 63), (1 << 63) - 1) | st.floats(allow_nan=False) | st.text()
 
@@ -98,11 +104,29 @@ def test_one_blob_is_itself_and_several_have_lengths():
     assert join_blobs([b"abc"]) == b"abc"
     joined = join_blobs([b"abc", b"", b"d"])
     assert joined == struct.pack(">Q3sQQ1s", 3, b"abc", 0, 1, b"d")
-    assert split_blobs(joined, 3, [2, 0]) == [b"d", b"abc"]
+    assert split(joined) == [b"abc", b"", b"d"]
     with pytest.raises(ValueError, match="left after"):
-        split_blobs(joined + b"x", 3, [0])
+        split(joined + b"x")
     with pytest.raises(ValueError, match="beyond"):
-        split_blobs(joined[:-1], 3, [0])
+        split(joined[:-1])
+
+
+def split(joined):
+    spans = split_many(np.frombuffer(joined, np.uint8), np.array([0]), np.array([len(joined)]), 3)
+    return [joined[start[0] : end[0]] for start, end in spans]
+
+
+def test_integers_of_many_rows_are_expanded_together():
+    rows = [np.array(row, np.int64) for row in ([5, -300, 2**40], [], [1] * 9, [70000, 3])]
+    parts = [compress_integers(row) for row in rows]
+    ends = np.cumsum([len(part) for part in parts])
+    starts = ends - [len(part) for part in parts]
+    data = np.frombuffer(b"".join(parts), np.uint8)
+    flat, counts = expand_many(data, starts, ends, "int64")
+    assert counts.tolist() == [3, 0, 9, 2]
+    assert flat.tolist() == [number for row in rows for number in row.tolist()]
+    with pytest.raises(ValueError, match="instead of"):
+        expand_many(data, starts, ends - [0, 0, 0, 1], "int64")
 
 
 def test_crc32c_is_that_of_the_standard():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import stat
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -30,8 +31,7 @@ def small(path, shards=1, schema=None, **options):
 
 
 def header(path):
-    with open(path, "rb") as file:
-        return read_header(str(path), file)
+    return read_header(str(path), Path(path).read_bytes())
 
 
 def test_files_appear_at_commit_and_whole(tmp_path):

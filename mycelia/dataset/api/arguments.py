@@ -43,6 +43,20 @@ def integer(argument: str, value: Any) -> int:
     return int(value)
 
 
+def not_negative(argument: str, value: Any) -> int:
+    """An int of 0 or more."""
+    if integer(argument, value) < 0:
+        raise problem(ValueError, f"{argument}: must be 0 or more", got=str(value))
+    return int(value)
+
+
+def text(argument: str, value: Any) -> str:
+    """A str."""
+    if not isinstance(value, str):
+        raise wrong_type(argument, value, "str")
+    return value
+
+
 def flag(argument: str, value: Any) -> bool:
     """True or False."""
     if not isinstance(value, bool):
@@ -91,3 +105,12 @@ def pad_info(value: Any) -> dict[str, Any] | None:
         if wanted[0] is not None and not isinstance(wanted[0], (list, tuple)):
             raise wrong_type("shape in pad_info", wanted[0], "list")
     return dict(value)
+
+
+def callbacks(value: Any) -> tuple[Any, ...]:
+    """Callbacks of a map: one, several, or none (None)."""
+    given = value if isinstance(value, (list, tuple)) else () if value is None else (value,)
+    for callback in given:
+        if not hasattr(callback, "ds_step_begin") or not hasattr(callback, "step_size"):
+            raise wrong_type("callbacks", callback, "DSCallback or list of DSCallback")
+    return tuple(given)

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from mycelia.core.checks import is_int
 from mycelia.core.errors import problem
+from mycelia.dataset import config
 from mycelia.dataset.api import arguments as check
+from mycelia.dataset.api.caching import keeping, key_of
+from mycelia.dataset.api.drawing import as_svg, as_text
 from mycelia.dataset.api.iterators import DictIterator, TupleIterator
+from mycelia.dataset.api.profiling import Profile, profile_of
+from mycelia.dataset.api.saving import save
 from mycelia.dataset.api.splitting import split
 from mycelia.dataset.ir import operations as O
-from mycelia.dataset.ir.node import Node
+from mycelia.dataset.ir.caching import Keeping
+from mycelia.dataset.ir.node import Node, walk
 from mycelia.dataset.ir.operation import Operation
+from mycelia.dataset.runtime.gate import Gate
+from mycelia.dataset.runtime.metering import Meters
+from mycelia.dataset.runtime.run import Run
 
 
 class Dataset:
@@ -26,6 +37,7 @@ class Dataset:
         self._first: list[Any] | None = None
         self._init_step = 0
         self._dynamic: dict[str, Any] | None = None
+        self._meters: Meters | None = None
 
     # Steps -------------------------------------------------------------------------------------
 
@@ -128,10 +140,13 @@ class Dataset:
         num_parallel_workers: int | None = None,
         **kwargs: Any,
     ) -> Dataset:
-        """Apply functions or transforms, one after another, to some columns of every row."""
+        """Apply functions or transforms, one after another, to some columns of every row.
+
+        User functions run in threads, or in processes with `python_multiprocessing`. `offload` and
+        `max_rowsize` are hints that have no work to do here.
+        """
         known = {"python_multiprocessing", "cache", "callbacks", "max_rowsize", "offload"}
         _no_others("map", kwargs, known)
-        _not_there("map", kwargs, "cache", "callbacks", "offload")
         steps = tuple(operations) if isinstance(operations, (list, tuple)) else (operations,)
         for step in steps:
             if not callable(step) and not isinstance(step, Operation):
@@ -142,16 +157,17 @@ class Dataset:
                 )
         if not steps:
             raise problem(ValueError, "map: operations is empty")
-        return Dataset(
-            O.Map(
-                children=(self.node,),
-                operations=steps,
-                input_columns=check.names("input_columns", input_columns),
-                output_columns=check.names("output_columns", output_columns),
-                num_parallel_workers=check.workers(num_parallel_workers),
-                python_multiprocessing=bool(kwargs.get("python_multiprocessing", False)),
-            )
+        node = O.Map(
+            children=(self.node,),
+            operations=steps,
+            input_columns=check.names("input_columns", input_columns),
+            output_columns=check.names("output_columns", output_columns),
+            num_parallel_workers=check.workers(num_parallel_workers),
+            python_multiprocessing=bool(kwargs.get("python_multiprocessing", False)),
+            callbacks=check.callbacks(kwargs.get("callbacks")),
         )
+        kept = keeping(kwargs.get("cache"))
+        return Dataset(node if kept is None else O.Cache(children=(node,), keeping=kept))
 
     def filter(
         self,
@@ -257,13 +273,62 @@ class Dataset:
             raise problem(TypeError, "apply: apply_func gave no dataset", got=repr(made))
         return made
 
+    def cache(
+        self, megabytes: int = 0, spilling: bool = True, folder: str | None = None
+    ) -> Dataset:
+        """Make the rows once and keep them for later epochs: in memory up to `megabytes` (0: no
+        limit), then in a temporary file. In a `folder`, files named by the steps and the data
+        below are found again by later processes."""
+        key = "" if folder is None else key_of(self.node)
+        kept = Keeping(check.not_negative("megabytes", megabytes), spilling, folder, key)
+        return Dataset(O.Cache(children=(self.node,), keeping=kept))
+
+    def save(self, file_name: str, num_files: int = 1, file_type: str = "mindrecord") -> None:
+        """Write one epoch to MindRecord files."""
+        save(self, file_name, num_files, file_type)
+
+    def sync_wait(
+        self, condition_name: str, num_batch: int = 1, callback: Callable[[Any], Any] | None = None
+    ) -> Dataset:
+        """Let `num_batch` rows through, then wait for `sync_update`, which calls `callback`."""
+        name = check.text("condition_name", condition_name)
+        if any(isinstance(n, O.SyncWait) and n.condition_name == name for n in walk(self.node)):
+            raise problem(RuntimeError, "sync_wait: the name is taken", got=repr(name))
+        count = check.integer("num_batch", num_batch)
+        gate = Gate(count, callback)
+        return Dataset(
+            O.SyncWait(children=(self.node,), condition_name=name, num_batch=count, gate=gate)
+        )
+
+    def sync_update(
+        self, condition_name: str, num_batch: int | None = None, data: Any = None
+    ) -> None:
+        """Let more rows pass `sync_wait`."""
+        gates = {n.condition_name: n.gate for n in walk(self.node) if isinstance(n, O.SyncWait)}
+        if condition_name not in gates:
+            raise problem(
+                RuntimeError,
+                "sync_update: no sync_wait has this name",
+                got=repr(condition_name),
+                expected=", ".join(map(repr, gates)) or "a sync_wait before",
+            )
+        gates[condition_name].release(num_batch, data)
+
+    def disable_sync(self) -> None:
+        """Let all rows pass every `sync_wait`."""
+        for node in walk(self.node):
+            if isinstance(node, O.SyncWait):
+                node.gate.open()
+
     # Iterators ---------------------------------------------------------------------------------
 
     def create_dict_iterator(
         self, num_epochs: int = -1, output_numpy: bool = False, do_copy: bool = False
     ) -> DictIterator:
         """An iterator over rows as dicts."""
-        return DictIterator(self.node, num_epochs, output_numpy, do_copy)
+        made = DictIterator(self.node, num_epochs, output_numpy, do_copy)
+        self._meters = made.meters
+        return made
 
     def create_tuple_iterator(
         self,
@@ -274,7 +339,31 @@ class Dataset:
     ) -> TupleIterator:
         """An iterator over rows as lists."""
         chosen = None if columns is None else check.names("columns", columns)
-        return TupleIterator(self.node, chosen, num_epochs, output_numpy, do_copy)
+        made = TupleIterator(self.node, chosen, num_epochs, output_numpy, do_copy)
+        self._meters = made.meters
+        return made
+
+    def profile(self, num_epochs: int = 1) -> Profile:
+        """Run some epochs as fast as they go, and tell what each step and operation cost."""
+        meters = Meters(operations=True)
+        run = Run(self.node, replace(config.options(), meters=meters), num_epochs)
+        try:
+            for _ in range(num_epochs):
+                with suppress(StopIteration):
+                    while True:
+                        run.next()
+        finally:
+            run.end()
+        return profile_of(meters)
+
+    def last_profile(self) -> Profile:
+        """What the latest iterator over this dataset cost so far, and how long its taker waited.
+
+        A training with `Model.train` makes such an iterator.
+        """
+        if self._meters is None:
+            raise problem(RuntimeError, "last_profile: no iterator has run over this dataset")
+        return profile_of(self._meters)
 
     def __iter__(self) -> TupleIterator:
         return self.create_tuple_iterator(num_epochs=1)
@@ -328,7 +417,7 @@ class Dataset:
     def output_types(self) -> list[Any]:
         """The numpy types of the first row."""
         kinds = [value.dtype for value in self._first_row()]
-        return [np.dtype("str") if kind.kind == "U" else kind for kind in kinds]
+        return [np.dtype(kind.kind) if kind.kind in "US" else kind for kind in kinds]
 
     def _first_row(self) -> list[Any]:
         if self._first is None:
@@ -336,6 +425,15 @@ class Dataset:
             self._first = next(iterator, [])
             iterator.release()
         return self._first
+
+    def to_svg(self) -> str:
+        """A drawing of the steps."""
+        return as_svg(self.node)
+
+    _repr_svg_ = to_svg
+
+    def __str__(self) -> str:
+        return as_text(self.node)
 
     def reset(self) -> None:
         """Forget what was counted; every iterator starts afresh anyway."""
@@ -400,12 +498,6 @@ def _common(a: list[int | None], b: list[int | None]) -> list[int | None]:
             RuntimeError, "output_shapes: the rank of a column changes", got=f"{a} and {b}"
         )
     return [x if x == y else None for x, y in zip(a, b)]
-
-
-def _not_there(method: str, given: dict[str, Any], *names: str) -> None:
-    for name in names:
-        if given.get(name):
-            raise problem(NotImplementedError, f"{method}: {name} is not there yet", got=name)
 
 
 def _no_others(method: str, given: dict[str, Any], known: set[str]) -> None:

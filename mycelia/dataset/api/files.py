@@ -7,6 +7,7 @@ from typing import Any
 
 from mycelia.core.errors import problem
 from mycelia.dataset.api import arguments as check
+from mycelia.dataset.api.caching import keeping
 from mycelia.dataset.api.dataset import Dataset
 from mycelia.dataset.api.memory import MappableDataset
 from mycelia.dataset.api.samplers import Shuffle, check_shards, chosen_sampler
@@ -33,12 +34,12 @@ class _ImageSet(MappableDataset):
         shard_id: int | None = None,
         cache: Any = None,
     ) -> None:
-        _no_cache(cache)
         super().__init__(
             self._kind(
-                dataset_dir=_text("dataset_dir", dataset_dir),
-                usage="all" if usage is None else _text("usage", usage),
+                dataset_dir=check.text("dataset_dir", dataset_dir),
+                usage="all" if usage is None else check.text("usage", usage),
                 num_parallel_workers=check.workers(num_parallel_workers),
+                cache=keeping(cache),
                 sampler=chosen_sampler(num_samples, sampler, shuffle, num_shards, shard_id),
             )
         )
@@ -86,20 +87,20 @@ class ImageFolderDataset(MappableDataset):
         cache: Any = None,
         decrypt: Callable[..., bytes] | None = None,
     ) -> None:
-        _no_cache(cache)
         if extensions is not None and not isinstance(extensions, list):
             raise check.wrong_type("extensions", extensions, "list")
         if class_indexing is not None and not isinstance(class_indexing, dict):
             raise check.wrong_type("class_indexing", class_indexing, "dict")
         super().__init__(
             F.ImageFolder(
-                dataset_dir=_text("dataset_dir", dataset_dir),
+                dataset_dir=check.text("dataset_dir", dataset_dir),
                 extensions=None if extensions is None else tuple(extensions),
                 indexing=class_indexing,
                 decode=check.flag("decode", decode),
                 decoder=Decode(),
                 decrypt=decrypt,
                 num_parallel_workers=check.workers(num_parallel_workers),
+                cache=keeping(cache),
                 sampler=chosen_sampler(num_samples, sampler, shuffle, num_shards, shard_id),
             )
         )
@@ -118,11 +119,11 @@ class TextFileDataset(Dataset):
         shard_id: int | None = None,
         cache: Any = None,
     ) -> None:
-        _no_cache(cache)
         super().__init__(
             F.TextFile(
                 dataset_files=_files(dataset_files),
                 num_parallel_workers=check.workers(num_parallel_workers),
+                cache=keeping(cache),
                 sampler=mixed_sampler(num_samples, shuffle, num_shards, shard_id),
             )
         )
@@ -144,8 +145,7 @@ class CSVDataset(Dataset):
         shard_id: int | None = None,
         cache: Any = None,
     ) -> None:
-        _no_cache(cache)
-        if len(_text("field_delim", field_delim)) != 1 or field_delim in '"\r\n':
+        if len(check.text("field_delim", field_delim)) != 1 or field_delim in '"\r\n':
             raise problem(
                 ValueError, "CSVDataset: field_delim cannot part fields", got=repr(field_delim)
             )
@@ -167,6 +167,7 @@ class CSVDataset(Dataset):
                 column_defaults=None if column_defaults is None else tuple(column_defaults),
                 column_names=check.names("column_names", column_names) or None,
                 num_parallel_workers=check.workers(num_parallel_workers),
+                cache=keeping(cache),
                 sampler=mixed_sampler(num_samples, shuffle, num_shards, shard_id),
             )
         )
@@ -177,7 +178,7 @@ def mixed_sampler(
 ) -> S.SamplerNode:
     """The sampler of files that MindSpore reads from end to end: a shard is a run of rows."""
     check_shards(num_shards, shard_id)
-    if not isinstance(shuffle, (bool, Shuffle)):
+    if not isinstance(shuffle, (bool, Shuffle, type(None))):
         raise problem(
             TypeError,
             "shuffle: of a wrong type",
@@ -196,19 +197,4 @@ def _files(value: Any) -> tuple[str, ...]:
     patterns = [value] if isinstance(value, str) else value
     if not isinstance(patterns, list) or not patterns:
         raise check.wrong_type("dataset_files", value, "str or a list that is not empty")
-    return matching_files([_text("dataset_files", pattern) for pattern in patterns])
-
-
-def _text(argument: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise check.wrong_type(argument, value, "str")
-    return value
-
-
-def _no_cache(cache: Any) -> None:
-    if cache is not None:
-        raise problem(
-            NotImplementedError,
-            "cache: there is no cache server here",
-            fix="leave `cache` out: rows of known sets stay in memory, files in the system's cache",
-        )
+    return matching_files([check.text("dataset_files", pattern) for pattern in patterns])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -12,9 +13,22 @@ from mycelia.core.checks import is_int
 from mycelia.core.errors import problem
 from mycelia.dataset import config
 from mycelia.dataset.ir.node import Node
-from mycelia.dataset.ir.operations import check_columns
+from mycelia.dataset.ir.operations import (
+    Batch,
+    Project,
+    Rename,
+    Repeat,
+    Skip,
+    Take,
+    check_columns,
+)
+from mycelia.dataset.runtime.metering import Meters
+from mycelia.dataset.runtime.operator import Options
 from mycelia.dataset.runtime.run import Run
+from mycelia.runtime.feeding import on_device
 from mycelia.tensor.tensor import Tensor
+
+_HIDDEN = "_meta-"  # columns of this beginning are there for steps, and shown under other names
 
 
 class Iterator:
@@ -38,24 +52,37 @@ class Iterator:
                 raise problem(TypeError, f"{name} must be bool", got=repr(value))
         self._node = node
         self._epochs = num_epochs
-        self._names = node.columns()
+        columns = node.columns()
+        self._shown = [i for i, name in enumerate(columns) if not name.startswith(_HIDDEN)]
+        self._names = tuple(columns[place] for place in self._shown)
         self._output_numpy = output_numpy
         self._do_copy = do_copy
-        self._open(Run(node, config.options(), num_epochs))
+        self._open(self._made_run(config.options()))
+
+    def _made_run(self, options: Options) -> Run:
+        if self._output_numpy:
+            return Run(self._node, options, self._epochs)
+        return Run(self._node, options, self._epochs, partial(_fed, owned=owns_rows(self._node)))
 
     def _open(self, run: Run) -> None:
         self._run = run
-        self._finalizer = weakref.finalize(self, run.close)
+        self._finalizer = weakref.finalize(self, run.end)
 
     def __iter__(self) -> Self:
         return self
 
     def __next__(self) -> Any:
-        return self._shaped([self._wrapped(value) for value in self._run.next()])
+        values = self._run.next()
+        return self._shaped([self._wrapped(values[place]) for place in self._shown])
 
     def get_next(self) -> Any:
         """The next row, as `next` gives it."""
         return next(self)
+
+    @property
+    def meters(self) -> Meters:
+        """What the run counts of itself."""
+        return self._run.meters
 
     def state(self) -> dict[str, int]:
         """The position in the stream, to be kept with a checkpoint."""
@@ -71,7 +98,7 @@ class Iterator:
                 expected="a dict that `iterator.state()` gave",
             )
         self.release()
-        run = Run(self._node, config.options(seed=state["seed"]), self._epochs)
+        run = self._made_run(config.options(seed=state["seed"]))
         run.move(state["epoch"], state["row"])
         self._open(run)
 
@@ -87,10 +114,27 @@ class Iterator:
     def _wrapped(self, value: Any) -> Any:
         if isinstance(value, dict):
             return {key: self._wrapped(entry) for key, entry in value.items()}
-        array = np.array(value) if self._do_copy else value
-        if self._output_numpy or array.dtype.kind in "USO":
-            return array
-        return Tensor._wrap(array)
+        if self._output_numpy or value.dtype.kind in "USO":
+            return np.array(value) if self._do_copy else value
+        return Tensor._wrap(value)
+
+
+def _fed(values: tuple[Any, ...], owned: bool) -> tuple[Any, ...]:
+    """Values on their way to the device, ahead of their use."""
+    return tuple(_fed_value(value, owned) for value in values)
+
+
+def _fed_value(value: Any, owned: bool) -> Any:
+    if isinstance(value, dict):
+        return {key: _fed_value(entry, owned) for key, entry in value.items()}
+    return value if value.dtype.kind in "USO" else on_device(value, owned=owned)
+
+
+def owns_rows(node: Node) -> bool:
+    """Whether the values of rows are made by the pipeline, so that nobody else changes them."""
+    while isinstance(node, (Repeat, Skip, Take, Project, Rename)):
+        node = node.child
+    return isinstance(node, Batch) and node.per_batch_map is None
 
 
 class DictIterator(Iterator):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
+from importlib import import_module
 from inspect import isclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 
@@ -17,22 +18,24 @@ from mycelia.core.files import write_atomically
 from mycelia.dataset import transforms, vision
 from mycelia.dataset.api.dataset import Dataset
 from mycelia.dataset.api.files import mixed_sampler
-from mycelia.dataset.ir import files, operations, samplers, sources
+from mycelia.dataset.ir import operations, samplers, sources
 from mycelia.dataset.ir.node import Node
 from mycelia.dataset.ir.operation import Operation
-from mycelia.dataset.vision.options import Border, Inter
+from mycelia.dataset.vision.options import Border, ConvertMode, Inter, SliceMode
 
-_NODES = {
-    kind.op_type: kind
-    for module in (files, operations)
-    for kind in vars(module).values()
-    if isclass(kind) and issubclass(kind, Node) and hasattr(kind, "op_type")
-}
 _SAMPLERS: dict[str, type[samplers.SamplerNode]] = {
     kind.sampler_name: kind
     for kind in vars(samplers).values()
     if isclass(kind) and issubclass(kind, samplers.SamplerNode) and hasattr(kind, "sampler_name")
 }
+_WITHOUT_JSON = (  # they hold objects of the user
+    operations.FlatMap,
+    operations.Cache,
+    operations.SyncWait,
+    sources.Arrays,
+    sources.Object,
+    sources.Stream,
+)
 _OTHER_NAMES = {"HwcToChw": "HWC2CHW"}  # MindSpore's JSON -> the class
 _INTERS = (Inter.BILINEAR, Inter.NEAREST, Inter.BICUBIC, Inter.AREA, Inter.PILCUBIC)
 _BORDERS = tuple(Border)
@@ -67,6 +70,18 @@ def show(dataset: Dataset, indentation: int = 2) -> None:
 def compare(pipeline1: Dataset, pipeline2: Dataset) -> bool:
     """Whether two datasets have the same tree."""
     return serialize(pipeline1) == serialize(pipeline2)
+
+
+def _node_kinds() -> dict[str, type[Node]]:
+    """The kinds of nodes by the name that JSON has for them; two of one name cannot come back."""
+    found: dict[str, type[Node]] = {}
+    waiting: list[type[Node]] = [Node]
+    while waiting:
+        kind = waiting.pop()
+        waiting += kind.__subclasses__()
+        if hasattr(kind, "op_type") and not issubclass(kind, _WITHOUT_JSON):
+            found[kind.op_type] = kind
+    return found
 
 
 def _of_node(node: Node) -> dict[str, Any]:
@@ -128,12 +143,13 @@ def _of_operation(operation: Operation) -> dict[str, Any]:
 def _to_node(tree: Any) -> Node:
     if not isinstance(tree, dict) or "op_type" not in tree:
         raise problem(ValueError, "deserialize: this is no tree of a dataset", got=repr(tree)[:100])
-    kind = _NODES.get(tree["op_type"])
-    if kind is None or issubclass(kind, operations.FlatMap):
+    kinds = _node_kinds()
+    kind = kinds.get(tree["op_type"])
+    if kind is None:
         raise problem(
             RuntimeError,
             f"deserialize: a {tree['op_type']} cannot be made from JSON",
-            expected=f"one of {', '.join(sorted(_NODES))}",
+            expected=f"one of {', '.join(sorted(kinds))}",
         )
     given = _arguments(kind, tree)
     if "operations" in given:
@@ -141,7 +157,7 @@ def _to_node(tree: Any) -> Node:
     if issubclass(kind, sources.Source):
         given["sampler"] = _source_sampler(tree)
     given["children"] = tuple(_to_node(child) for child in tree.get("children", []))
-    if issubclass(kind, files.ImageFolder):
+    if "decoder" in {f.name for f in fields(kind)}:
         given["decoder"] = vision.Decode()
     return kind(**given)
 
@@ -201,18 +217,32 @@ def _to_sampler(tree: dict[str, Any]) -> samplers.SamplerNode:
 
 def _to_operation(tree: dict[str, Any]) -> Operation:
     name = _OTHER_NAMES.get(tree["tensor_op_name"], tree["tensor_op_name"])
-    kind = getattr(vision, name, None) or getattr(transforms, name, None)
-    if "python_module" in tree or kind is None:
+    kind = None if "python_module" in tree else _operation_kind(name)
+    if kind is None:
         raise _lost(tree)
     given = dict(tree.get("tensor_op_params") or {})
     given.pop("device_target", None)
     if name == "Slice":
         parts = (slice(*part) if isinstance(part, list) else part for part in given["slices"])
         return kind(*parts)
-    return kind(**{key: _to_parameter(key, value) for key, value in given.items()})
+    hints = get_type_hints(kind) if is_dataclass(kind) else {}
+    return kind(**{key: _to_parameter(key, value, hints.get(key)) for key, value in given.items()})
 
 
-def _to_parameter(key: str, value: Any) -> Any:
+def _operation_kind(name: str) -> Any:
+    """The class of a transform; text and audio are looked at last, as they are slow to import."""
+    for module in (vision, transforms):
+        if hasattr(module, name):
+            return getattr(module, name)
+    later = (import_module(f"mycelia.dataset.{part}") for part in ("text", "audio"))
+    return next((getattr(module, name) for module in later if hasattr(module, name)), None)
+
+
+def _to_parameter(key: str, value: Any, hint: Any = None) -> Any:
+    if isclass(hint) and issubclass(hint, Enum) and not issubclass(hint, (Inter, Border)):
+        return hint(value)
+    if key == "vocab":
+        return import_module("mycelia.dataset.text").Vocab.from_dict(value)
     if key in ("interpolation", "resample"):
         return Inter[value] if isinstance(value, str) else _INTERS[value]
     if key == "padding_mode":
@@ -221,7 +251,31 @@ def _to_parameter(key: str, value: Any) -> Any:
         return transforms.Relational(value)
     if key == "transforms":
         return [_to_operation(step) for step in value]
+    if key == "transform":
+        return _to_operation(value)
+    if key == "policy":
+        return _to_policy(value)
+    if key == "image_batch_format":
+        return vision.ImageBatchFormat(value)
+    if key == "slice_mode":
+        return SliceMode(value)
+    if key == "convert_mode":
+        return ConvertMode(value)
+    if key in ("transformation_matrix", "mean_vector"):
+        return np.array(value)
+    if key in ("threshold", "center", "value", "fill_value") and isinstance(value, list):
+        return tuple(value)
     return value
+
+
+def _to_policy(value: Any) -> Any:
+    """The policy of AutoAugment, by its place, or the lists of RandomSelectSubpolicy."""
+    if isinstance(value, int):
+        return list(vision.AutoAugmentPolicy)[value]
+    return [
+        [(_to_operation(step["tensor_op"]), step["prob"]) for step in subpolicy]
+        for subpolicy in value
+    ]
 
 
 def _lost(tree: dict[str, Any]) -> RuntimeError:

@@ -11,6 +11,8 @@ from mycelia.dataset.formats.reader import ArrayReader, Reader
 
 def labels_of(reader: Reader, column: str) -> np.ndarray:
     """The label of each row."""
+    if hasattr(reader, "labels"):  # it knows fields that are no columns, too
+        return reader.labels(column)
     if column not in reader.columns:
         raise problem(
             RuntimeError,
@@ -23,4 +25,6 @@ def labels_of(reader: Reader, column: str) -> np.ndarray:
         return np.array([reader.label(row) for row in range(len(reader))])
     if isinstance(reader, ArrayReader):
         return reader.arrays[place]
+    if hasattr(reader, "value"):  # one column without the others
+        return np.array([int(reader.value(row, place)) for row in range(len(reader))])
     return np.array([int(np.asarray(reader.row(row)[place])) for row in range(len(reader))])

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from mycelia.dataset.formats.values import row_of
+from mycelia.runtime.feeding import aligned
 
 
 class Reader(Protocol):
@@ -40,10 +41,17 @@ class ArrayReader:
 
     def gather(self, indices: np.ndarray) -> tuple[np.ndarray, ...]:
         """The rows `indices`, stacked: each number is copied once."""
-        return tuple(array.take(indices, axis=0) for array in self.arrays)
+        return tuple(_gathered(array, indices) for array in self.arrays)
 
     def describe(self, index: int) -> str:
         return f"row {index} of {self._name}"
+
+
+def _gathered(array: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    if array.dtype.kind in "USO":
+        return array.take(indices, axis=0)
+    whole = aligned((len(indices), *array.shape[1:]), array.dtype)
+    return array.take(indices, axis=0, out=whole, mode="clip")  # "raise" would copy once more
 
 
 class ListReader:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self
 
+from mycelia.dataset.ir.caching import Keeping
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Node:
@@ -17,6 +19,7 @@ class Node:
     op_type: ClassVar[str]
     children: tuple[Node, ...] = ()
     num_parallel_workers: int | None = None
+    cache: Keeping | None = field(default=None, metadata={"json": False})
     number: int = field(default=0, metadata={"json": False})  # its key to random numbers
 
     @property

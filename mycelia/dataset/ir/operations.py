@@ -9,7 +9,9 @@ from typing import Any
 
 from mycelia.core.errors import problem
 from mycelia.dataset.formats.values import row_of
+from mycelia.dataset.ir.caching import Keeping
 from mycelia.dataset.ir.node import Node
+from mycelia.dataset.ir.operation import Operation
 from mycelia.dataset.ir.sources import check_unique
 
 _LIMIT = 2**31 - 1
@@ -83,13 +85,20 @@ class Map(Node):
 
 
 @dataclass(frozen=True)
-class Seam:
+class Seam(Operation):
     """Where two maps were made one: what comes through is a row again, one value a column."""
 
+    takes_many = True
     columns: tuple[str, ...]
 
-    def __call__(self, *values: Any) -> tuple[Any, ...]:
+    def run(self, values: tuple[Any, ...], random: Any) -> tuple[Any, ...]:
         return row_of(values, self.columns)
+
+    def run_many(self, columns: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        return columns if len(columns) == len(self.columns) else None
+
+    def parameters(self) -> dict[str, Any]:
+        return {"columns": self.columns}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -375,3 +384,24 @@ class Rename(Node):
     def columns(self) -> tuple[str, ...]:
         names = dict(zip(self.input_columns, self.output_columns))
         return tuple(names.get(name, name) for name in self.child.columns())
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Cache(Node):
+    """Rows made once and kept for later epochs."""
+
+    op_type = "Cache"
+    keeping: Keeping = field(metadata=_hidden)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SyncWait(Node):
+    """Rows that wait at a gate for the one who trains."""
+
+    op_type = "SyncWait"
+    condition_name: str
+    num_batch: int = 1
+    gate: Any = field(default=None, metadata=_hidden)
+
+    def __post_init__(self) -> None:
+        check_interval("num_batch", self.num_batch, 1)

@@ -7,7 +7,18 @@ from dataclasses import replace
 from itertools import count
 
 from mycelia.dataset.ir.node import Node
-from mycelia.dataset.ir.operations import Concat, Map, Project, Rename, Repeat, Seam, Skip, Take
+from mycelia.dataset.ir.operation import Operation
+from mycelia.dataset.ir.operations import (
+    Concat,
+    Map,
+    Project,
+    Rename,
+    Repeat,
+    Seam,
+    Shuffle,
+    Skip,
+    Take,
+)
 from mycelia.dataset.ir.sources import Source
 
 Rule = Callable[[Node], Node | None]
@@ -90,6 +101,19 @@ def fuse_maps(node: Node) -> Node | None:
     return None
 
 
+def exchange_operations(node: Node) -> Node | None:
+    """map(f, g)(x) = map(h, k)(x), when g knows such a cheaper pair."""
+    if not isinstance(node, Map):
+        return None
+    for place, pair in enumerate(zip(node.operations, node.operations[1:])):
+        if all(isinstance(o, Operation) and not o.is_random for o in pair):
+            made = pair[1].exchanged(pair[0])
+            if made is not None:
+                operations = (*node.operations[:place], *made, *node.operations[place + 2 :])
+                return replace(node, operations=operations)
+    return None
+
+
 def join_skips(node: Node) -> Node | None:
     """skip(a)(skip(b)(x)) = skip(a + b)(x)."""
     match node:
@@ -107,13 +131,15 @@ def join_takes(node: Node) -> Node | None:
 
 
 def push_down(node: Node) -> Node | None:
-    """skip(f(x)) = f(skip(x)) and take(f(x)) = f(take(x)), for f that makes one row of each."""
+    """c(f(x)) = f(c(x)) where c chooses rows by their place (skip, take, shuffle, repeat) and f
+    makes one row of each (map, project, rename): a row's random numbers go where it goes."""
     match node:
-        case (
-            Skip(children=(Map() | Project() | Rename() as below,))
-            | Take(children=(Map() | Project() | Rename() as below,))
-        ) if not (isinstance(below, Map) and below.callbacks):
-            return below.over(node.over(below.child))
+        case Skip() | Take() | Shuffle() | Repeat():
+            below = node.child
+            if isinstance(below, (Project, Rename)) or (
+                isinstance(below, Map) and not below.callbacks
+            ):
+                return below.over(node.over(below.child))
     return None
 
 
@@ -131,6 +157,7 @@ RULES: tuple[Rule, ...] = (
     join_takes,
     push_down,
     fuse_maps,
+    exchange_operations,
     join_projects,
 )
 
@@ -150,3 +177,12 @@ def _most(below: Map, above: Map) -> int | None:
     """The larger number of workers, if one of them says a number."""
     given = [n.num_parallel_workers for n in (below, above) if n.num_parallel_workers]
     return max(given) if given else None
+
+
+def random_step(node: Node) -> str | None:
+    """The name of an operation of a map in this node that draws random numbers."""
+    if isinstance(node, Map):
+        for operation in node.operations:
+            if isinstance(operation, Operation) and operation.is_random:
+                return type(operation).__name__
+    return None

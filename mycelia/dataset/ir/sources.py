@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,15 +20,18 @@ class Source(Node):
     """Rows that can be read in any order; a sampler says in which."""
 
     sampler: SamplerNode = field(default_factory=Sequential)
+    opened: list[Reader] = field(default_factory=list, repr=False, metadata={"json": False})
 
     def open(self) -> Reader:
         """The rows themselves."""
         raise NotImplementedError
 
-    @cached_property
+    @property
     def reader(self) -> Reader:
-        """The opened rows: read-only, and shared by all runs."""
-        return self.open()
+        """The opened rows: read-only, and shared by all runs and by copies with other samplers."""
+        if not self.opened:
+            self.opened.append(self.open())
+        return self.opened[0]
 
     def size(self) -> int | None:
         sampler = self.sampler

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import count, islice
 from typing import Any
 
@@ -14,10 +15,12 @@ from mycelia.core.errors import problem
 from mycelia.dataset.formats.values import value_of
 from mycelia.dataset.ir import operations as O
 from mycelia.dataset.runtime.failure import failed
+from mycelia.dataset.runtime.metering import Meter
 from mycelia.dataset.runtime.operator import Operator, Options
-from mycelia.dataset.runtime.row import Row
+from mycelia.dataset.runtime.row import Block, Row, entry
 from mycelia.dataset.runtime.stacking import pad, stack
-from mycelia.dataset.runtime.workers import ordered
+from mycelia.dataset.runtime.workers import Team
+from mycelia.dataset.runtime.working import Worked, bytes_of
 
 
 class BatchInfo:
@@ -36,57 +39,52 @@ class BatchInfo:
         return self._batch
 
 
-class GatherBatches(Operator):
-    """Batches copied straight out of arrays."""
-
-    def __init__(self, node: O.Batch, child: Operator, options: Options) -> None:
-        assert isinstance(node.batch, int)
-        self._size = node.batch
-        self._drops = node.drop_remainder
-        self._child = child
-
-    def rows(self, epoch: int, start: int = 0) -> Iterator[Row]:
-        order, table = self._child.order(epoch), self._child.table
-        assert order is not None and table is not None
-        end = len(order) - len(order) % self._size if self._drops else len(order)
-        for index in range(start, -(-end // self._size)):
-            chosen = order[index * self._size : min((index + 1) * self._size, end)]
-            yield Row(epoch, index, f"batch {index}", table.gather(chosen))
-
-
 class BatchRows(Operator):
-    """Rows stacked into one."""
+    """Rows stacked into one, by the workers that made them or by its own."""
 
-    def __init__(self, node: O.Batch, child: Operator, workers: int, options: Options) -> None:
+    def __init__(self, node: O.Batch, child: Operator, meter: Meter, options: Options) -> None:
         self._node = node
         self._child = child
-        self._workers = workers
-        self._window = max(workers + 1, options.prefetch)
+        self._meter = meter
+        self._options = options
         self._present = node.child.columns()
         self._taken = node.input_columns or (self._present if node.per_batch_map else ())
         self._given = node.output_columns or self._taken
+        self._call: Callable[..., Any] | None = node.per_batch_map
+        if node.per_batch_map is not None and node.python_multiprocessing and not options.in_turn:
+            crew = options.hired(node.per_batch_map)
+            self._call = lambda *values: crew.run([values], [values[-1].get_batch_num()])[0]
 
     def rows(self, epoch: int, start: int = 0) -> Iterator[Row]:
-        return ordered(
-            self._joined,
-            self._groups(epoch, start),
-            workers=self._workers,
-            window=self._window,
-            name="dataset batch",
+        size, whole = self._node.batch, self._node.drop_remainder
+        if not isinstance(size, int):
+            groups = self._of_changing_size(size, epoch, start)
+        elif isinstance(self._child, Worked):
+            first = start * size
+            return self._child.blocks(epoch, first, size, partial(self._joined, epoch), whole=whole)
+        else:
+            groups = self._child.blocks(epoch, start * size, size, _as_it_is, whole=whole)
+        team: Team[tuple[int, Block], Row] = Team(
+            lambda task: self._joined(epoch, *task),
+            self._meter,
+            max(self._meter.workers, self._options.prefetch),
+            count=lambda task: len(task[1]),
+            weight=bytes_of,
         )
+        alone = self._meter.workers == 1 or self._options.in_turn
+        return team.inline(groups) if alone else team.ordered(groups)
 
-    def _groups(self, epoch: int, start: int) -> Iterator[tuple[BatchInfo, list[Row]]]:
-        size = self._node.batch
-        first = start if isinstance(size, int) else 0
-        rows = self._child.rows(epoch, first * size if isinstance(size, int) else 0)
-        for number in count(first):
-            info = BatchInfo(epoch, number)
-            wanted = size if isinstance(size, int) else self._size(size, info)
+    def _of_changing_size(
+        self, size: Callable[[Any], int], epoch: int, start: int
+    ) -> Iterator[tuple[int, Block]]:
+        rows = self._child.rows(epoch)
+        for number in count():
+            wanted = self._size(size, BatchInfo(epoch, number))
             group = list(islice(rows, wanted))
             if not group or (self._node.drop_remainder and len(group) < wanted):
                 return
             if number >= start:
-                yield info, group
+                yield number, Block.of_rows(group)
 
     def _size(self, function: Callable[[Any], int], info: BatchInfo) -> int:
         size = function(info)
@@ -98,21 +96,26 @@ class BatchRows(Operator):
             )
         return int(size)
 
-    def _joined(self, task: tuple[BatchInfo, list[Row]]) -> Row:
-        info, rows = task
-        loaded = [row.load() for row in rows]
-        columns = dict(zip(self._present, (list(values) for values in zip(*loaded))))
+    def _joined(self, epoch: int, number: int, block: Block) -> Row:
+        columns = dict(zip(self._present, block.load()))
         if self._node.per_batch_map is not None:
-            self._mapped(columns, info, rows)
-        values = join(columns, self._node.columns(), self._node.pad_info, rows)
-        return Row(info.get_epoch_num(), info.get_batch_num(), _names(rows), values)
-
-    def _mapped(self, columns: dict[str, Any], info: BatchInfo, rows: list[Row]) -> None:
-        function = self._node.per_batch_map
-        assert function is not None
-        at = Row(info.get_epoch_num(), info.get_batch_num(), _names(rows))
+            self._mapped(columns, BatchInfo(epoch, number), block)
         try:
-            made = function(*(columns.pop(name) for name in self._taken), info)
+            values = join(columns, self._node.columns(), self._node.pad_info, block)
+        except MemoryError as error:
+            raise problem(
+                RuntimeError,
+                f"batch: {len(block)} rows from {block.names(0)} on do not fit into memory",
+                got=str(error),
+                fix="a smaller batch_size, or smaller rows",
+            ) from error
+        return Row(epoch, number, _names(block), values)
+
+    def _mapped(self, columns: dict[str, Any], info: BatchInfo, block: Block) -> None:
+        assert self._call is not None
+        taken = [list(_entries(columns.pop(name))) for name in self._taken]
+        try:
+            made = self._call(*taken, info)
             parts = made if isinstance(made, tuple) else (made,)
             if len(parts) != len(self._given):
                 raise ValueError(
@@ -121,31 +124,44 @@ class BatchRows(Operator):
                 )
             columns.update(zip(self._given, parts))
         except Exception as error:
-            raise failed("batch", at, error, function) from error
+            at = Row(info.get_epoch_num(), info.get_batch_num(), _names(block))
+            raise failed("batch", at, error, self._node.per_batch_map) from error
+
+
+def _as_it_is(number: int, block: Block) -> tuple[int, Block]:
+    return number, block
+
+
+def _entries(column: Any) -> Iterator[Any]:
+    return (entry(column, place) for place in range(len(column)))
 
 
 def join(
-    columns: dict[str, Any], order: tuple[str, ...], pad_info: Any, rows: list[Row]
+    columns: dict[str, Any], order: tuple[str, ...], pad_info: Any, block: Block
 ) -> tuple[Any, ...]:
     """The columns of several rows, padded if wanted, stacked."""
-    names = [row.name() for row in rows]
     values = []
     for column in order:
         entries = columns[column]
-        if isinstance(entries, np.ndarray):
+        is_padded = pad_info is not None and (not pad_info or column in pad_info)
+        if isinstance(entries, np.ndarray) and not is_padded:
             values.append(entries)
             continue
-        arrays = [value_of(entry) for entry in entries]
-        if pad_info is not None and (not pad_info or column in pad_info):
+        arrays = [value_of(value) for value in _entries(entries)]
+        if is_padded:
             arrays = pad(arrays, column, pad_info.get(column))
-        if len(arrays) != len(names):
-            names = [f"entry {place}" for place in range(len(arrays))]
-        values.append(stack(arrays, column, names))
+        values.append(stack(arrays, column, _row_names(block, len(arrays))))
     return tuple(values)
 
 
-def _names(rows: list[Row]) -> str:
-    return rows[0].name() if len(rows) == 1 else f"{rows[0].name()} to {rows[-1].name()}"
+def _row_names(block: Block, count: int) -> Callable[[int], str]:
+    """Names of stacked entries: of the rows, unless a function made others of them."""
+    return block.names if len(block) == count else lambda place: f"entry {place}"
+
+
+def _names(block: Block) -> str:
+    first, last = block.names(0), block.names(len(block) - 1)
+    return first if len(block) == 1 else f"{first} to {last}"
 
 
 class BucketRows(Operator):
@@ -160,7 +176,8 @@ class BucketRows(Operator):
     def rows(self, epoch: int, start: int = 0) -> Iterator[Row]:
         for index, (bucket, rows) in enumerate(self._groups(epoch)):
             if index >= start:
-                yield Row(epoch, index, _names(rows), self._joined(bucket, rows))
+                block = Block.of_rows(rows)
+                yield Row(epoch, index, _names(block), self._joined(bucket, block))
 
     def _groups(self, epoch: int) -> Iterator[tuple[int, list[Row]]]:
         node = self._node
@@ -183,10 +200,9 @@ class BucketRows(Operator):
         except Exception as error:
             raise failed("bucket_batch_by_length", row, error, self._node.length_of) from error
 
-    def _joined(self, bucket: int, rows: list[Row]) -> tuple[Any, ...]:
-        loaded = zip(*(row.load() for row in rows))
-        columns = dict(zip(self._present, (list(values) for values in loaded)))
-        return join(columns, self._present, self._pad_info(bucket), rows)
+    def _joined(self, bucket: int, block: Block) -> tuple[Any, ...]:
+        columns = dict(zip(self._present, block.load()))
+        return join(columns, self._present, self._pad_info(bucket), block)
 
     def _pad_info(self, bucket: int) -> Any:
         node = self._node

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from mycelia.core.errors import problem
+from mycelia.dataset.formats.reader import ArrayReader
 from mycelia.dataset.ir import operations as O
-from mycelia.dataset.ir.node import Node
+from mycelia.dataset.ir.node import Node, walk
 from mycelia.dataset.ir.optimiser import prepare
 from mycelia.dataset.ir.sources import Source, Stream
-from mycelia.dataset.runtime.batching import BatchRows, BucketRows, GatherBatches
-from mycelia.dataset.runtime.changing import (
-    FilterRows,
-    FlatMapRows,
-    Load,
-    MapRows,
-    ProjectRows,
-    ZipRows,
-)
+from mycelia.dataset.runtime.batching import BatchRows, BucketRows
+from mycelia.dataset.runtime.changing import FilterRows, FlatMapRows, ZipRows
 from mycelia.dataset.runtime.choosing import (
     ConcatRows,
     FixedRows,
@@ -30,7 +24,13 @@ from mycelia.dataset.runtime.choosing import (
     SkipRows,
     TakeRows,
 )
+from mycelia.dataset.runtime.gate import GatedRows
+from mycelia.dataset.runtime.keeping import KeptReader, KeptRows, KeptStream, refuse_random
+from mycelia.dataset.runtime.metering import Meter, Meters
 from mycelia.dataset.runtime.operator import ErrorPolicy, Operator, Options
+from mycelia.dataset.runtime.steps import Choose, Operate, Step
+from mycelia.dataset.runtime.store import store_of
+from mycelia.dataset.runtime.working import Worked
 
 
 def build(root: Node, options: Options) -> Operator:
@@ -50,50 +50,98 @@ def _loaded(node: Node, options: Options) -> Operator:
     operator = _build(node, options)
     if not _is_lazy(node):
         return operator
-    return Load(operator, _workers(node.source(), options), options)
+    return Worked(operator, (), _meter("read", (node.source(),), options), options)
 
 
 def _is_lazy(node: Node) -> bool:
     chooses = (O.Shuffle, O.Repeat, O.Skip, O.Take, O.Rename)
+    if isinstance(node, O.Cache):
+        return _is_lazy(_stacked(node.child)[1])
     return isinstance(node, Source) or (isinstance(node, chooses) and _is_lazy(node.child))
 
 
-def _workers(node: Node, options: Options) -> int:
-    return 1 if options.in_turn else node.num_parallel_workers or options.workers
+def _meter(name: str, nodes: Sequence[Node], options: Options) -> Meter:
+    """A meter for workers, as many as one of the nodes wants."""
+    wanted = max(node.num_parallel_workers or 0 for node in nodes) or options.workers
+    return options.meters.step(name, 1 if options.in_turn else wanted)
 
 
 def _batch(node: O.Batch, options: Options) -> Operator:
-    plain = isinstance(node.batch, int) and node.per_batch_map is None and node.pad_info is None
-    child = _build(node.child, options)
-    if plain and child.table is not None and _is_lazy(node.child) and _is_finite(node.child):
-        return GatherBatches(node, child, options)
-    return BatchRows(node, _loaded(node.child, options), _workers(node, options), options)
+    child = _loaded(node.child, options)
+    return BatchRows(node, child, _meter("batch", (node,), options), options)
 
 
-def _is_finite(node: Node) -> bool:
-    endless = isinstance(node, O.Repeat) and node.count == -1
-    return not endless and all(_is_finite(child) for child in node.children)
+def _worked(node: O.Map | O.Project, options: Options) -> Operator:
+    """Maps, projections and renamings on top of each other, as steps of the same workers."""
+    nodes, below = _stacked(node)
+    child = _build(below, options)
+    meter = _meter("map", nodes, options)
+    callbacks = [c for n in nodes if isinstance(n, O.Map) for c in n.callbacks]
+    return Worked(child, _steps(nodes, meter, options), meter, options, callbacks)
 
 
-def _map(node: O.Map, options: Options) -> Operator:
-    return MapRows(node, _build(node.child, options), _workers(node, options), options)
+def _gated(node: O.SyncWait, options: Options) -> Operator:
+    options.gates.append(node.gate)
+    return GatedRows(_loaded(node.child, options), node.gate)
+
+
+def _stacked(node: Node) -> tuple[list[O.Map | O.Project], Node]:
+    """The maps and projections on top of each other, lowest first, and what is below them."""
+    nodes: list[O.Map | O.Project] = []
+    while isinstance(node, (O.Map, O.Project, O.Rename)):
+        if not isinstance(node, O.Rename):
+            nodes.insert(0, node)
+        node = node.child
+    return nodes, node
+
+
+def _steps(nodes: Sequence[O.Map | O.Project], meter: Meter, options: Options) -> list[Step]:
+    return [Operate(n, options, meter) if isinstance(n, O.Map) else Choose(n) for n in nodes]
+
+
+def _cache(node: O.Cache, options: Options) -> Operator:
+    """Rows kept under their number at the source, if there is one, else under their place."""
+    nodes, below = _stacked(node.child)
+    if _is_lazy(below):
+        refuse_random(nodes)
+        child = _build(below, options)
+        steps = _steps(nodes, options.meters.step("cache"), options)
+        return KeptRows(child, steps, node.columns(), store_of(node.keeping))
+    refuse_random(walk(node))
+    return KeptStream(_loaded(node.child, options), store_of(node.keeping))
+
+
+def _source(node: Source, options: Options) -> Operator:
+    reader = node.reader
+    if node.cache is not None and not isinstance(reader, ArrayReader):  # arrays are there anyway
+        reader = KeptReader(reader, store_of(node.cache))
+    return ReadInOrder(node, options.seed, reader)
+
+
+def _flat_map(node: O.FlatMap, options: Options) -> Operator:
+    child = _loaded(node.child, options)
+    meter = options.meters.step("flat_map")
+    inside = replace(options, meters=Meters())  # a dataset for each row: not steps of this run
+    return FlatMapRows(node, child, lambda made: build(made, inside), meter)
 
 
 _TABLE: tuple[tuple[type[Node], Callable[[Any, Options], Operator]], ...] = (
-    (Source, lambda n, o: ReadInOrder(n, o.seed)),
-    (Stream, lambda n, o: ReadStream(n)),
-    (O.Map, _map),
+    (Source, _source),
+    (Stream, lambda n, o: ReadStream(n, o.meters.step("read"))),
+    (O.Map, _worked),
+    (O.Project, _worked),
+    (O.Cache, _cache),
     (O.Batch, _batch),
     (O.BucketBatch, lambda n, o: BucketRows(n, _loaded(n.child, o))),
-    (O.Filter, lambda n, o: FilterRows(n, _loaded(n.child, o))),
-    (O.FlatMap, lambda n, o: FlatMapRows(n, _loaded(n.child, o), lambda made: build(made, o))),
+    (O.Filter, lambda n, o: FilterRows(n, _loaded(n.child, o), o.meters.step("filter"))),
+    (O.FlatMap, _flat_map),
     (O.Shuffle, lambda n, o: ShuffleRows(n, _build(n.child, o), o.seed)),
     (O.Fixed, lambda n, o: FixedRows(_loaded(n.child, replace(o, seed=n.seed)))),
-    (O.Repeat, lambda n, o: RepeatRows(n, _build(n.child, o))),
+    (O.Repeat, lambda n, o: RepeatRows(n, _build(n.child, o), o)),
     (O.Skip, lambda n, o: SkipRows(n, _build(n.child, o))),
     (O.Take, lambda n, o: TakeRows(n, _build(n.child, o))),
     (O.Zip, lambda n, o: ZipRows([_loaded(child, o) for child in n.children])),
-    (O.Concat, lambda n, o: ConcatRows(n, [_loaded(child, o) for child in n.children], o.seed)),
-    (O.Project, lambda n, o: ProjectRows(n, _loaded(n.child, o))),
+    (O.Concat, lambda n, o: ConcatRows(n, [_loaded(child, o) for child in n.children], o)),
+    (O.SyncWait, _gated),
     (O.Rename, lambda n, o: _build(n.child, o)),
 )

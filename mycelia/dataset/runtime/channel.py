@@ -17,7 +17,7 @@ class Channel(Generic[T]):
     """At most `capacity` items wait; closing wakes everyone."""
 
     def __init__(self, capacity: int) -> None:
-        self._capacity = capacity
+        self.capacity = capacity
         self._items: deque[T] = deque()
         self._changed = Condition()
         self._closed = False
@@ -25,7 +25,7 @@ class Channel(Generic[T]):
     def put(self, item: T) -> None:
         """Add an item once there is room."""
         with self._changed:
-            while len(self._items) >= self._capacity and not self._closed:
+            while len(self._items) >= self.capacity and not self._closed:
                 self._changed.wait()
             if self._closed:
                 raise Closed

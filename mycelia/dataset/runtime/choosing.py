@@ -9,45 +9,47 @@ from typing import Any, TypeVar
 import numpy as np
 
 from mycelia.core.errors import problem
-from mycelia.dataset.formats.reader import ArrayReader
+from mycelia.dataset.formats.reader import Reader
 from mycelia.dataset.formats.values import row_of
 from mycelia.dataset.ir import operations as O
 from mycelia.dataset.ir.sources import Source, Stream
 from mycelia.dataset.runtime.failure import failed
-from mycelia.dataset.runtime.operator import Operator
+from mycelia.dataset.runtime.metering import Meter
+from mycelia.dataset.runtime.operator import ErrorPolicy, Operator, Options, ordered_rows
+from mycelia.dataset.runtime.order import Order, joined
 from mycelia.dataset.runtime.randomness import generator
 from mycelia.dataset.runtime.row import Row
 from mycelia.dataset.runtime.sampling import draw
 
 T = TypeVar("T")
+_LONGEST = 4_000_000  # rows of an order that is made as a whole
 
 
 class ReadInOrder(Operator):
     """Rows of a source with random access, not loaded yet."""
 
-    def __init__(self, node: Source, seed: int) -> None:
+    def __init__(self, node: Source, seed: int, reader: Reader) -> None:
         self._node = node
         self._seed = seed
+        self._reader = reader
 
-    def order(self, epoch: int) -> np.ndarray:
-        return draw(self._node.sampler, self._node.reader, self._seed, epoch)
+    def order(self, epoch: int) -> Order:
+        return Order.of(draw(self._node.sampler, self._reader, self._seed, epoch), epoch)
 
     @property
-    def table(self) -> ArrayReader | None:
-        reader = self._node.reader
-        return reader if isinstance(reader, ArrayReader) else None
+    def reader(self) -> Reader:
+        return self._reader
 
     def rows(self, epoch: int, start: int = 0) -> Iterator[Row]:
-        reader = self._node.reader
-        for index, origin in enumerate(self.order(epoch)[start:].tolist(), start):
-            yield Row(epoch, index, origin, None, reader)
+        return ordered_rows(self.order(epoch), self._reader, start)
 
 
 class ReadStream(Operator):
     """Rows of a user's generator or iterable."""
 
-    def __init__(self, node: Stream) -> None:
+    def __init__(self, node: Stream, meter: Meter) -> None:
         self._node = node
+        self._meter = meter
 
     def rows(self, epoch: int, start: int = 0) -> Iterator[Row]:
         node = self._node
@@ -62,7 +64,8 @@ class ReadStream(Operator):
         for index in count():
             row = Row(epoch, index, f"row {index} of GeneratorDataset")
             try:
-                row.values = row_of(next(source), node.names, node.types)
+                with self._meter.timing():
+                    row.values = row_of(next(source), node.names, node.types)
             except StopIteration:
                 return
             except Exception as error:
@@ -70,28 +73,45 @@ class ReadStream(Operator):
             yield row
 
 
-class ShuffleRows(Operator):
+class Choosing(Operator):
+    """A step that only says which rows of its child come, and when."""
+
+    def __init__(self, child: Operator) -> None:
+        self._child = child
+
+    @property
+    def reader(self) -> Reader | None:
+        return self._child.reader
+
+    def rows(self, epoch: int, start: int = 0) -> Iterator[Row]:
+        order = self.order(epoch)
+        if order is not None and self.reader is not None:
+            return ordered_rows(order, self.reader, start)
+        return self.streamed(epoch, start)
+
+    def streamed(self, epoch: int, start: int) -> Iterator[Row]:
+        """The rows where the child knows no order, or none that could be held."""
+        raise NotImplementedError
+
+
+class ShuffleRows(Choosing):
     """Rows drawn at random from a buffer."""
 
     def __init__(self, node: O.Shuffle, child: Operator, seed: int) -> None:
+        super().__init__(child)
         self._node = node
-        self._child = child
         self._seed = seed
 
-    @property
-    def table(self) -> ArrayReader | None:
-        return self._child.table
-
-    def order(self, epoch: int) -> np.ndarray | None:
+    def order(self, epoch: int) -> Order | None:
         below = self._child.order(epoch)
         if below is None:
             return None
         if len(below) <= self._node.buffer_size:
             return below[self._random(epoch).permutation(len(below))]
-        mixed = shuffled(below.tolist(), self._node.buffer_size, self._random(epoch))
-        return np.fromiter(mixed, np.int64, len(below))
+        mixed = shuffled(range(len(below)), self._node.buffer_size, self._random(epoch))
+        return below[np.fromiter(mixed, np.int64, len(below))]
 
-    def rows(self, epoch: int, start: int = 0) -> Iterator[Row]:
+    def streamed(self, epoch: int, start: int) -> Iterator[Row]:
         mixed = shuffled(self._child.rows(epoch), self._node.buffer_size, self._random(epoch))
         return islice(mixed, start, None)
 
@@ -118,76 +138,71 @@ def shuffled(items: Iterable[T], size: int, random: np.random.Generator) -> Iter
         yield buffer[slot]
 
 
-class RepeatRows(Operator):
+class RepeatRows(Choosing):
     """All rows of several epochs of the child in one."""
 
-    def __init__(self, node: O.Repeat, child: Operator) -> None:
+    def __init__(self, node: O.Repeat, child: Operator, options: Options) -> None:
+        super().__init__(child)
         self._count = node.count
-        self._child = child
+        self._size = None if options.policy == ErrorPolicy.SKIP else node.child.size()
 
-    @property
-    def table(self) -> ArrayReader | None:
-        return self._child.table
-
-    def order(self, epoch: int) -> np.ndarray | None:
-        if self._count == -1:
+    def order(self, epoch: int) -> Order | None:
+        if self._count == -1 or self._size is None or self._size * self._count > _LONGEST:
             return None
-        turns = [self._child.order(epoch * self._count + turn) for turn in range(self._count)]
+        turns = [self._child.order(turn) for turn in self._turns(epoch)]
         known = [turn for turn in turns if turn is not None]
-        return np.concatenate(known) if len(known) == len(turns) else None
+        return joined(known) if len(known) == len(turns) else None
 
-    def rows(self, epoch: int, start: int = 0) -> Iterator[Row]:
-        turns = (
-            count(epoch << 32)
-            if self._count == -1
-            else range(epoch * self._count, (epoch + 1) * self._count)
-        )
-        index = 0
+    def _turns(self, epoch: int) -> Iterable[int]:
+        if self._count == -1:
+            return count(epoch << 32)
+        return range(epoch * self._count, (epoch + 1) * self._count)
+
+    def streamed(self, epoch: int, start: int) -> Iterator[Row]:
+        whole, rest = divmod(start, self._size) if self._size else (0, start)
+        turns = islice(self._turns(epoch), whole, None)
+        if self._size:
+            return self._one_after_another(turns, rest)
+        return islice(self._one_after_another(turns, 0), rest, None)
+
+    def _one_after_another(self, turns: Iterable[int], first: int) -> Iterator[Row]:
         for turn in turns:
-            before = index
-            for row in self._child.rows(turn):
-                index += 1
-                if index > start:
-                    yield row
-            if index == before:
-                return
+            is_empty = True
+            for row in self._child.rows(turn, first):
+                is_empty = False
+                yield row
+            if is_empty and not first:
+                return  # the child has no rows in any turn
+            first = 0
 
 
-class SkipRows(Operator):
+class SkipRows(Choosing):
     """All rows but the first."""
 
     def __init__(self, node: O.Skip, child: Operator) -> None:
+        super().__init__(child)
         self._count = node.count
-        self._child = child
 
-    @property
-    def table(self) -> ArrayReader | None:
-        return self._child.table
-
-    def order(self, epoch: int) -> np.ndarray | None:
+    def order(self, epoch: int) -> Order | None:
         below = self._child.order(epoch)
         return None if below is None else below[self._count :]
 
-    def rows(self, epoch: int, start: int = 0) -> Iterator[Row]:
+    def streamed(self, epoch: int, start: int) -> Iterator[Row]:
         return self._child.rows(epoch, start + self._count)
 
 
-class TakeRows(Operator):
+class TakeRows(Choosing):
     """The first rows only."""
 
     def __init__(self, node: O.Take, child: Operator) -> None:
+        super().__init__(child)
         self._count = node.count
-        self._child = child
 
-    @property
-    def table(self) -> ArrayReader | None:
-        return self._child.table
-
-    def order(self, epoch: int) -> np.ndarray | None:
+    def order(self, epoch: int) -> Order | None:
         below = self._child.order(epoch)
         return below if below is None or self._count == -1 else below[: self._count]
 
-    def rows(self, epoch: int, start: int = 0) -> Iterator[Row]:
+    def streamed(self, epoch: int, start: int) -> Iterator[Row]:
         rows = self._child.rows(epoch, start)
         return rows if self._count == -1 else islice(rows, max(self._count - start, 0))
 
@@ -206,20 +221,30 @@ class FixedRows(Operator):
 class ConcatRows(Operator):
     """The rows of one child after those of another; a sampler may choose among them."""
 
-    def __init__(self, node: O.Concat, children: list[Operator], seed: int) -> None:
+    def __init__(self, node: O.Concat, children: list[Operator], options: Options) -> None:
         self._node = node
         self._children = children
-        self._seed = seed
+        self._seed = options.seed
+        loses = options.policy == ErrorPolicy.SKIP
+        self._sizes = [None if loses else child.size() for child in node.children]
 
     def rows(self, epoch: int, start: int = 0) -> Iterator[Row]:
-        chosen = self._all(epoch) if self._node.sampler is None else self._sampled(epoch)
-        for index, row in enumerate(chosen):
-            if index >= start:
-                yield Row(epoch, index, row.name(), row.load())
+        sampled = self._node.sampler is not None
+        chosen = islice(self._sampled(epoch), start, None) if sampled else self._all(epoch, start)
+        for index, row in enumerate(chosen, start):
+            yield Row(epoch, index, row.name(), row.load())
 
-    def _all(self, epoch: int) -> Iterator[Row]:
-        for child in self._children:
-            yield from child.rows(epoch)
+    def _all(self, epoch: int, start: int = 0) -> Iterator[Row]:
+        for child, size in zip(self._children, self._sizes):
+            if size is None:
+                for row in child.rows(epoch):
+                    if start == 0:
+                        yield row
+                    start = max(start - 1, 0)
+                continue
+            if start < size:
+                yield from child.rows(epoch, start)
+            start = max(start - size, 0)
 
     def _sampled(self, epoch: int) -> Iterator[Row]:
         size = sum(child.size() or 0 for child in self._node.children)

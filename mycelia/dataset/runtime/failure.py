@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mycelia.core.errors import located
+from mycelia.dataset.runtime.process.crew import RemoteError
 from mycelia.dataset.runtime.row import Row
 
 _PACKAGE = Path(__file__).parent.parent
@@ -18,7 +19,7 @@ def failed(step: str, row: Row, error: BaseException, operation: Any = None) -> 
     made = located(
         RuntimeError,
         f"{doing} failed on {row.name()} "
-        f"(epoch {row.epoch}, position {row.index}): {type(error).__name__}: {error}"
+        f"(epoch {row.epoch}, position {row.index}): {_said(error)}"
         f"{_user_frames(error)}",
         span=None,
     )
@@ -26,8 +27,14 @@ def failed(step: str, row: Row, error: BaseException, operation: Any = None) -> 
     return made
 
 
+def _said(error: BaseException) -> str:
+    return str(error) if isinstance(error, RemoteError) else f"{type(error).__name__}: {error}"
+
+
 def _user_frames(error: BaseException) -> str:
     """The traceback of `error` from where user code begins."""
+    if isinstance(error, RemoteError):
+        return "\n\nIn a worker process:\n" + error.trace.rstrip()
     frames = traceback.extract_tb(error.__traceback__)
     first = next((i for i, frame in enumerate(frames) if not _is_ours(frame.filename)), None)
     if first is None:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from enum import IntEnum
+from itertools import count, islice
+from typing import Any, TypeVar
 
-import numpy as np
+from mycelia.dataset.formats.reader import Reader
+from mycelia.dataset.runtime.metering import Meters
+from mycelia.dataset.runtime.order import Order
+from mycelia.dataset.runtime.process.crew import Crew
+from mycelia.dataset.runtime.row import Block, Row
 
-from mycelia.dataset.formats.reader import ArrayReader
-from mycelia.dataset.runtime.row import Row
+T = TypeVar("T")
 
 
 class ErrorPolicy(IntEnum):
@@ -30,6 +35,16 @@ class Options:
     prefetch: int = 16
     policy: ErrorPolicy = ErrorPolicy.RETURN
     in_turn: bool = False  # everything in the caller's thread
+    hooks: tuple[Any, ...] = ()  # they see rows between the operations of a map
+    tunes: bool = False  # the number of workers follows the need
+    meters: Meters = field(default_factory=Meters)
+    crews: list[Crew] = field(default_factory=list)
+    gates: list[Any] = field(default_factory=list)
+
+    def hired(self, function: Any) -> Crew:
+        """Worker processes for a function, which end with the run."""
+        self.crews.append(Crew(function))
+        return self.crews[-1]
 
 
 class Operator(ABC):
@@ -39,11 +54,39 @@ class Operator(ABC):
     def rows(self, epoch: int, start: int = 0) -> Iterator[Row]:
         """The rows of an epoch from the `start`-th on."""
 
-    def order(self, epoch: int) -> np.ndarray | None:
-        """Which rows of `table` an epoch gives, if that is all the step does."""
+    def blocks(
+        self,
+        epoch: int,
+        start: int,
+        size: int,
+        finish: Callable[[int, Block], T],
+        *,
+        whole: bool = False,
+    ) -> Iterator[T]:
+        """What `finish` makes of the number and the rows of each block of `size` rows.
+
+        `start` is a multiple of `size`. With `whole`, a last block of fewer rows is left out.
+        """
+        rows = self.rows(epoch, start)
+        for number in count(start // size):
+            group = list(islice(rows, size))
+            if not group or (whole and len(group) < size):
+                return
+            yield finish(number, Block.of_rows(group))
+
+    def order(self, epoch: int) -> Order | None:
+        """The rows of `reader` that an epoch gives, if choosing them is all the step does."""
         return None
 
     @property
-    def table(self) -> ArrayReader | None:
-        """The arrays that `order` speaks of."""
+    def reader(self) -> Reader | None:
+        """What `order` speaks of."""
         return None
+
+
+def ordered_rows(order: Order, reader: Reader, start: int) -> Iterator[Row]:
+    """Unread rows in their order."""
+    rest = order[start:]
+    keys = zip(rest.turns.tolist(), rest.places.tolist(), rest.origins.tolist())
+    for turn, place, origin in keys:
+        yield Row(turn, place, origin, None, reader)

@@ -1,12 +1,19 @@
-"""The row that flows through a run: its values, or the way to load them."""
+"""Rows as they flow through a run: one by one, or in blocks that a worker handles together."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from mycelia.dataset.formats.reader import Reader
 from mycelia.dataset.formats.values import row_of
+from mycelia.dataset.runtime.order import Order
+
+Values = tuple[Any, ...]
+Column = Any  # one stacked array, or a list with a value for each row
 
 
 @dataclass(slots=True)
@@ -20,10 +27,10 @@ class Row:
     epoch: int
     index: int
     origin: str | int
-    values: tuple[Any, ...] | None = None
+    values: Values | None = None
     reader: Reader | None = None
 
-    def load(self) -> tuple[Any, ...]:
+    def load(self) -> Values:
         """The values."""
         if self.values is None:
             assert self.reader is not None and isinstance(self.origin, int)
@@ -35,3 +42,90 @@ class Row:
         if self.reader is not None and isinstance(self.origin, int):
             return self.reader.describe(self.origin)
         return str(self.origin)
+
+
+class Block:
+    """Rows side by side: unread ones of a reader, or values by column."""
+
+    __slots__ = ("columns", "keys", "names", "parts", "read")
+
+    def __init__(
+        self,
+        keys: Sequence[tuple[int, int]],
+        names: Callable[[int], str],
+        columns: Sequence[Column] | None = None,
+        read: Callable[[], Sequence[Column]] | None = None,
+        parts: Callable[[int], Block] | None = None,
+    ) -> None:
+        self.keys = keys  # epoch and index of each row
+        self.names = names
+        self.columns = columns
+        self.read = read
+        self.parts = parts
+
+    @classmethod
+    def of_order(cls, order: Order, reader: Reader) -> Block:
+        """Unread rows."""
+        origins = order.origins.tolist()
+        keys = list(zip(order.turns.tolist(), order.places.tolist()))
+
+        def read() -> Sequence[Column]:
+            if hasattr(reader, "gather"):
+                return reader.gather(order.origins)
+            many = getattr(reader, "rows", None)
+            rows = many(origins) if many is not None else [reader.row(i) for i in origins]
+            return by_column([row_of(row, reader.columns) for row in rows])
+
+        return cls(
+            keys,
+            lambda place: reader.describe(origins[place]),
+            read=read,
+            parts=lambda place: cls.of_order(order[place : place + 1], reader),
+        )
+
+    @classmethod
+    def of_rows(cls, rows: Sequence[Row]) -> Block:
+        """Rows that came one by one."""
+        reader = rows[0].reader
+        if reader is not None and all(r.values is None and r.reader is reader for r in rows):
+            columns = zip(*((row.origin, row.index, row.epoch) for row in rows))
+            return cls.of_order(Order(*map(np.array, columns)), reader)
+        return cls(
+            [(row.epoch, row.index) for row in rows],
+            lambda place: rows[place].name(),
+            read=lambda: by_column([row.load() for row in rows]),
+            parts=lambda place: cls.of_rows(rows[place : place + 1]),
+        )
+
+    def load(self) -> Sequence[Column]:
+        """The values, by column."""
+        if self.columns is None:
+            assert self.read is not None
+            self.columns, self.read = self.read(), None
+        return self.columns
+
+    def part(self, place: int) -> Block:
+        """One row as it was before anyone read it."""
+        assert self.parts is not None
+        return self.parts(place)
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def row(self, place: int) -> Row:
+        """One row."""
+        values = tuple(entry(column, place) for column in self.load())
+        return Row(*self.keys[place], self.names(place), values)
+
+    def __iter__(self) -> Iterator[Row]:
+        return (self.row(place) for place in range(len(self)))
+
+
+def by_column(rows: Sequence[Values]) -> list[Column]:
+    """The values of rows, one list for each column."""
+    return [list(column) for column in zip(*rows)]
+
+
+def entry(column: Column, place: int) -> Any:
+    """A value of a column; numbers stay arrays without axes."""
+    return column[place, ...] if isinstance(column, np.ndarray) else column[place]

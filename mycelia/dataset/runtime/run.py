@@ -2,44 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from threading import Thread
+from time import perf_counter
 from typing import Any
 
+from mycelia import log
 from mycelia.core.errors import problem
 from mycelia.dataset.ir.node import Node
 from mycelia.dataset.runtime.build import build
 from mycelia.dataset.runtime.channel import Channel, Closed
-from mycelia.dataset.runtime.operator import Options
+from mycelia.dataset.runtime.metering import Failures, Meters
+from mycelia.dataset.runtime.operator import ErrorPolicy, Options
+from mycelia.dataset.runtime.tuning import Tuner
+from mycelia.dataset.runtime.working import bytes_of
 
 _END = object()
+_AHEAD = 2  # large rows that wait for the taker; of small ones, as many as are prefetched
+_MOST_BYTES = 64 * 2**20
 Values = tuple[Any, ...]
 
 
 class Run:
-    """The rows of a number of epochs (-1: without end), one epoch at a time."""
+    """The rows of a number of epochs (-1: without end), one epoch at a time.
 
-    def __init__(self, root: Node, options: Options, epochs: int) -> None:
+    `finish` is the last work on the values of each row; the feeding thread does it.
+    """
+
+    def __init__(
+        self,
+        root: Node,
+        options: Options,
+        epochs: int,
+        finish: Callable[[Values], Values] = lambda values: values,
+    ) -> None:
         self._options = options
         self._operator = build(root, options)
         self._epochs = epochs
+        self._finish = finish
         self._epoch = 0
         self._row = 0
         self._feed: Channel[Any] | _InTurn | None = None
+        self._tuner = Tuner(options.meters, os.cpu_count() or 1) if options.tunes else None
+
+    @property
+    def meters(self) -> Meters:
+        """What the run counts of itself."""
+        return self._options.meters
 
     def next(self) -> Values:
         """The values of the next row; StopIteration at the end of each epoch."""
+        began = perf_counter()
         if self._feed is None:
-            if self._epochs != -1 and self._epoch >= self._epochs:
-                raise problem(
-                    RuntimeError,
-                    "dataset: all epochs of this iterator are over",
-                    got=f"num_epochs={self._epochs}",
-                    fix="create a new iterator, or one with a larger num_epochs",
-                )
+            self._check_epochs()
             self._feed = self._start(self._row)
         item = self._feed.get()
+        self.meters.taken(began, perf_counter())
         if item is _END:
             self._end_epoch()
             raise StopIteration
@@ -47,21 +67,44 @@ class Run:
             self.close()
             raise item
         self._row += 1
+        if self._tuner is not None:
+            self._tuner.look()
         return item
+
+    def _check_epochs(self) -> None:
+        if self._epochs != -1 and self._epoch >= self._epochs:
+            raise problem(
+                RuntimeError,
+                "dataset: all epochs of this iterator are over",
+                got=f"num_epochs={self._epochs}",
+                fix="create a new iterator, or one with a larger num_epochs",
+            )
 
     def _end_epoch(self) -> None:
         self.close()
+        self._tell_failures()
         self._epoch += 1
         self._row = 0
         if self._epoch < self._epochs:  # more are certain to be wanted
             self._feed = self._start(0)
 
+    def _tell_failures(self) -> None:
+        failures = self.meters.failures
+        if failures.count:
+            done = "replaced" if self._options.policy == ErrorPolicy.REPLACE else "left out"
+            log.warning(
+                f"dataset: {failures.count} rows failed in epoch {self._epoch} and were {done}; "
+                f"the first: {failures.first}"
+            )
+            self.meters.failures = Failures()
+
     def _start(self, row: int) -> Channel[Any] | _InTurn:
         rows = self._operator.rows(self._epoch, row)
         if self._options.in_turn:
-            return _InTurn(rows)
-        feed: Channel[Any] = Channel(self._options.prefetch)
-        Thread(target=_produce, args=(rows, feed), name="dataset feed", daemon=True).start()
+            return _InTurn(rows, self._finish)
+        feed: Channel[Any] = Channel(_AHEAD)
+        arguments = (rows, feed, self._finish, self._options.prefetch)
+        Thread(target=_produce, args=arguments, name="dataset feed", daemon=True).start()
         return feed
 
     def state(self) -> dict[str, int]:
@@ -73,33 +116,46 @@ class Run:
         self.close()
         self._epoch, self._row = epoch, row
 
+    def end(self) -> None:
+        """End the threads and the worker processes."""
+        self.close()
+        for crew in self._options.crews:
+            crew.close()
+
     def close(self) -> None:
         """End the threads; what they prepared is lost."""
         if self._feed is not None:
             self._feed.close()
             self._feed = None
+            for gate in self._options.gates:
+                gate.interrupt()
 
 
 class _InTurn:
     """Rows computed when they are asked for, in the thread that asks."""
 
-    def __init__(self, rows: Iterator[Any]) -> None:
+    def __init__(self, rows: Iterator[Any], finish: Callable[[Values], Values]) -> None:
         self._rows = rows
+        self._finish = finish
 
     def get(self) -> Any:
         """The next row, or the mark of the end."""
         row = next(self._rows, None)
-        return _END if row is None else row.load()
+        return _END if row is None else self._finish(row.load())
 
     def close(self) -> None:
         """Drop what is left."""
         self._rows = iter(())
 
 
-def _produce(rows: Iterator[Any], feed: Channel[Any]) -> None:
+def _produce(
+    rows: Iterator[Any], feed: Channel[Any], finish: Callable[[Values], Values], prefetch: int
+) -> None:
     try:
         for row in rows:
-            feed.put(row.load())
+            if feed.capacity == _AHEAD and bytes_of(row) * prefetch <= _MOST_BYTES:
+                feed.capacity = max(prefetch, _AHEAD)
+            feed.put(finish(row.load()))
         feed.put(_END)
     except Closed:
         pass

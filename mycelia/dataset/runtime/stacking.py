@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from mycelia.core.errors import problem
+from mycelia.runtime.feeding import aligned
 
 PadInfo = dict[str, Any]
 
 
-def stack(arrays: Sequence[Any], column: str, names: Sequence[str]) -> Any:
-    """One array with a new first axis; `names` are the rows, for errors."""
+def stack(arrays: Sequence[Any], column: str, names: Callable[[int], str]) -> Any:
+    """One array with a new first axis; `names` tells the rows, for errors."""
     first = arrays[0]
     if isinstance(first, dict):
         return {key: stack([a[key] for a in arrays], f"{column}.{key}", names) for key in first}
     if first.dtype.kind in "US":
         return np.stack(arrays)
-    whole = np.empty((len(arrays), *first.shape), first.dtype)
+    whole = aligned((len(arrays), *first.shape), first.dtype)
     for place, array in enumerate(arrays):
         if array.shape != first.shape or array.dtype != first.dtype:
             raise problem(
                 RuntimeError,
                 f"batch: rows of different shapes or types in column {column!r}",
-                got=f"{first.dtype}{list(first.shape)} from {names[0]} and "
-                f"{array.dtype}{list(array.shape)} from {names[place]}",
+                got=f"{first.dtype}{list(first.shape)} from {names(0)} and "
+                f"{array.dtype}{list(array.shape)} from {names(place)}",
                 fix="make them equal in a map before, or use padded_batch",
             )
         whole[place] = array

@@ -41,6 +41,7 @@ _COMPARE = {
 class TypeCast(Transform):
     """The same numbers in another type."""
 
+    takes_many = True
     data_type: Any
 
     def __post_init__(self) -> None:
@@ -54,6 +55,7 @@ class TypeCast(Transform):
 class OneHot(Transform):
     """Labels as rows of zeros with a one (less `smoothing_rate`, which is spread) in each."""
 
+    takes_many = True
     num_classes: int
     smoothing_rate: float = 0.0
 
@@ -84,6 +86,7 @@ class OneHot(Transform):
 class Fill(Transform):
     """One value everywhere, in the type of the input."""
 
+    takes_many = True
     fill_value: Any
 
     def __post_init__(self) -> None:
@@ -101,6 +104,7 @@ class Fill(Transform):
 class Mask(Transform):
     """Where a comparison with a constant holds."""
 
+    takes_many = True
     operator: Relational
     constant: Any
     dtype: Any = dtypes.bool_

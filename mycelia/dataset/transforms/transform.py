@@ -19,6 +19,11 @@ _BY_HAND = 2**64 - 1
 class Transform(Operation):
     """Changes each value it is given; the fields are its parameters."""
 
+    def __init_subclass__(cls) -> None:
+        """Who changes what a transform does must say anew whether it takes stacked rows."""
+        if {"run", "apply", "change"} & vars(cls).keys() and "takes_many" not in vars(cls):
+            cls.takes_many = False
+
     def __call__(self, *values: Any) -> Any:
         """Change values outside of a pipeline; random numbers follow `config.set_seed`."""
         made = self.run(tuple(self.checked(value) for value in values), by_hand(self.is_random))
@@ -28,6 +33,9 @@ class Transform(Operation):
         if random is None or len(values) == 1:
             return tuple(self.apply(value, random) for value in values)
         return tuple(self.apply(value, deepcopy(random)) for value in values)
+
+    def run_many(self, columns: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...] | None:
+        return tuple(self.apply(column, None) for column in columns)  # an axis more
 
     def apply(self, value: Any, random: Any) -> Any:
         """One value changed; several values of a row see the same random numbers."""

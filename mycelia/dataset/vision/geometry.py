@@ -1,4 +1,4 @@
-"""The transforms that move pixels: sizes, crops, flips, borders, rotation."""
+"""The transforms that move pixels: sizes, crops, flips, borders."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.checks import is_int, is_number
+from mycelia.core.checks import is_int
 from mycelia.core.errors import problem
 from mycelia.dataset.transforms.checks import (
     check_bool,
@@ -17,23 +17,31 @@ from mycelia.dataset.transforms.checks import (
     check_range,
     wrong_type,
 )
-from mycelia.dataset.vision import pillow as P
 from mycelia.dataset.vision.image import (
+    MOST,
+    ArrayTransform,
     ImageTransform,
+    check_channels,
     cropped,
+    cropped_pillow,
     fill_colour,
     padded,
     padding_sides,
     size_pair,
 )
-from mycelia.dataset.vision.options import Border, Inter
+from mycelia.dataset.vision.opencv import cv2
+from mycelia.dataset.vision.options import Border, Inter, check_border, check_inter
 from mycelia.dataset.vision.resampling import pillow_filter, resized
+
+_MOST_CHANNELS = 4  # that OpenCV swaps at once
 
 
 @dataclass(frozen=True, eq=False)
 class Resize(ImageTransform):
     """Another size: (height, width), or the shorter side with the proportions kept."""
 
+    takes_stacks = True
+    takes_many = True
     size: Any
     interpolation: Inter = Inter.BILINEAR
 
@@ -41,11 +49,14 @@ class Resize(ImageTransform):
         size_pair(self.size)
         check_inter("interpolation", self.interpolation)
 
-    def apply(self, value: Any, random: Any) -> Any:
-        if not P.is_pillow(value):
-            return super().apply(value, random)
-        height, width = self._target(value.size[1], value.size[0])
-        return value.resize((width, height), pillow_filter(self.interpolation))
+    def run_many(self, columns: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...] | None:
+        if any(column.ndim not in (3, 4) for column in columns):
+            return None
+        return tuple(np.stack([self.change(i, None) for i in column]) for column in columns)
+
+    def change_pillow(self, image: Any, random: Any) -> Any:
+        height, width = self._target(image.size[1], image.size[0])
+        return image.resize((width, height), pillow_filter("Resize", self.interpolation))
 
     def change(self, image: np.ndarray, random: Any) -> np.ndarray:
         return resized(image, self._target(*image.shape[:2]), self.interpolation)
@@ -62,6 +73,7 @@ class Resize(ImageTransform):
 class CenterCrop(ImageTransform):
     """The middle of an image; a smaller image gets a black border."""
 
+    takes_stacks = True
     size: Any
 
     def __post_init__(self) -> None:
@@ -70,10 +82,13 @@ class CenterCrop(ImageTransform):
     def change(self, image: np.ndarray, random: Any) -> np.ndarray:
         height, width = size_pair(self.size)
         tall, wide = max(height - image.shape[0], 0), max(width - image.shape[1], 0)
-        top, left = tall // 2, wide // 2
+        top, left = (tall + 1) // 2, (wide + 1) // 2
         image = padded(image, (left, top, wide - left, tall - top), 0, Border.CONSTANT)
         at = (image.shape[0] - height) // 2, (image.shape[1] - width) // 2
         return cropped(image, *at, (height, width))
+
+    def change_pillow(self, image: Any, random: Any) -> Any:
+        return cropped_pillow(image, size_pair(self.size))
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +140,7 @@ class RandomCrop(ImageTransform):
     """A part of an image at a random place, of the image with a border if one is wanted."""
 
     is_random = True
+    takes_stacks = True
     size: Any
     padding: Any = None
     pad_if_needed: bool = False
@@ -166,8 +182,8 @@ class RandomResizedCrop(ImageTransform):
 
     def __post_init__(self) -> None:
         size_pair(self.size)
-        check_range("scale", self.scale, 0, 16777216)
-        check_range("ratio", self.ratio, 0, 16777216, positive=True)
+        check_range("scale", self.scale, 0, MOST)
+        check_range("ratio", self.ratio, 0, MOST, positive=True)
         check_inter("interpolation", self.interpolation)
         check_int("max_attempts", self.max_attempts, 1)
 
@@ -196,6 +212,7 @@ class RandomHorizontalFlip(ImageTransform):
     """Left and right swapped, by chance."""
 
     is_random = True
+    takes_stacks = True
     prob: float = 0.5
 
     def __post_init__(self) -> None:
@@ -210,6 +227,7 @@ class RandomVerticalFlip(ImageTransform):
     """Top and bottom swapped, by chance."""
 
     is_random = True
+    takes_stacks = True
     prob: float = 0.5
 
     def __post_init__(self) -> None:
@@ -223,6 +241,8 @@ class RandomVerticalFlip(ImageTransform):
 class HorizontalFlip(ImageTransform):
     """Left and right swapped."""
 
+    takes_stacks = True
+
     def change(self, image: np.ndarray, random: Any) -> np.ndarray:
         return mirrored(image)
 
@@ -231,65 +251,92 @@ class HorizontalFlip(ImageTransform):
 class VerticalFlip(ImageTransform):
     """Top and bottom swapped."""
 
+    takes_stacks = True
+
     def change(self, image: np.ndarray, random: Any) -> np.ndarray:
         return np.ascontiguousarray(image[::-1])
 
 
 @dataclass(frozen=True, eq=False)
-class RandomRotation(ImageTransform):
-    """Turned counter-clockwise by a random angle."""
+class RandomResize(ArrayTransform):
+    """Another size, with a random interpolation."""
 
     is_random = True
-    degrees: Any
-    resample: Inter = Inter.NEAREST
-    expand: bool = False
-    center: Any = None
-    fill_value: Any = 0
+    takes_stacks = True
+    size: Any
 
     def __post_init__(self) -> None:
-        if is_number(self.degrees):
-            check_number("degrees", self.degrees, 0, float("inf"))
-        else:
-            check_range("degrees", self.degrees, -float("inf"), float("inf"))
-        check_inter("resample", self.resample)
-        check_bool("expand", self.expand)
-        fill_colour(self.fill_value)
+        size_pair(self.size)
 
     def change(self, image: np.ndarray, random: Any) -> np.ndarray:
-        low, high = (-self.degrees, self.degrees) if is_number(self.degrees) else self.degrees
-        angle = float(random.uniform(low, high))
-        channels = (
-            [image]
-            if image.ndim == 2 or image.dtype == np.uint8
-            else list(np.moveaxis(image.astype(np.float32), 2, 0))
-        )
-        turned = [self._turned(channel, angle) for channel in channels]
-        whole = turned[0] if len(turned) == 1 else np.stack(turned, axis=2)
-        return whole.reshape(*whole.shape[:2], *image.shape[2:]).astype(image.dtype)
+        ways = (Inter.NEAREST, Inter.BILINEAR, Inter.BICUBIC, Inter.AREA)
+        return Resize(self.size, ways[random.integers(len(ways))]).change(image, random)
 
-    def _turned(self, image: np.ndarray, angle: float) -> np.ndarray:
-        fill = self.fill_value
-        if not is_int(fill) and (image.ndim == 2 or image.shape[2] != 3):
-            fill = fill[0]
-        made = P.to_pillow("RandomRotation", image)
-        if is_int(fill) and made.mode == "RGB":
-            fill = (fill, fill, fill)
-        return np.array(
-            made.rotate(
-                angle,
-                pillow_filter(self.resample),
-                expand=self.expand,
-                center=None if self.center is None else tuple(self.center),
-                fillcolor=fill if is_int(fill) else tuple(fill),
+
+@dataclass(frozen=True, eq=False)
+class ResizedCrop(ArrayTransform):
+    """A part of an image at a place, in another size."""
+
+    top: int
+    left: int
+    height: int
+    width: int
+    size: Any
+    interpolation: Inter = Inter.BILINEAR
+
+    def __post_init__(self) -> None:
+        for name, least in (("top", 0), ("left", 0), ("height", 1), ("width", 1)):
+            check_int(name, getattr(self, name), least)
+        size_pair(self.size)
+        check_inter("interpolation", self.interpolation)
+
+    def change(self, image: np.ndarray, random: Any) -> np.ndarray:
+        if self.interpolation == Inter.ANTIALIAS:
+            raise problem(RuntimeError, "ResizedCrop: Inter.ANTIALIAS is not for arrays")
+        check_inside("ResizedCrop", image, self.top + self.height, self.left + self.width)
+        part = cropped(image, self.top, self.left, (self.height, self.width))
+        return resized(part, size_pair(self.size), self.interpolation)
+
+
+@dataclass(frozen=True, eq=False)
+class PadToSize(ArrayTransform):
+    """Pixels added up to a size, with the image in the middle or at an offset (top, left)."""
+
+    size: Any
+    offset: Any = None
+    fill_value: Any = 0
+    padding_mode: Border = Border.CONSTANT
+
+    def __post_init__(self) -> None:
+        _pair("size", self.size, 1)
+        if self.offset not in (None, [], ()):
+            _pair("offset", self.offset, 0)
+        fill_colour(self.fill_value)
+        check_border("padding_mode", self.padding_mode)
+
+    def change(self, image: np.ndarray, random: Any) -> np.ndarray:
+        check_channels("PadToSize", image, 1, 3)
+        size = _pair("size", self.size, 1)
+        tall, wide = size[0] - image.shape[0], size[1] - image.shape[1]
+        top, left = tall // 2, wide // 2
+        if self.offset not in (None, [], ()):
+            top, left = _pair("offset", self.offset, 0)
+        if min(tall - top, wide - left, top, left) < 0:
+            raise problem(
+                RuntimeError,
+                "PadToSize: the image does not fit in the size",
+                got=f"an image of {image.shape[:2]} at {(top, left)} in {size}",
             )
-        )
+        sides = (left, top, wide - left, tall - top)
+        return padded(image, sides, self.fill_value, self.padding_mode)
 
 
 def mirrored(image: np.ndarray) -> np.ndarray:
-    """Left and right swapped; a row of numbers is moved faster than pixels of three."""
-    flat = image.reshape(image.shape[0], -1)
-    places = np.arange(flat.shape[1]).reshape(image.shape[1:])[::-1].ravel()
-    return flat.take(places, axis=1).reshape(image.shape)
+    """Left and right swapped."""
+    known = image.dtype in (np.uint8, np.uint16, np.float32, np.float64)
+    if cv2 is None or not known or (image.ndim > 2 and image.shape[2] > _MOST_CHANNELS):
+        return np.ascontiguousarray(image[:, ::-1])
+    return cv2.flip(image, 1).reshape(image.shape)
 
 
 def check_inside(owner: str, image: np.ndarray, bottom: int, right: int) -> None:
@@ -303,13 +350,11 @@ def check_inside(owner: str, image: np.ndarray, bottom: int, right: int) -> None
         )
 
 
-def check_inter(argument: str, value: Any) -> None:
-    """One of the interpolations."""
-    if not isinstance(value, Inter):
-        raise wrong_type(argument, value, "Inter")
-
-
-def check_border(argument: str, value: Any) -> None:
-    """One of the borders."""
-    if not isinstance(value, Border):
-        raise wrong_type(argument, value, "Border")
+def _pair(argument: str, value: Any, least: int) -> tuple[int, int]:
+    """One int for both sides, or two."""
+    pair = (value, value) if is_int(value) else value
+    if not isinstance(pair, (list, tuple)):
+        raise wrong_type(argument, value, "int, list or tuple")
+    if len(pair) != 2:
+        raise problem(ValueError, f"{argument}: not a pair", got=repr(value))
+    return check_int(argument, pair[0], least), check_int(argument, pair[1], least)

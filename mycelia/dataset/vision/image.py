@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from mycelia.dataset.transforms.transform import Transform
 from mycelia.dataset.vision import pillow as P
 from mycelia.dataset.vision.options import Border
 
-_MOST = 16777216
+MOST = 16777216  # of sizes, factors and angles
 _MODES: dict[Border, Any] = {mode: mode.value for mode in Border}
 
 
@@ -32,14 +33,47 @@ class ImageTransform(Transform):
             fix="Decode() for encoded data, np.array(...) for lists",
         )
 
+    takes_stacks: ClassVar[bool] = False  # whether [..., H, W, C] is changed image by image
+
     def apply(self, value: Any, random: Any) -> Any:
         if P.is_pillow(value):
-            return P.to_pillow(type(self).__name__, self.change(np.array(value), random))
+            return self.change_pillow(value, random)
+        if self.takes_stacks and np.ndim(value) > 3:
+            images = value.reshape(-1, *value.shape[-3:])
+            made = np.stack([self.apply(image, deepcopy(random)) for image in images])
+            return made.reshape(*value.shape[:-3], *made.shape[1:])
         return self.change(checked_image(type(self).__name__, value), random)
 
     def change(self, image: np.ndarray, random: Any) -> np.ndarray:
         """The image changed, as an array."""
         raise NotImplementedError
+
+    def change_pillow(self, image: Any, random: Any) -> Any:
+        """Pillow's image changed."""
+        return P.to_pillow(type(self).__name__, self.change(np.array(image), random))
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayTransform(ImageTransform):
+    """Changes images and gives arrays, also for Pillow's images."""
+
+    def change_pillow(self, image: Any, random: Any) -> np.ndarray:
+        return self.apply(np.array(image), random)
+
+
+@dataclass(frozen=True, eq=False)
+class PillowTransform(ImageTransform):
+    """Changes Pillow's images only."""
+
+    def apply(self, value: Any, random: Any) -> Any:
+        if not P.is_pillow(value):
+            raise problem(
+                TypeError,
+                f"{type(self).__name__}: takes a Pillow image",
+                got=type(value).__name__,
+                fix="Decode(to_pil=True) for encoded data, ToPIL() for arrays",
+            )
+        return self.change_pillow(value, random)
 
 
 def checked_image(owner: str, image: Any) -> np.ndarray:
@@ -56,10 +90,38 @@ def checked_image(owner: str, image: Any) -> np.ndarray:
     return array
 
 
+def check_channels(owner: str, image: np.ndarray, *allowed: int) -> None:
+    """An image of one of these numbers of channels; [H, W] has one."""
+    channels = 1 if image.ndim == 2 else image.shape[2]
+    if channels not in allowed:
+        raise problem(
+            RuntimeError,
+            f"{owner}: the image has a wrong number of channels",
+            got=f"shape {image.shape}",
+            expected=" or ".join(f"{count} channels" for count in allowed),
+        )
+
+
+def check_bytes(owner: str, image: np.ndarray) -> None:
+    """An image of bytes."""
+    if image.dtype != np.uint8:
+        raise problem(
+            RuntimeError, f"{owner}: the image is not of bytes", got=str(image.dtype), fix="uint8"
+        )
+
+
+def saturated(values: np.ndarray, kind: np.dtype[Any]) -> np.ndarray:
+    """Values in a type of pixels: rounded and cut at the ends if it is one of ints."""
+    if kind.kind not in "iu":
+        return values.astype(kind)
+    limits = np.iinfo(kind)
+    return np.clip(np.rint(values), limits.min, limits.max).astype(kind)
+
+
 def size_pair(size: Any) -> tuple[int, int]:
     """A size as (height, width); one number stands for both."""
     if is_int(size):
-        check_int("size", size, 1, _MOST)
+        check_int("size", size, 1, MOST)
         return int(size), int(size)
     if not isinstance(size, (list, tuple)) or len(size) != 2:
         raise problem(
@@ -69,7 +131,7 @@ def size_pair(size: Any) -> tuple[int, int]:
             expected="n, or (height, width)",
         )
     for part in size:
-        check_int("size", part, 1, _MOST)
+        check_int("size", part, 1, MOST)
     return int(size[0]), int(size[1])
 
 
@@ -99,7 +161,7 @@ def padding_sides(padding: Any) -> tuple[int, int, int, int]:
 
 
 def fill_colour(value: Any) -> int | tuple[int, int, int]:
-    """A colour: one number, or three."""
+    """A colour: one number, or three; JSON brings them as a list."""
     if is_int(value):
         return check_int("fill_value", value, 0, 255)
     if not isinstance(value, (list, tuple)) or len(value) != 3:
@@ -120,10 +182,16 @@ def padded(
         return np.pad(image, widths, mode=_MODES[mode])
     shape = (image.shape[0] + top + bottom, image.shape[1] + left + right, *image.shape[2:])
     whole = np.empty(shape, image.dtype)
-    in_colour = image.ndim == 3 and image.shape[2] == 3
-    whole[...] = fill if is_int(fill) or in_colour else fill[0]
+    whole[...] = fill if is_int(fill) or image.shape[2:] == (3,) else fill[0]
     whole[top : top + image.shape[0], left : left + image.shape[1]] = image
     return whole
+
+
+def cropped_pillow(image: Any, size: tuple[int, int]) -> Any:
+    """The middle of one of Pillow's images; what lies outside is black."""
+    height, width = size
+    top, left = round((image.height - height) / 2), round((image.width - width) / 2)
+    return image.crop((left, top, left + width, top + height))
 
 
 def cropped(image: np.ndarray, top: int, left: int, size: tuple[int, int]) -> np.ndarray:

@@ -54,7 +54,7 @@ class _CifarToMR:
         writer.add_schema(scalars | {"data": {"type": "bytes"}}, description)
         if fields:
             writer.add_index(fields)
-        write_rows(writer, self._rows(pattern))
+        write_rows(writer, self._rows(pattern), label=type(self).__name__)
 
     def _files(self, pattern: str) -> list[str]:
         names = sorted(name for name in os.listdir(self.source) if re.match(pattern, name))

@@ -49,7 +49,8 @@ class CsvToMR:
         writer = image_writer(self.destination, self.partition_number, schema, "csv_schema")
         writer.add_index(columns)
         values = zip(*(typed[name][1] for name in columns))
-        write_rows(writer, (dict(zip(columns, row)) for row in values))
+        rows = (dict(zip(columns, row)) for row in values)
+        write_rows(writer, rows, label="CsvToMR", total=len(table))
         return SUCCESS
 
     def transform(self) -> None:

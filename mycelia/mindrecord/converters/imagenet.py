@@ -39,7 +39,7 @@ class ImageNetToMR:
 
     def run(self) -> Status:
         """Convert all pictures; with several partitions each is a dataset of its own."""
-        write_rows(self.writer, self._rows(), parallel_writer=True)
+        write_rows(self.writer, self._rows(), label="ImageNetToMR", parallel_writer=True)
         return SUCCESS
 
     def transform(self) -> None:

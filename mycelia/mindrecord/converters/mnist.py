@@ -45,8 +45,8 @@ class MnistToMR:
 
     def run(self) -> Status:
         """Convert both parts."""
-        write_rows(self.writer_train, self._rows("train"))
-        write_rows(self.writer_test, self._rows("t10k"))
+        write_rows(self.writer_train, self._rows("train"), label="MnistToMR, train")
+        write_rows(self.writer_test, self._rows("t10k"), label="MnistToMR, test")
         return SUCCESS
 
     def transform(self) -> None:

@@ -11,9 +11,10 @@ import numpy as np
 from mycelia.core.checks import is_int
 from mycelia.core.errors import problem
 from mycelia.mindrecord.converters.writing import write_rows
+from mycelia.mindrecord.example import Values
 from mycelia.mindrecord.exceptions import SUCCESS, Status
 from mycelia.mindrecord.names import check_file_name
-from mycelia.mindrecord.tfrecord import FixedLenFeature, Values, read_examples
+from mycelia.mindrecord.tfrecord import FixedLenFeature, read_examples
 from mycelia.mindrecord.writer import FileWriter
 
 _TYPES = {
@@ -59,7 +60,8 @@ class TFRecordToMR:
         """Convert the file."""
         writer = FileWriter(self.destination)
         writer.add_schema(self.mindrecord_schema, "TFRecord to MindRecord")
-        write_rows(writer, self.tfrecord_iterator(), parallel_writer=True)
+        rows = self.tfrecord_iterator()
+        write_rows(writer, rows, label="TFRecordToMR", parallel_writer=True)
         return SUCCESS
 
     def transform(self) -> None:

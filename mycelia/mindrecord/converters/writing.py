@@ -11,6 +11,7 @@ import numpy as np
 
 from mycelia.core.checks import is_int
 from mycelia.core.errors import problem
+from mycelia.mindrecord.progress import shown
 from mycelia.mindrecord.writer import FileWriter
 
 try:
@@ -24,10 +25,15 @@ _LARGE_PAGE = 1 << 26
 
 
 def write_rows(
-    writer: FileWriter, rows: Iterable[dict[str, Any]], *, parallel_writer: bool = False
+    writer: FileWriter,
+    rows: Iterable[dict[str, Any]],
+    *,
+    label: str,
+    total: int | None = None,
+    parallel_writer: bool = False,
 ) -> None:
-    """Write all rows and finish the files."""
-    source = iter(rows)
+    """Write all rows and finish the files; a terminal shows how far it is."""
+    source = shown(rows, label, total)
     while some := list(islice(source, _ROWS_AT_A_TIME)):
         writer.write_raw_data(some, parallel_writer)
     writer.commit()

@@ -1,0 +1,31 @@
+"""The callback of a map, which users derive their own from."""
+
+from __future__ import annotations
+
+from mycelia.core.errors import problem
+from mycelia.dataset.api import arguments as check
+from mycelia.dataset.runtime.observing import DSRunContext
+
+
+class DSCallback:
+    """Told when a map begins, and when its epochs and every `step_size`-th of its rows do."""
+
+    def __init__(self, step_size: int = 1) -> None:
+        if check.integer("step_size", step_size) < 1:
+            raise problem(ValueError, "step_size: must be at least 1", got=str(step_size))
+        self.step_size = step_size
+
+    def ds_begin(self, ds_run_context: DSRunContext) -> None:
+        """Before the first row of the first epoch."""
+
+    def ds_epoch_begin(self, ds_run_context: DSRunContext) -> None:
+        """Before the first row of an epoch."""
+
+    def ds_epoch_end(self, ds_run_context: DSRunContext) -> None:
+        """After the last row of an epoch."""
+
+    def ds_step_begin(self, ds_run_context: DSRunContext) -> None:
+        """Before a row is worked on."""
+
+    def ds_step_end(self, ds_run_context: DSRunContext) -> None:
+        """After a row was worked on."""

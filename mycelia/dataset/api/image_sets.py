@@ -1,0 +1,363 @@
+"""The datasets of labelled images: known sets in pixel files, class folders and lists."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mycelia.dataset.api import arguments as check
+from mycelia.dataset.api.caching import keeping
+from mycelia.dataset.api.dataset import Dataset
+from mycelia.dataset.api.files import mixed_sampler
+from mycelia.dataset.api.memory import MappableDataset
+from mycelia.dataset.api.samplers import Shuffle, chosen_sampler
+from mycelia.dataset.formats.class_folders import LSUN_CLASSES
+from mycelia.dataset.ir import image_sets as P
+from mycelia.dataset.ir import image_sets_listed as L
+from mycelia.dataset.vision.coding import Decode
+
+
+def reading(
+    num_samples: int | None,
+    num_parallel_workers: int | None,
+    shuffle: bool | None,
+    sampler: Any,
+    num_shards: int | None,
+    shard_id: int | None,
+    cache: Any = None,
+) -> dict[str, Any]:
+    """What a node is told of the order and the number of its rows."""
+    return {
+        "num_parallel_workers": check.workers(num_parallel_workers),
+        "cache": keeping(cache),
+        "sampler": chosen_sampler(num_samples, sampler, shuffle, num_shards, shard_id),
+    }
+
+
+def decoding(decode: bool | None) -> dict[str, Any]:
+    """What a node is told of decoding its images."""
+    flag = False if decode is None else check.flag("decode", decode)
+    return {"decode": flag, "decoder": Decode()}
+
+
+def given(**texts: str | None) -> dict[str, Any]:
+    """The arguments that are not None, which must be texts."""
+    return {name: check.text(name, text) for name, text in texts.items() if text is not None}
+
+
+class _PixelSet(MappableDataset):
+    """A set in few files, of which `usage` chooses some."""
+
+    _kind: type[P.ImageSet]
+
+    def __init__(
+        self,
+        dataset_dir: str,
+        usage: str | None = None,
+        num_samples: int | None = None,
+        num_parallel_workers: int | None = None,
+        shuffle: bool | None = None,
+        sampler: Any = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        cache: Any = None,
+    ) -> None:
+        order = (num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id, cache)
+        folder = check.text("dataset_dir", dataset_dir)
+        super().__init__(self._kind(dataset_dir=folder, **given(usage=usage), **reading(*order)))
+
+
+class KMnistDataset(_PixelSet):
+    """Handwritten Kuzushiji: columns `image` (28, 28, 1) and `label`."""
+
+    _kind = P.KMnist
+
+
+class STL10Dataset(_PixelSet):
+    """Images of ten classes: columns `image` (96, 96, 3) and `label`, -1 where it is not known."""
+
+    _kind = P.STL10
+
+
+class EMnistDataset(MappableDataset):
+    """Handwritten letters and digits: columns `image` (28, 28, 1) and `label`."""
+
+    def __init__(
+        self,
+        dataset_dir: str,
+        name: str,
+        usage: str | None = None,
+        num_samples: int | None = None,
+        num_parallel_workers: int | None = None,
+        shuffle: bool | None = None,
+        sampler: Any = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        cache: Any = None,
+    ) -> None:
+        order = (num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id, cache)
+        super().__init__(
+            P.EMnist(
+                dataset_dir=check.text("dataset_dir", dataset_dir),
+                name=check.text("name", name),
+                **given(usage=usage),
+                **reading(*order),
+            )
+        )
+
+
+class QMnistDataset(MappableDataset):
+    """Digits of MNIST: columns `image` and `label`, one number, or eight without `compat`."""
+
+    def __init__(
+        self,
+        dataset_dir: str,
+        usage: str | None = None,
+        compat: bool = True,
+        num_samples: int | None = None,
+        num_parallel_workers: int | None = None,
+        shuffle: bool | None = None,
+        sampler: Any = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        cache: Any = None,
+    ) -> None:
+        order = (num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id, cache)
+        super().__init__(
+            P.QMnist(
+                dataset_dir=check.text("dataset_dir", dataset_dir),
+                compat=check.flag("compat", compat),
+                **given(usage=usage),
+                **reading(*order),
+            )
+        )
+
+
+class USPSDataset(Dataset):
+    """Digits from envelopes: columns `image` (16, 16, 1) and `label`."""
+
+    def __init__(
+        self,
+        dataset_dir: str,
+        usage: str | None = None,
+        num_samples: int | None = None,
+        num_parallel_workers: int | None = None,
+        shuffle: Any = Shuffle.GLOBAL,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        cache: Any = None,
+    ) -> None:
+        super().__init__(
+            P.USPS(
+                dataset_dir=check.text("dataset_dir", dataset_dir),
+                **given(usage=usage),
+                num_parallel_workers=check.workers(num_parallel_workers),
+                cache=keeping(cache),
+                sampler=mixed_sampler(num_samples, shuffle, num_shards, shard_id),
+            )
+        )
+
+
+class SVHNDataset(MappableDataset):
+    """Digits of house numbers: columns `image` (32, 32, 3) and `label`."""
+
+    def __init__(
+        self,
+        dataset_dir: str,
+        usage: str | None = None,
+        num_samples: int | None = None,
+        num_parallel_workers: int | None = 1,
+        shuffle: bool | None = None,
+        sampler: Any = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+    ) -> None:
+        order = (num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id)
+        folder = check.text("dataset_dir", dataset_dir)
+        super().__init__(P.SVHN(dataset_dir=folder, **given(usage=usage), **reading(*order)))
+        self.node.columns()  # a missing file is told at once
+
+
+class SemeionDataset(MappableDataset):
+    """Digits in black and white: columns `image` (16, 16) and `label`."""
+
+    def __init__(
+        self,
+        dataset_dir: str,
+        num_samples: int | None = None,
+        num_parallel_workers: int | None = None,
+        shuffle: bool | None = None,
+        sampler: Any = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        cache: Any = None,
+    ) -> None:
+        order = (num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id, cache)
+        super().__init__(
+            P.Semeion(dataset_dir=check.text("dataset_dir", dataset_dir), **reading(*order))
+        )
+
+
+class PhotoTourDataset(MappableDataset):
+    """Patches of photos: column `image`, or `image1`, `image2` and `matches` for tests."""
+
+    def __init__(
+        self,
+        dataset_dir: str,
+        name: str,
+        usage: str | None = None,
+        num_samples: int | None = None,
+        num_parallel_workers: int | None = None,
+        shuffle: bool | None = None,
+        sampler: Any = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        cache: Any = None,
+    ) -> None:
+        order = (num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id, cache)
+        super().__init__(
+            P.PhotoTour(
+                dataset_dir=check.text("dataset_dir", dataset_dir),
+                name=check.text("name", name),
+                decoder=Decode(),
+                **given(usage=usage),
+                **reading(*order),
+            )
+        )
+
+
+class _FileSet(MappableDataset):
+    """A set of image files."""
+
+    _kind: type[P.FileImages]
+
+    def __init__(
+        self,
+        dataset_dir: str,
+        num_samples: int | None = None,
+        num_parallel_workers: int | None = None,
+        shuffle: bool | None = None,
+        decode: bool = False,
+        sampler: Any = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        cache: Any = None,
+    ) -> None:
+        order = (num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id, cache)
+        folder = check.text("dataset_dir", dataset_dir)
+        super().__init__(self._kind(dataset_dir=folder, **decoding(decode), **reading(*order)))
+
+
+class Caltech256Dataset(_FileSet):
+    """Objects of 256 classes, and some of none: columns `image` and `label`."""
+
+    _kind = L.Caltech256
+
+
+class SBUDataset(_FileSet):
+    """Photos from Flickr: columns `image` and `caption`."""
+
+    _kind = L.SBU
+
+
+class SUN397Dataset(_FileSet):
+    """Scenes of 397 classes: columns `image` and `label`."""
+
+    _kind = L.SUN397
+
+
+class PartedFileSet(MappableDataset):
+    """A set of image files, of which `usage` chooses some."""
+
+    _kind: type[P.FileImages]
+
+    def __init__(
+        self,
+        dataset_dir: str,
+        usage: str | None = None,
+        num_samples: int | None = None,
+        num_parallel_workers: int | None = None,
+        shuffle: bool | None = None,
+        decode: bool = False,
+        sampler: Any = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        cache: Any = None,
+    ) -> None:
+        order = (num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id, cache)
+        made = self._kind(
+            dataset_dir=check.text("dataset_dir", dataset_dir),
+            **given(usage=usage),
+            **decoding(decode),
+            **reading(*order),
+        )
+        super().__init__(made)
+
+
+class Food101Dataset(PartedFileSet):
+    """Dishes: columns `image` and `label`, the name of the class."""
+
+    _kind = L.Food101
+
+
+class RenderedSST2Dataset(PartedFileSet):
+    """Sentences as images: columns `image` and `label`, 1 for a good mood."""
+
+    _kind = L.RenderedSST2
+
+
+class LSUNDataset(MappableDataset):
+    """Scenes of ten classes: columns `image` and `label`."""
+
+    def __init__(
+        self,
+        dataset_dir: str,
+        usage: str | None = None,
+        classes: list[str] | None = None,
+        num_samples: int | None = None,
+        num_parallel_workers: int | None = None,
+        shuffle: bool | None = None,
+        decode: bool = False,
+        sampler: Any = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        cache: Any = None,
+    ) -> None:
+        if classes is not None and not isinstance(classes, list):
+            raise check.wrong_type("classes", classes, "list")
+        order = (num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id, cache)
+        super().__init__(
+            L.LSUN(
+                dataset_dir=check.text("dataset_dir", dataset_dir),
+                classes=tuple(classes) if classes else LSUN_CLASSES,
+                **given(usage=usage),
+                **decoding(decode),
+                **reading(*order),
+            )
+        )
+
+
+class OmniglotDataset(MappableDataset):
+    """Characters of many alphabets: columns `image` and `label`."""
+
+    def __init__(
+        self,
+        dataset_dir: str,
+        background: bool | None = None,
+        num_samples: int | None = None,
+        num_parallel_workers: int | None = None,
+        shuffle: bool | None = None,
+        decode: bool = False,
+        sampler: Any = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        cache: Any = None,
+    ) -> None:
+        order = (num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id, cache)
+        super().__init__(
+            L.Omniglot(
+                dataset_dir=check.text("dataset_dir", dataset_dir),
+                background=background is None or check.flag("background", background),
+                **decoding(decode),
+                **reading(*order),
+            )
+        )

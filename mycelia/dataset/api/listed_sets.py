@@ -1,0 +1,180 @@
+"""The datasets of images that lists or pairs of folders name, and of rows that are made up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mycelia.core.errors import problem
+from mycelia.dataset import config
+from mycelia.dataset.api import arguments as check
+from mycelia.dataset.api.caching import keeping
+from mycelia.dataset.api.dataset import Dataset
+from mycelia.dataset.api.image_sets import decoding, given, reading
+from mycelia.dataset.api.memory import MappableDataset
+from mycelia.dataset.api.samplers import chosen_sampler
+from mycelia.dataset.api.schema import made_schema
+from mycelia.dataset.formats.random_rows import random_columns
+from mycelia.dataset.formats.schema import chosen_columns
+from mycelia.dataset.ir import image_sets_listed as L
+from mycelia.dataset.ir import image_sets_made as M
+
+_MOST_ROWS = 100
+
+
+class Places365Dataset(MappableDataset):
+    """Places of 365 classes: columns `image` and `label`."""
+
+    def __init__(
+        self,
+        dataset_dir: str,
+        usage: str | None = None,
+        small: bool = True,
+        decode: bool = False,
+        num_samples: int | None = None,
+        num_parallel_workers: int | None = None,
+        shuffle: bool | None = None,
+        sampler: Any = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        cache: Any = None,
+    ) -> None:
+        order = (num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id, cache)
+        super().__init__(
+            L.Places365(
+                dataset_dir=check.text("dataset_dir", dataset_dir),
+                small=check.flag("small", small),
+                **given(usage=usage),
+                **decoding(decode),
+                **reading(*order),
+            )
+        )
+
+
+class DIV2KDataset(MappableDataset):
+    """Photos in full and made worse: columns `hr_image` and `lr_image`."""
+
+    def __init__(
+        self,
+        dataset_dir: str,
+        usage: str = "train",
+        downgrade: str = "bicubic",
+        scale: int = 2,
+        num_samples: int | None = None,
+        num_parallel_workers: int | None = None,
+        shuffle: bool | None = None,
+        decode: bool | None = None,
+        sampler: Any = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        cache: Any = None,
+    ) -> None:
+        order = (num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id, cache)
+        super().__init__(
+            L.DIV2K(
+                dataset_dir=check.text("dataset_dir", dataset_dir),
+                usage=check.text("usage", usage),
+                downgrade=check.text("downgrade", downgrade),
+                scale=check.integer("scale", scale),
+                **decoding(decode),
+                **reading(*order),
+            )
+        )
+
+
+class LFWDataset(MappableDataset):
+    """Photos of people: `image` and `label`, or `image1`, `image2` and `label` for pairs."""
+
+    def __init__(
+        self,
+        dataset_dir: str,
+        task: str | None = None,
+        usage: str | None = None,
+        image_set: str | None = None,
+        num_samples: int | None = None,
+        num_parallel_workers: int | None = None,
+        shuffle: bool | None = None,
+        decode: bool = False,
+        sampler: Any = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        cache: Any = None,
+    ) -> None:
+        order = (num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id, cache)
+        super().__init__(
+            L.LFW(
+                dataset_dir=check.text("dataset_dir", dataset_dir),
+                **given(task=task, usage=usage, image_set=image_set),
+                **decoding(decode),
+                **reading(*order),
+            )
+        )
+
+
+class FakeImageDataset(MappableDataset):
+    """Made-up images: columns `image` and `label`, the same for the same `base_seed`."""
+
+    def __init__(
+        self,
+        num_images: int = 1000,
+        image_size: Any = (224, 224, 3),
+        num_classes: int = 10,
+        base_seed: int = 0,
+        num_samples: int | None = None,
+        num_parallel_workers: int | None = None,
+        shuffle: bool | None = None,
+        sampler: Any = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        cache: Any = None,
+    ) -> None:
+        if not isinstance(image_size, (list, tuple)):
+            raise check.wrong_type("image_size", image_size, "list or tuple")
+        order = (num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id, cache)
+        super().__init__(
+            M.FakeImage(
+                num_images=check.integer("num_images", num_images),
+                image_size=tuple(check.integer("image_size", size) for size in image_size),
+                classes=check.integer("num_classes", num_classes),
+                base_seed=check.integer("base_seed", base_seed),
+                **reading(*order),
+            )
+        )
+
+
+class RandomDataset(Dataset):
+    """Random numbers in the columns of a schema, or in columns that are random themselves."""
+
+    def __init__(
+        self,
+        total_rows: int | None = None,
+        schema: Any = None,
+        columns_list: list[str] | None = None,
+        num_samples: int | None = None,
+        num_parallel_workers: int | None = None,
+        cache: Any = None,
+        shuffle: bool | None = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+    ) -> None:
+        if columns_list is not None and not isinstance(columns_list, list):
+            raise check.wrong_type("columns_list", columns_list, "list")
+        rows = 0 if total_rows is None else check.not_negative("total_rows", total_rows)
+        seed = config.options().seed
+        told = None if schema is None else made_schema(schema)
+        columns = random_columns(seed) if told is None else told.columns
+        if not columns:
+            raise problem(RuntimeError, "RandomDataset: the schema has no columns")
+        known = 0 if told is None else told.num_rows
+        some = int(np.random.default_rng(seed).integers(1, _MOST_ROWS))
+        super().__init__(
+            M.RandomColumns(
+                total_rows=rows or known or some,
+                schema=chosen_columns(columns, check.names("columns_list", columns_list)),
+                seed=seed,
+                num_parallel_workers=check.workers(num_parallel_workers),
+                cache=keeping(cache),
+                sampler=chosen_sampler(num_samples, None, shuffle, num_shards, shard_id),
+            )
+        )

@@ -1,0 +1,279 @@
+"""The datasets of rows in record files: MindRecord and TFRecord."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from mycelia.core.errors import problem
+from mycelia.dataset.api import arguments as check
+from mycelia.dataset.api.caching import keeping
+from mycelia.dataset.api.dataset import Dataset
+from mycelia.dataset.api.memory import MappableDataset
+from mycelia.dataset.api.samplers import Shuffle, check_shards, chosen_sampler, sampler_node
+from mycelia.dataset.api.schema import Schema
+from mycelia.dataset.formats.lines import matching_files
+from mycelia.dataset.formats.records import RecordReader
+from mycelia.dataset.formats.schema import Column, chosen_columns
+from mycelia.dataset.formats.tfrecords import ExampleFile, ExampleReader
+from mycelia.dataset.ir import samplers as S
+from mycelia.dataset.ir.records import FileOrder, MindData, TFRecord
+from mycelia.dataset.runtime import file_orders as file_orders  # how a FileOrder is drawn
+
+_BY_FILE = (Shuffle.FILES, Shuffle.INFILE)
+_COMPRESSIONS = ("", "ZLIB", "GZIP")
+
+
+class MindDataset(MappableDataset):
+    """The rows of MindRecord files: of all shards beside one file, or of a list of files."""
+
+    def __init__(
+        self,
+        dataset_files: str | list[str],
+        columns_list: list[str] | None = None,
+        num_parallel_workers: int | None = None,
+        shuffle: bool | Shuffle | None = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        sampler: Any = None,
+        padded_sample: dict[str, Any] | None = None,
+        num_padded: int | None = None,
+        num_samples: int | None = None,
+        cache: Any = None,
+    ) -> None:
+        files = _record_files(dataset_files)
+        columns = _columns(columns_list)
+        _check_shuffle(shuffle)
+        check.workers(num_parallel_workers)
+        _check_together(sampler, shuffle, num_shards, shard_id, num_samples)
+        count = _checked_padding(columns, padded_sample, num_padded)
+        reader = RecordReader(files, columns, padded_sample, count)
+        if sampler is not None:
+            chosen = sampler_node(sampler, None)
+        elif shuffle in _BY_FILE:
+            sizes = tuple(reader.file_sizes)
+            chosen = _by_file(sizes, shuffle, num_samples, num_shards, shard_id)
+        else:
+            mixes = shuffle is not False
+            chosen = chosen_sampler(num_samples, None, mixes, num_shards, shard_id)
+        if count:
+            _check_even(chosen, len(reader))
+        super().__init__(
+            MindData(
+                records=reader,
+                num_parallel_workers=num_parallel_workers,
+                cache=keeping(cache),
+                sampler=chosen,
+            )
+        )
+
+
+class TFRecordDataset(Dataset):
+    """The examples of TFRecord files: the columns of a schema, or all features of the first."""
+
+    def __init__(
+        self,
+        dataset_files: str | list[str],
+        schema: str | Schema | None = None,
+        columns_list: list[str] | None = None,
+        num_samples: int | None = None,
+        num_parallel_workers: int | None = None,
+        shuffle: bool | Shuffle = Shuffle.GLOBAL,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        shard_equal_rows: bool = False,
+        cache: Any = None,
+        compression_type: str | None = None,
+    ) -> None:
+        names = _matching(dataset_files)
+        columns = _columns(columns_list)
+        _check_shuffle(shuffle)
+        _check_together(None, None, num_shards, shard_id, num_samples)
+        equal = check.flag("shard_equal_rows", shard_equal_rows)
+        compression = compression_type or ""
+        if compression not in _COMPRESSIONS:
+            raise problem(
+                ValueError,
+                "TFRecordDataset: files are not compressed that way",
+                got=f"compression_type={compression_type!r}",
+                expected=", ".join(map(repr, _COMPRESSIONS)),
+            )
+        if num_shards is not None and (compression or not equal):
+            _check_files(len(names), num_shards, ValueError if num_samples else RuntimeError)
+        told = None if schema is None else _schema_columns(schema)
+        if isinstance(schema, str) and not num_samples:
+            num_samples = Schema(schema).num_rows or None
+        files = [ExampleFile(name, compression) for name in names]
+        by_file = not equal or bool(compression and num_samples)
+        chosen = None if told is None else chosen_columns(told, columns)
+        sizes = [len(file) for file in files]
+        super().__init__(
+            TFRecord(
+                dataset_files=names,
+                columns_list=columns,
+                compression_type=compression,
+                examples=ExampleReader(files, chosen, columns),
+                num_parallel_workers=check.workers(num_parallel_workers),
+                cache=keeping(cache),
+                sampler=_example_order(sizes, shuffle, num_samples, num_shards, shard_id, by_file),
+            )
+        )
+
+
+def _record_files(value: Any) -> str | tuple[str, ...]:
+    paths = value if isinstance(value, list) else [value]
+    if not paths:
+        raise problem(RuntimeError, "MindDataset: dataset_files names no file")
+    for path in paths:
+        if not Path(check.text("dataset_files", path)).is_file():
+            raise problem(ValueError, "dataset_files: there is no such file", got=str(path))
+    return tuple(paths) if isinstance(value, list) else value
+
+
+def _matching(value: Any) -> tuple[str, ...]:
+    patterns = value if isinstance(value, list) else [value]
+    if not patterns:
+        raise problem(ValueError, "TFRecordDataset: dataset_files names no file")
+    return matching_files([check.text("dataset_files", pattern) for pattern in patterns])
+
+
+def _columns(value: Any) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise check.wrong_type("columns_list", value, "list")
+    names = [check.text("columns_list", name) for name in value]
+    if len(set(names)) != len(names):
+        raise problem(RuntimeError, "columns_list: a column is named twice", got=str(names))
+    return tuple(names)
+
+
+def _check_shuffle(value: Any) -> None:
+    if value is not None and not isinstance(value, (bool, Shuffle)):
+        raise check.wrong_type("shuffle", value, "bool, or one of Shuffle")
+
+
+def _check_together(
+    sampler: Any, shuffle: Any, num_shards: Any, shard_id: Any, num_samples: Any
+) -> None:
+    """The arguments that choose rows must not contradict each other."""
+    given = {"shuffle": shuffle, "num_shards": num_shards, "num_samples": num_samples}
+    both = [name for name, value in given.items() if value is not None]
+    if sampler is not None and both:
+        raise problem(
+            RuntimeError,
+            "sampler: the rows are chosen in two ways at once",
+            got=f"a sampler, and {', '.join(both)}",
+            fix="give the sampler alone",
+        )
+    if (num_shards is None) != (shard_id is None):
+        raise problem(RuntimeError, "num_shards, shard_id: one is of no use without the other")
+    check_shards(num_shards, shard_id)
+    if num_samples is not None and check.integer("num_samples", num_samples) < 0:
+        raise problem(ValueError, "num_samples: out of range", got=str(num_samples))
+    if num_samples is not None and shuffle in _BY_FILE:
+        raise problem(
+            ValueError,
+            "num_samples: not all rows are read, so files cannot be kept whole",
+            got=f"num_samples={num_samples}, shuffle={shuffle}",
+            fix="leave one of them out, or use take",
+        )
+
+
+def _checked_padding(columns: Sequence[str], sample: Any, count: Any) -> int:
+    """How many padded rows there are; sample and count come together, with columns_list."""
+    if sample is None and count is None:
+        return 0
+    if sample is None:
+        raise problem(RuntimeError, "num_padded: there is no padded_sample")
+    if not isinstance(sample, dict):
+        raise check.wrong_type("padded_sample", sample, "dict")
+    if not columns:
+        raise problem(RuntimeError, "padded_sample: needs columns_list, too")
+    if count is None:
+        raise problem(RuntimeError, "padded_sample: needs num_padded, too")
+    absent = [name for name in columns if name not in sample]
+    if absent:
+        raise problem(
+            ValueError, "padded_sample: a column has no value", got=f"none for {', '.join(absent)}"
+        )
+    return check.not_negative("num_padded", count)
+
+
+def _check_even(sampler: S.SamplerNode, size: int) -> None:
+    """Padded rows are there to make all shards equal, so they must do that."""
+    if isinstance(sampler, S.Distributed) and size % sampler.num_shards:
+        raise problem(
+            RuntimeError,
+            "num_padded: the rows cannot be dealt evenly",
+            got=f"{size} rows with the padded ones, {sampler.num_shards} shards",
+            fix="choose num_padded so that num_shards divides the sum",
+        )
+
+
+def _by_file(
+    sizes: tuple[int, ...],
+    shuffle: Any,
+    num_samples: int | None,
+    num_shards: int | None,
+    shard_id: int | None,
+) -> S.SamplerNode:
+    """Whole files mixed, or the rows in each; a shard has every n-th row of that."""
+    order = FileOrder(
+        sizes=sizes,
+        mixes_files=shuffle == Shuffle.FILES,
+        mixes_rows=shuffle == Shuffle.INFILE,
+        num_samples=num_samples,
+    )
+    if num_shards is None or shard_id is None:
+        return order
+    return S.Distributed(num_shards=num_shards, shard_id=shard_id, shuffle=False, child=order)
+
+
+def _example_order(
+    sizes: Sequence[int],
+    shuffle: Any,
+    num_samples: int | None,
+    num_shards: int | None,
+    shard_id: int | None,
+    by_file: bool,
+) -> S.SamplerNode:
+    """A shard has every n-th file, or an equal run of all rows."""
+    order = FileOrder(
+        sizes=tuple(sizes),
+        mixes_files=shuffle in _BY_FILE,
+        num_shards=num_shards if num_shards is not None and by_file else 1,
+        shard_id=shard_id if shard_id is not None and by_file else 0,
+    )
+    child: S.SamplerNode = order
+    if num_shards is not None and shard_id is not None and not by_file:
+        child = S.Block(num_shards=num_shards, shard_id=shard_id, child=order)
+    if shuffle is False or shuffle in _BY_FILE:
+        return S.Sequential(num_samples=num_samples, child=child)
+    return S.Random(num_samples=num_samples, child=child)
+
+
+def _check_files(files: int, num_shards: int, kind: type[Exception]) -> None:
+    if files < num_shards:
+        raise problem(
+            kind,
+            "num_shards: some shards would get no file",
+            got=f"{files} files for {num_shards} shards",
+            fix="use shard_equal_rows=True with plain files, or fewer shards",
+        )
+
+
+def _schema_columns(schema: Any) -> tuple[Column, ...]:
+    """The columns of a schema; in a file, one without a shape is of any length."""
+    if isinstance(schema, Schema):
+        return schema.columns
+    columns = Schema(check.text("schema", schema)).columns
+    told = json.loads(Path(schema).read_text(encoding="utf-8"))["columns"]
+    entries = told if isinstance(told, dict) else {entry["name"]: entry for entry in told}
+    return tuple(
+        column if "shape" in entries[column.name] else replace(column, shape=None)
+        for column in columns
+    )

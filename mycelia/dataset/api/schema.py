@@ -1,0 +1,105 @@
+"""The schema: what users say of the columns in files that do not say it themselves."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from mycelia.core.checks import is_int
+from mycelia.core.dtype import DType
+from mycelia.core.errors import problem
+from mycelia.core.type_names import string
+from mycelia.dataset.api import arguments as check
+from mycelia.dataset.formats.schema import TYPES, Column, parsed_columns
+
+_FIELDS = ("datasetType", "numRows", "columns")
+
+
+class Schema:
+    """The names, types and shapes of columns, and how many rows there are (0: not said)."""
+
+    def __init__(self, schema_file: str | None = None) -> None:
+        self.schema_file = None
+        self.columns: tuple[Column, ...] = ()
+        self.dataset_type = ""
+        self.num_rows = 0
+        if schema_file is not None:
+            self.schema_file = str(Path(check.text("schema_file", schema_file)).absolute())
+            self.from_json(_loaded(Path(self.schema_file)))
+
+    def add_column(self, name: str, de_type: Any, shape: list[int] | None = None) -> None:
+        """Add a column; without a shape its values have one axis of any length."""
+        if not check.text("name", name):
+            raise problem(TypeError, "add_column: the name is empty")
+        if shape is not None and not isinstance(shape, list):
+            raise check.wrong_type("shape", shape, "list")
+        sizes = None if shape is None else tuple(check.integer("shape", size) for size in shape)
+        self.columns += (Column(name, _type_name(de_type), sizes),)
+
+    def parse_columns(self, columns: Any) -> None:
+        """Take the columns of a list of dicts, or of a dict of dicts, in place of the present."""
+        self.columns = parsed_columns(columns)
+
+    def from_json(self, json_obj: Any) -> None:
+        """Take all that a dict in the form of `to_json` says."""
+        told = json_obj if isinstance(json_obj, dict) else {}
+        unknown = [key for key in told if key not in _FIELDS]
+        if unknown:
+            raise problem(RuntimeError, "Schema: a field is not known", got=", ".join(unknown))
+        if not told.get("columns"):
+            raise problem(RuntimeError, "Schema: there are no columns", got=repr(json_obj))
+        rows, kind = told.get("numRows", 0), told.get("datasetType", "")
+        if not is_int(rows) or rows < 0:
+            raise problem(RuntimeError, "Schema: numRows is no count of rows", got=repr(rows))
+        if not isinstance(kind, str):
+            raise problem(RuntimeError, "Schema: datasetType is no text", got=repr(kind))
+        self.parse_columns(told["columns"])
+        self.dataset_type, self.num_rows = kind, rows
+
+    def to_json(self) -> str:
+        """The JSON text of the schema."""
+        told: dict[str, Any] = {"columns": [column.to_json() for column in self.columns] or None}
+        if self.dataset_type:
+            told["datasetType"] = self.dataset_type
+        if self.num_rows:
+            told["numRows"] = self.num_rows
+        return json.dumps(told, indent=2)
+
+    def __str__(self) -> str:
+        return self.to_json()
+
+    @staticmethod
+    def get_num_rows(schema: Any) -> int:
+        """How many rows a schema, or a file of one, speaks of."""
+        return made_schema(schema).num_rows
+
+
+def made_schema(schema: Any) -> Schema:
+    """The schema itself, or the one in the file of this name."""
+    return schema if isinstance(schema, Schema) else Schema(check.text("schema", schema))
+
+
+def _loaded(path: Path) -> Any:
+    if not path.is_file():
+        raise problem(ValueError, "Schema: there is no such file", got=str(path))
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise problem(
+            RuntimeError, "Schema: the file is no JSON", got=f"{path}: {error}"
+        ) from error
+
+
+def _type_name(kind: Any) -> str:
+    name = kind.numpy.name if isinstance(kind, DType) else kind
+    if kind is string:
+        return "string"
+    if name not in TYPES:
+        raise problem(
+            TypeError,
+            "add_column: the type is not known",
+            got=repr(kind),
+            expected=f"a dtype, or one of {', '.join(TYPES)}",
+        )
+    return name

@@ -1,0 +1,90 @@
+"""Types of parameters that say which values they take, and the check of all fields by them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from types import NoneType
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+from mycelia.core.errors import problem
+from mycelia.dataset.transforms.checks import check_bool, check_int, check_number, wrong_type
+
+MOST = 16777216
+MOST_INT = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Within:
+    """A number of an interval, whole or real, other than `without`."""
+
+    low: float
+    high: float
+    whole: bool = False
+    open_low: bool = False
+    without: float | None = None
+
+    def check(self, argument: str, value: Any) -> None:
+        if self.whole:
+            check_int(argument, value, int(self.low), int(self.high))
+        else:
+            check_number(argument, value, self.low, self.high, open_low=self.open_low)
+        if value == self.without:
+            raise problem(ValueError, f"{argument}: out of range", got=str(value))
+
+
+Real = Annotated[float, Within(-MOST, MOST)]
+Share = Annotated[float, Within(0, 1)]
+Shift = Annotated[float, Within(-2, 2)]
+Percent = Annotated[float, Within(0, 100)]
+Positive = Annotated[float, Within(0, MOST, open_low=True)]
+NotNegative = Annotated[float, Within(0, MOST)]
+Rolloff = Annotated[float, Within(0, 1, open_low=True)]
+Quality = Annotated[float, Within(0, 1, open_low=True)]
+NotZero = Annotated[float, Within(-MOST, MOST, without=0)]
+
+DelayMilliseconds = Annotated[float, Within(0, 5)]
+Decay = Annotated[float, Within(0, 0.99)]
+PhaserGain = Annotated[float, Within(0, 1e9)]
+PhaserSpeed = Annotated[float, Within(0.1, 2)]
+FlangerDelay = Annotated[float, Within(0, 30)]
+FlangerDepth = Annotated[float, Within(0, 10)]
+FlangerSpeed = Annotated[float, Within(0.1, 10)]
+Regeneration = Annotated[float, Within(-95, 95)]
+
+Integer = Annotated[int, Within(-(2**31), MOST_INT, whole=True)]
+Count = Annotated[int, Within(1, MOST_INT, whole=True)]
+Length = Annotated[int, Within(0, MOST_INT, whole=True)]
+MaskLength = Annotated[int, Within(0, MOST, whole=True)]
+Rate = Annotated[int, Within(-(2**31), MOST_INT, whole=True, without=0)]
+DeltaLength = Annotated[int, Within(3, MOST_INT, whole=True)]
+MelRate = Annotated[int, Within(2, MOST_INT, whole=True)]
+Axis = Annotated[int, Within(1, 2, whole=True)]
+
+
+def check_fields(owner: Any) -> None:
+    """Check each field of a dataclass by its type."""
+    kind: Any = type(owner)
+    for name, hint in _hints(kind).items():
+        check_value(name, getattr(owner, name), hint)
+
+
+def check_value(argument: str, value: Any, hint: Any) -> None:
+    """Check a value by a type: a rule above, bool, an enum, or one of these or None."""
+    choices = get_args(hint) if get_origin(hint) is not Annotated else (hint,)
+    if NoneType in choices:
+        if value is None:
+            return
+        hint = next(choice for choice in choices if choice is not NoneType)
+    if get_origin(hint) is Annotated:
+        get_args(hint)[1].check(argument, value)
+    elif hint is bool:
+        check_bool(argument, value)
+    elif isinstance(hint, type) and issubclass(hint, Enum) and not isinstance(value, hint):
+        raise wrong_type(argument, value, hint.__name__)
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind, include_extras=True)

@@ -1,0 +1,69 @@
+"""The files of CLUE: a JSON object on each line, with other fields for each task."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mycelia.core.errors import problem
+from mycelia.dataset.formats.parts import PartsReader, PieceRows, Row
+from mycelia.dataset.formats.pieces import filled_lines
+
+_PAIR = (("label", "sentence1", "sentence2"), ("id", "sentence1", "sentence2"))
+_SPANS = ("span1_index", "span1_text", "span2_index", "span2_text")
+TASKS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # with labels, and for the test
+    "AFQMC": _PAIR,
+    "CMNLI": _PAIR,
+    "CSL": (("abst", "id", "keyword", "label"), ("abst", "id", "keyword")),
+    "IFLYTEK": (("label", "label_des", "sentence"), ("id", "sentence")),
+    "TNEWS": (("keywords", "label", "label_desc", "sentence"), ("id", "keywords", "sentence")),
+    "WSC": (("idx", "label", *_SPANS, "text"), ("idx", *_SPANS, "text")),
+}
+USAGES = ("train", "test", "eval")
+
+
+def open_clue(files: Sequence[str], task: str, usage: str) -> PartsReader:
+    """The rows of files of one task, in the order of their names."""
+    columns = TASKS[task][usage == "test"]
+    parts = [PieceRows(filled_lines(Path(file)), partial(_row, columns)) for file in sorted(files)]
+    return PartsReader("CLUEDataset", columns, parts)
+
+
+def _row(columns: Sequence[str], line: str) -> Row:
+    try:
+        found = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise problem(
+            RuntimeError, "the line is no JSON", got=f"{error.msg} at column {error.colno}"
+        ) from error
+    if not isinstance(found, dict):
+        raise problem(RuntimeError, "the line is no JSON object", got=f"{line:.80}")
+    return tuple(_value(found, column) for column in columns)
+
+
+def _value(found: dict[str, Any], column: str) -> Any:
+    place = found.get("target", {}) if column in _SPANS else found
+    match place.get(column):
+        case None:
+            raise problem(
+                RuntimeError, "a field is missing", got=", ".join(place), expected=repr(column)
+            )
+        case str() as text:
+            return text
+        case int() as number if not isinstance(number, bool):
+            return np.array(number, np.int32 if number < 0 else np.uint32)
+        case float() as number:
+            return np.array(number, np.float32)
+        case list() as words if all(isinstance(word, str) for word in words):
+            return np.array(words, str)
+        case other:
+            raise problem(
+                RuntimeError,
+                f"the field {column!r} is neither text nor number",
+                got=f"{other!r:.80}",
+            )

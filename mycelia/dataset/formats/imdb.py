@@ -1,0 +1,33 @@
+"""The files of IMDB: one review in each, good and bad ones in two folders."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from mycelia.core.errors import problem
+from mycelia.dataset.formats.parts import ListedRows, PartsReader, Row
+
+_LABELS = {"pos": 1, "neg": 0}
+
+
+def open_imdb(folder: str, usage: str) -> PartsReader:
+    """The reviews of one usage, or of both ("all")."""
+    usages = ("train", "test") if usage == "all" else (usage,)
+    parts = [
+        ListedRows([(str(path), (path, value)) for path in _files(Path(folder, part, label))], _row)
+        for part in usages
+        for label, value in _LABELS.items()
+    ]
+    return PartsReader("IMDBDataset", ("text", "label"), parts)
+
+
+def _files(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        raise problem(RuntimeError, "IMDBDataset: a folder of the set is missing", got=str(folder))
+    return sorted(path for path in folder.iterdir() if path.is_file())
+
+
+def _row(path: Path, label: int) -> Row:
+    return path.read_bytes().decode("utf-8").rstrip("\n"), np.array(label, np.int32)

@@ -1,0 +1,63 @@
+"""Manifest files: a line of JSON for each image, with its part and its labels."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mycelia.core.errors import problem
+from mycelia.dataset.formats.image_rows import Rows, needed_file, some_rows, text_lines
+
+NAME = "ManifestDataset"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One image and the names of its labels."""
+
+    path: Path
+    labels: tuple[str, ...]
+
+
+def manifest_entries(file: str, usage: str) -> list[Entry]:
+    """The images of a part."""
+    lines = text_lines(Path(file), NAME, ValueError)
+    found = [_entry(f"{file}:{number}", line, usage) for number, line in enumerate(lines, 1)]
+    return [entry for entry in found if entry is not None]
+
+
+def manifest_rows(entries: list[Entry], labels: dict[str, int], file: str) -> Rows:
+    """Each image with a known label: one number, or several in a row."""
+    rows: Rows = []
+    for entry in entries:
+        numbers = [labels[name] for name in entry.labels if name in labels]
+        if numbers:
+            needed_file(entry.path, NAME)
+            value = numbers[0] if len(numbers) == 1 else numbers
+            rows.append((entry.path, np.array(value, np.int32)))
+    return some_rows(rows, NAME, file)
+
+
+def _entry(place: str, line: str, usage: str) -> Entry | None:
+    try:
+        told = json.loads(line)
+    except ValueError as error:
+        raise problem(RuntimeError, f"{NAME}: {place} is no JSON", got=line[:120]) from error
+    if _text(place, told, "usage").lower() != usage:
+        return None
+    notes = told.get("annotation")
+    if not isinstance(notes, list):
+        raise problem(RuntimeError, f"{NAME}: {place} has no 'annotation'", got=line[:120])
+    names = tuple(_text(place, note, "name") for note in notes)
+    return Entry(Path(_text(place, told, "source")), names)
+
+
+def _text(place: str, told: Any, key: str) -> str:
+    value = told.get(key) if isinstance(told, dict) else None
+    if not isinstance(value, str):
+        raise problem(RuntimeError, f"{NAME}: {place} has no {key!r}", got=str(told)[:120])
+    return value

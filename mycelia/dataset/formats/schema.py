@@ -1,0 +1,95 @@
+"""The columns that a schema describes: names, types and shapes, from and to JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mycelia.core.errors import problem
+
+NUMBERS = tuple(
+    "bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 float32 float64".split()
+)
+TYPES = (*NUMBERS, "string")
+_MORE_TYPES = (*TYPES, "bytes")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its name, the name of its type, and its shape (None: of any one-axis length)."""
+
+    name: str
+    type: str
+    shape: tuple[int, ...] | None = None
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        """The numpy type of the values."""
+        return np.dtype({"string": "U", "bytes": "S"}.get(self.type, self.type))
+
+    def to_json(self) -> dict[str, Any]:
+        """What JSON tells of the column, keys in order."""
+        if self.shape is None:
+            return {"name": self.name, "rank": 1, "type": self.type}
+        shape = list(self.shape)
+        return {"name": self.name, "rank": len(shape), "shape": shape, "type": self.type}
+
+
+def parsed_columns(columns: Any) -> tuple[Column, ...]:
+    """The columns in a list of dicts, or in a dict from names to dicts (in the names' order)."""
+    if isinstance(columns, dict):
+        return tuple(_parsed(name, columns[name]) for name in sorted(columns))
+    if isinstance(columns, (list, tuple)):
+        return tuple(_parsed(_part("name", entry), entry) for entry in columns)
+    raise problem(
+        RuntimeError,
+        "Schema: columns is neither list nor dict",
+        got=repr(columns),
+        expected="[{'name': ..., 'type': ..., 'shape': [...]}], the shape may be left out",
+    )
+
+
+def _parsed(name: str, entry: Any) -> Column:
+    kind = _part("type", entry)
+    if kind not in _MORE_TYPES:
+        raise problem(
+            RuntimeError,
+            f"Schema: column {name!r} has a type that is not known",
+            got=repr(kind),
+            expected=f"one of {', '.join(_MORE_TYPES)}",
+        )
+    shape = entry.get("shape", [])
+    sizes = shape if isinstance(shape, (list, tuple)) else [shape]
+    if not all(isinstance(size, int) for size in sizes):
+        raise problem(
+            RuntimeError, f"Schema: column {name!r} has no shape of ints", got=repr(shape)
+        )
+    return Column(name, kind, tuple(sizes))
+
+
+def _part(key: str, entry: Any) -> str:
+    value = entry.get(key) if isinstance(entry, dict) else None
+    if not isinstance(value, str):
+        raise problem(
+            RuntimeError, f"Schema: a column has no {key}", got=repr(entry), expected="a str"
+        )
+    return value
+
+
+def chosen_columns(columns: Sequence[Column], names: Sequence[str]) -> tuple[Column, ...]:
+    """The named columns in the order of the names; all of them if no name is given."""
+    if not names:
+        return tuple(columns)
+    known = {column.name: column for column in columns}
+    absent = [name for name in names if name not in known]
+    if absent:
+        raise problem(
+            RuntimeError,
+            "columns_list: the schema has no such column",
+            got=", ".join(absent),
+            expected=f"some of {', '.join(known)}",
+        )
+    return tuple(known[name] for name in names)

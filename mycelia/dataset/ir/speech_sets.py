@@ -1,0 +1,110 @@
+"""The sources of the known sets of speech."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mycelia.core.errors import problem
+from mycelia.dataset.formats import speech
+from mycelia.dataset.formats.reader import Reader
+from mycelia.dataset.ir.known_sets import KnownSet, SetFolder, check_member
+
+_THREE = ("train", "test", "valid", "all")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class YesNo(SetFolder):
+    """Eight times yes or no in Hebrew."""
+
+    op_type = "YesNoNode"
+
+    def open(self) -> Reader:
+        return speech.open_yes_no(self.dataset_dir)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SpeechCommands(KnownSet):
+    """Single words of many speakers."""
+
+    op_type = "SpeechCommandsDataset"
+    usages = _THREE
+
+    def open(self) -> Reader:
+        return speech.open_commands(self.dataset_dir, self.usage)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GTZAN(KnownSet):
+    """Music of ten genres."""
+
+    op_type = "kGTZANNode"
+    usages = _THREE
+
+    def open(self) -> Reader:
+        return speech.open_gtzan(self.dataset_dir, self.usage)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LJSpeech(SetFolder):
+    """One voice that reads books."""
+
+    op_type = "LJSpeechDataset"
+
+    def open(self) -> Reader:
+        return speech.open_lj_speech(self.dataset_dir)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LibriTTS(KnownSet):
+    """Many voices that read books."""
+
+    op_type = "LibriTTSDataset"
+    usages = (*speech.LIBRI_PARTS, "all")
+
+    def open(self) -> Reader:
+        return speech.open_libri(self.dataset_dir, self.usage)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CMUArctic(SetFolder):
+    """Sentences read by one of eighteen voices."""
+
+    op_type = "CMUArcticDataset"
+    voices: ClassVar[tuple[str, ...]] = tuple(
+        "aew ahw aup awb axb bdl clb eey fem gka jmk ksp ljm lnh rms rxr slp slt".split()
+    )
+    name: str = "aew"
+
+    def __post_init__(self) -> None:
+        check_member(self.title, "name", self.name, self.voices)
+        super().__post_init__()
+
+    def open(self) -> Reader:
+        return speech.open_arctic(self.dataset_dir, self.name)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Tedlium(KnownSet):
+    """Talks, cut into what is said."""
+
+    op_type = "TedliumDataset"
+    usages = ("train", "test", "dev", "all")
+    release: str
+    extensions: str = ".sph"
+
+    def __post_init__(self) -> None:
+        check_member(self.title, "release", self.release, ("release1", "release2", "release3"))
+        if self.release == "release3":
+            check_member(self.title, "usage", self.usage, ("all",))
+        if self.extensions != ".sph":
+            raise problem(
+                RuntimeError,
+                "TedliumDataset: sound files with this ending are not read",
+                got=f"extensions={self.extensions!r}",
+                expected="'.sph'",
+            )
+        super().__post_init__()
+
+    def open(self) -> Reader:
+        return speech.open_tedlium(self.dataset_dir, self.release, self.usage)

@@ -1,0 +1,222 @@
+"""The sources of the known sets of text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import permutations
+from pathlib import Path
+from typing import ClassVar
+
+from mycelia.dataset.formats import clue, imdb, squad, tables_of_text, translations
+from mycelia.dataset.formats.reader import Reader
+from mycelia.dataset.ir.known_sets import KnownSet, SetFolder, check_member
+from mycelia.dataset.ir.sources import Source
+
+_THREE = ("train", "test", "valid", "all")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Clue(Source):
+    """Tasks of understanding Chinese, in files of JSON."""
+
+    op_type = "CLUEDataset"
+    dataset_files: tuple[str, ...] = field(metadata={"name": "dataset_dir"})
+    task: str = "AFQMC"
+    usage: str = "train"
+
+    def __post_init__(self) -> None:
+        check_member(self.op_type, "task", self.task, list(clue.TASKS))
+        check_member(self.op_type, "usage", self.usage, clue.USAGES)
+
+    def open(self) -> Reader:
+        return clue.open_clue(self.dataset_files, self.task, self.usage)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Squad(KnownSet):
+    """Questions about paragraphs."""
+
+    op_type = "SQuADDataset"
+    usages = ("train", "dev", "all")
+
+    def open(self) -> Reader:
+        return squad.open_squad(self.dataset_dir, self.usage)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Imdb(KnownSet):
+    """Reviews of films, good and bad."""
+
+    op_type = "IMDBDataset"
+
+    def open(self) -> Reader:
+        return imdb.open_imdb(self.dataset_dir, self.usage)
+
+    def num_classes(self) -> int | None:
+        return 2
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TextTable(KnownSet):
+    """A set of the table in `formats.tables_of_text`."""
+
+    def open(self) -> Reader:
+        return tables_of_text.open_text_set(self.title, self.dataset_dir, self.usage)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WikiText(TextTable):
+    """Lines of Wikipedia's good articles."""
+
+    op_type = "WikiTextDataset"
+    usages = _THREE
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PennTreebank(TextTable):
+    """Lines of the Wall Street Journal."""
+
+    op_type = "PennTreebankDataset"
+    usages = _THREE
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class YelpReview(TextTable):
+    """Reviews of businesses."""
+
+    op_type = "YelpReviewDataset"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AmazonReview(TextTable):
+    """Reviews of products."""
+
+    op_type = "AmazonReviewDataset"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AGNews(TextTable):
+    """News of four topics."""
+
+    op_type = "AGNewsDataset"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DBpedia(TextTable):
+    """Articles of fourteen classes."""
+
+    op_type = "DBpediaDataset"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class YahooAnswers(TextTable):
+    """Questions of ten topics, with answers."""
+
+    op_type = "YahooAnswersDataset"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SogouNews(TextTable):
+    """Chinese news of five topics."""
+
+    op_type = "SogouNewsDataset"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SST2(TextTable):
+    """Sentences about films, good and bad."""
+
+    op_type = "SST2Dataset"
+    usages = ("train", "test", "dev")
+    usage: str = "train"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class UDPOS(TextTable):
+    """Words and their parts of speech."""
+
+    op_type = "UDPOSNode"
+    usages = _THREE
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CoNLL2000(TextTable):
+    """Words, their parts of speech, and chunks."""
+
+    op_type = "CoNLL2000Node"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class EnWik9(SetFolder):
+    """The first 10^9 bytes of Wikipedia."""
+
+    op_type = "EnWik9Dataset"
+
+    def open(self) -> Reader:
+        return tables_of_text.open_text_set(self.title, self.dataset_dir, "all")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Translation(KnownSet):
+    """Texts in two languages."""
+
+    usages = _THREE
+    pairs: ClassVar[tuple[tuple[str, str], ...]]
+    language_pair: tuple[str, str] = ("de", "en")
+
+    def __post_init__(self) -> None:
+        check_member(self.title, "language_pair", self.language_pair, self.pairs)
+        super().__post_init__()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Multi30k(Translation):
+    """Descriptions of images."""
+
+    op_type = "Multi30kDataset"
+    pairs = (("en", "de"), ("de", "en"))
+    language_pair: tuple[str, str] = ("en", "de")
+
+    def open(self) -> Reader:
+        return translations.open_multi30k(self.dataset_dir, self.usage, self.language_pair)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class IWSLT2016(Translation):
+    """Talks in English and four other languages."""
+
+    op_type = "IWSLT2016Dataset"
+    pairs = tuple(
+        pair for other in ("ar", "de", "fr", "cs") for pair in (("en", other), (other, "en"))
+    )
+    talks: ClassVar[tuple[str, ...]] = ("dev2010", *(f"tst{year}" for year in range(2010, 2015)))
+    valid_set: str = "tst2013"
+    test_set: str = "tst2014"
+
+    def __post_init__(self) -> None:
+        check_member(self.title, "valid_set", self.valid_set, self.talks)
+        check_member(self.title, "test_set", self.test_set, self.talks)
+        super().__post_init__()
+
+    def open(self) -> Reader:
+        folder = Path(self.dataset_dir, "texts", *self.language_pair, "-".join(self.language_pair))
+        sets = {"valid": self.valid_set, "test": self.test_set}
+        return translations.open_iwslt(
+            self.title, folder, self.language_pair, "IWSLT16", sets, self.usage
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class IWSLT2017(Translation):
+    """Talks in five languages."""
+
+    op_type = "IWSLT2017Dataset"
+    pairs = tuple(permutations(("de", "en", "it", "nl", "ro"), 2))
+
+    def open(self) -> Reader:
+        many = "DeEnItNlRo"
+        folder = Path(self.dataset_dir, "texts", many, many, f"{many}-{many}")
+        sets = {"valid": "dev2010", "test": "tst2010"}
+        return translations.open_iwslt(
+            self.title, folder, self.language_pair, "IWSLT17", sets, self.usage
+        )

@@ -1,0 +1,134 @@
+"""The operators of a cache: rows are made once, kept in a store, and read from it later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from mycelia.core.errors import problem
+from mycelia.dataset.formats.reader import Reader
+from mycelia.dataset.formats.values import row_of
+from mycelia.dataset.ir import operations as O
+from mycelia.dataset.ir.node import Node
+from mycelia.dataset.ir.optimiser import random_step
+from mycelia.dataset.ir.samplers import Block, SamplerNode, Sequential
+from mycelia.dataset.ir.sources import Source
+from mycelia.dataset.runtime.operator import Operator, ordered_rows
+from mycelia.dataset.runtime.order import Order
+from mycelia.dataset.runtime.row import Block as Rows
+from mycelia.dataset.runtime.row import Row, by_column
+from mycelia.dataset.runtime.steps import Step, run_steps
+from mycelia.dataset.runtime.store import Store
+
+
+def refuse_random(nodes: Iterable[Node]) -> None:
+    """Rows that differ from epoch to epoch cannot be kept."""
+    for node in nodes:
+        name = random_step(node) or (node.op_type if isinstance(node, O.Shuffle) else None)
+        if isinstance(node, Source) and _is_random(node.sampler):
+            name = f"the sampler of {node.op_type}"
+        if name is not None:
+            raise problem(
+                RuntimeError,
+                "cache: what is below it gives other rows in each epoch",
+                got=name,
+                fix="put the cache before the random steps",
+            )
+
+
+def _is_random(sampler: SamplerNode | None) -> bool:
+    if sampler is None:
+        return False
+    fixed = isinstance(sampler, (Sequential, Block)) or not getattr(sampler, "shuffle", True)
+    return not fixed or _is_random(sampler.child)
+
+
+class KeptReader:
+    """Rows of another reader after some steps, made when they are asked for the first time."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        store: Store,
+        steps: Sequence[Step] = (),
+        columns: tuple[str, ...] | None = None,
+        expected: int | None = None,
+    ) -> None:
+        self.columns = columns or reader.columns
+        self._reader = reader
+        self._steps = steps
+        self._store = store
+        self._expected = len(reader) if expected is None else expected
+
+    def __len__(self) -> int:
+        return len(self._reader)
+
+    def row(self, index: int) -> Any:
+        kept = self._store.get(index)
+        if kept is not None:
+            return kept
+        made = self._made(index)
+        self._store.put(index, made)
+        self._store.complete(self._expected)
+        return made
+
+    def _made(self, index: int) -> tuple[Any, ...]:
+        values = row_of(self._reader.row(index), self._reader.columns)
+        if not self._steps:
+            return values
+        block = Rows([(0, index)], lambda _: self.describe(index), by_column([values]))
+        made = run_steps(self._steps, block).row(0).values
+        assert made is not None
+        return made
+
+    def describe(self, index: int) -> str:
+        return self._reader.describe(index)
+
+
+class KeptRows(Operator):
+    """Rows that are known by their number at the source."""
+
+    def __init__(
+        self, child: Operator, steps: Sequence[Step], columns: tuple[str, ...], store: Store
+    ) -> None:
+        order = child.order(0)
+        assert child.reader is not None and order is not None
+        self._child = child
+        expected = len(np.unique(order.origins))
+        self._reader = KeptReader(child.reader, store, steps, columns, expected)
+
+    def order(self, epoch: int) -> Order | None:
+        return self._child.order(epoch)
+
+    @property
+    def reader(self) -> Reader:
+        return self._reader
+
+    def rows(self, epoch: int, start: int = 0) -> Iterator[Row]:
+        order = self.order(epoch)
+        assert order is not None
+        return ordered_rows(order, self._reader, start)
+
+
+class KeptStream(Operator):
+    """Rows that are known by their place in the stream."""
+
+    def __init__(self, child: Operator, store: Store) -> None:
+        self._child = child
+        self._store = store
+
+    def rows(self, epoch: int, start: int = 0) -> Iterator[Row]:
+        index = start
+        if self._store.total is not None:
+            while (kept := self._store.get(index)) is not None:
+                yield Row(epoch, index, f"kept row {index}", kept)
+                index += 1
+            if index >= self._store.total:
+                return
+        for row in self._child.rows(epoch, index):
+            self._store.put(index, row.load())
+            index += 1
+            yield row
+        self._store.complete(index)

@@ -1,0 +1,1 @@
+"""User functions in processes of their own, with rows in shared memory."""

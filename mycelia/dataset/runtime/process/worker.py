@@ -1,0 +1,134 @@
+"""A worker process, and the line between it and the process that started it.
+
+The worker runs this file alone: it imports no more than the user's function needs.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import pickle
+import random
+import signal
+import struct
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Any
+
+_LENGTH = struct.Struct("<Q")
+_PAGE = mmap.ALLOCATIONGRANULARITY
+
+
+class Line:
+    """One direction of messages: small parts through a pipe, arrays through shared memory.
+
+    The memory is a file without a name, so nothing is left behind however a process ends.
+    """
+
+    def __init__(self, pipe: int, memory: int) -> None:
+        self.pipe = pipe
+        self.memory = memory
+        self._map: mmap.mmap | None = None
+
+    def send(self, message: Any, dumps: Callable[..., bytes] = pickle.dumps) -> None:
+        """Write a message; the one before must have been received."""
+        buffers: list[pickle.PickleBuffer] = []
+        head = dumps(message, protocol=5, buffer_callback=buffers.append)
+        views = [buffer.raw() for buffer in buffers]
+        spans = []
+        end = 0
+        for view in views:
+            spans.append((end, end + view.nbytes))
+            end = -(-(end + view.nbytes) // 64) * 64
+        if end:
+            memory = self._mapped(end)
+            for (begin, stop), view in zip(spans, views):
+                memory[begin:stop] = view
+        packed = pickle.dumps((spans, end, head))
+        _write(self.pipe, _LENGTH.pack(len(packed)) + packed)
+
+    def receive(self) -> Any:
+        """Read a message, with arrays of its own; EOFError if the other end is gone."""
+        (length,) = _LENGTH.unpack(_read(self.pipe, _LENGTH.size))
+        spans, end, head = pickle.loads(_read(self.pipe, length))
+        memory = self._mapped(end) if end else None
+        buffers = [bytearray(memory[begin:stop]) for begin, stop in spans] if memory else []
+        return pickle.loads(head, buffers=buffers)
+
+    def _mapped(self, size: int) -> mmap.mmap:
+        if self._map is None or len(self._map) < size:
+            if os.fstat(self.memory).st_size < size:
+                os.ftruncate(self.memory, -(-2 * size // _PAGE) * _PAGE)
+            self._map = mmap.mmap(self.memory, os.fstat(self.memory).st_size)
+        return self._map
+
+    def close(self) -> None:
+        """Give the pipe and the memory back."""
+        if self._map is not None:
+            self._map.close()
+        os.close(self.pipe)
+        os.close(self.memory)
+
+
+def _write(pipe: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(pipe, view) :]
+
+
+def _read(pipe: int, size: int) -> bytes:
+    parts = []
+    while size:
+        part = os.read(pipe, min(size, 2**20))
+        if not part:
+            raise EOFError
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def run_rows(function: Any, rows: Sequence[tuple[Any, ...]], seeds: Sequence[int]) -> Any:
+    """The results for all rows, or the place, kind, text and traceback of the first error."""
+    made = []
+    for place, (row, seed) in enumerate(zip(rows, seeds)):
+        _seed(seed)
+        try:
+            made.append(function(*row))
+        except Exception as error:
+            return place, type(error).__name__, str(error), traceback.format_exc()
+    return made
+
+
+def _seed(seed: int) -> None:
+    """Python's and numpy's random numbers follow the row, never the process."""
+    random.seed(seed)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed(seed & 0xFFFFFFFF)
+
+
+def main() -> None:
+    """Answer requests until the other end is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    requests, replies = (Line(int(pipe), int(memory)) for pipe, memory in _pairs(sys.argv[1:]))
+    sys.path[:] = requests.receive()
+    function: Any = None
+    try:
+        while True:
+            message = requests.receive()
+            if isinstance(message, bytes):
+                function = pickle.loads(message)
+                replies.send(None)
+            else:
+                replies.send(run_rows(function, *message))
+    except (EOFError, BrokenPipeError):
+        os._exit(0)
+
+
+def _pairs(values: Sequence[str]) -> list[tuple[str, str]]:
+    return list(zip(values[0::2], values[1::2]))
+
+
+if __name__ == "__main__":
+    main()

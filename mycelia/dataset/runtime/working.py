@@ -1,0 +1,153 @@
+"""The operator whose workers read rows and change them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from mycelia.dataset.runtime.failure import failed
+from mycelia.dataset.runtime.metering import Failures, Meter
+from mycelia.dataset.runtime.observing import Observer
+from mycelia.dataset.runtime.operator import ErrorPolicy, Operator, Options
+from mycelia.dataset.runtime.row import Block, Row
+from mycelia.dataset.runtime.steps import Step, run_steps
+from mycelia.dataset.runtime.workers import Team
+
+_CHUNK = 16
+T = TypeVar("T")
+Result = Row | RuntimeError
+
+
+class Task(NamedTuple):
+    """A block of rows and its number in the epoch."""
+
+    number: int
+    block: Block
+
+
+class Worked(Operator):
+    """Rows of the child, loaded by workers and changed by steps."""
+
+    def __init__(
+        self,
+        child: Operator,
+        steps: Sequence[Step],
+        meter: Meter,
+        options: Options,
+        callbacks: Sequence[Any] = (),
+    ) -> None:
+        self._observer = Observer(callbacks) if callbacks else None
+        self._child = child
+        self._steps = steps
+        self._meter = meter
+        self._options = options
+
+    def rows(self, epoch: int, start: int = 0) -> Iterator[Row]:
+        tasks = self._tasks(epoch, start, self._chunk())
+        chunks = self._worked(epoch, tasks, self._results)
+        results = (result for chunk in chunks for result in chunk)
+        return kept(results, self._options.policy, self._options.meters.failures)
+
+    def blocks(
+        self,
+        epoch: int,
+        start: int,
+        size: int,
+        finish: Callable[[int, Block], T],
+        *,
+        whole: bool = False,
+    ) -> Iterator[T]:
+        if self._options.policy != ErrorPolicy.RETURN:
+            return super().blocks(epoch, start, size, finish, whole=whole)
+        tasks = self._tasks(epoch, start, size)
+        return self._worked(
+            epoch,
+            (task for task in tasks if not whole or len(task.block) == size),
+            partial(self._done, finish),
+        )
+
+    def _done(self, finish: Callable[[int, Block], T], task: Task) -> T:
+        return finish(task.number, run_steps(self._steps, self._loaded(task.block)))
+
+    def _worked(self, epoch: int, tasks: Iterable[Task], work: Callable[[Task], T]) -> Iterator[T]:
+        window = max(self._meter.workers, self._options.prefetch)
+        team = Team(work, self._meter, window, count=lambda task: len(task.block), weight=bytes_of)
+        alone = self._meter.workers == 1 and not self._options.tunes
+        run = team.inline if alone or self._options.in_turn else team.ordered
+        if self._observer is None:
+            return run(tasks)
+        return self._observer.watched(epoch, tasks, lambda task: len(task.block), run)
+
+    def _chunk(self) -> int:
+        return 1 if self._options.in_turn or self._meter.workers == 1 else _CHUNK
+
+    def _tasks(self, epoch: int, start: int, size: int) -> Iterator[Task]:
+        order, reader = self._child.order(epoch), self._child.reader
+        if order is None or reader is None:
+            yield from self._child.blocks(epoch, start, size, Task)
+            return
+        for number, first in enumerate(range(start, len(order), size), start // size):
+            yield Task(number, Block.of_order(order[first : first + size], reader))
+
+    def _loaded(self, block: Block) -> Block:
+        try:
+            block.load()
+        except Exception:
+            self._find_unreadable(block)
+            raise
+        return block
+
+    def _find_unreadable(self, block: Block) -> None:
+        """Read row by row, so that the error names the row."""
+        for place in range(len(block)):
+            try:
+                block.part(place).load()
+            except Exception as error:
+                raise failed(
+                    "reading", Row(*block.keys[place], block.names(place)), error
+                ) from error
+
+    def _results(self, task: Task) -> list[Result]:
+        if self._options.policy == ErrorPolicy.RETURN:
+            with suppress(RuntimeError):  # below, the rows before the bad one come first
+                return list(run_steps(self._steps, self._loaded(task.block)))
+        return [self._attempt(task.block.part(place)) for place in range(len(task.block))]
+
+    def _attempt(self, block: Block) -> Result:
+        try:
+            return run_steps(self._steps, self._loaded(block)).row(0)
+        except RuntimeError as error:
+            return error
+
+
+def kept(results: Iterator[Result], policy: ErrorPolicy, failures: Failures) -> Iterator[Row]:
+    """The good rows; a bad one raises, is left out, or gives way to the good row before it."""
+    good: Row | None = None
+    owed = 0
+    for result in results:
+        if isinstance(result, Row):
+            good = result
+            yield result
+            for _ in range(owed):
+                yield result
+            owed = 0
+            continue
+        if policy == ErrorPolicy.RETURN:
+            raise result
+        failures.add(result)
+        if policy == ErrorPolicy.REPLACE:
+            if good is None:
+                owed += 1
+            else:
+                yield good
+
+
+def bytes_of(result: Any) -> int:
+    """How much memory the rows of a result hold."""
+    rows = result if isinstance(result, list) else [result]
+    arrays = (value for row in rows if isinstance(row, Row) for value in row.values or ())
+    return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))

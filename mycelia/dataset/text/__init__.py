@@ -1,0 +1,37 @@
+"""The transforms of text: `mindspore.dataset.text`."""
+
+from mycelia.dataset.text.bert import BasicTokenizer as BasicTokenizer
+from mycelia.dataset.text.bert import BertTokenizer as BertTokenizer
+from mycelia.dataset.text.bert import WordpieceTokenizer as WordpieceTokenizer
+from mycelia.dataset.text.chinese import JiebaTokenizer as JiebaTokenizer
+from mycelia.dataset.text.conversion import ToNumber as ToNumber
+from mycelia.dataset.text.conversion import to_bytes as to_bytes
+from mycelia.dataset.text.conversion import to_str as to_str
+from mycelia.dataset.text.normalising import CaseFold as CaseFold
+from mycelia.dataset.text.normalising import FilterWikipediaXML as FilterWikipediaXML
+from mycelia.dataset.text.normalising import NormalizeUTF8 as NormalizeUTF8
+from mycelia.dataset.text.normalising import RegexReplace as RegexReplace
+from mycelia.dataset.text.options import JiebaMode as JiebaMode
+from mycelia.dataset.text.options import NormalizeForm as NormalizeForm
+from mycelia.dataset.text.options import SentencePieceModel as SentencePieceModel
+from mycelia.dataset.text.options import SPieceTokenizerLoadType as SPieceTokenizerLoadType
+from mycelia.dataset.text.options import SPieceTokenizerOutType as SPieceTokenizerOutType
+from mycelia.dataset.text.sentence_pieces import SentencePieceTokenizer as SentencePieceTokenizer
+from mycelia.dataset.text.sentence_pieces import SentencePieceVocab as SentencePieceVocab
+from mycelia.dataset.text.sequences import AddToken as AddToken
+from mycelia.dataset.text.sequences import Ngram as Ngram
+from mycelia.dataset.text.sequences import SlidingWindow as SlidingWindow
+from mycelia.dataset.text.sequences import Truncate as Truncate
+from mycelia.dataset.text.sequences import TruncateSequencePair as TruncateSequencePair
+from mycelia.dataset.text.splitting import PythonTokenizer as PythonTokenizer
+from mycelia.dataset.text.splitting import RegexTokenizer as RegexTokenizer
+from mycelia.dataset.text.splitting import UnicodeCharTokenizer as UnicodeCharTokenizer
+from mycelia.dataset.text.splitting import UnicodeScriptTokenizer as UnicodeScriptTokenizer
+from mycelia.dataset.text.splitting import WhitespaceTokenizer as WhitespaceTokenizer
+from mycelia.dataset.text.vectors import CharNGram as CharNGram
+from mycelia.dataset.text.vectors import FastText as FastText
+from mycelia.dataset.text.vectors import GloVe as GloVe
+from mycelia.dataset.text.vectors import ToVectors as ToVectors
+from mycelia.dataset.text.vectors import Vectors as Vectors
+from mycelia.dataset.text.vocab import Lookup as Lookup
+from mycelia.dataset.text.vocab import Vocab as Vocab

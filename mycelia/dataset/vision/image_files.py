@@ -1,0 +1,188 @@
+"""Image files read, written, encoded and measured, outside of pipelines."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mycelia.core.errors import problem
+from mycelia.core.files import write_atomically
+from mycelia.dataset.transforms.checks import wrong_type
+from mycelia.dataset.vision import pillow as P
+from mycelia.dataset.vision.opencv import opencv
+from mycelia.tensor.tensor import Tensor
+
+
+class ImageReadMode(IntEnum):
+    """The channels that `read_image` gives: those of the file, one, or three."""
+
+    UNCHANGED = 0
+    GRAYSCALE = 1
+    COLOR = 2
+
+
+def read_file(filename: str) -> np.ndarray:
+    """The bytes of a file."""
+    return np.fromfile(_existing("read_file", filename), np.uint8)
+
+
+def write_file(filename: str, data: Any) -> None:
+    """Write a row of bytes to a file."""
+    array = _array("data", data)
+    if array.ndim != 1 or array.dtype != np.uint8:
+        raise problem(
+            RuntimeError,
+            "write_file: the data are no row of bytes",
+            got=f"{array.dtype}{list(array.shape)}",
+            expected="uint8[N]",
+        )
+    _write("write_file", filename, array)
+
+
+def read_image(filename: str, mode: ImageReadMode = ImageReadMode.UNCHANGED) -> np.ndarray:
+    """The pixels of an image file as [H, W, C], colours in the order RGB.
+
+    Unless UNCHANGED, the image is turned as its camera wrote that it should be.
+    """
+    if not isinstance(mode, ImageReadMode):
+        raise wrong_type("mode", mode, "ImageReadMode")
+    data, cv = read_file(filename), opencv("read_image")
+    flag = {
+        ImageReadMode.UNCHANGED: cv.IMREAD_UNCHANGED,
+        ImageReadMode.GRAYSCALE: cv.IMREAD_GRAYSCALE,
+        ImageReadMode.COLOR: cv.IMREAD_COLOR,
+    }[mode]
+    image = cv.imdecode(data, flag) if data.size else None
+    if image is None:
+        raise problem(
+            RuntimeError, "read_image: the file is no image that can be decoded", got=filename
+        )
+    if image.ndim == 2:
+        return image[..., None]
+    return cv.cvtColor(image, cv.COLOR_BGRA2RGB if image.shape[2] == 4 else cv.COLOR_BGR2RGB)
+
+
+def encode_jpeg(image: Any, quality: int = 75) -> np.ndarray:
+    """The bytes of a JPEG file of an image."""
+    return _jpeg("encode_jpeg", image, quality)
+
+
+def encode_png(image: Any, compression_level: int = 6) -> np.ndarray:
+    """The bytes of a PNG file of an image."""
+    return _png("encode_png", image, compression_level)
+
+
+def write_jpeg(filename: str, image: Any, quality: int = 75) -> None:
+    """Write an image to a JPEG file."""
+    _write("write_jpeg", filename, _jpeg("write_jpeg", image, quality))
+
+
+def write_png(filename: str, image: Any, compression_level: int = 6) -> None:
+    """Write an image to a PNG file."""
+    _write("write_png", filename, _png("write_png", image, compression_level))
+
+
+def get_image_size(image: Any) -> list[int]:
+    """The [height, width] of an image."""
+    shape = _shape("get_image_size", image)
+    return list(shape if len(shape) == 2 else shape[-3:-1])
+
+
+def get_image_num_channels(image: Any) -> int:
+    """The number of channels of an image."""
+    shape = _shape("get_image_num_channels", image)
+    return 1 if len(shape) == 2 else shape[-1]
+
+
+def _jpeg(owner: str, image: Any, quality: int) -> np.ndarray:
+    pixels = _pixels(owner, image)
+    _check_level(owner, "quality", quality, 1, 100)
+    return _encoded(owner, pixels, ".jpg", [opencv(owner).IMWRITE_JPEG_QUALITY, int(quality)])
+
+
+def _png(owner: str, image: Any, level: int) -> np.ndarray:
+    pixels = _pixels(owner, image)
+    _check_level(owner, "compression_level", level, 0, 9)
+    return _encoded(owner, pixels, ".png", [opencv(owner).IMWRITE_PNG_COMPRESSION, int(level)])
+
+
+def _encoded(owner: str, pixels: np.ndarray, ending: str, options: list[int]) -> np.ndarray:
+    cv = opencv(owner)
+    in_colour = pixels.ndim == 3 and pixels.shape[2] == 3
+    return cv.imencode(ending, pixels[..., ::-1] if in_colour else pixels, options)[1].ravel()
+
+
+def _pixels(owner: str, image: Any) -> np.ndarray:
+    array = _array("image", image)
+    has_channels = array.ndim == 2 or (array.ndim == 3 and array.shape[2] in (1, 3))
+    if array.dtype != np.uint8 or not has_channels or not array.size:
+        raise problem(
+            RuntimeError,
+            f"{owner}: this is no image that can be encoded",
+            got=f"{array.dtype}{list(array.shape)}",
+            expected="uint8[H, W] or uint8[H, W, 1 or 3]",
+        )
+    return array
+
+
+def _array(argument: str, value: Any) -> np.ndarray:
+    if isinstance(value, Tensor):
+        return value.asnumpy()
+    if not isinstance(value, np.ndarray):
+        raise wrong_type(argument, value, "numpy.ndarray or Tensor")
+    return value
+
+
+def _check_level(owner: str, argument: str, value: Any, low: int, high: int) -> None:
+    if not isinstance(value, int):
+        raise wrong_type(argument, value, "int")
+    if not low <= value <= high:
+        raise problem(
+            RuntimeError,
+            f"{owner}: {argument} is out of range",
+            got=str(value),
+            expected=f"{low} to {high}",
+        )
+
+
+def _shape(owner: str, image: Any) -> tuple[int, ...]:
+    if P.is_pillow(image):
+        bands = len(image.getbands())
+        return (image.height, image.width, bands)
+    if not isinstance(image, np.ndarray):
+        raise wrong_type("image", image, "numpy.ndarray or PIL.Image.Image")
+    if image.ndim < 2:
+        raise problem(
+            RuntimeError,
+            f"{owner}: an image has at least two axes",
+            got=f"shape {image.shape}",
+        )
+    return image.shape
+
+
+def _existing(owner: str, filename: Any) -> Path:
+    path = _path(filename)
+    if not path.is_file():
+        raise problem(RuntimeError, f"{owner}: there is no such file", got=filename)
+    return path
+
+
+def _write(owner: str, filename: Any, data: np.ndarray) -> None:
+    path = _path(filename)
+    if path.is_dir() or not path.parent.is_dir():
+        raise problem(
+            RuntimeError,
+            f"{owner}: no file can be written there",
+            got=filename,
+            expected="a file in a folder that exists",
+        )
+    write_atomically(path, [data.tobytes()])
+
+
+def _path(filename: Any) -> Path:
+    if not isinstance(filename, str):
+        raise wrong_type("filename", filename, "str")
+    return Path(filename)

@@ -1,0 +1,195 @@
+"""Encrypted files: what users set, files sealed when they are finished, opened in memory."""
+
+from __future__ import annotations
+
+import io
+import os
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from mycelia.core.errors import problem
+
+Cipher = Callable[[BinaryIO, int, BinaryIO, str], Any]
+
+_GCM = "AES-GCM"
+_OWN = "UDF-ENC"  # how a file says that a function of the user encrypted it
+_MARK = b"ENCRYPT"
+_NAME_SIZE = 7
+_LAST = bytes(4)  # the length of a block that is not there
+_FOOT_SIZE = len(_LAST) + _NAME_SIZE + len(_MARK)
+_BLOCK = 1 << 26
+_MAGIC = 0x7F3A5ED8
+_NONCE = 12  # bytes of the vector that the cipher uses
+_VECTOR = _TAG = 16
+_HEAD = struct.Struct(f"<i{_TAG}sii{_VECTOR}si")  # magic, tag, rest, 16, vector, bytes
+_KEY_SIZES = (16, 24, 32)
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """What users said last."""
+
+    key: str | None = None
+    encrypt: str | Cipher = _GCM
+    decrypt: str | Cipher | None = None
+
+
+_settings = _Settings()
+
+
+def set_enc_key(enc_key: str | None) -> None:
+    """Encrypt all files that are written from now on, and read such; None for plain files."""
+    global _settings
+    if enc_key is not None and not isinstance(enc_key, str):
+        raise problem(ValueError, "set_enc_key: the key is no text", got=type(enc_key).__name__)
+    if enc_key is not None and len(enc_key.encode()) not in _KEY_SIZES:
+        raise problem(
+            ValueError,
+            "set_enc_key: the key has a wrong length",
+            got=str(len(enc_key.encode())),
+            expected=", ".join(map(str, _KEY_SIZES)),
+        )
+    _settings = replace(_settings, key=enc_key)
+
+
+def set_enc_mode(enc_mode: str | Cipher = "AES-GCM") -> None:
+    """Choose the cipher: AES-GCM, or a function of (file, its size, output file, key)."""
+    global _settings
+    _settings = replace(_settings, encrypt=_checked("set_enc_mode", enc_mode))
+
+
+def set_dec_mode(dec_mode: str | Cipher | None = "AES-GCM") -> None:
+    """Choose how files are opened: as `set_enc_mode`; None for the same way as they are sealed."""
+    global _settings
+    mode = None if dec_mode is None else _checked("set_dec_mode", dec_mode)
+    _settings = replace(_settings, decrypt=mode)
+
+
+def _checked(owner: str, mode: Any) -> str | Cipher:
+    if mode != _GCM and not callable(mode):
+        raise problem(
+            ValueError,
+            f"{owner}: there is no such mode",
+            got=repr(mode),
+            expected=f"{_GCM!r}, or a function",
+        )
+    return mode
+
+
+def seals() -> bool:
+    """Whether files are encrypted now."""
+    return _settings.key is not None
+
+
+def seal(path: Path) -> None:
+    """Put the encrypted form of a file in its place."""
+    key, mode = _settings.key, _settings.encrypt
+    assert key is not None, "files are sealed only with a key"
+    sealed = path.with_name(f"{path.name}.sealed")
+    try:
+        with path.open("rb") as source, sealed.open("xb") as target:
+            if callable(mode):
+                mode(source, path.stat().st_size, target, key)
+            else:
+                for block in _sealed_blocks(source, key.encode()):
+                    target.write(len(block).to_bytes(4, "big") + block)
+            name = _OWN if callable(mode) else mode
+            target.write(_LAST + name.encode() + _MARK)
+            target.flush()
+            os.fsync(target.fileno())
+        os.replace(sealed, path)
+    finally:
+        sealed.unlink(missing_ok=True)
+
+
+def _sealed_blocks(source: BinaryIO, key: bytes) -> Iterator[bytes]:
+    make = _cipher_maker(key)
+    while block := source.read(_BLOCK):
+        vector = os.urandom(_VECTOR)
+        encryptor = make(vector[:_NONCE], None).encryptor()
+        content = encryptor.update(block) + encryptor.finalize()
+        rest = 8 + _VECTOR + len(content)
+        head = _HEAD.pack(_MAGIC, encryptor.tag, rest, _VECTOR, vector, len(content))
+        yield head + content
+
+
+def opened(path: str, file: BinaryIO) -> bytes | None:
+    """The plain bytes of a sealed file; None for a file that is plain, which must be expected."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(size - _FOOT_SIZE, 0))
+    foot = file.read(_FOOT_SIZE)
+    file.seek(0)
+    if len(foot) < _FOOT_SIZE or not foot.endswith(_MARK):
+        if seals():
+            raise problem(
+                RuntimeError,
+                f"{path} is not encrypted, but a key is set",
+                fix="call set_enc_key(None) to read plain files",
+            )
+        return None
+    if not seals():
+        raise problem(
+            RuntimeError, f"{path} is encrypted", fix="call set_enc_key, and set_dec_mode if needed"
+        )
+    return _unsealed(path, file, size, foot[len(_LAST) :][:_NAME_SIZE].decode(errors="replace"))
+
+
+def _unsealed(path: str, file: BinaryIO, size: int, name: str) -> bytes:
+    key, mode = _settings.key, _settings.decrypt or _settings.encrypt
+    assert key is not None, "files are opened only with a key"
+    if callable(mode) != (name == _OWN):
+        own = "a function of the user" if name == _OWN else name
+        raise problem(
+            RuntimeError,
+            f"{path} was encrypted in another mode",
+            got=f"{own} in the file",
+            fix="call set_dec_mode with the mode of the file",
+        )
+    if callable(mode):
+        plain = io.BytesIO()
+        mode(file, size - len(_MARK), plain, key)
+        return plain.getvalue()
+    try:
+        return b"".join(_plain_blocks(memoryview(file.read(size - _FOOT_SIZE)), key.encode()))
+    except (ValueError, struct.error) as broken:
+        raise problem(
+            RuntimeError,
+            f"{path} cannot be decrypted: {broken}",
+            fix="check the key, and that the file is whole",
+        ) from broken
+
+
+def _plain_blocks(data: memoryview, key: bytes) -> Iterator[bytes]:
+    make = _cipher_maker(key)
+    wrong = import_module("cryptography.exceptions").InvalidTag
+    place = 0
+    while place < len(data):
+        length = int.from_bytes(data[place : place + 4], "big")
+        block = data[place + 4 : place + 4 + length]
+        magic, tag, _, _, vector, size = _HEAD.unpack_from(block)
+        if magic != _MAGIC or len(block) != length or _HEAD.size + size != length:
+            raise ValueError(f"the block at byte {place} makes no sense")
+        decryptor = make(vector[:_NONCE], tag).decryptor()
+        try:
+            yield decryptor.update(block[_HEAD.size :]) + decryptor.finalize()
+        except wrong:
+            raise ValueError("the key is another one, or the file was changed") from None
+        place += 4 + length
+
+
+def _cipher_maker(key: bytes) -> Callable[[bytes, bytes | None], Any]:
+    """A function that makes the cipher of a block from its vector and its tag."""
+    try:
+        ciphers = import_module("cryptography.hazmat.primitives.ciphers")
+    except ImportError:
+        raise problem(
+            ImportError,
+            "mindrecord: encryption needs the package cryptography",
+            fix="pip install 'mycelia[encryption]'",
+        ) from None
+    algorithm = ciphers.algorithms.AES(key)
+    return lambda nonce, tag: ciphers.Cipher(algorithm, ciphers.modes.GCM(nonce, tag))

@@ -1,0 +1,167 @@
+"""The features of a serialised `tf.train.Example`: protobuf read by hand, every length checked."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+
+import numpy as np
+
+Values = list[bytes] | np.ndarray  # of a list of bytes, of floats (float32) or integers (int64)
+
+_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+_FIXED = {_FIXED64: 8, _FIXED32: 4}
+BYTES_LIST, FLOAT_LIST, INT64_LIST = 1, 2, 3
+_ELEMENTS = {BYTES_LIST: _BYTES, FLOAT_LIST: _FIXED32, INT64_LIST: _VARINT}  # if not packed
+_WORD = 2**64 - 1
+_FEW = 8  # bytes below which a loop is faster than numpy
+_NAME_TAG, _VALUE_TAG = 1 << 3 | _BYTES, 2 << 3 | _BYTES
+
+Span = tuple[int, int]
+Raw = tuple[int, list[bytes]]
+
+
+def parse_example(data: bytes, wanted: Container[str] | None = None) -> dict[str, Values]:
+    """The features by name, all or those wanted. Other bytes raise ValueError."""
+    return {name: _values(*raw) for name, raw in raw_features(data, wanted).items()}
+
+
+def raw_features(data: bytes, wanted: Container[str] | None = None) -> dict[str, Raw]:
+    """The features as they are stored: the kind of list, and the bytes in it."""
+    features: dict[str, Raw] = {}
+    try:
+        for message in _spans(data, (0, len(data)), 1):
+            for entry in _spans(data, message, 1):
+                name, value = _entry(data, entry)
+                if wanted is None or name in wanted:
+                    found = _feature(data, value)
+                    if found is not None:
+                        features[name] = found
+    except IndexError as end:
+        raise ValueError("the data ends inside a number") from end
+    return features
+
+
+def many_numbers(kind: int, parts: Sequence[bytes]) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers in the lists of several features one after another, and how many each has."""
+    lengths = np.array([len(part) for part in parts])
+    data = bytearray().join(parts)
+    if kind == FLOAT_LIST:
+        if (lengths % 4).any():
+            raise ValueError("a list has no whole floats")
+        return np.frombuffer(data, "<f4"), lengths // 4
+    ends = np.concatenate([[0], np.cumsum(np.frombuffer(data, np.uint8) < 0x80)])
+    places = np.cumsum(lengths)
+    if any(part and part[-1] >= 0x80 for part in parts):
+        raise ValueError("the data ends inside a number")
+    return _many_varints(np.frombuffer(data, np.uint8)), ends[places] - ends[places - lengths]
+
+
+def _entry(data: bytes, span: Span) -> tuple[str, Span]:
+    """The name of a feature, and where its value is."""
+    start, end = span
+    if end - start > 2 and data[start] == _NAME_TAG and data[start + 1] < 0x80:  # the usual form
+        name_end = start + 2 + data[start + 1]
+        if name_end + 1 < end and data[name_end] == _VALUE_TAG:
+            length, place = _varint(data, name_end + 1)
+            if place + length == end:
+                return data[start + 2 : name_end].decode(), (place, end)
+    names, values = _spans(data, span, 1), _spans(data, span, 2)
+    name = data[slice(*names[-1])].decode() if names else ""
+    return name, values[-1] if values else (end, end)
+
+
+def _feature(data: bytes, span: Span) -> Raw | None:
+    """The list of a feature; None if it says of no kind."""
+    start, end = span
+    if start == end:
+        return None
+    kind = data[start] >> 3
+    found = _whole(data, span) or _spans(data, span, kind)
+    if kind not in _ELEMENTS or not found:
+        return None
+    inner = found[-1]
+    parts = _whole(data, inner) if kind != BYTES_LIST else None
+    return kind, [data[s:e] for s, e in parts or _spans(data, inner, 1, _ELEMENTS[kind])]
+
+
+def _whole(data: bytes, span: Span) -> list[Span] | None:
+    """The one field that fills a message, if it is a message or list itself."""
+    start, end = span
+    if end - start < 2 or data[start] & 7 != _BYTES or data[start] > 0x7F:
+        return None
+    length, place = _varint(data, start + 1)
+    return [(place, end)] if place + length == end else None
+
+
+def _values(kind: int, parts: list[bytes]) -> Values:
+    if kind == BYTES_LIST:
+        return parts
+    packed = parts[0] if len(parts) == 1 else b"".join(parts)
+    if kind == FLOAT_LIST or len(packed) >= _FEW:
+        return many_numbers(kind, [packed])[0]
+    numbers, place = [], 0
+    try:
+        while place < len(packed):
+            number, place = _varint(packed, place)
+            numbers.append(number)
+    except IndexError as end:
+        raise ValueError("the data ends inside a number") from end
+    return np.array(numbers, np.uint64).view(np.int64)
+
+
+def _many_varints(data: np.ndarray) -> np.ndarray:
+    """Integers of seven bits a byte, the upper bit set in all but their last byte."""
+    is_last = data < 0x80
+    if is_last.all():
+        return data.astype(np.int64)
+    if not is_last[-1]:
+        raise ValueError("the data ends inside a number")
+    lasts = np.flatnonzero(is_last)
+    starts = np.concatenate([[0], lasts[:-1] + 1])
+    lengths = lasts - starts + 1
+    if lengths.max() > 10:
+        raise ValueError("a number is longer than 64 bits")
+    shifts = 7 * (np.arange(len(data)) - np.repeat(starts, lengths))
+    bits = (data & 0x7F).astype(np.uint64) << shifts.astype(np.uint64)
+    return np.add.reduceat(bits, starts).view(np.int64)
+
+
+def _spans(data: bytes, span: Span, number: int, also: int = _BYTES) -> list[Span]:
+    """Where the fields of a message with this number are: texts, messages, lists, or `also`."""
+    place, end = span
+    found = []
+    while place < end:
+        key, place = _varint(data, place)
+        kind = key & 7
+        start = place
+        if kind == _BYTES:
+            length, start = _varint(data, place)
+            place = start + length
+        elif kind == _VARINT:
+            _, place = _varint(data, place)
+        elif kind in _FIXED:
+            place += _FIXED[kind]
+        else:
+            raise ValueError(f"unknown wire type {kind} at byte {place}")
+        if place > end:
+            raise ValueError(f"the data ends inside a field at byte {start}")
+        if key >> 3 == number:
+            if kind not in (_BYTES, also):
+                raise ValueError(f"a field of another kind is at byte {start}")
+            found.append((start, place))
+    return found
+
+
+def _varint(data: bytes, place: int) -> tuple[int, int]:
+    byte = data[place]
+    if byte < 0x80:
+        return byte, place + 1
+    value = shift = 0
+    while shift < 70:
+        byte = data[place]
+        place += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value & _WORD, place
+        shift += 7
+    raise ValueError(f"a number is longer than 64 bits at byte {place}")
