@@ -15,26 +15,27 @@ from typing import Any
 import numpy as np
 
 MEAN, STD = [123.7, 116.3, 103.5], [58.4, 57.1, 57.4]
-IMAGES, ROWS, WIDE = 1024, 60_000, 20_000
+IMAGES, ROWS, WIDE = 3072, 60_000, 20_000
 Epochs = dict[str, Callable[[], Iterable[Any]]]
 
 
 def write(folder: Path) -> None:
     """The files all frameworks read."""
-    import cv2
     import simplejpeg
+    from sklearn.datasets import load_sample_images
 
     from mycelia.mindrecord import FileWriter
 
     random = np.random.default_rng(0)
+    photos = load_sample_images().images  # two photographs of 427 x 640 pixels
     for number in range(IMAGES):
-        coarse = random.integers(0, 256, (24, 32, 3), dtype=np.uint8)
-        image = cv2.resize(coarse, (500, 375), interpolation=cv2.INTER_CUBIC).astype(np.int16)
-        image += random.integers(-6, 7, image.shape, dtype=np.int16)
+        photo = photos[number % 2]
+        top, left = random.integers(427 - 375 + 1), random.integers(640 - 500 + 1)
+        pixels = photo[top : top + 375, left : left + 500, :][:, :: random.choice((1, -1))]
         path = folder / "jpeg" / f"class{number % 10}" / f"{number:05}.jpg"
         path.parent.mkdir(parents=True, exist_ok=True)
-        pixels = np.clip(image, 0, 255).astype(np.uint8)
-        path.write_bytes(simplejpeg.encode_jpeg(pixels, quality=85))
+        data = simplejpeg.encode_jpeg(np.ascontiguousarray(pixels), 75, colorsubsampling="420")
+        path.write_bytes(data)
     rows = [
         {
             "data": random.bytes(2000),

@@ -87,7 +87,14 @@ class ShardRows:
     ) -> list[Column]:
         names, keys = self._names, self._keys
         spans = zip(starts.tolist(), ends.tolist())
-        stored = [unpack_known(buffer[start:end], names, keys) for start, end in spans]
+        known: dict[bytes, list[Any]] = {}  # small rows are often alike
+        stored = []
+        for start, end in spans:
+            record = buffer[start:end]
+            values = known.get(record)
+            if values is None:
+                values = known[record] = unpack_known(record, names, keys)
+            stored.append(values)
         columns = dict(zip(names, zip(*stored)))
         fields = self.header.schema.fields
         return [scalar_column(fields[name], columns[name]) for name in wanted]

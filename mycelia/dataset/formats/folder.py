@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ class FolderReader:
 
     def __init__(
         self,
-        files: list[tuple[Path, int]],
+        files: list[tuple[str, int]],
         decode: Callable[[np.ndarray], np.ndarray] | None,
         decrypt: Callable[[str], bytes] | None,
     ) -> None:
@@ -32,9 +33,9 @@ class FolderReader:
     def row(self, index: int) -> tuple[Any, Any]:
         path, label = self._files[index]
         if self._decrypt is not None:
-            data = np.frombuffer(self._decrypt(str(path)), np.uint8)
+            data = np.frombuffer(self._decrypt(path), np.uint8)
         else:
-            data = np.fromfile(path, np.uint8)
+            data = file_bytes(path)
         return data if self._decode is None else self._decode(data), np.array(label, np.int32)
 
     def label(self, index: int) -> int:
@@ -43,6 +44,19 @@ class FolderReader:
 
     def describe(self, index: int) -> str:
         return f"row {index} of ImageFolderDataset ({self._files[index][0]})"
+
+
+def file_bytes(path: Path | str) -> np.ndarray:
+    """The bytes of a file."""
+    with open(path, "rb", buffering=0) as file:
+        data = np.empty(os.fstat(file.fileno()).st_size, np.uint8)
+        done = file.readinto(data)  # type: ignore[arg-type]
+        while done < len(data):  # a read may give less than it was asked for
+            more = file.readinto(data[done:])  # type: ignore[arg-type]
+            if not more:
+                break
+            done += more
+    return data[:done]
 
 
 def class_folders(folder: str, class_indexing: dict[str, int] | None) -> dict[str, int]:
@@ -61,15 +75,25 @@ def class_folders(folder: str, class_indexing: dict[str, int] | None) -> dict[st
     return dict(class_indexing)
 
 
+def files_below(folder: str) -> Iterator[str]:
+    """All files in a folder and in the folders in it; links to folders are not followed."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                yield from files_below(entry.path)
+            elif entry.is_file():
+                yield entry.path
+
+
 def class_files(
     folder: str, labels: dict[str, int], extensions: tuple[str, ...] | None
-) -> list[tuple[Path, int]]:
+) -> list[tuple[str, int]]:
     """The files below each class folder, in the order of their names."""
     found = [
         (path, labels[name])
         for name in sorted(labels)
-        for path in sorted((Path(folder) / name).rglob("*"))
-        if path.is_file() and (extensions is None or path.suffix in extensions)
+        for path in sorted(files_below(os.path.join(folder, name)))
+        if extensions is None or os.path.splitext(path)[1] in extensions
     ]
     if not found:
         raise problem(

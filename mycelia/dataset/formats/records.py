@@ -15,6 +15,8 @@ from mycelia.mindrecord.schema import Field
 class RecordReader:
     """Rows decoded many at a time. Those from `len(records)` on are all the padded sample."""
 
+    at_once = 256  # rows that are worth to be read together
+
     def __init__(
         self,
         files: str | Sequence[str],
@@ -82,8 +84,16 @@ def _arrays(field: Field, values: Any) -> Any:
     if field.type == "string":
         return [np.array(text) for text in values]
     if field.type == "bytes":
-        return [_byte_array(data) for data in values]
+        return _byte_arrays(values)
     return np.array(values, field.type)
+
+
+def _byte_arrays(values: Sequence[bytes]) -> Any:
+    """Bytes of one length in one array, others one by one."""
+    size = len(values[0])
+    if not size or any(len(data) != size for data in values):
+        return [_byte_array(data) for data in values]
+    return np.frombuffer(bytearray().join(values), f"S{size}").reshape(-1, 1)
 
 
 def _byte_array(data: bytes) -> np.ndarray:

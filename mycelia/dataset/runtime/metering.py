@@ -64,12 +64,12 @@ class Meters:
             self.steps.append(Meter(name, workers))
             return self.steps[-1]
 
-    def taken(self, asked: float, came: float) -> None:
-        """Count a row that was asked for and came."""
+    def taken(self, asked: float, came: float, *, is_row: bool) -> None:
+        """Count a row that was asked for and came, or the end of an epoch."""
         self.began = self.began or asked
         self.ended = came
         self.waited += came - asked
-        self.rows += 1
+        self.rows += is_row
 
     def part(self, meter: Meter, name: str, seconds: float) -> None:
         """Time of one operation, told by any thread."""

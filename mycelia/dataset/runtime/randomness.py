@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from threading import local
-from typing import Any
 
 import numpy as np
 
 _WORD = 2**64 - 1
-_kept = local()
 
 
 def generator(seed: int, number: int, epoch: int, index: int = 0) -> np.random.Generator:
@@ -24,24 +22,33 @@ def generator(seed: int, number: int, epoch: int, index: int = 0) -> np.random.G
     return np.random.Generator(bits)
 
 
+class _Lent(local):
+    """The generator that a thread lends, and the state it is set to."""
+
+    def __init__(self) -> None:
+        self.key = np.zeros(2, np.uint64)
+        self.counter = np.zeros(4, np.uint64)
+        self.generator = np.random.Generator(np.random.Philox(0))
+        self.bits = self.generator.bit_generator
+        self.state = {
+            "bit_generator": "Philox",
+            "state": {"counter": self.counter, "key": self.key},
+            "buffer": np.zeros(4, np.uint64),
+            "buffer_pos": 4,  # empty
+            "has_uint32": 0,
+            "uinteger": 0,
+        }
+
+
+_lent = _Lent()
+
+
 def borrowed_generator(seed: int, number: int, epoch: int, index: int) -> np.random.Generator:
     """The same numbers as `generator`, from an object that the thread's next call takes back."""
-    if not hasattr(_kept, "generator"):
-        _kept.generator = np.random.Generator(np.random.Philox(0))
-    made: np.random.Generator = _kept.generator
-    made.bit_generator.state = _state(seed, number, epoch, index)
-    return made
-
-
-def _state(seed: int, number: int, epoch: int, index: int) -> dict[str, Any]:
-    return {
-        "bit_generator": "Philox",
-        "state": {
-            "counter": np.array([0, 0, index, epoch], np.uint64),
-            "key": np.array([seed & _WORD, number], np.uint64),
-        },
-        "buffer": np.zeros(4, np.uint64),
-        "buffer_pos": 4,  # empty
-        "has_uint32": 0,
-        "uinteger": 0,
-    }
+    lent = _lent
+    lent.key[0] = seed & _WORD
+    lent.key[1] = number
+    lent.counter[2] = index
+    lent.counter[3] = epoch
+    lent.bits.state = lent.state
+    return lent.generator

@@ -109,6 +109,13 @@ class Block:
         assert self.parts is not None
         return self.parts(place)
 
+    def cut(self, begin: int, end: int) -> Block:
+        """Some of the loaded rows."""
+        if begin == 0 and end >= len(self):
+            return self
+        columns = [column[begin:end] for column in self.load()]
+        return Block(self.keys[begin:end], lambda place: self.names(begin + place), columns)
+
     def __len__(self) -> int:
         return len(self.keys)
 

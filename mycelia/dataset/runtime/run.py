@@ -59,7 +59,7 @@ class Run:
             self._check_epochs()
             self._feed = self._start(self._row)
         item = self._feed.get()
-        self.meters.taken(began, perf_counter())
+        self.meters.taken(began, perf_counter(), is_row=item is not _END)
         if item is _END:
             self._end_epoch()
             raise StopIteration

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from time import perf_counter
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
 from mycelia.dataset.formats.values import row_of
 from mycelia.dataset.ir import operations as O
-from mycelia.dataset.ir.operation import Operation
-from mycelia.dataset.runtime.failure import failed, name_of
+from mycelia.dataset.ir.operation import put_into
+from mycelia.dataset.runtime.calls import call_of
+from mycelia.dataset.runtime.failure import failed
 from mycelia.dataset.runtime.metering import Meter
 from mycelia.dataset.runtime.operator import Options
-from mycelia.dataset.runtime.process.crew import Crew, RemoteError
-from mycelia.dataset.runtime.randomness import borrowed_generator
+from mycelia.dataset.runtime.process.crew import RemoteError
 from mycelia.dataset.runtime.row import Block, Column, Row, Values, by_column, entry
+from mycelia.runtime.feeding import aligned
 
-_SEEDS = 2**32 - 1
 _SMALL = 32 * 1024  # bytes of a row below which work on stacked rows pays
 
 
@@ -49,135 +48,138 @@ class Operate:
 
     def __init__(self, node: O.Map, options: Options, meter: Meter) -> None:
         present = node.child.columns()
-        self._seed = options.seed
-        self._steps = tuple(zip(node.operations, node.numbers))
+        self._calls = [
+            call_of(operation, number, options, meter, remotely=node.python_multiprocessing)
+            for operation, number in zip(node.operations, node.numbers, strict=True)
+        ]
+        self._end = len(self._calls)
         self._taken = [present.index(name) for name in node.taken]
         self._given = node.given
         self._places = [
             (0, node.given.index(name)) if name in node.given else (1, present.index(name))
             for name in node.columns()
         ]
-        self._hooks = options.hooks
-        self._meter = meter
-        self._meters = options.meters
-        self._crews: dict[int, Crew] = {}  # by the place of a user's function
-        if node.python_multiprocessing and not options.in_turn:
-            for place, (operation, _) in enumerate(self._steps):
-                if not isinstance(operation, Operation):
-                    self._crews[place] = options.hired(operation)
 
     def __call__(self, block: Block) -> None:
         before = block.load()
         values: list[Column] = [before[place] for place in self._taken]
         done = 0
-        while done < len(self._steps):
+        while done < self._end:
             values, done = self._advance(values, done, block)
         self._check_count(values, block)
         sides = (values, before)
         block.columns = [sides[side][place] for side, place in self._places]
 
     def _advance(self, values: list[Column], done: int, block: Block) -> tuple[list[Column], int]:
-        if done in self._crews:
+        """The values after one more operation, or after as many as rows go through one by one."""
+        if self._calls[done].crew is not None:
             return self._remotely(values, done, block), done + 1
-        made = self._together(self._steps[done][0], values)
+        made = self._together(values, done)
         if made is not None:
             return made, done + 1
         return self._one_by_one(values, done, block)
 
-    def _together(self, operation: Any, values: list[Column]) -> list[Column] | None:
-        """The operation on stacked rows, if it can do that and rows are small."""
-        if not _takes_many(operation) or self._hooks:
+    def _together(self, values: list[Column], done: int) -> list[Column] | None:
+        """An operation on stacked rows, if it can do that and rows are small."""
+        if not self._calls[done].takes_many:
             return None
         stacked = [_stacked(column) for column in values]
         if any(column is None for column in stacked):
             return None
         try:
-            made = self._timed(operation, lambda: operation.run_many(tuple(stacked)))
+            made = self._calls[done].run_many(tuple(stacked))  # type: ignore[arg-type]
         except Exception:
             return None  # row by row, the error finds the row it belongs to
         return None if made is None else list(made)
 
+    def _remotely(self, values: list[Column], done: int, block: Block) -> list[Column]:
+        """A user's function on all rows, in another process."""
+        rows = [_row(values, place) for place in range(len(block))]
+        try:
+            made = self._calls[done].run_remotely(rows, block.keys)
+            last = done + 1 == self._end
+            return by_column([row_of(row, self._given) for row in made] if last else made)
+        except Exception as error:
+            place = error.place if isinstance(error, RemoteError) else 0
+            raise self._failed(block, place, done, error) from error
+
     def _one_by_one(
         self, values: list[Column], done: int, block: Block
     ) -> tuple[list[Column], int]:
-        """Rows through the operations from `done` on, up to one that may take them stacked."""
-        count = len(self._steps)
-        ahead = range(done + 1, count)
-        stop = next((k for k in ahead if _takes_many(self._steps[k][0]) or k in self._crews), count)
-        rows: list[Values] = []
-        for place in range(len(block)):
-            row: Values = tuple(entry(column, place) for column in values)
-            row = self._through(row, done, stop, block, place)
-            if place == 0 and stop < count and not all(map(_is_small, row)):
-                end = next((k for k in ahead if k in self._crews), count)
-                row, stop = self._through(row, stop, end, block, place), end
-            rows.append(row)
-        return by_column(rows), stop
+        """Rows through the operations from `done` on, up to one that may take them stacked.
 
-    def _remotely(self, values: list[Column], done: int, block: Block) -> list[Column]:
-        """A user's function on all rows, in another process."""
-        function, number = self._steps[done]
-        rows = [tuple(entry(column, place) for column in values) for place in range(len(block))]
-        seeds = [hash((self._seed, number, *key)) & _SEEDS for key in block.keys]
-        try:
-            made = self._timed(function, lambda: self._crews[done].run(rows, seeds))
-            parts = [row if isinstance(row, tuple) else (row,) for row in made]
-            last = done + 1 == len(self._steps)
-            return by_column([row_of(row, self._given) for row in parts] if last else parts)
-        except Exception as error:
-            place = error.place if isinstance(error, RemoteError) else 0
-            row = Row(*block.keys[place], block.names(place))
-            raise failed("map", row, error, function) from error
+        If the first row is too large for that, rows go on to the end, or to another process.
+        """
+        ahead = range(done + 1, self._end)
+        elsewhere = next((k for k in ahead if self._calls[k].crew is not None), self._end)
+        stop = next((k for k in ahead if self._calls[k].takes_many), self._end)
+        first = self._through(_row(values, 0), done, min(stop, elsewhere), block, 0)
+        if stop < elsewhere and not all(map(_is_small, first)):
+            first = self._through(first, stop, elsewhere, block, 0)
+            stop = elsewhere
+        stop = min(stop, elsewhere)
+        if stop == self._end:
+            return self._to_the_end(first, values, done, block), stop
+        return by_column([first, *self._rest(values, done, stop, block, 1)]), stop
+
+    def _to_the_end(
+        self, first: Values, values: list[Column], done: int, block: Block
+    ) -> list[Column]:
+        """Rows through all operations that are left, the last of which fills stacked arrays;
+        the first row is there already."""
+        whole = _room_for(len(block), first)
+        if whole is None:
+            return by_column([first, *self._rest(values, done, self._end, block, 1)])
+        put_into(first, [column[0, ...] for column in whole])
+        for place in range(1, len(block)):
+            row = self._through(_row(values, place), done, self._end - 1, block, place)
+            misfit = self._put(row, [column[place, ...] for column in whole], block, place)
+            if misfit is not None:
+                before = [_row(whole, p) for p in range(place)]
+                later = self._rest(values, done, self._end, block, place + 1)
+                return by_column([*before, misfit, *later])
+        return list(whole)
+
+    def _rest(
+        self, values: list[Column], begin: int, end: int, block: Block, first: int
+    ) -> list[Values]:
+        """The rows from `first` on after some operations."""
+        places = range(first, len(block))
+        return [self._through(_row(values, place), begin, end, block, place) for place in places]
 
     def _through(self, row: Values, begin: int, end: int, block: Block, place: int) -> Values:
-        epoch, index = block.keys[place]
-        operation: Any = None
+        """One row after some operations."""
+        at = begin
+        key = block.keys[place]
         try:
-            for operation, number in self._steps[begin:end]:
-                row = self._apply(operation, number, row, epoch, index)
-                for hook in self._hooks:
-                    row = _shown(hook, operation, row)
-            return row if end < len(self._steps) else row_of(row, self._given)
+            for at in range(begin, end):
+                row = self._calls[at].run(row, key)
+            return row if end < self._end else row_of(row, self._given)
         except Exception as error:
-            raise failed("map", Row(epoch, index, block.names(place)), error, operation) from error
+            raise self._failed(block, place, at, error) from error
 
-    def _apply(self, operation: Any, number: int, row: Values, epoch: int, index: int) -> Values:
-        if isinstance(operation, Operation):
-            random = (
-                borrowed_generator(self._seed, number, epoch, index)
-                if operation.is_random
-                else None
-            )
-            made = self._timed(operation, lambda: operation.run(row, random))
-        else:
-            made = self._timed(operation, lambda: operation(*row))
-        return made if isinstance(made, tuple) else (made,)
+    def _put(self, row: Values, outs: list[np.ndarray], block: Block, place: int) -> Values | None:
+        """The last operation on a row, its results put into arrays, or given back as a row."""
+        try:
+            misfit = self._calls[-1].run_into(row, block.keys[place], outs)
+            return None if misfit is None else row_of(misfit, self._given)
+        except Exception as error:
+            raise self._failed(block, place, self._end - 1, error) from error
 
-    def _timed(self, operation: Any, call: Callable[[], Any]) -> Any:
-        if not self._meters.operations:
-            return call()
-        began = perf_counter()
-        made = call()
-        self._meters.part(self._meter, name_of(operation), perf_counter() - began)
-        return made
+    def _failed(self, block: Block, place: int, at: int, error: Exception) -> RuntimeError:
+        row = Row(*block.keys[place], block.names(place))
+        return failed("map", row, error, self._calls[at].operation)
 
     def _check_count(self, values: list[Column], block: Block) -> None:
         if len(values) != len(self._given):
             try:
-                row_of(tuple(entry(column, 0) for column in values), self._given)
+                row_of(_row(values, 0), self._given)
             except ValueError as error:
-                row = Row(*block.keys[0], block.names(0))
-                raise failed("map", row, error, self._steps[-1][0]) from error
+                raise self._failed(block, 0, self._end - 1, error) from error
 
 
-def _shown(hook: Any, operation: Any, row: Values) -> Values:
-    hook.set_previous_op_name(name_of(operation))
-    made = hook.compute(*row)
-    return made if isinstance(made, tuple) else (made,)
-
-
-def _takes_many(operation: Any) -> bool:
-    return isinstance(operation, Operation) and operation.takes_many
+def _row(columns: list[Column], place: int) -> Values:
+    return tuple([entry(column, place) for column in columns])
 
 
 def _stacked(column: Column) -> np.ndarray | None:
@@ -193,6 +195,20 @@ def _stacked(column: Column) -> np.ndarray | None:
         for value in column
     )
     return np.stack(column) if alike else None
+
+
+def _room_for(count: int, first: Values) -> list[np.ndarray] | None:
+    """Arrays for `count` rows like the first; None if rows of it are not stacked."""
+    if count == 1 or not all(map(_is_numeric, first)):
+        return None
+    try:
+        return [aligned((count, *value.shape), value.dtype) for value in first]
+    except MemoryError:
+        return None  # who wants them stacked will say so
+
+
+def _is_numeric(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind not in "USO"
 
 
 def _is_small(value: Any) -> bool:

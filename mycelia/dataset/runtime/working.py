@@ -23,9 +23,9 @@ Result = Row | RuntimeError
 
 
 class Task(NamedTuple):
-    """A block of rows and its number in the epoch."""
+    """A block of rows, and how many rows came before it."""
 
-    number: int
+    place: int
     block: Block
 
 
@@ -63,15 +63,18 @@ class Worked(Operator):
     ) -> Iterator[T]:
         if self._options.policy != ErrorPolicy.RETURN:
             return super().blocks(epoch, start, size, finish, whole=whole)
-        tasks = self._tasks(epoch, start, size)
-        return self._worked(
-            epoch,
-            (task for task in tasks if not whole or len(task.block) == size),
-            partial(self._done, finish),
-        )
+        together = max(getattr(self._child.reader, "at_once", 1) // size, 1)  # blocks in a task
+        tasks = self._tasks(epoch, start, size * together)
+        done = self._worked(epoch, tasks, partial(self._finished, start, size, finish, whole))
+        return (made for several in done for made in several)
 
-    def _done(self, finish: Callable[[int, Block], T], task: Task) -> T:
-        return finish(task.number, run_steps(self._steps, self._loaded(task.block)))
+    def _finished(
+        self, start: int, size: int, finish: Callable[[int, Block], T], whole: bool, task: Task
+    ) -> list[T]:
+        block = run_steps(self._steps, self._loaded(task.block))
+        count = len(block) // size if whole else -(-len(block) // size)
+        first = (start + task.place) // size
+        return [finish(first + k, block.cut(k * size, (k + 1) * size)) for k in range(count)]
 
     def _worked(self, epoch: int, tasks: Iterable[Task], work: Callable[[Task], T]) -> Iterator[T]:
         window = max(self._meter.workers, self._options.prefetch)
@@ -88,10 +91,11 @@ class Worked(Operator):
     def _tasks(self, epoch: int, start: int, size: int) -> Iterator[Task]:
         order, reader = self._child.order(epoch), self._child.reader
         if order is None or reader is None:
-            yield from self._child.blocks(epoch, start, size, Task)
+            blocks = self._child.blocks(epoch, start, size, lambda _, block: block)
+            yield from (Task(number * size, block) for number, block in enumerate(blocks))
             return
-        for number, first in enumerate(range(start, len(order), size), start // size):
-            yield Task(number, Block.of_order(order[first : first + size], reader))
+        for first in range(start, len(order), size):
+            yield Task(first - start, Block.of_order(order[first : first + size], reader))
 
     def _loaded(self, block: Block) -> Block:
         try:
@@ -112,10 +116,18 @@ class Worked(Operator):
                 ) from error
 
     def _results(self, task: Task) -> list[Result]:
-        if self._options.policy == ErrorPolicy.RETURN:
-            with suppress(RuntimeError):  # below, the rows before the bad one come first
+        """All rows, or with a bad one among them, each row or its error; what comes after an
+        error is left out where an error ends the epoch."""
+        ends = self._options.policy == ErrorPolicy.RETURN
+        if ends:
+            with suppress(RuntimeError):
                 return list(run_steps(self._steps, self._loaded(task.block)))
-        return [self._attempt(task.block.part(place)) for place in range(len(task.block))]
+        found: list[Result] = []
+        for place in range(len(task.block)):
+            found.append(self._attempt(task.block.part(place)))
+            if ends and isinstance(found[-1], RuntimeError):
+                break
+        return found
 
     def _attempt(self, block: Block) -> Result:
         try:

@@ -30,8 +30,10 @@ class Transform(Operation):
         return made[0] if isinstance(made, tuple) and len(made) == 1 else made
 
     def run(self, values: tuple[Any, ...], random: np.random.Generator | None) -> Any:
-        if random is None or len(values) == 1:
-            return tuple(self.apply(value, random) for value in values)
+        if len(values) == 1:
+            return (self.apply(values[0], random),)
+        if random is None:
+            return tuple(self.apply(value, None) for value in values)
         return tuple(self.apply(value, deepcopy(random)) for value in values)
 
     def run_many(self, columns: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...] | None:

@@ -11,7 +11,7 @@ from mycelia.core import dtype as dtypes
 from mycelia.dataset.ir.operation import Operation
 from mycelia.dataset.transforms.checks import check_bool
 from mycelia.dataset.vision import pillow as P
-from mycelia.dataset.vision.decoding import encoded_bytes, pixels
+from mycelia.dataset.vision.decoding import EncodedImage, encoded_bytes, pixels
 from mycelia.dataset.vision.geometry import RandomResizedCrop
 from mycelia.dataset.vision.image import ImageTransform, checked_image, size_pair
 from mycelia.dataset.vision.opencv import cv2
@@ -48,9 +48,9 @@ class RandomCropDecodeResize(RandomResizedCrop):
     """A random part of an image file, in a fixed size."""
 
     def apply(self, value: Any, random: Any) -> np.ndarray:
-        image = pixels("RandomCropDecodeResize", value)
-        top, left, height, width = self.box(image.shape[0], image.shape[1], random)
-        part = image[top : top + height, left : left + width]
+        image = EncodedImage("RandomCropDecodeResize", value)
+        top, left, height, width = self.box(*image.size(), random)
+        part = image.upper(top + height)[top : top + height, left : left + width]
         return np.ascontiguousarray(resized(part, size_pair(self.size), self.interpolation))
 
     def checked(self, value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,18 +14,85 @@ try:
 except ImportError:  # the extra is not installed
     simplejpeg = None
 
-_JPEG = (0xFF, 0xD8)
+_JPEG, _END = b"\xff\xd8", b"\xff\xd9"
+_SEQUENTIAL = (0xC0, 0xC1)
+_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+_SCAN = 0xDA
 
 
 def pixels(owner: str, data: Any) -> np.ndarray:
     """The RGB pixels, [H, W, 3], of an image in any format that Pillow knows."""
     encoded = encoded_bytes(owner, data)
-    if simplejpeg is not None and tuple(encoded[:2]) == _JPEG:
+    if simplejpeg is not None and encoded[:2].tobytes() == _JPEG:
         try:
             return simplejpeg.decode_jpeg(encoded, "RGB")
         except ValueError:
             pass  # other colours than RGB or gray, or damage: Pillow decides
     return np.array(P.decoded(owner, encoded))
+
+
+class EncodedImage:
+    """An encoded image, of which a part is wanted."""
+
+    def __init__(self, owner: str, data: Any) -> None:
+        self._owner = owner
+        self._data = encoded_bytes(owner, data)
+        self._frame = _frame(self._data)
+
+    def size(self) -> tuple[int, int]:
+        """The height and width, from the first bytes."""
+        if self._frame is not None:
+            return self._frame.height, self._frame.width
+        image = P.opened(self._owner, self._data)
+        return image.height, image.width
+
+    def upper(self, rows: int) -> np.ndarray:
+        """The RGB pixels of the first `rows` rows at least; of a JPEG no more than needed."""
+        frame = self._frame
+        if frame is None or not frame.is_sequential or simplejpeg is None:
+            return pixels(self._owner, self._data)
+        needed = (-(-rows // frame.block) + 1) * frame.block  # colours look at one block more
+        if needed >= frame.height or self._data[-2:].tobytes() != _END:  # or it is cut off
+            return pixels(self._owner, self._data)
+        shorter = self._data.copy()
+        shorter[frame.place : frame.place + 2] = divmod(needed, 256)
+        try:
+            return simplejpeg.decode_jpeg(shorter, "RGB", strict=False)
+        except ValueError:
+            return pixels(self._owner, self._data)
+
+
+class _Frame(NamedTuple):
+    """What a JPEG file says of its image."""
+
+    place: int  # of the height
+    height: int
+    width: int
+    block: int  # rows that are coded together
+    is_sequential: bool  # so that rows come from top to bottom
+
+
+def _frame(encoded: np.ndarray) -> _Frame | None:
+    """The frame of a JPEG file; None for other files."""
+    data = encoded.data
+    if data[:2] != _JPEG:
+        return None
+    at = 2
+    try:
+        while data[at] == 0xFF and data[at + 1] not in _FRAMES:
+            at += 2 + (data[at + 2] << 8 | data[at + 3])
+        if data[at] != 0xFF:
+            return None
+        code, parts = data[at + 1], data[at + 9]
+        tallest = max([data[at + 11 + 3 * part] & 15 for part in range(parts)])
+        place = at + 5
+        height, width = (data[k] << 8 | data[k + 1] for k in (place, place + 2))
+        while data[at + 1] != _SCAN:
+            at += 2 + (data[at + 2] << 8 | data[at + 3])
+        in_one_scan = data[at + 4] == parts
+    except (IndexError, ValueError):
+        return None
+    return _Frame(place, height, width, 8 * tallest, code in _SEQUENTIAL and in_one_scan)
 
 
 def encoded_bytes(owner: str, value: Any) -> np.ndarray:

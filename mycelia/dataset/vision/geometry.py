@@ -194,13 +194,15 @@ class RandomResizedCrop(ImageTransform):
 
     def box(self, height: int, width: int, random: Any) -> tuple[int, int, int, int]:
         """A random (top, left, height, width); the middle if no attempt fits."""
+        least, most = (math.log(ratio) for ratio in self.ratio)
         for _ in range(self.max_attempts):
-            area = height * width * random.uniform(*self.scale)
-            ratio = math.exp(random.uniform(math.log(self.ratio[0]), math.log(self.ratio[1])))
+            size, shape, down, right = random.random(4).tolist()
+            area = height * width * (self.scale[0] + size * (self.scale[1] - self.scale[0]))
+            ratio = math.exp(least + shape * (most - least))
             tall, wide = round(math.sqrt(area / ratio)), round(math.sqrt(area * ratio))
             if 0 < tall <= height and 0 < wide <= width:
-                top = int(random.integers(height - tall + 1))
-                return top, int(random.integers(width - wide + 1)), tall, wide
+                top, left = int(down * (height - tall + 1)), int(right * (width - wide + 1))
+                return top, left, tall, wide
         ratio = min(max(width / height, self.ratio[0]), self.ratio[1])
         tall = min(height, max(round(width / ratio), 1))
         wide = min(width, max(round(height * ratio), 1))

@@ -36,6 +36,8 @@ class ImageTransform(Transform):
     takes_stacks: ClassVar[bool] = False  # whether [..., H, W, C] is changed image by image
 
     def apply(self, value: Any, random: Any) -> Any:
+        if type(value) is np.ndarray and value.ndim == 3 and value.dtype.kind not in "USO":
+            return self.change(value, random)  # what most values are
         if P.is_pillow(value):
             return self.change_pillow(value, random)
         if self.takes_stacks and np.ndim(value) > 3:

@@ -8,6 +8,8 @@ from mycelia.core.errors import problem
 
 try:
     import cv2
+
+    cv2.setNumThreads(1)  # the workers of a pipeline share the processors already
 except ImportError:  # the extra is not installed
     cv2 = None  # type: ignore[assignment]
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -44,14 +46,26 @@ def to_pillow(owner: str, array: np.ndarray) -> Any:
     return image.fromarray(np.ascontiguousarray(flat))
 
 
+def opened(owner: str, data: np.ndarray) -> Any:
+    """The image that encoded bytes hold, of which only the first bytes were looked at."""
+    with _named_errors(owner):
+        return pillow(owner).open(io.BytesIO(np.asarray(data).tobytes()))
+
+
 def decoded(owner: str, data: np.ndarray) -> Any:
     """The RGB image that encoded bytes hold."""
+    image = opened(owner, data)
+    with _named_errors(owner):
+        if image.mode != "RGB":
+            return image.convert("RGB")
+        image.load()
+        return image
+
+
+@contextmanager
+def _named_errors(owner: str) -> Iterator[None]:
     try:
-        opened = pillow(owner).open(io.BytesIO(np.asarray(data).tobytes()))
-        if opened.mode != "RGB":
-            return opened.convert("RGB")
-        opened.load()
-        return opened
+        yield
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
         raise problem(
             RuntimeError, f"{owner}: the bytes are no image that can be decoded", got=str(error)

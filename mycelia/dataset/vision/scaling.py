@@ -48,7 +48,23 @@ class Normalize(ImageTransform):
         check_bool("is_hwc", self.is_hwc)
 
     def apply(self, value: Any, random: Any) -> np.ndarray:
-        return _normalized("Normalize", np.asarray(value), self.mean, self.std, self.is_hwc)
+        return _scaled(self._checked(value), self.mean, self.std, self.is_hwc)
+
+    def _checked(self, value: Any) -> np.ndarray:
+        return _checked("Normalize", value, self.mean, self.is_hwc)
+
+    def run_into(
+        self, values: tuple[Any, ...], random: Any, outs: list[np.ndarray]
+    ) -> tuple[Any, ...] | None:
+        if any(out.dtype != np.float32 for out in outs):
+            return super().run_into(values, random, outs)
+        images = [self._checked(value) for value in values]
+        if any(image.shape != out.shape for image, out in zip(images, outs, strict=True)):
+            return super().run_into(values, random, outs)
+        for image, out in zip(images, outs):
+            np.copyto(out, image)
+            _scale(out, self.mean, self.std, self.is_hwc or image.ndim == 2)
+        return None
 
     def run_many(self, columns: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...] | None:
         axis = 3 if self.is_hwc else 1
@@ -80,7 +96,8 @@ class NormalizePad(ImageTransform):
         check_bool("is_hwc", self.is_hwc)
 
     def apply(self, value: Any, random: Any) -> np.ndarray:
-        made = _normalized("NormalizePad", np.asarray(value), self.mean, self.std, self.is_hwc)
+        image = _checked("NormalizePad", value, self.mean, self.is_hwc)
+        made = _scaled(image, self.mean, self.std, self.is_hwc)
         axis = 2 if self.is_hwc or made.ndim == 2 else 0
         made = made[..., None] if made.ndim == 2 else made
         widths = [(0, int(place == axis)) for place in range(3)]
@@ -103,8 +120,9 @@ def _check_moments(owner: str, mean: Any, std: Any) -> None:
         check_number(f"std[{place}]", value, 0, 255, open_low=True)
 
 
-def _normalized(owner: str, value: np.ndarray, mean: Any, std: Any, is_hwc: bool) -> np.ndarray:
-    image = checked_image(owner, value)
+def _checked(owner: str, value: Any, mean: Any, is_hwc: bool) -> np.ndarray:
+    """An image with as many channels as there are means."""
+    image = checked_image(owner, np.asarray(value))
     channels = 1 if image.ndim == 2 else image.shape[2 if is_hwc else 0]
     if len(mean) not in (1, channels):
         raise problem(
@@ -113,12 +131,18 @@ def _normalized(owner: str, value: np.ndarray, mean: Any, std: Any, is_hwc: bool
             got=f"{len(mean)} means for an image of {list(image.shape)}",
             fix="is_hwc=False if the channels come first",
         )
-    return _scaled(image, mean, std, is_hwc or image.ndim == 2)
+    return image
 
 
 def _scaled(images: np.ndarray, mean: Any, std: Any, is_hwc: bool) -> np.ndarray:
-    """(images - mean) / std, for one image or several, in loops as long as memory lies in a row."""
+    """(images - mean) / std, for one image or several."""
     made = np.array(images, np.float32, order="C")
+    _scale(made, mean, std, is_hwc or images.ndim == 2)
+    return made
+
+
+def _scale(made: np.ndarray, mean: Any, std: Any, is_hwc: bool) -> None:
+    """Change images where they lie, in loops as long as memory lies in a row."""
     if len(mean) == 1:
         made -= np.float32(mean[0])
         made /= np.float32(std[0])
@@ -131,4 +155,3 @@ def _scaled(images: np.ndarray, mean: Any, std: Any, is_hwc: bool) -> np.ndarray
             plane = made[..., channel, :, :]
             plane -= np.float32(middle)
             plane /= np.float32(width)
-    return made

@@ -1,0 +1,149 @@
+"""The operations of a map as a worker calls them: with random numbers, hooks and a clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from mycelia.dataset.ir.operation import Operation, put_into
+from mycelia.dataset.runtime.failure import name_of
+from mycelia.dataset.runtime.metering import Meter
+from mycelia.dataset.runtime.operator import Options
+from mycelia.dataset.runtime.process.crew import Crew
+from mycelia.dataset.runtime.randomness import borrowed_generator
+from mycelia.dataset.runtime.row import Values
+
+_SEEDS = 2**32 - 1
+Key = tuple[int, int]  # epoch and index of a row
+
+
+class Call:
+    """One operation: a user's function here, a subclass for what knows more."""
+
+    takes_many = False
+    crew: Crew | None = None
+
+    def __init__(self, operation: Any) -> None:
+        self.operation = operation
+
+    def run(self, row: Values, key: Key) -> Values:
+        """The operation on one row."""
+        return _as_row(self.operation(*row))
+
+    def run_into(self, row: Values, key: Key, outs: list[np.ndarray]) -> Values | None:
+        """The same, put into arrays; what does not fit them is given back instead."""
+        return put_into(self.run(row, key), outs)
+
+    def run_many(self, columns: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...] | None:
+        """The same for stacked rows; None where that cannot be."""
+        return None
+
+    def run_remotely(self, rows: Sequence[Values], keys: Sequence[Key]) -> list[Values]:
+        """The same for rows in another process."""
+        raise NotImplementedError
+
+
+class Transformed(Call):
+    """A transform without chance."""
+
+    def __init__(self, operation: Operation) -> None:
+        super().__init__(operation)
+        self.takes_many = operation.takes_many
+
+    def run(self, row: Values, key: Key) -> Values:
+        return _as_row(self.operation.run(row, None))
+
+    def run_into(self, row: Values, key: Key, outs: list[np.ndarray]) -> Values | None:
+        return self.operation.run_into(row, None, outs)
+
+    def run_many(self, columns: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...] | None:
+        return self.operation.run_many(columns)
+
+
+class Drawn(Call):
+    """A transform with chance in it."""
+
+    def __init__(self, operation: Operation, seed: int, number: int) -> None:
+        super().__init__(operation)
+        self._seed = seed
+        self._number = number
+
+    def run(self, row: Values, key: Key) -> Values:
+        random = borrowed_generator(self._seed, self._number, *key)
+        return _as_row(self.operation.run(row, random))
+
+    def run_into(self, row: Values, key: Key, outs: list[np.ndarray]) -> Values | None:
+        random = borrowed_generator(self._seed, self._number, *key)
+        return self.operation.run_into(row, random, outs)
+
+
+class Remote(Call):
+    """A user's function in processes of its own."""
+
+    def __init__(self, operation: Any, crew: Crew, seed: int, number: int) -> None:
+        super().__init__(operation)
+        self.crew = crew
+        self._seed = seed
+        self._number = number
+
+    def run_remotely(self, rows: Sequence[Values], keys: Sequence[Key]) -> list[Values]:
+        assert self.crew is not None
+        seeds = [hash((self._seed, self._number, *key)) & _SEEDS for key in keys]
+        return [_as_row(made) for made in self.crew.run(rows, seeds)]
+
+
+class Hooked(Call):
+    """An operation, and the hooks of the debug mode that see what it gives."""
+
+    def __init__(self, call: Call, hooks: Sequence[Any]) -> None:
+        super().__init__(call.operation)
+        self._call = call
+        self._hooks = hooks
+
+    def run(self, row: Values, key: Key) -> Values:
+        made = self._call.run(row, key)
+        for hook in self._hooks:
+            hook.set_previous_op_name(name_of(self.operation))
+            made = _as_row(hook.compute(*made))
+        return made
+
+
+def call_of(operation: Any, number: int, options: Options, meter: Meter, *, remotely: bool) -> Call:
+    """How a worker of this run calls an operation."""
+    made: Call
+    if not isinstance(operation, Operation):
+        made = Call(operation)
+        if remotely and not options.in_turn:
+            made = Remote(operation, options.hired(operation), options.seed, number)
+    elif operation.is_random:
+        made = Drawn(operation, options.seed, number)
+    else:
+        made = Transformed(operation)
+    if options.hooks:
+        return Hooked(made, options.hooks)
+    if options.meters.operations:
+        _put_clocks(made, lambda seconds: options.meters.part(meter, name_of(operation), seconds))
+    return made
+
+
+def _put_clocks(call: Call, tell: Callable[[float], None]) -> None:
+    """Measure every way to run an operation."""
+    for way in ("run", "run_into", "run_many", "run_remotely"):
+        setattr(call, way, _clocked(getattr(call, way), tell))
+
+
+def _clocked(function: Callable[..., Any], tell: Callable[[float], None]) -> Callable[..., Any]:
+    def timed(*arguments: Any) -> Any:
+        began = perf_counter()
+        made = function(*arguments)
+        tell(perf_counter() - began)
+        return made
+
+    return timed
+
+
+def _as_row(made: Any) -> Values:
+    return made if isinstance(made, tuple) else (made,)
