@@ -207,3 +207,14 @@ def test_bad_samplers_are_named(call, kind, message):
 def test_shuffle_names_its_kinds():
     assert ds.Shuffle.GLOBAL == "global"
     assert ds.Shuffle.FILES == "files"
+
+
+def test_files_are_mixed_as_a_whole(tmp_path):
+    for name in "abcdef":
+        (tmp_path / f"{name}.txt").write_text("".join(f"{name}{i}\n" for i in range(4)))
+    data = ds.TextFileDataset(str(tmp_path / "*.txt"), shuffle=ds.Shuffle.FILES)
+    ds.config.set_seed(5)
+    found = [str(text) for text in first(data)]
+    assert sorted(found) == [f"{name}{i}" for name in "abcdef" for i in range(4)]
+    assert found != sorted(found)
+    assert all(found[k : k + 4] == [f"{found[k][0]}{i}" for i in range(4)] for k in range(0, 24, 4))

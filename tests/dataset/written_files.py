@@ -13,12 +13,13 @@ def write_files(folder: Path) -> None:
     draw = np.random.default_rng(0)
     for part, count in (("train", 5), ("t10k", 3)):
         images = draw.integers(0, 255, (count, 28, 28)).astype(np.uint8)
-        _write_idx(folder / f"{part}-images-idx3-ubyte", images)
-        _write_idx(folder / f"{part}-labels-idx1-ubyte", np.arange(count, dtype=np.uint8))
+        write_idx(folder / f"{part}-images-idx3-ubyte", images)
+        write_idx(folder / f"{part}-labels-idx1-ubyte", np.arange(count, dtype=np.uint8))
     (folder / "lines.txt").write_text("".join(f"l{i}\n" for i in range(5)))
 
 
-def _write_idx(path: Path, array: np.ndarray) -> None:
+def write_idx(path: Path, array: np.ndarray) -> None:
+    """An array of bytes in the form of MNIST's files."""
     head = struct.pack(">I", 0x800 | array.ndim)
     sizes = b"".join(struct.pack(">I", size) for size in array.shape)
     path.write_bytes(head + sizes + array.tobytes())

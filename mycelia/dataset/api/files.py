@@ -188,6 +188,8 @@ def mixed_sampler(
     block = None
     if num_shards is not None and shard_id is not None:
         block = S.Block(num_shards=num_shards, shard_id=shard_id)
+    if shuffle == Shuffle.FILES and block is None:
+        return S.FileOrder(num_samples=num_samples, mixes_files=True)
     if shuffle is False or shuffle == Shuffle.FILES:
         return S.Sequential(num_samples=num_samples, child=block)
     return S.Random(num_samples=num_samples, child=block)

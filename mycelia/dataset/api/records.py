@@ -20,8 +20,8 @@ from mycelia.dataset.formats.records import RecordReader
 from mycelia.dataset.formats.schema import Column, chosen_columns
 from mycelia.dataset.formats.tfrecords import ExampleFile, ExampleReader
 from mycelia.dataset.ir import samplers as S
-from mycelia.dataset.ir.records import FileOrder, MindData, TFRecord
-from mycelia.dataset.runtime import file_orders as file_orders  # how a FileOrder is drawn
+from mycelia.dataset.ir.records import MindData, TFRecord
+from mycelia.dataset.ir.samplers import FileOrder
 
 _BY_FILE = (Shuffle.FILES, Shuffle.INFILE)
 _COMPRESSIONS = ("", "ZLIB", "GZIP")

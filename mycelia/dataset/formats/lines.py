@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from mycelia.core.errors import problem
+from mycelia.dataset.formats.parts import PartsReader, PieceRows
+from mycelia.dataset.formats.pieces import filled_lines
 from mycelia.dataset.formats.reader import ListReader
 
 
@@ -29,13 +31,10 @@ def matching_files(patterns: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def open_text(files: Sequence[str]) -> ListReader:
+def open_text(files: Sequence[str]) -> PartsReader:
     """The lines that are not empty."""
-    lines = []
-    for file in files:
-        with open(file, encoding="utf-8", newline="\n") as text:
-            lines += [line for line in (raw.rstrip("\n") for raw in text) if line]
-    return ListReader(("text",), (lines,), "TextFileDataset")
+    parts = [PieceRows(filled_lines(Path(file)), lambda text: (text,)) for file in files]
+    return PartsReader("TextFileDataset", ("text",), parts)
 
 
 def csv_names(files: Sequence[str], delimiter: str) -> tuple[str, ...]:

@@ -98,6 +98,11 @@ class PartsReader:
     def __len__(self) -> int:
         return int(self._ends[-1]) if len(self._ends) else 0
 
+    @property
+    def file_sizes(self) -> list[int]:
+        """How many rows each part has."""
+        return [len(part) for part in self._parts]
+
     def row(self, index: int) -> Row:
         part, inside = self._find(index)
         return part.row(inside)

@@ -77,6 +77,8 @@ def _no_file(path: str, why: str) -> RuntimeError:
 class ExampleReader:
     """Rows of examples: the columns of a schema, or all features of the first example."""
 
+    at_once = 256  # rows that are worth to be read together
+
     def __init__(
         self,
         files: Sequence[ExampleFile],

@@ -162,3 +162,24 @@ class User(SamplerNode):
 
     def count_of(self, available: int) -> int:
         return len(self.source) if hasattr(self.source, "__len__") else available
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FileOrder(SamplerNode):
+    """Rows file by file: the files or the rows in each mixed, some files only.
+
+    Rows that are in no file (padded ones) come last.
+    """
+
+    sampler_name = "FileOrderSampler"
+    sizes: tuple[int, ...] | None = None  # of the files; None where the reader tells them
+    mixes_files: bool = False
+    mixes_rows: bool = False
+    num_shards: int = 1
+    shard_id: int = 0
+
+    def count_of(self, available: int) -> int:
+        if self.sizes is None:
+            return available
+        own = self.sizes[self.shard_id :: self.num_shards]
+        return sum(own) + available - sum(self.sizes)

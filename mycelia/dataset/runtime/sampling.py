@@ -105,3 +105,18 @@ def _(sampler: S.Weighted, size: int, random: Random, reader: Reader) -> np.ndar
 @choose.register
 def _(sampler: S.User, size: int, random: Random, reader: Reader) -> np.ndarray:
     return np.array([int(index) for index in sampler.source], np.int64)
+
+
+@choose.register
+def _(sampler: S.FileOrder, size: int, random: Random, reader: Reader) -> np.ndarray:
+    """Row numbers below `size`, file by file."""
+    sizes = sampler.sizes or getattr(reader, "file_sizes", [size])
+    ends = np.cumsum(sizes)
+    files = [np.arange(end - count, end) for end, count in zip(ends, sizes)]
+    files = files[sampler.shard_id :: sampler.num_shards]
+    draws = random()
+    if sampler.mixes_files:
+        files = [files[place] for place in draws.permutation(len(files))]
+    if sampler.mixes_rows:
+        files = [draws.permutation(rows) for rows in files]
+    return np.concatenate([*files, np.arange(ends[-1], size)])
