@@ -148,6 +148,18 @@ def test_what_cannot_be_sent_is_named():
         data.create_tuple_iterator()
 
 
+def test_a_function_that_cannot_be_loaded_elsewhere_is_no_bad_row(tmp_path: Path, monkeypatch):
+    (tmp_path / "gone.py").write_text("def doubled(x):\n    return x * 2\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    gone = __import__("gone")
+    (tmp_path / "gone.py").write_text("import nothing_of_that_name\n")
+    ds.config.set_error_samples_mode(ds.config.ErrorSamplesMode.SKIP)
+    rows = ds.NumpySlicesDataset({"x": np.arange(4)}, shuffle=False)
+    data = rows.map(gone.doubled, "x", python_multiprocessing=True)
+    with pytest.raises(RuntimeError, match=r"(?s)cannot load the function.*nothing_of_that_name"):
+        list(data.create_tuple_iterator(num_epochs=1))
+
+
 def is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)

@@ -312,6 +312,13 @@ class Dataset:
                 got=repr(condition_name),
                 expected=", ".join(map(repr, gates)) or "a sync_wait before",
             )
+        if num_batch is not None and (not is_int(num_batch) or num_batch <= 0):
+            raise problem(
+                RuntimeError,
+                "sync_update: num_batch is no number of batches",
+                got=repr(num_batch),
+                expected="1 or more, or None for as many as sync_wait says",
+            )
         gates[condition_name].release(num_batch, data)
 
     def disable_sync(self) -> None:

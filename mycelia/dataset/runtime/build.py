@@ -67,7 +67,8 @@ def _meter(name: str, nodes: Sequence[Node], options: Options) -> Meter:
 
 
 def _batch(node: O.Batch, options: Options) -> Operator:
-    child = _loaded(node.child, options)
+    size = node.batch if isinstance(node.batch, int) else 1
+    child = _loaded(node.child, replace(options, at_once=options.at_once * size))
     return BatchRows(node, child, _meter("batch", (node,), options), options)
 
 
@@ -81,8 +82,8 @@ def _worked(node: O.Map | O.Project, options: Options) -> Operator:
 
 
 def _gated(node: O.SyncWait, options: Options) -> Operator:
-    options.gates.append(node.gate)
-    return GatedRows(_loaded(node.child, options), node.gate)
+    options.gates.append(GatedRows(_loaded(node.child, options), node.gate, options.at_once))
+    return options.gates[-1]
 
 
 def _stacked(node: Node) -> tuple[list[O.Map | O.Project], Node]:

@@ -12,18 +12,17 @@ from mycelia.dataset.runtime.row import Row
 
 
 class Gate:
-    """Lets `count` rows through at first, and as many again whenever it is told to."""
+    """Lets `count` batches through at first, and as many again whenever it is told to."""
 
     def __init__(self, count: int, callback: Callable[[Any], Any] | None) -> None:
         self.count = count
         self._callback = callback
         self._left = count
         self._is_open = False
-        self._interruptions = 0
         self._changed = Condition()
 
     def release(self, count: int | None, data: Any) -> None:
-        """Tell the callback what was learned, then let rows through."""
+        """Tell the callback what was learned, then let batches through."""
         if self._callback is not None:
             self._callback(data)
         with self._changed:
@@ -41,32 +40,38 @@ class Gate:
         with self._changed:
             self._left = self.count
 
-    def interrupt(self) -> None:
-        """Send away who waits."""
+    def wake(self) -> None:
+        """Let those who wait look again whether they should."""
         with self._changed:
-            self._interruptions += 1
             self._changed.notify_all()
 
-    def wait(self) -> None:
-        """Come back when a row may pass."""
+    def pass_one(self, is_over: Callable[[], bool]) -> None:
+        """Come back when one more may pass; `Closed` if nobody wants it any more."""
         with self._changed:
-            before = self._interruptions
-            while self._left <= 0 and not self._is_open:
+            while self._left <= 0 and not self._is_open and not is_over():
                 self._changed.wait()
-                if self._interruptions != before:
-                    raise Closed
+            if is_over():
+                raise Closed
             self._left -= 1
 
 
 class GatedRows(Operator):
-    """Rows that pass a gate one by one."""
+    """Rows that pass a gate, as many at once as a batch above takes."""
 
-    def __init__(self, child: Operator, gate: Gate) -> None:
+    def __init__(self, child: Operator, gate: Gate, at_once: int) -> None:
         self._child = child
         self._gate = gate
+        self._at_once = at_once
+        self._is_over = False
 
     def rows(self, epoch: int, start: int = 0) -> Iterator[Row]:
         self._gate.reset()
-        for row in self._child.rows(epoch, start):
-            self._gate.wait()
+        for place, row in enumerate(self._child.rows(epoch, start)):
+            if place % self._at_once == 0:
+                self._gate.pass_one(lambda: self._is_over)
             yield row
+
+    def end(self) -> None:
+        """Send away the thread that waits, or will wait."""
+        self._is_over = True
+        self._gate.wake()

@@ -121,12 +121,11 @@ class KeptStream(Operator):
 
     def rows(self, epoch: int, start: int = 0) -> Iterator[Row]:
         index = start
-        if self._store.total is not None:
-            while (kept := self._store.get(index)) is not None:
-                yield Row(epoch, index, f"kept row {index}", kept)
-                index += 1
-            if index >= self._store.total:
-                return
+        while (kept := self._store.get(index)) is not None:
+            yield Row(epoch, index, f"kept row {index}", kept)
+            index += 1
+        if self._store.total is not None and index >= self._store.total:
+            return
         for row in self._child.rows(epoch, index):
             self._store.put(index, row.load())
             index += 1

@@ -48,7 +48,7 @@ class Observer:
 
         if not self._has_begun:
             self._has_begun = True
-            self._tell("ds_begin", epoch, 0)
+            self._tell("ds_begin", -1, 0)
         self._tell("ds_epoch_begin", epoch, 0)
         done = 0
         for place, result in enumerate(work(incoming())):

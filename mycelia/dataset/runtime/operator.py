@@ -39,7 +39,8 @@ class Options:
     tunes: bool = False  # the number of workers follows the need
     meters: Meters = field(default_factory=Meters)
     crews: list[Crew] = field(default_factory=list)
-    gates: list[Any] = field(default_factory=list)
+    at_once: int = 1  # rows that a batch above takes together
+    gates: list[Any] = field(default_factory=list)  # operators that may wait for the taker
 
     def hired(self, function: Any) -> Crew:
         """Worker processes for a function, which end with the run."""

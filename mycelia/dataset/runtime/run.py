@@ -119,6 +119,8 @@ class Run:
     def end(self) -> None:
         """End the threads and the worker processes."""
         self.close()
+        for gate in self._options.gates:
+            gate.end()
         for crew in self._options.crews:
             crew.close()
 
@@ -127,8 +129,6 @@ class Run:
         if self._feed is not None:
             self._feed.close()
             self._feed = None
-            for gate in self._options.gates:
-                gate.interrupt()
 
 
 class _InTurn:
@@ -139,9 +139,12 @@ class _InTurn:
         self._finish = finish
 
     def get(self) -> Any:
-        """The next row, or the mark of the end."""
-        row = next(self._rows, None)
-        return _END if row is None else self._finish(row.load())
+        """The next row, the mark of the end, or an error."""
+        try:
+            row = next(self._rows, None)
+            return _END if row is None else self._finish(row.load())
+        except Exception as error:
+            return error
 
     def close(self) -> None:
         """Drop what is left."""

@@ -14,7 +14,7 @@ from mycelia.dataset.runtime.calls import call_of
 from mycelia.dataset.runtime.failure import failed
 from mycelia.dataset.runtime.metering import Meter
 from mycelia.dataset.runtime.operator import Options
-from mycelia.dataset.runtime.process.crew import RemoteError
+from mycelia.dataset.runtime.process.crew import CannotStart, RemoteError
 from mycelia.dataset.runtime.row import Block, Column, Row, Values, by_column, entry
 from mycelia.runtime.feeding import aligned
 
@@ -99,6 +99,8 @@ class Operate:
             made = self._calls[done].run_remotely(rows, block.keys)
             last = done + 1 == self._end
             return by_column([row_of(row, self._given) for row in made] if last else made)
+        except CannotStart:
+            raise
         except Exception as error:
             place = error.place if isinstance(error, RemoteError) else 0
             raise self._failed(block, place, done, error) from error

@@ -46,6 +46,8 @@ class Store:
             return
         size = sum(value.nbytes for value in row)
         with self._lock:
+            if number in self._memory:
+                return
             if not self._only_file and (self._limit is None or self._bytes + size <= self._limit):
                 self._memory[number] = tuple(value.copy() for value in row)
                 self._bytes += size

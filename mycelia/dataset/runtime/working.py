@@ -13,6 +13,7 @@ from mycelia.dataset.runtime.failure import failed
 from mycelia.dataset.runtime.metering import Failures, Meter
 from mycelia.dataset.runtime.observing import Observer
 from mycelia.dataset.runtime.operator import ErrorPolicy, Operator, Options
+from mycelia.dataset.runtime.process.crew import CannotStart
 from mycelia.dataset.runtime.row import Block, Row
 from mycelia.dataset.runtime.steps import Step, run_steps
 from mycelia.dataset.runtime.workers import Team
@@ -132,6 +133,8 @@ class Worked(Operator):
     def _attempt(self, block: Block) -> Result:
         try:
             return run_steps(self._steps, self._loaded(block)).row(0)
+        except CannotStart:
+            raise
         except RuntimeError as error:
             return error
 

@@ -23,6 +23,10 @@ except ImportError:  # the extra is not installed
 Values = tuple[Any, ...]
 
 
+class CannotStart(RuntimeError):
+    """A worker process cannot run the function at all: no fault of a row."""
+
+
 class RemoteError(Exception):
     """An error of the user's function in a worker process."""
 
@@ -139,7 +143,16 @@ class _Process:
         self._requests = Line(to_write, memories[0])
         self._replies = Line(from_read, memories[1])
         self._requests.send(sys.path)
-        self.ask(function)
+        failure = self.ask(function)
+        if failure:
+            self.kill()
+            self.close()
+            raise problem(
+                CannotStart,
+                "python_multiprocessing: a worker process cannot load the function",
+                got=failure.rstrip(),
+                fix="make its module importable from there, or python_multiprocessing=False",
+            )
 
     @property
     def pid(self) -> int:

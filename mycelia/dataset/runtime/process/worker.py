@@ -118,12 +118,20 @@ def main() -> None:
         while True:
             message = requests.receive()
             if isinstance(message, bytes):
-                function = pickle.loads(message)
-                replies.send(None)
+                function, failure = _loaded(message)
+                replies.send(failure)
             else:
                 replies.send(run_rows(function, *message))
     except (EOFError, BrokenPipeError):
         os._exit(0)
+
+
+def _loaded(function: bytes) -> tuple[Any, str]:
+    """A function, and the traceback if what it needs cannot be imported here."""
+    try:
+        return pickle.loads(function), ""
+    except Exception:
+        return None, traceback.format_exc()
 
 
 def _pairs(values: Sequence[str]) -> list[tuple[str, str]]:
