@@ -96,6 +96,7 @@ def options(seed: int | None = None) -> Options:
     in_turn = _now["debug_mode"]
     return Options(
         seed=secrets.randbits(32) if seed is None else seed,
+        common=_UNSEEDED if seed is None else seed,
         workers=1 if in_turn else _now["num_parallel_workers"],
         prefetch=_now["prefetch_size"],
         policy=_now["error_samples_mode"],
@@ -274,6 +275,11 @@ def set_enable_autotune(enable: bool, filepath_prefix: str | None = None) -> Non
         raise _wrong_type("filepath_prefix", filepath_prefix, "str")
     _now["enable_autotune"] = _flag("enable", enable)
     _now["autotune_prefix"] = filepath_prefix
+
+
+def autotune_prefix() -> str | None:
+    """Where runs leave what autotune found, if they tune at all."""
+    return _now["autotune_prefix"] if _now["enable_autotune"] else None
 
 
 def get_enable_autotune() -> bool:

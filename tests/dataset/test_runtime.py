@@ -238,3 +238,31 @@ def test_tensors_share_the_memory_of_the_batch():
     )
     assert batch[0].asnumpy() is batch[0].asnumpy()
     assert isinstance(batch[0]._data, np.ndarray)
+
+
+def odd_fails(x):
+    if x % 5 == 3:
+        raise ValueError("no good")
+    return x
+
+
+@pytest.mark.parametrize("mode", ["SKIP", "REPLACE"])
+@pytest.mark.parametrize("at", [0, 3, 4, 5, 9, 15])
+def test_a_run_with_bad_rows_resumes_exactly(mode: str, at: int):
+    ds.config.set_error_samples_mode(ds.config.ErrorSamplesMode[mode])
+    data = ds.NumpySlicesDataset(np.arange(20), shuffle=False).map(odd_fails)
+    whole = stream(data, 1)
+    iterator = data.create_tuple_iterator(num_epochs=1, output_numpy=True)
+    iterator.restore({"epoch": 0, "row": at, "seed": 11})
+    assert same(whole[at:], list(iterator))
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_rows_wait_for_the_trainer_also_before_a_map(workers: int):
+    data = ds.NumpySlicesDataset(np.arange(1, 11), shuffle=False).sync_wait("lesson", 1)
+    data = data.map(lambda x: -x, num_parallel_workers=workers).batch(1)
+    got = []
+    for (x,) in data.create_tuple_iterator(num_epochs=1, output_numpy=True):
+        got.append(int(x[0]))
+        data.sync_update("lesson")
+    assert got == [-x for x in range(1, 11)]

@@ -218,3 +218,13 @@ def test_files_are_mixed_as_a_whole(tmp_path):
     assert sorted(found) == [f"{name}{i}" for name in "abcdef" for i in range(4)]
     assert found != sorted(found)
     assert all(found[k : k + 4] == [f"{found[k][0]}{i}" for i in range(4)] for k in range(0, 24, 4))
+
+
+def test_shards_fit_together_without_a_seed():
+    ds.config._now["seed"] = None
+    shards = [
+        ds.NumpySlicesDataset(np.arange(8), shuffle=True, num_shards=2, shard_id=k) for k in (0, 1)
+    ]
+    for _ in range(3):
+        parts = [{int(x) for x in first(shard)} for shard in shards]
+        assert parts[0].isdisjoint(parts[1]) and len(parts[0] | parts[1]) == 8

@@ -1,45 +1,28 @@
-"""The Dataset: chained calls that make a tree of nodes, getters, and iterators over it."""
+"""The Dataset: chained calls that make a tree of nodes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import replace
 from typing import Any
-
-import numpy as np
 
 from mycelia.core.checks import is_int
 from mycelia.core.errors import problem
-from mycelia.dataset import config
 from mycelia.dataset.api import arguments as check
 from mycelia.dataset.api.caching import keeping, key_of
-from mycelia.dataset.api.drawing import as_svg, as_text
-from mycelia.dataset.api.iterators import DictIterator, TupleIterator
-from mycelia.dataset.api.profiling import Profile, profile_of
+from mycelia.dataset.api.iterators import TupleIterator
+from mycelia.dataset.api.readable import Readable
 from mycelia.dataset.api.saving import save
 from mycelia.dataset.api.splitting import split
+from mycelia.dataset.api.transfer import Sending
 from mycelia.dataset.ir import operations as O
 from mycelia.dataset.ir.caching import Keeping
 from mycelia.dataset.ir.node import Node, walk
 from mycelia.dataset.ir.operation import Operation
 from mycelia.dataset.runtime.gate import Gate
-from mycelia.dataset.runtime.metering import Meters
-from mycelia.dataset.runtime.run import Run
 
 
-class Dataset:
+class Dataset(Readable):
     """Rows of named columns, described by a tree of nodes; nothing runs before an iterator does."""
-
-    def __init__(self, node: Node) -> None:
-        self.node = node
-        self._count: int | None = None
-        self._first: list[Any] | None = None
-        self._init_step = 0
-        self._dynamic: dict[str, Any] | None = None
-        self._meters: Meters | None = None
-
-    # Steps -------------------------------------------------------------------------------------
 
     def batch(
         self,
@@ -327,149 +310,26 @@ class Dataset:
             if isinstance(node, O.SyncWait):
                 node.gate.open()
 
-    # Iterators ---------------------------------------------------------------------------------
-
-    def create_dict_iterator(
-        self, num_epochs: int = -1, output_numpy: bool = False, do_copy: bool = False
-    ) -> DictIterator:
-        """An iterator over rows as dicts."""
-        made = DictIterator(self.node, num_epochs, output_numpy, do_copy)
-        self._meters = made.meters
-        return made
-
-    def create_tuple_iterator(
+    def device_que(
         self,
-        columns: Any = None,
-        num_epochs: int = -1,
-        output_numpy: bool = False,
-        do_copy: bool = False,
-    ) -> TupleIterator:
-        """An iterator over rows as lists."""
-        chosen = None if columns is None else check.names("columns", columns)
-        made = TupleIterator(self.node, chosen, num_epochs, output_numpy, do_copy)
-        self._meters = made.meters
+        send_epoch_end: bool = True,
+        create_data_info_queue: bool = False,
+        queue_name: str = "",
+    ) -> TransferDataset:
+        """The same rows, moved to the device ahead of their use.
+
+        The arguments say how MindSpore's queue of an accelerator is set up: here they are kept
+        and have no work to do.
+        """
+        check.flag("send_epoch_end", send_epoch_end)
+        check.flag("create_data_info_queue", create_data_info_queue)
+        made = TransferDataset(self.node)
+        made.queue_name = check.text("queue_name", queue_name)
         return made
 
-    def profile(self, num_epochs: int = 1) -> Profile:
-        """Run some epochs as fast as they go, and tell what each step and operation cost."""
-        meters = Meters(operations=True)
-        run = Run(self.node, replace(config.options(), meters=meters), num_epochs)
-        try:
-            for _ in range(num_epochs):
-                with suppress(StopIteration):
-                    while True:
-                        run.next()
-        finally:
-            run.end()
-        return profile_of(meters)
 
-    def last_profile(self) -> Profile:
-        """What the latest iterator over this dataset cost so far, and how long its taker waited.
-
-        A training with `Model.train` makes such an iterator.
-        """
-        if self._meters is None:
-            raise problem(RuntimeError, "last_profile: no iterator has run over this dataset")
-        return profile_of(self._meters)
-
-    def __iter__(self) -> TupleIterator:
-        return self.create_tuple_iterator(num_epochs=1)
-
-    # Getters -----------------------------------------------------------------------------------
-
-    def get_dataset_size(self) -> int:
-        """How many rows an epoch has; counted once by a run where the tree cannot tell."""
-        size = self.node.size()
-        if size is not None:
-            return size
-        if self._count is None:
-            self._count = sum(
-                1 for _ in self.create_tuple_iterator(num_epochs=1, output_numpy=True)
-            )
-        return self._count
-
-    def __len__(self) -> int:
-        return self.get_dataset_size()
-
-    def get_batch_size(self) -> int:
-        """How many samples a row holds; -1 if that changes."""
-        return self.node.batch_size()
-
-    def get_repeat_count(self) -> int:
-        """The count of the last `repeat`, 1 without one."""
-        return self.node.repeat_count()
-
-    def get_col_names(self) -> list[str]:
-        """The names of the columns."""
-        return list(self.node.columns())
-
-    def get_class_indexing(self) -> dict[str, Any]:
-        """The labels of class names, empty if the source has none."""
-        return self.node.class_indexing()
-
-    def num_classes(self) -> int | None:
-        """How many classes there are, None if the source does not know."""
-        return self.node.num_classes()
-
-    def output_shapes(self, estimate: bool = False) -> list[list[int | None]]:
-        """The shapes of the first row; with `estimate`, sizes that change are None."""
-        if not check.flag("estimate", estimate):
-            return [list(value.shape) for value in self._first_row()]
-        shapes: list[list[int | None]] | None = None
-        for row in self.create_tuple_iterator(num_epochs=1, output_numpy=True):
-            now = [list(value.shape) for value in row]
-            shapes = now if shapes is None else [_common(a, b) for a, b in zip(shapes, now)]
-        return shapes or []
-
-    def output_types(self) -> list[Any]:
-        """The numpy types of the first row."""
-        kinds = [value.dtype for value in self._first_row()]
-        return [np.dtype(kind.kind) if kind.kind in "US" else kind for kind in kinds]
-
-    def _first_row(self) -> list[Any]:
-        if self._first is None:
-            iterator = self.create_tuple_iterator(num_epochs=1, output_numpy=True)
-            self._first = next(iterator, [])
-            iterator.release()
-        return self._first
-
-    def to_svg(self) -> str:
-        """A drawing of the steps."""
-        return as_svg(self.node)
-
-    _repr_svg_ = to_svg
-
-    def __str__(self) -> str:
-        return as_text(self.node)
-
-    def reset(self) -> None:
-        """Forget what was counted; every iterator starts afresh anyway."""
-        self._count = self._first = None
-
-    def set_dynamic_columns(self, columns: dict[str, Any] | None = None) -> None:
-        """Keep the shapes of columns whose sizes change (None stands for such a size)."""
-        if not isinstance(columns, dict):
-            raise check.wrong_type("columns", columns, "dict")
-        if not columns:
-            raise problem(ValueError, "set_dynamic_columns: no column is named")
-        O.check_columns("set_dynamic_columns", tuple(columns), self.node.columns())
-        self._dynamic = dict(columns)
-
-    def dynamic_min_max_shapes(self) -> tuple[list[Any], list[Any]]:
-        """The least and largest shapes of the rows of a dataset."""
-        rows = self.create_tuple_iterator(num_epochs=1, output_numpy=True)
-        shapes = [[value.shape for value in row] for row in rows]
-        least = [list(map(min, zip(*column))) for column in zip(*shapes)]
-        largest = [list(map(max, zip(*column))) for column in zip(*shapes)]
-        return least, largest
-
-    def get_init_step(self) -> int:
-        """The step that training starts from."""
-        return self._init_step
-
-    def set_init_step(self, init_step: int) -> None:
-        """Keep the step that training starts from."""
-        self._init_step = check.integer("init_step", init_step)
+class TransferDataset(Sending, Dataset):
+    """A dataset whose rows are sent to the device."""
 
 
 class ConcatDataset(Dataset):
@@ -497,14 +357,6 @@ def zip_datasets(datasets: tuple[Dataset, ...]) -> Dataset:
         if not isinstance(dataset, Dataset):
             raise check.wrong_type("datasets", dataset, "tuple of Dataset")
     return Dataset(O.Zip(children=tuple(dataset.node for dataset in datasets)))
-
-
-def _common(a: list[int | None], b: list[int | None]) -> list[int | None]:
-    if len(a) != len(b):
-        raise problem(
-            RuntimeError, "output_shapes: the rank of a column changes", got=f"{a} and {b}"
-        )
-    return [x if x == y else None for x, y in zip(a, b)]
 
 
 def _no_others(method: str, given: dict[str, Any], known: set[str]) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from mycelia.core.checks import is_int
 from mycelia.core.errors import problem
 from mycelia.dataset import config
+from mycelia.dataset.api.tuning_report import write_report
 from mycelia.dataset.ir.node import Node
 from mycelia.dataset.ir.operations import (
     Batch,
@@ -25,7 +26,7 @@ from mycelia.dataset.ir.operations import (
 from mycelia.dataset.runtime.metering import Meters
 from mycelia.dataset.runtime.operator import Options
 from mycelia.dataset.runtime.run import Run
-from mycelia.runtime.feeding import on_device
+from mycelia.runtime.feeding import LARGE, on_device
 from mycelia.tensor.tensor import Tensor
 
 _HIDDEN = "_meta-"  # columns of this beginning are there for steps, and shown under other names
@@ -66,7 +67,8 @@ class Iterator:
 
     def _open(self, run: Run) -> None:
         self._run = run
-        self._finalizer = weakref.finalize(self, run.end)
+        prefix = config.autotune_prefix()
+        self._finalizer = weakref.finalize(self, _end, run, self._node, prefix)
 
     def __iter__(self) -> Self:
         return self
@@ -119,6 +121,13 @@ class Iterator:
         return Tensor._wrap(value)
 
 
+def _end(run: Run, node: Node, prefix: str | None) -> None:
+    """End a run, and leave what autotune found, if that is wanted."""
+    run.end()
+    if prefix is not None:
+        write_report(node, run.meters, prefix)
+
+
 def _fed(values: tuple[Any, ...], owned: bool) -> tuple[Any, ...]:
     """Values on their way to the device, ahead of their use."""
     return tuple(_fed_value(value, owned) for value in values)
@@ -127,7 +136,10 @@ def _fed(values: tuple[Any, ...], owned: bool) -> tuple[Any, ...]:
 def _fed_value(value: Any, owned: bool) -> Any:
     if isinstance(value, dict):
         return {key: _fed_value(entry, owned) for key, entry in value.items()}
-    return value if value.dtype.kind in "USO" else on_device(value, owned=owned)
+    if value.dtype.kind in "USO":
+        return value
+    is_small = value.size < LARGE  # the host keeps those, so that others could change them
+    return on_device(value.copy() if is_small and not owned else value, owned=owned)
 
 
 def owns_rows(node: Node) -> bool:

@@ -12,12 +12,12 @@ from typing import Any, get_type_hints
 
 import numpy as np
 
-from mycelia.core import dtype as dtypes
 from mycelia.core.errors import problem
 from mycelia.core.files import write_atomically
 from mycelia.dataset import transforms, vision
 from mycelia.dataset.api.dataset import Dataset
 from mycelia.dataset.api.files import mixed_sampler
+from mycelia.dataset.api.trees import BORDERS, INTERS, OTHER_NAMES, as_tree
 from mycelia.dataset.ir import operations, samplers, sources
 from mycelia.dataset.ir.node import Node
 from mycelia.dataset.ir.operation import Operation
@@ -36,15 +36,12 @@ _WITHOUT_JSON = (  # they hold objects of the user
     sources.Object,
     sources.Stream,
 )
-_OTHER_NAMES = {"HwcToChw": "HWC2CHW"}  # MindSpore's JSON -> the class
-_INTERS = (Inter.BILINEAR, Inter.NEAREST, Inter.BICUBIC, Inter.AREA, Inter.PILCUBIC)
-_BORDERS = tuple(Border)
 _SHUFFLES: tuple[Any, ...] = (False, "files", "global")
 
 
 def serialize(dataset: Dataset, json_filepath: str = "") -> dict[str, Any]:
     """The tree of a dataset as a nested dict, also written to a file if one is named."""
-    made = _of_node(dataset.node)
+    made = as_tree(dataset.node)
     if json_filepath:
         text = json.dumps(made, indent=2, sort_keys=True)
         write_atomically(json_filepath, [text.encode()])
@@ -64,7 +61,7 @@ def deserialize(
 
 def show(dataset: Dataset, indentation: int = 2) -> None:
     """Print the tree of a dataset as JSON."""
-    print(json.dumps(_of_node(dataset.node), indent=indentation, sort_keys=True))
+    print(json.dumps(as_tree(dataset.node), indent=indentation, sort_keys=True))
 
 
 def compare(pipeline1: Dataset, pipeline2: Dataset) -> bool:
@@ -82,62 +79,6 @@ def _node_kinds() -> dict[str, type[Node]]:
         if hasattr(kind, "op_type") and not issubclass(kind, _WITHOUT_JSON):
             found[kind.op_type] = kind
     return found
-
-
-def _of_node(node: Node) -> dict[str, Any]:
-    made = {key: _of_value(value) for key, value in node.parameters().items()}
-    return {"op_type": node.op_type, "children": [_of_node(c) for c in node.children], **made}
-
-
-def _of_value(value: Any) -> Any:
-    match value:
-        case samplers.SamplerNode():
-            return _of_sampler(value)
-        case Operation():
-            return _of_operation(value)
-        case Inter():
-            return _INTERS.index(value) if value in _INTERS else value.name
-        case Border():
-            return _BORDERS.index(value)
-        case dtypes.DType():
-            return value.name
-        case np.dtype() | type():
-            return np.dtype(value).name
-        case Enum():
-            return value.value
-        case np.ndarray():
-            return value.tolist()
-        case slice():
-            return [value.start, value.stop, value.step]
-        case tuple() | list():
-            return [_of_value(entry) for entry in value]
-        case dict():
-            return {str(key): _of_value(entry) for key, entry in value.items()}
-        case _ if callable(value):
-            return {
-                "tensor_op_name": getattr(value, "__name__", type(value).__name__),
-                "python_module": getattr(value, "__module__", type(value).__module__),
-            }
-    return value
-
-
-def _of_sampler(sampler: samplers.SamplerNode) -> dict[str, Any]:
-    made = {
-        f.name: _of_value(getattr(sampler, f.name))
-        for f in fields(sampler)
-        if f.name != "child" and f.metadata.get("json", True)
-    }
-    made["num_samples"] = sampler.num_samples or 0
-    if sampler.child is not None:
-        made["child_sampler"] = [_of_sampler(sampler.child)]
-    return {"sampler_name": sampler.sampler_name, **made}
-
-
-def _of_operation(operation: Operation) -> dict[str, Any]:
-    name = type(operation).__name__
-    real = next((real for real, ours in _OTHER_NAMES.items() if ours == name), name)
-    made = {key: _of_value(value) for key, value in operation.parameters().items()}
-    return {"tensor_op_name": real, "tensor_op_params": made or None}
 
 
 def _to_node(tree: Any) -> Node:
@@ -216,7 +157,7 @@ def _to_sampler(tree: dict[str, Any]) -> samplers.SamplerNode:
 
 
 def _to_operation(tree: dict[str, Any]) -> Operation:
-    name = _OTHER_NAMES.get(tree["tensor_op_name"], tree["tensor_op_name"])
+    name = OTHER_NAMES.get(tree["tensor_op_name"], tree["tensor_op_name"])
     kind = None if "python_module" in tree else _operation_kind(name)
     if kind is None:
         raise _lost(tree)
@@ -244,9 +185,9 @@ def _to_parameter(key: str, value: Any, hint: Any = None) -> Any:
     if key == "vocab":
         return import_module("mycelia.dataset.text").Vocab.from_dict(value)
     if key in ("interpolation", "resample"):
-        return Inter[value] if isinstance(value, str) else _INTERS[value]
+        return Inter[value] if isinstance(value, str) else INTERS[value]
     if key == "padding_mode":
-        return _BORDERS[value]
+        return BORDERS[value]
     if key == "operator":
         return transforms.Relational(value)
     if key == "transforms":

@@ -28,7 +28,7 @@ def split(node: Node, sizes: Sequence[Any], randomize: bool, rows: int) -> list[
     ends = [sum(counts[: place + 1]) for place in range(len(counts))]
     seed = config.options().seed
     if isinstance(node, Source):
-        order = draw(node.sampler, node.reader, seed, 0)
+        order = draw(node.sampler, node.reader, seed, 0, config.options().common)
         if randomize:
             order = generator(seed, 0, 0).permutation(order)
         chosen = [order[end - count : end].tolist() for count, end in zip(counts, ends)]

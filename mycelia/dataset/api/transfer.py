@@ -5,42 +5,50 @@ from __future__ import annotations
 from typing import Any
 
 from mycelia.core.errors import problem
-from mycelia.dataset.api.dataset import Dataset
 from mycelia.dataset.api.iterators import TupleIterator
-from mycelia.dataset.ir.node import Node
+from mycelia.dataset.api.readable import Readable
 
 
-class TransferDataset(Dataset):
-    """A dataset whose batches are moved to the device ahead of their use, once `send` began it."""
+class Sending(Readable):
+    """Rows that are moved to the device ahead of their use, once `send` began it."""
 
-    def __init__(self, node: Node, send_epoch_end: bool, queue_name: str) -> None:
-        super().__init__(node)
-        self.queue_name = queue_name
-        self._send_epoch_end = send_epoch_end
-        self._sending: TupleIterator | None = None
+    queue_name = ""
+    _sent: TupleIterator | None = None
+    _stopped_at: dict[str, int] | None = None
 
     def send(self, num_epochs: int = -1) -> None:
         """Begin to move batches."""
         self.release()
-        self._sending = self.create_tuple_iterator(num_epochs=num_epochs)
+        self._sent = self.create_tuple_iterator(num_epochs=num_epochs)
 
     def get_next(self) -> list[Any] | None:
         """The next batch, as tensors on the device; None at the end of an epoch."""
-        if self._sending is None:
+        if self._stopped_at is not None:
             raise problem(
-                RuntimeError, "device_que: nothing is sent", fix="call `send` before `get_next`"
+                RuntimeError,
+                "device_que: the sending is stopped",
+                fix="call `continue_send` before `get_next`",
             )
-        return next(self._sending, None)
+        return next(self._sending(), None)
 
     def stop_send(self) -> None:
         """Stop for now; `continue_send` goes on where it stopped."""
-        if self._sending is not None:
-            state = self._sending.state()
-            self._sending.release()
-            self._sending.restore(state)
+        if self._stopped_at is None:
+            self._stopped_at = self._sending().state()
+            self._sending().release()
 
     def continue_send(self) -> None:
         """Go on after `stop_send`."""
+        if self._stopped_at is not None:
+            self._sending().restore(self._stopped_at)
+            self._stopped_at = None
+
+    def _sending(self) -> TupleIterator:
+        if self._sent is None:
+            raise problem(
+                RuntimeError, "device_que: nothing is sent", fix="call `send` before this"
+            )
+        return self._sent
 
     def get_type_shapes(self) -> tuple[list[Any], list[Any]]:
         """The types and the shapes of a batch."""
@@ -48,6 +56,6 @@ class TransferDataset(Dataset):
 
     def release(self) -> None:
         """End the moving of batches."""
-        if self._sending is not None:
-            self._sending.release()
-            self._sending = None
+        if self._sent is not None:
+            self._sent.release()
+        self._sent = self._stopped_at = None

@@ -63,7 +63,9 @@ def _is_lazy(node: Node) -> bool:
 def _meter(name: str, nodes: Sequence[Node], options: Options) -> Meter:
     """A meter for workers, as many as one of the nodes wants."""
     wanted = max(node.num_parallel_workers or 0 for node in nodes) or options.workers
-    return options.meters.step(name, 1 if options.in_turn else wanted)
+    waits = any(isinstance(below, O.SyncWait) for node in nodes for below in walk(node))
+    numbers = tuple(node.number for node in nodes)
+    return options.meters.step(name, 1 if options.in_turn or waits else wanted, numbers)
 
 
 def _batch(node: O.Batch, options: Options) -> Operator:
@@ -106,8 +108,9 @@ def _cache(node: O.Cache, options: Options) -> Operator:
     if _is_lazy(below):
         refuse_random(nodes)
         child = _build(below, options)
-        steps = _steps(nodes, options.meters.step("cache"), options)
-        return KeptRows(child, steps, node.columns(), store_of(node.keeping))
+        meter = _meter("cache", (node, *nodes), options)
+        steps = _steps(nodes, meter, options)
+        return KeptRows(child, steps, node.columns(), store_of(node.keeping), meter)
     refuse_random(walk(node))
     return KeptStream(_loaded(node.child, options), store_of(node.keeping))
 
@@ -116,7 +119,7 @@ def _source(node: Source, options: Options) -> Operator:
     reader = node.reader
     if node.cache is not None and not isinstance(reader, ArrayReader):  # arrays are there anyway
         reader = KeptReader(reader, store_of(node.cache))
-    return ReadInOrder(node, options.seed, reader)
+    return ReadInOrder(node, options, reader)
 
 
 def _flat_map(node: O.FlatMap, options: Options) -> Operator:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mycelia.dataset.ir.operation import Operation, put_into
+from mycelia.dataset.ir.operations import Map, Seam
 from mycelia.dataset.runtime.failure import name_of
 from mycelia.dataset.runtime.metering import Meter
 from mycelia.dataset.runtime.operator import Options
@@ -96,23 +97,50 @@ class Remote(Call):
 
 
 class Hooked(Call):
-    """An operation, and the hooks of the debug mode that see what it gives."""
+    """An operation, and the hooks of the debug mode that see what it gives, and what the first
+    operation of a map takes."""
 
-    def __init__(self, call: Call, hooks: Sequence[Any]) -> None:
+    def __init__(self, call: Call, hooks: Sequence[Any], *, is_first: bool) -> None:
         super().__init__(call.operation)
         self._call = call
         self._hooks = hooks
+        self._is_first = is_first
 
     def run(self, row: Values, key: Key) -> Values:
+        if self._is_first:
+            self._show(row)
         made = self._call.run(row, key)
-        for hook in self._hooks:
-            hook.set_previous_op_name(name_of(self.operation))
-            made = _as_row(hook.compute(*made))
+        self._show(made)
         return made
 
+    def _show(self, values: Values) -> None:
+        for hook in self._hooks:
+            hook.set_previous_op_name(name_of(self.operation))
+            hook.compute(values)
 
-def call_of(operation: Any, number: int, options: Options, meter: Meter, *, remotely: bool) -> Call:
-    """How a worker of this run calls an operation."""
+
+def calls_of(node: Map, options: Options, meter: Meter) -> list[Call]:
+    """How a worker of this run calls the operations of a map."""
+    calls = [
+        _call_of(operation, number, options, meter, remotely=node.python_multiprocessing)
+        for operation, number in zip(node.operations, node.numbers, strict=True)
+    ]
+    return _hooked(calls, options.hooks) if options.hooks else calls
+
+
+def _hooked(calls: Sequence[Call], hooks: Sequence[Any]) -> list[Call]:
+    made: list[Call] = []
+    is_first = True
+    for call in calls:
+        is_seam = isinstance(call.operation, Seam)  # nothing of the user's
+        made.append(call if is_seam else Hooked(call, hooks, is_first=is_first))
+        is_first = is_seam
+    return made
+
+
+def _call_of(
+    operation: Any, number: int, options: Options, meter: Meter, *, remotely: bool
+) -> Call:
     made: Call
     if not isinstance(operation, Operation):
         made = Call(operation)
@@ -122,8 +150,6 @@ def call_of(operation: Any, number: int, options: Options, meter: Meter, *, remo
         made = Drawn(operation, options.seed, number)
     else:
         made = Transformed(operation)
-    if options.hooks:
-        return Hooked(made, options.hooks)
     if options.meters.operations:
         _put_clocks(made, lambda seconds: options.meters.part(meter, name_of(operation), seconds))
     return made

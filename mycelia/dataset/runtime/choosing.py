@@ -28,13 +28,14 @@ _LONGEST = 4_000_000  # rows of an order that is made as a whole
 class ReadInOrder(Operator):
     """Rows of a source with random access, not loaded yet."""
 
-    def __init__(self, node: Source, seed: int, reader: Reader) -> None:
+    def __init__(self, node: Source, options: Options, reader: Reader) -> None:
         self._node = node
-        self._seed = seed
+        self._options = options
         self._reader = reader
 
     def order(self, epoch: int) -> Order:
-        return Order.of(draw(self._node.sampler, self._reader, self._seed, epoch), epoch)
+        seed, common = self._options.seed, self._options.common
+        return Order.of(draw(self._node.sampler, self._reader, seed, epoch, common), epoch)
 
     @property
     def reader(self) -> Reader:
@@ -65,12 +66,18 @@ class ReadStream(Operator):
             row = Row(epoch, index, f"row {index} of GeneratorDataset")
             try:
                 with self._meter.timing():
-                    row.values = row_of(next(source), node.names, node.types)
+                    made = row_of(next(source), node.names, node.types)
+                    row.values = tuple(map(_own, made))
             except StopIteration:
                 return
             except Exception as error:
                 raise failed("GeneratorDataset", row, error) from error
             yield row
+
+
+def _own(value: Any) -> Any:
+    """A copy, as a generator may use its array again."""
+    return value.copy() if isinstance(value, np.ndarray) else value
 
 
 class Choosing(Operator):
@@ -224,7 +231,7 @@ class ConcatRows(Operator):
     def __init__(self, node: O.Concat, children: list[Operator], options: Options) -> None:
         self._node = node
         self._children = children
-        self._seed = options.seed
+        self._seed, self._common = options.seed, options.common
         loses = options.policy == ErrorPolicy.SKIP
         self._sizes = [None if loses else child.size() for child in node.children]
 
@@ -248,7 +255,7 @@ class ConcatRows(Operator):
 
     def _sampled(self, epoch: int) -> Iterator[Row]:
         size = sum(child.size() or 0 for child in self._node.children)
-        chosen = draw(self._node.sampler, _Positions(size), self._seed, epoch)
+        chosen = draw(self._node.sampler, _Positions(size), self._seed, epoch, self._common)
         places: dict[int, list[int]] = {}
         for place, row in enumerate(chosen.tolist()):
             places.setdefault(row, []).append(place)

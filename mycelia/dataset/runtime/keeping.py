@@ -15,6 +15,7 @@ from mycelia.dataset.ir.node import Node
 from mycelia.dataset.ir.optimiser import random_step
 from mycelia.dataset.ir.samplers import Block, SamplerNode, Sequential
 from mycelia.dataset.ir.sources import Source
+from mycelia.dataset.runtime.metering import Meter
 from mycelia.dataset.runtime.operator import Operator, ordered_rows
 from mycelia.dataset.runtime.order import Order
 from mycelia.dataset.runtime.row import Block as Rows
@@ -55,12 +56,14 @@ class KeptReader:
         steps: Sequence[Step] = (),
         columns: tuple[str, ...] | None = None,
         expected: int | None = None,
+        meter: Meter | None = None,
     ) -> None:
         self.columns = columns or reader.columns
         self._reader = reader
         self._steps = steps
         self._store = store
         self._expected = len(reader) if expected is None else expected
+        self._meter = meter or Meter("cache")
 
     def __len__(self) -> int:
         return len(self._reader)
@@ -69,7 +72,8 @@ class KeptReader:
         kept = self._store.get(index)
         if kept is not None:
             return kept
-        made = self._made(index)
+        with self._meter.timing():
+            made = self._made(index)
         self._store.put(index, made)
         self._store.complete(self._expected)
         return made
@@ -91,13 +95,18 @@ class KeptRows(Operator):
     """Rows that are known by their number at the source."""
 
     def __init__(
-        self, child: Operator, steps: Sequence[Step], columns: tuple[str, ...], store: Store
+        self,
+        child: Operator,
+        steps: Sequence[Step],
+        columns: tuple[str, ...],
+        store: Store,
+        meter: Meter,
     ) -> None:
         order = child.order(0)
         assert child.reader is not None and order is not None
         self._child = child
         expected = len(np.unique(order.origins))
-        self._reader = KeptReader(child.reader, store, steps, columns, expected)
+        self._reader = KeptReader(child.reader, store, steps, columns, expected, meter)
 
     def order(self, epoch: int) -> Order | None:
         return self._child.order(epoch)

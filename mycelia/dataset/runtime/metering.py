@@ -15,14 +15,17 @@ class Meter:
 
     name: str
     workers: int = 1
+    numbers: tuple[int, ...] = ()  # of the nodes whose work it is
     rows: int = 0
     seconds: float = 0.0  # of work, over all workers
     parts: dict[str, float] = field(default_factory=dict)  # seconds by operation
+    _lock: Lock = field(default_factory=Lock, repr=False)
 
     def add(self, rows: int, seconds: float) -> None:
-        """Count rows that were worked on."""
-        self.rows += rows
-        self.seconds += seconds
+        """Count rows that were worked on, by any thread."""
+        with self._lock:
+            self.rows += rows
+            self.seconds += seconds
 
     @contextmanager
     def timing(self) -> Iterator[None]:
@@ -58,10 +61,10 @@ class Meters:
         self.ended = 0.0
         self._lock = Lock()
 
-    def step(self, name: str, workers: int = 1) -> Meter:
+    def step(self, name: str, workers: int = 1, numbers: tuple[int, ...] = ()) -> Meter:
         """A meter for one more step."""
         with self._lock:
-            self.steps.append(Meter(name, workers))
+            self.steps.append(Meter(name, workers, numbers))
             return self.steps[-1]
 
     def taken(self, asked: float, came: float, *, is_row: bool) -> None:

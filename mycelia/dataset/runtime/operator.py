@@ -31,6 +31,7 @@ class Options:
     """What a run is told from outside."""
 
     seed: int
+    common: int  # the seed that all processes of a distributed run have
     workers: int = 1
     prefetch: int = 16
     policy: ErrorPolicy = ErrorPolicy.RETURN

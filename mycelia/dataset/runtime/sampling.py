@@ -16,14 +16,16 @@ from mycelia.dataset.runtime.randomness import generator
 Random = Callable[[], np.random.Generator]
 
 
-def draw(sampler: S.SamplerNode, reader: Reader, seed: int, epoch: int) -> np.ndarray:
-    """The row numbers of one epoch, in order."""
+def draw(sampler: S.SamplerNode, reader: Reader, seed: int, epoch: int, common: int) -> np.ndarray:
+    """The row numbers of one epoch, in order; shards are cut from an order under `common`."""
     size = len(reader)
     if sampler.child is not None:
-        below = draw(sampler.child, reader, seed, epoch)
+        below = draw(sampler.child, reader, seed, epoch, common)
     else:
         below = np.arange(size)
     fixed = isinstance(sampler, S.Random) and not sampler.reshuffle_each_epoch
+    if isinstance(sampler, S.Distributed):
+        seed = common
     chosen = choose(
         sampler, len(below), lambda: generator(seed, sampler.number, 0 if fixed else epoch), reader
     )

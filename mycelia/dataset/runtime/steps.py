@@ -10,7 +10,7 @@ import numpy as np
 from mycelia.dataset.formats.values import row_of
 from mycelia.dataset.ir import operations as O
 from mycelia.dataset.ir.operation import put_into
-from mycelia.dataset.runtime.calls import call_of
+from mycelia.dataset.runtime.calls import calls_of
 from mycelia.dataset.runtime.failure import failed
 from mycelia.dataset.runtime.metering import Meter
 from mycelia.dataset.runtime.operator import Options
@@ -48,10 +48,7 @@ class Operate:
 
     def __init__(self, node: O.Map, options: Options, meter: Meter) -> None:
         present = node.child.columns()
-        self._calls = [
-            call_of(operation, number, options, meter, remotely=node.python_multiprocessing)
-            for operation, number in zip(node.operations, node.numbers, strict=True)
-        ]
+        self._calls = calls_of(node, options, meter)
         self._end = len(self._calls)
         self._taken = [present.index(name) for name in node.taken]
         self._given = node.given

@@ -7,6 +7,8 @@ import mmap
 import os
 import tempfile
 import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import Any, BinaryIO
@@ -14,11 +16,11 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from mycelia import log
-from mycelia.core.files import write_atomically
 from mycelia.dataset.ir.caching import Keeping
 
 Values = tuple[Any, ...]
-Place = list[tuple[int, str, list[int]]]  # for each value: offset, type, shape
+Place = list[Any]  # for each value: offset, type and shape, or a dict of them
+_COUNT = 8  # bytes at the end of a finished file that tell the size of the index before them
 
 
 class Store:
@@ -38,18 +40,16 @@ class Store:
         row = self._memory.get(number)
         if row is None:
             return None if self._file is None else self._file.get(number)
-        return tuple(value.copy() for value in row)
+        return tuple(_each(value, np.copy) for value in row)
 
     def put(self, number: int, row: Values) -> None:
         """Keep a row, if there is room."""
-        if not all(isinstance(value, np.ndarray) for value in row):
-            return
-        size = sum(value.nbytes for value in row)
+        size = sum(map(_size, row))
         with self._lock:
             if number in self._memory:
                 return
             if not self._only_file and (self._limit is None or self._bytes + size <= self._limit):
-                self._memory[number] = tuple(value.copy() for value in row)
+                self._memory[number] = tuple(_each(value, np.copy) for value in row)
                 self._bytes += size
                 return
         if self._file is not None:
@@ -66,7 +66,10 @@ class Store:
 
 
 class _File:
-    """Rows one after another in a file; an index of a finished one lets others use it."""
+    """Rows one after another in a file; an index at the end of a finished one lets others use it.
+
+    A file gets its name when it is finished, so that whoever finds it finds all of it.
+    """
 
     def __init__(self, keeping: Keeping) -> None:
         self._places: dict[int, Place] = {}
@@ -75,39 +78,41 @@ class _File:
         self._end = 0
         self.is_done = self._is_full = False
         self._final = Path(keeping.folder) / f"{keeping.key}.rows" if keeping.folder else None
-        if self._final is not None and self._found(self._final):
+        if self._final is not None and self._final.is_file():
+            self._open(self._final)
             return
         if self._final is not None:
             self._final.parent.mkdir(parents=True, exist_ok=True)
         folder = None if self._final is None else str(self._final.parent)
-        handle, self._path = tempfile.mkstemp(prefix="mycelia-", suffix=".rows", dir=folder)
+        handle, self._path = tempfile.mkstemp(prefix="mycelia-", suffix=".part", dir=folder)
         self._file: BinaryIO = os.fdopen(handle, "w+b", buffering=0)
         self._remove = weakref.finalize(self, _remove, self._path)
 
-    def _found(self, final: Path) -> bool:
-        index = final.with_suffix(".index")
-        if not (final.is_file() and index.is_file()):
-            return False
-        self._places = {int(n): p for n, p in json.loads(index.read_text()).items()}
+    def _open(self, final: Path) -> None:
         self._file = final.open("rb")
-        self._end = final.stat().st_size
+        self._file.seek(-_COUNT, os.SEEK_END)
+        size = int.from_bytes(self._file.read(_COUNT), "little")
+        self._file.seek(-_COUNT - size, os.SEEK_END)
+        self._places = {int(n): p for n, p in json.loads(self._file.read(size)).items()}
         self.is_done = True
-        return True
 
     def __len__(self) -> int:
         return len(self._places)
 
     def get(self, number: int) -> Values | None:
         place = self._places.get(number)
-        if place is None:
-            return None
-        memory = self._mapped(place)
-        return tuple(_array(memory, *entry) for entry in place)
+        return None if place is None else tuple(_each(entry, self._read) for entry in place)
 
-    def _mapped(self, place: Place) -> mmap.mmap:
+    def _read(self, entry: tuple[int, str, list[int]]) -> np.ndarray:
+        begin, kind, shape = entry
+        array = np.empty(shape, kind)
+        if array.nbytes:
+            memory = self._mapped(begin + array.nbytes)
+            array.reshape(-1)[:] = np.frombuffer(memory, kind, array.size, begin)
+        return array
+
+    def _mapped(self, end: int) -> mmap.mmap:
         with self._lock:
-            last, kind, shape = place[-1]
-            end = last + np.dtype(kind).itemsize * int(np.prod(shape))
             if self._map is None or len(self._map) < end:
                 self._map = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
             return self._map
@@ -116,41 +121,55 @@ class _File:
         with self._lock:
             if self.is_done or self._is_full or number in self._places:
                 return
-            try:
-                self._places[number] = [self._written(value) for value in row]
-            except OSError as error:
-                self._is_full = True
-                log.warning(
-                    f"cache: no more rows are kept after {len(self._places)}, the others are made "
-                    f"anew each time: {error}"
-                )
-
-    def _written(self, value: np.ndarray) -> tuple[int, str, list[int]]:
-        begin = self._end
-        data = memoryview(np.ascontiguousarray(value).tobytes())
-        os.lseek(self._file.fileno(), begin, os.SEEK_SET)
-        while data:
-            data = data[self._file.write(data) :]
-        self._end += -(-value.nbytes // 64) * 64
-        os.truncate(self._file.fileno(), self._end)
-        return begin, value.dtype.str, list(value.shape)
+            with self._as_long_as_it_fits():
+                self._places[number] = [_each(value, self._written) for value in row]
 
     def complete(self, rows: int) -> None:
         with self._lock:
-            if self._final is None or self.is_done or len(self._places) < rows:
+            if self._final is None or self.is_done or self._is_full or len(self._places) < rows:
                 return
-            self.is_done = True
-            os.replace(self._path, self._final)
-            self._remove.detach()
-            index = json.dumps(self._places).encode()
-            write_atomically(self._final.with_suffix(".index"), [index])
+            with self._as_long_as_it_fits():
+                index = json.dumps(self._places).encode()
+                self._append(index + len(index).to_bytes(_COUNT, "little"))
+                os.replace(self._path, self._final)
+                self._remove.detach()
+                self.is_done = True
+
+    @contextmanager
+    def _as_long_as_it_fits(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self._is_full = True
+            log.warning(
+                f"cache: no more rows are kept after {len(self._places)}, the others are made "
+                f"anew each time: {error}"
+            )
+
+    def _written(self, value: np.ndarray) -> tuple[int, str, list[int]]:
+        begin = self._end
+        self._append(value.tobytes())
+        self._end = -(-(begin + value.nbytes) // 64) * 64
+        kind = value.dtype.name if value.dtype.kind == "V" else value.dtype.str  # such as bfloat16
+        return begin, kind, list(value.shape)
+
+    def _append(self, data: bytes) -> None:
+        """Write at the end; what lies between that and the last value is zeros."""
+        self._file.seek(self._end)
+        left = memoryview(data)
+        while left:
+            left = left[self._file.write(left) :]
 
 
-def _array(memory: mmap.mmap, begin: int, kind: str, shape: list[int]) -> np.ndarray:
-    count = int(np.prod(shape))
-    if count == 0:
-        return np.empty(shape, kind)
-    return np.frombuffer(memory, kind, count, begin).reshape(shape).copy()
+def _each(value: Any, function: Callable[[Any], Any]) -> Any:
+    """A value of a row through a function, or each entry of a dict."""
+    if isinstance(value, dict):
+        return {key: _each(entry, function) for key, entry in value.items()}
+    return function(value)
+
+
+def _size(value: Any) -> int:
+    return sum(map(_size, value.values())) if isinstance(value, dict) else value.nbytes
 
 
 def _remove(path: str) -> None:

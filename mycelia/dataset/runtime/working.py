@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -48,10 +49,13 @@ class Worked(Operator):
         self._options = options
 
     def rows(self, epoch: int, start: int = 0) -> Iterator[Row]:
-        tasks = self._tasks(epoch, start, self._chunk())
+        policy = self._options.policy
+        exact = policy == ErrorPolicy.RETURN  # else rows before `start` decide which one it is
+        tasks = self._tasks(epoch, start if exact else 0, self._chunk())
         chunks = self._worked(epoch, tasks, self._results)
         results = (result for chunk in chunks for result in chunk)
-        return kept(results, self._options.policy, self._options.meters.failures)
+        good = kept(results, policy, self._options.meters.failures)
+        return good if exact else islice(good, start, None)
 
     def blocks(
         self,

@@ -1,0 +1,181 @@
+"""What can be read: a tree of nodes with iterators over its rows and questions about them."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mycelia.core.errors import problem
+from mycelia.dataset import config
+from mycelia.dataset.api import arguments as check
+from mycelia.dataset.api.drawing import as_svg, as_text
+from mycelia.dataset.api.iterators import DictIterator, TupleIterator
+from mycelia.dataset.api.profiling import Profile, profile_of
+from mycelia.dataset.ir import operations as O
+from mycelia.dataset.ir.node import Node
+from mycelia.dataset.runtime.metering import Meters
+from mycelia.dataset.runtime.run import Run
+
+
+class Readable:
+    """The rows of a tree of nodes."""
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self._count: int | None = None
+        self._first: list[Any] | None = None
+        self._init_step = 0
+        self._dynamic: dict[str, Any] | None = None
+        self._meters: Meters | None = None
+
+    def create_dict_iterator(
+        self, num_epochs: int = -1, output_numpy: bool = False, do_copy: bool = False
+    ) -> DictIterator:
+        """An iterator over rows as dicts."""
+        made = DictIterator(self.node, num_epochs, output_numpy, do_copy)
+        self._meters = made.meters
+        return made
+
+    def create_tuple_iterator(
+        self,
+        columns: Any = None,
+        num_epochs: int = -1,
+        output_numpy: bool = False,
+        do_copy: bool = False,
+    ) -> TupleIterator:
+        """An iterator over rows as lists."""
+        chosen = None if columns is None else check.names("columns", columns)
+        made = TupleIterator(self.node, chosen, num_epochs, output_numpy, do_copy)
+        self._meters = made.meters
+        return made
+
+    def profile(self, num_epochs: int = 1) -> Profile:
+        """Run some epochs as fast as they go, and tell what each step and operation cost."""
+        meters = Meters(operations=True)
+        run = Run(self.node, replace(config.options(), meters=meters), num_epochs)
+        try:
+            for _ in range(num_epochs):
+                with suppress(StopIteration):
+                    while True:
+                        run.next()
+        finally:
+            run.end()
+        return profile_of(meters)
+
+    def last_profile(self) -> Profile:
+        """What the latest iterator over this dataset cost so far, and how long its taker waited.
+
+        A training with `Model.train` makes such an iterator.
+        """
+        if self._meters is None:
+            raise problem(RuntimeError, "last_profile: no iterator has run over this dataset")
+        return profile_of(self._meters)
+
+    def __iter__(self) -> TupleIterator:
+        return self.create_tuple_iterator(num_epochs=1)
+
+    def get_dataset_size(self) -> int:
+        """How many rows an epoch has; counted once by a run where the tree cannot tell."""
+        size = self.node.size()
+        if size is not None:
+            return size
+        if self._count is None:
+            self._count = sum(1 for _ in self._arrays())
+        return self._count
+
+    def __len__(self) -> int:
+        return self.get_dataset_size()
+
+    def get_batch_size(self) -> int:
+        """How many samples a row holds; -1 if that changes."""
+        return self.node.batch_size()
+
+    def get_repeat_count(self) -> int:
+        """The count of the last `repeat`, 1 without one."""
+        return self.node.repeat_count()
+
+    def get_col_names(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.node.columns())
+
+    def get_class_indexing(self) -> dict[str, Any]:
+        """The labels of class names, empty if the source has none."""
+        return self.node.class_indexing()
+
+    def num_classes(self) -> int | None:
+        """How many classes there are, None if the source does not know."""
+        return self.node.num_classes()
+
+    def output_shapes(self, estimate: bool = False) -> list[list[int | None]]:
+        """The shapes of the first row; with `estimate`, sizes that change are None."""
+        if not check.flag("estimate", estimate):
+            return [list(value.shape) for value in self._first_row()]
+        shapes: list[list[int | None]] | None = None
+        for row in self._arrays():
+            now = [list(value.shape) for value in row]
+            shapes = now if shapes is None else [_common(a, b) for a, b in zip(shapes, now)]
+        return shapes or []
+
+    def output_types(self) -> list[Any]:
+        """The numpy types of the first row."""
+        kinds = [value.dtype for value in self._first_row()]
+        return [np.dtype(kind.kind) if kind.kind in "US" else kind for kind in kinds]
+
+    def _first_row(self) -> list[Any]:
+        if self._first is None:
+            iterator = self._arrays()
+            self._first = next(iterator, [])
+            iterator.release()
+        return self._first
+
+    def _arrays(self) -> TupleIterator:
+        """One epoch, for questions about rows."""
+        return TupleIterator(self.node, None, 1, True, False)
+
+    def to_svg(self) -> str:
+        """A drawing of the steps."""
+        return as_svg(self.node)
+
+    _repr_svg_ = to_svg
+
+    def __str__(self) -> str:
+        return as_text(self.node)
+
+    def reset(self) -> None:
+        """Forget what was counted; every iterator starts afresh anyway."""
+        self._count = self._first = None
+
+    def set_dynamic_columns(self, columns: dict[str, Any] | None = None) -> None:
+        """Keep the shapes of columns whose sizes change (None stands for such a size)."""
+        if not isinstance(columns, dict):
+            raise check.wrong_type("columns", columns, "dict")
+        if not columns:
+            raise problem(ValueError, "set_dynamic_columns: no column is named")
+        O.check_columns("set_dynamic_columns", tuple(columns), self.node.columns())
+        self._dynamic = dict(columns)
+
+    def dynamic_min_max_shapes(self) -> tuple[list[Any], list[Any]]:
+        """The least and largest shapes of the rows of a dataset."""
+        shapes = [[value.shape for value in row] for row in self._arrays()]
+        least = [list(map(min, zip(*column))) for column in zip(*shapes)]
+        largest = [list(map(max, zip(*column))) for column in zip(*shapes)]
+        return least, largest
+
+    def get_init_step(self) -> int:
+        """The step that training starts from."""
+        return self._init_step
+
+    def set_init_step(self, init_step: int) -> None:
+        """Keep the step that training starts from."""
+        self._init_step = check.integer("init_step", init_step)
+
+
+def _common(a: list[int | None], b: list[int | None]) -> list[int | None]:
+    if len(a) != len(b):
+        raise problem(
+            RuntimeError, "output_shapes: the rank of a column changes", got=f"{a} and {b}"
+        )
+    return [x if x == y else None for x, y in zip(a, b)]

@@ -1,0 +1,32 @@
+"""The file that autotune leaves: the tree with the numbers of workers that were found."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from mycelia.core.files import write_atomically
+from mycelia.dataset.api.trees import as_tree
+from mycelia.dataset.ir.node import Node
+from mycelia.dataset.ir.optimiser import numbered
+from mycelia.dataset.runtime.metering import Meters
+
+
+def write_report(root: Node, meters: Meters, prefix: str) -> Path:
+    """Write `prefix` with the number of this process, as `deserialize` reads it."""
+    found = {number: step.workers for step in meters.steps for number in step.numbers}
+    report = {
+        "remark": "the tree of a pipeline with the numbers of workers that autotune found",
+        "summary": [f"{step.name}: {step.workers} workers" for step in meters.steps if step.rows],
+        "tree": as_tree(_tuned(numbered(root), found)),
+    }
+    path = Path(f"{prefix}_0.json")
+    write_atomically(path, [json.dumps(report, indent=2).encode()])
+    return path
+
+
+def _tuned(node: Node, found: dict[int, int]) -> Node:
+    children = tuple(_tuned(child, found) for child in node.children)
+    workers = found.get(node.number, node.num_parallel_workers)
+    return replace(node, children=children, num_parallel_workers=workers)
