@@ -24,6 +24,7 @@ TABLE: dict[str, tuple[str, ...]] = {
     "mindspore.dataset.text": ("mycelia.dataset.text",),
     "mindspore.dataset.transforms": ("mycelia.dataset.transforms",),
     "mindspore.dataset.transforms.vision": ("mycelia.dataset.vision",),
+    "mindspore.dataset.utils": ("mycelia.dataset.viewing",),
     "mindspore.dataset.vision": ("mycelia.dataset.vision",),
     "mindspore.dtype": ("mycelia.core.dtype",),
     "mindspore.experimental": (),

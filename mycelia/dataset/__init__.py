@@ -99,6 +99,8 @@ zip = _dataset.zip_datasets
 
 
 def __getattr__(name: str) -> _Any:
-    if name in ("audio", "debug", "text", "utils"):  # what they need is slow to import
+    if name in ("audio", "debug", "text"):  # what they need is slow to import
         return _import_module(f"mycelia.dataset.{name}")
+    if name == "utils":
+        return _import_module("mycelia.dataset.viewing")
     raise AttributeError(f"module 'mycelia.dataset' has no attribute {name!r}")

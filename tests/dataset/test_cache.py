@@ -138,6 +138,13 @@ def test_kept_rows_do_not_change_with_those_given_out():
     assert epochs(data) == [[[[i] * 4] for i in range(3)]]
 
 
+def test_repeats_without_end_are_kept_once():
+    double = Counted()
+    data = numbers(5).map(double, "x").repeat().cache().take(12)
+    assert epochs(data) == [[[2 * (i % 5)] for i in range(12)]]
+    assert double.calls == 5
+
+
 # DatasetCache ------------------------------------------------------------------------------------
 
 

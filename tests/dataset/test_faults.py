@@ -9,6 +9,7 @@ import textwrap
 import time
 from pathlib import Path
 
+import cloudpickle
 import numpy as np
 import pytest
 
@@ -17,6 +18,7 @@ from mycelia.dataset import vision
 from mycelia.dataset.runtime.metering import Meters
 
 pytestmark = pytest.mark.usefixtures("seeded")
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # as functions of a script are
 
 
 def pictures(folder: Path) -> ds.Dataset:

@@ -309,7 +309,7 @@ def test_printing_hooks_print(capsys):
 
 def test_an_error_in_the_debug_mode_comes_again():
     ds.config.set_debug_mode(True)
-    iterator = numbers(3).map(lambda x: 1 // x, "x").create_tuple_iterator(num_epochs=1)
+    iterator = numbers(3).map(lambda x: 1 // int(x), "x").create_tuple_iterator(num_epochs=1)
     for _ in range(2):
         with pytest.raises(RuntimeError, match="ZeroDivisionError"):
             next(iterator)
@@ -423,6 +423,27 @@ def test_what_a_function_keeps_is_not_shared_with_tensors(size: int):
     made = [x for (x,) in data.create_tuple_iterator(num_epochs=1)]
     kept += 1
     assert [float(x.asnumpy().max()) for x in made] == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("value", [np.float32(1), "text"])
+def test_rows_of_different_shapes_make_no_batch(value):
+    data = numbers(4).map(lambda x: np.full(int(x) // 2 + 1, value), "x").batch(3)
+    with pytest.raises(RuntimeError, match="(?s)different shapes .*row 0 .*row 2 .*padded_batch"):
+        list(data.create_tuple_iterator(num_epochs=1, output_numpy=True))
+
+
+def test_numpys_ints_are_batch_sizes():
+    data = numbers(3).batch(np.int64(2))
+    got = [x.tolist() for (x,) in data.create_tuple_iterator(num_epochs=1, output_numpy=True)]
+    assert got == [[0, 1], [2]]
+    padded = numbers(3).padded_batch(np.int32(2), pad_info={})
+    assert padded.get_batch_size() == 2
+
+
+def test_texts_of_different_lengths_make_a_batch():
+    data = numbers(3).map(lambda x: np.array("a" * int(x)), "x").batch(3)
+    ((texts,),) = data.create_tuple_iterator(num_epochs=1, output_numpy=True)
+    assert texts.tolist() == ["", "a", "aa"]
 
 
 # Drawings ----------------------------------------------------------------------------------------

@@ -309,3 +309,18 @@ BAD = [
 def test_bad_arguments_are_named(call, kind, message):
     with pytest.raises(kind, match=message):
         call()
+
+
+def test_a_map_that_works_in_place_leaves_the_users_arrays_alone():
+    def ten_more(x):
+        x += 10
+        return x
+
+    for rows in (
+        ds.GeneratorDataset([np.zeros(2)], ["x"], shuffle=False),
+        ds.NumpySlicesDataset({"x": [np.zeros(2), np.zeros(3)]}, shuffle=False),
+    ):
+        data = rows.map(ten_more, "x")
+        for _ in range(2):
+            (x, *_) = next(data.create_tuple_iterator(num_epochs=1, output_numpy=True))
+            np.testing.assert_array_equal(x, [10, 10])

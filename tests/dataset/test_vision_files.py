@@ -10,7 +10,8 @@ import pytest
 
 import mycelia as ms
 import mycelia.dataset as ds
-from mycelia.dataset import utils, vision
+from mycelia.dataset import viewing as utils
+from mycelia.dataset import vision
 from mycelia.dataset.vision import pyav
 from tests.dataset.composite_cases import BOXES, ONE_HOT, PHOTO, drawings
 

@@ -32,13 +32,6 @@ class Dataset(Readable):
         **kwargs: Any,
     ) -> Dataset:
         """Stack `batch_size` rows into one; `per_batch_map` may change the lists before."""
-        if not is_int(batch_size) and not callable(batch_size):
-            raise problem(
-                TypeError,
-                "batch: batch_size is no number",
-                got=repr(batch_size),
-                expected="an int, or a function that gives one",
-            )
         known = {
             "per_batch_map",
             "input_columns",
@@ -56,7 +49,7 @@ class Dataset(Readable):
         return Dataset(
             O.Batch(
                 children=(self.node,),
-                batch=batch_size,
+                batch=_batch_size("batch", batch_size),
                 drop_remainder=check.flag("drop_remainder", drop_remainder),
                 num_parallel_workers=check.workers(num_parallel_workers),
                 per_batch_map=function,
@@ -74,17 +67,10 @@ class Dataset(Readable):
         pad_info: dict[str, Any] | None = None,
     ) -> Dataset:
         """Stack rows filled up to one shape: `pad_info` maps columns to (shape, value)."""
-        if not is_int(batch_size) and not callable(batch_size):
-            raise problem(
-                TypeError,
-                "padded_batch: batch_size is no number",
-                got=repr(batch_size),
-                expected="an int, or a function that gives one",
-            )
         return Dataset(
             O.Batch(
                 children=(self.node,),
-                batch=batch_size,
+                batch=_batch_size("padded_batch", batch_size),
                 drop_remainder=check.flag("drop_remainder", drop_remainder),
                 num_parallel_workers=check.workers(num_parallel_workers),
                 pad_info=check.pad_info(pad_info),
@@ -357,6 +343,19 @@ def zip_datasets(datasets: tuple[Dataset, ...]) -> Dataset:
         if not isinstance(dataset, Dataset):
             raise check.wrong_type("datasets", dataset, "tuple of Dataset")
     return Dataset(O.Zip(children=tuple(dataset.node for dataset in datasets)))
+
+
+def _batch_size(method: str, size: Any) -> int | Callable[[Any], int]:
+    if is_int(size):
+        return int(size)
+    if not callable(size):
+        raise problem(
+            TypeError,
+            f"{method}: batch_size is no number",
+            got=repr(size),
+            expected="an int, or a function that gives one",
+        )
+    return size
 
 
 def _no_others(method: str, given: dict[str, Any], known: set[str]) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mycelia.dataset.formats.values import row_of
+from mycelia.dataset.formats.values import own_copy, row_of
 from mycelia.runtime.feeding import aligned
 
 
@@ -66,7 +66,7 @@ class ListReader:
         return len(self._lists[0])
 
     def row(self, index: int) -> tuple[Any, ...]:
-        return tuple(entries[index] for entries in self._lists)
+        return tuple(own_copy(entries[index]) for entries in self._lists)
 
     def describe(self, index: int) -> str:
         return f"row {index} of {self._name}"
@@ -84,7 +84,8 @@ class ObjectReader:
         return len(self._source)
 
     def row(self, index: int) -> Any:
-        return row_of(self._source[index], self.columns, self._types)
+        made = row_of(self._source[index], self.columns, self._types)
+        return tuple(map(own_copy, made))
 
     def describe(self, index: int) -> str:
         return f"row {index} of {type(self._source).__name__}"

@@ -61,3 +61,8 @@ def _check_types(
                 got=str(value.dtype),
                 expected=str(kind),
             )
+
+
+def own_copy(value: Any) -> Any:
+    """A copy of a user's array, who may use it again, or whose it stays when a row is changed."""
+    return value.copy() if isinstance(value, np.ndarray) else value

@@ -137,7 +137,7 @@ def push_down(node: Node) -> Node | None:
         case Skip() | Take() | Shuffle() | Repeat():
             below = node.child
             if isinstance(below, (Project, Rename)) or (
-                isinstance(below, Map) and not below.callbacks
+                isinstance(below, Map) and (not below.callbacks or isinstance(node, Repeat))
             ):
                 return below.over(node.over(below.child))
     return None

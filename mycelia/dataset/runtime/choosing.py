@@ -10,7 +10,7 @@ import numpy as np
 
 from mycelia.core.errors import problem
 from mycelia.dataset.formats.reader import Reader
-from mycelia.dataset.formats.values import row_of
+from mycelia.dataset.formats.values import own_copy, row_of
 from mycelia.dataset.ir import operations as O
 from mycelia.dataset.ir.sources import Source, Stream
 from mycelia.dataset.runtime.failure import failed
@@ -67,17 +67,12 @@ class ReadStream(Operator):
             try:
                 with self._meter.timing():
                     made = row_of(next(source), node.names, node.types)
-                    row.values = tuple(map(_own, made))
+                    row.values = tuple(map(own_copy, made))
             except StopIteration:
                 return
             except Exception as error:
                 raise failed("GeneratorDataset", row, error) from error
             yield row
-
-
-def _own(value: Any) -> Any:
-    """A copy, as a generator may use its array again."""
-    return value.copy() if isinstance(value, np.ndarray) else value
 
 
 class Choosing(Operator):

@@ -15,8 +15,9 @@ from mycelia.dataset.ir.node import Node
 from mycelia.dataset.ir.optimiser import random_step
 from mycelia.dataset.ir.samplers import Block, SamplerNode, Sequential
 from mycelia.dataset.ir.sources import Source
+from mycelia.dataset.runtime.choosing import Choosing
 from mycelia.dataset.runtime.metering import Meter
-from mycelia.dataset.runtime.operator import Operator, ordered_rows
+from mycelia.dataset.runtime.operator import Operator
 from mycelia.dataset.runtime.order import Order
 from mycelia.dataset.runtime.row import Block as Rows
 from mycelia.dataset.runtime.row import Row, by_column
@@ -91,7 +92,7 @@ class KeptReader:
         return self._reader.describe(index)
 
 
-class KeptRows(Operator):
+class KeptRows(Choosing):
     """Rows that are known by their number at the source."""
 
     def __init__(
@@ -102,10 +103,10 @@ class KeptRows(Operator):
         store: Store,
         meter: Meter,
     ) -> None:
+        super().__init__(child)
+        assert child.reader is not None
         order = child.order(0)
-        assert child.reader is not None and order is not None
-        self._child = child
-        expected = len(np.unique(order.origins))
+        expected = None if order is None else len(np.unique(order.origins))
         self._reader = KeptReader(child.reader, store, steps, columns, expected, meter)
 
     def order(self, epoch: int) -> Order | None:
@@ -115,10 +116,9 @@ class KeptRows(Operator):
     def reader(self) -> Reader:
         return self._reader
 
-    def rows(self, epoch: int, start: int = 0) -> Iterator[Row]:
-        order = self.order(epoch)
-        assert order is not None
-        return ordered_rows(order, self._reader, start)
+    def streamed(self, epoch: int, start: int) -> Iterator[Row]:
+        for row in self._child.rows(epoch, start):
+            yield Row(row.epoch, row.index, row.origin, None, self._reader)
 
 
 class KeptStream(Operator):

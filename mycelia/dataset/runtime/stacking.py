@@ -18,11 +18,8 @@ def stack(arrays: Sequence[Any], column: str, names: Callable[[int], str]) -> An
     first = arrays[0]
     if isinstance(first, dict):
         return {key: stack([a[key] for a in arrays], f"{column}.{key}", names) for key in first}
-    if first.dtype.kind in "US":
-        return np.stack(arrays)
-    whole = aligned((len(arrays), *first.shape), first.dtype)
     for place, array in enumerate(arrays):
-        if array.shape != first.shape or array.dtype != first.dtype:
+        if array.shape != first.shape or not _is_of_type(array, first.dtype):
             raise problem(
                 RuntimeError,
                 f"batch: rows of different shapes or types in column {column!r}",
@@ -30,8 +27,17 @@ def stack(arrays: Sequence[Any], column: str, names: Callable[[int], str]) -> An
                 f"{array.dtype}{list(array.shape)} from {names(place)}",
                 fix="make them equal in a map before, or use padded_batch",
             )
+    if first.dtype.kind in "US":
+        return np.stack(arrays)
+    whole = aligned((len(arrays), *first.shape), first.dtype)
+    for place, array in enumerate(arrays):
         whole[place] = array
     return whole
+
+
+def _is_of_type(array: np.ndarray, kind: np.dtype[Any]) -> bool:
+    """Whether an array is of a type; texts may differ in length."""
+    return array.dtype == kind or (kind.kind in "US" and array.dtype.kind == kind.kind)
 
 
 def pad(arrays: Sequence[np.ndarray], column: str, wanted: Any) -> list[np.ndarray]:

@@ -18,6 +18,7 @@ _JPEG, _END = b"\xff\xd8", b"\xff\xd9"
 _SEQUENTIAL = (0xC0, 0xC1)
 _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _SCAN = 0xDA
+_COLOURS = ("YCbCr", "RGB", "Gray")  # of four colours, Pillow makes the RGB that MindSpore makes
 
 
 def pixels(owner: str, data: Any) -> np.ndarray:
@@ -25,9 +26,10 @@ def pixels(owner: str, data: Any) -> np.ndarray:
     encoded = encoded_bytes(owner, data)
     if simplejpeg is not None and encoded[:2].tobytes() == _JPEG:
         try:
-            return simplejpeg.decode_jpeg(encoded, "RGB")
+            if simplejpeg.decode_jpeg_header(encoded)[2] in _COLOURS:
+                return simplejpeg.decode_jpeg(encoded, "RGB")
         except ValueError:
-            pass  # other colours than RGB or gray, or damage: Pillow decides
+            pass  # damage: Pillow decides
     return np.array(P.decoded(owner, encoded))
 
 
@@ -49,7 +51,7 @@ class EncodedImage:
     def upper(self, rows: int) -> np.ndarray:
         """The RGB pixels of the first `rows` rows at least; of a JPEG no more than needed."""
         frame = self._frame
-        if frame is None or not frame.is_sequential or simplejpeg is None:
+        if frame is None or not frame.can_be_cut or simplejpeg is None:
             return pixels(self._owner, self._data)
         needed = (-(-rows // frame.block) + 1) * frame.block  # colours look at one block more
         if needed >= frame.height or self._data[-2:].tobytes() != _END:  # or it is cut off
@@ -69,7 +71,7 @@ class _Frame(NamedTuple):
     height: int
     width: int
     block: int  # rows that are coded together
-    is_sequential: bool  # so that rows come from top to bottom
+    can_be_cut: bool  # rows of up to three colours come from top to bottom
 
 
 def _frame(encoded: np.ndarray) -> _Frame | None:
@@ -89,7 +91,7 @@ def _frame(encoded: np.ndarray) -> _Frame | None:
         height, width = (data[k] << 8 | data[k + 1] for k in (place, place + 2))
         while data[at + 1] != _SCAN:
             at += 2 + (data[at + 2] << 8 | data[at + 3])
-        in_one_scan = data[at + 4] == parts
+        in_one_scan = data[at + 4] == parts <= 3
     except (IndexError, ValueError):
         return None
     return _Frame(place, height, width, 8 * tallest, code in _SEQUENTIAL and in_one_scan)

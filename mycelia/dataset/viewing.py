@@ -1,4 +1,4 @@
-"""Tools beside pipelines: `mindspore.dataset.utils` draws found boxes and reads lines of text."""
+"""Looking at data beside pipelines: found boxes drawn into images, lines of text files."""
 
 from __future__ import annotations
 
