@@ -13,7 +13,7 @@ NESTS = nests()
 @pytest.mark.parametrize(
     "nest",
     [
-        pytest.param(nest, id=nest.name, marks=[pytest.mark.slow] * (place % 2))
+        pytest.param(nest, id=nest.name, marks=[pytest.mark.slow] * (place % 5 > 0))
         for place, nest in enumerate(NESTS)
     ],
 )
