@@ -441,3 +441,19 @@ def test_a_second_dataset_in_this_process_finds_the_rows(tmp_path: Path):
         del data
         gc.collect()
         assert [p.suffix for p in tmp_path.iterdir()] == [".rows"]
+
+
+@pytest.mark.parametrize("damage", [b"", b"short", bytes(200)])
+def test_a_damaged_file_is_made_anew(tmp_path, damage, caplog):
+    def rows() -> list[int]:
+        data = ds.NumpySlicesDataset({"x": [np.arange(n) for n in (1, 2, 3)]}, shuffle=False)
+        kept = data.cache(folder=str(tmp_path))
+        return [len(x) for (x,) in kept.create_tuple_iterator(num_epochs=1, output_numpy=True)]
+
+    assert rows() == [1, 2, 3]
+    (file,) = tmp_path.glob("*.rows")
+    whole = file.read_bytes()
+    file.write_bytes(damage)
+    assert rows() == [1, 2, 3]
+    assert "damaged and made anew" in caplog.text
+    assert file.read_bytes() == whole

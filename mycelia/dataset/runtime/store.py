@@ -78,8 +78,7 @@ class _File:
         self._end = 0
         self.is_done = self._is_full = False
         self._final = Path(keeping.folder) / f"{keeping.key}.rows" if keeping.folder else None
-        if self._final is not None and self._final.is_file():
-            self._open(self._final)
+        if self._final is not None and self._final.is_file() and self._found(self._final):
             return
         if self._final is not None:
             self._final.parent.mkdir(parents=True, exist_ok=True)
@@ -88,13 +87,19 @@ class _File:
         self._file: BinaryIO = os.fdopen(handle, "w+b", buffering=0)
         self._remove = weakref.finalize(self, _remove, self._path)
 
-    def _open(self, final: Path) -> None:
-        self._file = final.open("rb")
-        self._file.seek(-_COUNT, os.SEEK_END)
-        size = int.from_bytes(self._file.read(_COUNT), "little")
-        self._file.seek(-_COUNT - size, os.SEEK_END)
-        self._places = {int(n): p for n, p in json.loads(self._file.read(size)).items()}
+    def _found(self, final: Path) -> bool:
+        """Use a finished file; one that is damaged will be made anew."""
+        try:
+            self._file = final.open("rb")
+            self._file.seek(-_COUNT, os.SEEK_END)
+            size = int.from_bytes(self._file.read(_COUNT), "little")
+            self._file.seek(-_COUNT - size, os.SEEK_END)
+            self._places = {int(n): p for n, p in json.loads(self._file.read(size)).items()}
+        except (OSError, ValueError, AttributeError) as error:
+            log.warning(f"cache: {final} is damaged and made anew: {error}")
+            return False
         self.is_done = True
+        return True
 
     def __len__(self) -> int:
         return len(self._places)
