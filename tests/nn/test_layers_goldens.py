@@ -65,7 +65,13 @@ def test_a_layer_computes_what_the_golden_holds(name: str) -> None:
             assert_close(parameter, expected[f"statistic{place}"], parameter.name)
 
 
-@pytest.mark.parametrize("name", [n for n, c in CASES.items() if c.differentiate])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (place % 2))
+        for place, name in enumerate(n for n, c in CASES.items() if c.differentiate)
+    ],
+)
 def test_a_layer_has_the_gradients_the_golden_holds(name: str) -> None:
     layer, _ = built(name)
     expected = golden(name)

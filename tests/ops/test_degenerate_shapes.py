@@ -16,10 +16,10 @@ CLEAR = (ValueError, TypeError, IndexError, RuntimeError)
 
 
 def _first_cases() -> list[Any]:
+    named = [(name, op) for name, op in sorted(REGISTRY.items()) if op.examples]
     return [
-        pytest.param(op, op.examples[0], id=name)
-        for name, op in sorted(REGISTRY.items())
-        if op.examples
+        pytest.param(op, op.examples[0], id=name, marks=[pytest.mark.slow] * (place % 3 > 0))
+        for place, (name, op) in enumerate(named)
     ]
 
 
