@@ -21,7 +21,9 @@ WITH_REDUCTION = [
 ]
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] * (k % 2)) for k, n in enumerate(CASES)]
+)
 def test_numbers_and_gradients(name: str):
     compare(ms, CASES, GOLDENS, name)
 

@@ -39,12 +39,17 @@ def _cases() -> list[Any]:
 
 
 def _differentiable_cases() -> list[Any]:
-    return [
+    """Every third of them is for slow runs only."""
+    found = [
         p
         for p in _cases()
         if p.values[0].differentiable
         and p.values[1].differentiate
         and any(_is_inexact(a) for a in p.values[1].arrays())
+    ]
+    return [
+        pytest.param(*p.values, id=p.id, marks=[*p.marks, *[pytest.mark.slow] * (place % 3 == 2)])
+        for place, p in enumerate(found)
     ]
 
 
