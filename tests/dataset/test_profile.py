@@ -148,9 +148,13 @@ def stream(data: ds.Dataset) -> list:
 
 def test_a_slow_map_gets_more_workers_and_the_stream_stays(tuned):
     data = augmented(150)
-    made = stream(data)
-    (step,) = [step for step in data.last_profile().steps if step.name == "map"]
-    assert 1 < step.workers <= 4
+    rows = data.create_tuple_iterator(num_epochs=2, output_numpy=True)
+    made, workers = [], set()
+    for _ in range(2):
+        for (x,) in rows:
+            made.append(x.tolist())
+            workers |= {step.workers for step in rows.meters.steps if step.name == "map"}
+    assert 1 < max(workers) <= 4  # on a busy machine a worker may be taken back later
     ds.config.set_enable_autotune(False)
     assert stream(augmented(150)) == made
 
