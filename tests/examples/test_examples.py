@@ -18,7 +18,8 @@ LONG = (  # for slow runs: they take longer, or show what others show too
     *("alexnet", "char_gru", "distillation", "dqn", "gat", "hamiltonian_mc", "lstm_sentiment"),
     *("maml", "mixed_precision", "neural_ode", "policy_gradient", "resnet", "wide_and_deep"),
     *("transformer_translation", "unet_segmentation", "vit", "word2vec"),
-    *("cross_entropy_summary", "diffusion", "gan", "momentum_summary", "variational_inference"),
+    *("cross_entropy_summary", "diffusion", "gan", "momentum_summary", "pinn", "vae"),
+    "variational_inference",
 )
 LEARNED = re.compile(r"^(?P<what>.+): (?P<first>\S+) -> (?P<last>\S+)$", re.MULTILINE)
 
