@@ -14,6 +14,7 @@ import numpy as np
 from mycelia.core import seed as process_seed
 from mycelia.core.checks import is_int
 from mycelia.core.errors import problem
+from mycelia.dataset.errors import wrong_type
 from mycelia.dataset.runtime.operator import ErrorPolicy as ErrorSamplesMode
 from mycelia.dataset.runtime.operator import Options
 
@@ -151,7 +152,7 @@ def get_num_parallel_workers() -> int:
 def set_error_samples_mode(error_samples_mode: ErrorSamplesMode) -> None:
     """What happens to a row that fails: an error, another row in its place, or nothing."""
     if not isinstance(error_samples_mode, ErrorSamplesMode):
-        raise _wrong_type("error_samples_mode", error_samples_mode, "ErrorSamplesMode")
+        raise wrong_type("error_samples_mode", error_samples_mode, "ErrorSamplesMode")
     _now["error_samples_mode"] = error_samples_mode
 
 
@@ -164,7 +165,7 @@ def set_debug_mode(debug_mode_flag: bool, debug_hook_list: list | None = None) -
     """Run pipelines in the caller's thread, so that a debugger can stop in user functions."""
     hooks = [] if debug_hook_list is None else debug_hook_list
     if not isinstance(hooks, list):
-        raise _wrong_type("debug_hook_list", hooks, "list")
+        raise wrong_type("debug_hook_list", hooks, "list")
     _now["debug_mode"] = _flag("debug_mode_flag", debug_mode_flag)
     _now["debug_hooks"] = tuple(hooks)
 
@@ -272,7 +273,7 @@ def get_autotune_interval() -> int:
 def set_enable_autotune(enable: bool, filepath_prefix: str | None = None) -> None:
     """Keep whether workers and queues are tuned, and where the result is written."""
     if filepath_prefix is not None and not isinstance(filepath_prefix, str):
-        raise _wrong_type("filepath_prefix", filepath_prefix, "str")
+        raise wrong_type("filepath_prefix", filepath_prefix, "str")
     _now["enable_autotune"] = _flag("enable", enable)
     _now["autotune_prefix"] = filepath_prefix
 
@@ -329,7 +330,7 @@ _IN_FILES = {
 def load(file: str) -> None:
     """Set what a JSON file of settings says, under MindSpore's keys."""
     if not isinstance(file, str):
-        raise _wrong_type("file", file, "str")
+        raise wrong_type("file", file, "str")
     if not Path(file).is_file():
         raise problem(RuntimeError, "config.load: the file does not exist", got=file)
     content = json.loads(Path(file).read_text())
@@ -340,7 +341,7 @@ def load(file: str) -> None:
 
 def _within(argument: str, value: Any, low: int, high: int) -> int:
     if not is_int(value):
-        raise _wrong_type(argument, value, "int")
+        raise wrong_type(argument, value, "int")
     if not low <= value <= high:
         raise problem(
             ValueError,
@@ -353,24 +354,15 @@ def _within(argument: str, value: Any, low: int, high: int) -> int:
 
 def _flag(argument: str, value: Any) -> bool:
     if not isinstance(value, bool):
-        raise _wrong_type(argument, value, "bool")
+        raise wrong_type(argument, value, "bool")
     return value
 
 
 def _one_of(argument: str, value: Any, *allowed: str) -> str:
     if not isinstance(value, str):
-        raise _wrong_type(argument, value, "str")
+        raise wrong_type(argument, value, "str")
     if value not in allowed:
         raise problem(
             ValueError, f"{argument}: unknown value", got=value, expected=" or ".join(allowed)
         )
     return value
-
-
-def _wrong_type(argument: str, value: Any, expected: str) -> TypeError:
-    return problem(
-        TypeError,
-        f"{argument}: of a wrong type",
-        got=f"{value!r}, of type {type(value).__name__}",
-        expected=expected,
-    )

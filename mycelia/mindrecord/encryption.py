@@ -7,10 +7,10 @@ import os
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from mycelia.core import sealing
 from mycelia.core.errors import problem
 
 Cipher = Callable[[BinaryIO, int, BinaryIO, str], Any]
@@ -21,11 +21,7 @@ _MARK = b"ENCRYPT"
 _NAME_SIZE = 7
 _LAST = bytes(4)  # the length of a block that is not there
 _FOOT_SIZE = len(_LAST) + _NAME_SIZE + len(_MARK)
-_BLOCK = 1 << 26
-_MAGIC = 0x7F3A5ED8
-_NONCE = 12  # bytes of the vector that the cipher uses
-_VECTOR = _TAG = 16
-_HEAD = struct.Struct(f"<i{_TAG}sii{_VECTOR}si")  # magic, tag, rest, 16, vector, bytes
+_OWNER = "mindrecord"
 _KEY_SIZES = (16, 24, 32)
 
 
@@ -95,7 +91,8 @@ def seal(path: Path) -> None:
             if callable(mode):
                 mode(source, path.stat().st_size, target, key)
             else:
-                for block in _sealed_blocks(source, key.encode()):
+                while plain := source.read(sealing.BLOCK):
+                    block = sealing.seal(plain, key.encode(), mode, _OWNER)
                     target.write(len(block).to_bytes(4, "big") + block)
             name = _OWN if callable(mode) else mode
             target.write(_LAST + name.encode() + _MARK)
@@ -104,17 +101,6 @@ def seal(path: Path) -> None:
         os.replace(sealed, path)
     finally:
         sealed.unlink(missing_ok=True)
-
-
-def _sealed_blocks(source: BinaryIO, key: bytes) -> Iterator[bytes]:
-    make = _cipher_maker(key)
-    while block := source.read(_BLOCK):
-        vector = os.urandom(_VECTOR)
-        encryptor = make(vector[:_NONCE], None).encryptor()
-        content = encryptor.update(block) + encryptor.finalize()
-        rest = 8 + _VECTOR + len(content)
-        head = _HEAD.pack(_MAGIC, encryptor.tag, rest, _VECTOR, vector, len(content))
-        yield head + content
 
 
 def opened(path: str, file: BinaryIO) -> bytes | None:
@@ -164,32 +150,11 @@ def _unsealed(path: str, file: BinaryIO, size: int, name: str) -> bytes:
 
 
 def _plain_blocks(data: memoryview, key: bytes) -> Iterator[bytes]:
-    make = _cipher_maker(key)
-    wrong = import_module("cryptography.exceptions").InvalidTag
     place = 0
     while place < len(data):
         length = int.from_bytes(data[place : place + 4], "big")
         block = data[place + 4 : place + 4 + length]
-        magic, tag, _, _, vector, size = _HEAD.unpack_from(block)
-        if magic != _MAGIC or len(block) != length or _HEAD.size + size != length:
+        if len(block) != length:
             raise ValueError(f"the block at byte {place} makes no sense")
-        decryptor = make(vector[:_NONCE], tag).decryptor()
-        try:
-            yield decryptor.update(block[_HEAD.size :]) + decryptor.finalize()
-        except wrong:
-            raise ValueError("the key is another one, or the file was changed") from None
+        yield sealing.unseal(block, key, _GCM, _OWNER)
         place += 4 + length
-
-
-def _cipher_maker(key: bytes) -> Callable[[bytes, bytes | None], Any]:
-    """A function that makes the cipher of a block from its vector and its tag."""
-    try:
-        ciphers = import_module("cryptography.hazmat.primitives.ciphers")
-    except ImportError:
-        raise problem(
-            ImportError,
-            "mindrecord: encryption needs the package cryptography",
-            fix="pip install 'mycelia[encryption]'",
-        ) from None
-    algorithm = ciphers.algorithms.AES(key)
-    return lambda nonce, tag: ciphers.Cipher(algorithm, ciphers.modes.GCM(nonce, tag))

@@ -10,11 +10,11 @@ from zlib import crc32
 from mycelia.core.errors import problem, wrong_type, wrong_value
 from mycelia.core.files import write_atomically
 from mycelia.core.logs import logger
+from mycelia.core.sealing import seal, unseal
 from mycelia.nn.cell import Cell
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 from mycelia.train import ckpt_format, safetensors_format
-from mycelia.train.sealing import seal, unseal
 
 CKPT, SAFETENSORS = "ckpt", "safetensors"
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import mycelia as ms
 from mycelia import Tensor
+from mycelia.core.sealing import MODES, seal, unseal
 from mycelia.train import safetensors_format
-from mycelia.train.sealing import MODES, seal, unseal
 
 KEY = b"0123456789abcdef"
 # {"a": [0, 1, 2] in float32}, written by MindSpore 2.10 with KEY.

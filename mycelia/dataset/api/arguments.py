@@ -6,6 +6,7 @@ from typing import Any
 
 from mycelia.core.checks import is_int
 from mycelia.core.errors import problem
+from mycelia.dataset.errors import wrong_type as wrong_type
 
 
 def names(argument: str, value: Any) -> tuple[str, ...]:
@@ -62,16 +63,6 @@ def flag(argument: str, value: Any) -> bool:
     if not isinstance(value, bool):
         raise wrong_type(argument, value, "bool")
     return value
-
-
-def wrong_type(argument: str, value: Any, expected: str) -> TypeError:
-    """The error for an argument of a wrong type."""
-    return problem(
-        TypeError,
-        f"{argument}: of a wrong type",
-        got=f"{value!r}, of type {type(value).__name__}",
-        expected=expected,
-    )
 
 
 def integers(argument: str, value: Any) -> tuple[int, ...]:

@@ -14,13 +14,14 @@ from mycelia.dataset.api.samplers import Shuffle, check_shards, chosen_sampler
 from mycelia.dataset.formats.lines import matching_files
 from mycelia.dataset.ir import files as F
 from mycelia.dataset.ir import samplers as S
+from mycelia.dataset.ir.known_sets import KnownSet
 from mycelia.dataset.vision.coding import Decode
 
 
 class _ImageSet(MappableDataset):
     """A known set of images in a folder."""
 
-    _kind: type[F.FolderSource]
+    _kind: type[KnownSet]
 
     def __init__(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
+from functools import cache
 from importlib import import_module
 from inspect import isclass
 from pathlib import Path
@@ -69,6 +70,7 @@ def compare(pipeline1: Dataset, pipeline2: Dataset) -> bool:
     return serialize(pipeline1) == serialize(pipeline2)
 
 
+@cache
 def _node_kinds() -> dict[str, type[Node]]:
     """The kinds of nodes by the name that JSON has for them; two of one name cannot come back."""
     found: dict[str, type[Node]] = {}

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mycelia.core.errors import problem
+from mycelia.dataset.formats.folder import file_bytes
 
 Decoder = Callable[[np.ndarray], np.ndarray]
 Rows = list[tuple[Any, ...]]
@@ -55,7 +56,7 @@ class ImageRows:
         if self._decrypt is not None:
             return np.frombuffer(self._decrypt(str(path)), np.uint8)
         try:
-            return np.fromfile(path, np.uint8)
+            return file_bytes(path)
         except OSError as error:
             raise problem(
                 RuntimeError, f"{self._name}: an image cannot be read", got=f"{path}: {error}"

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from mycelia.core.errors import problem
+from mycelia.dataset.formats.folder import file_bytes
 from mycelia.dataset.formats.image_rows import (
     Decoder,
     Rows,
@@ -39,7 +40,7 @@ class Sheets:
 
     def _read(self, number: int) -> np.ndarray:
         path = needed_file(self._folder / f"patches{number:04d}.bmp", NAME)
-        pixels = self._decode(np.fromfile(path, np.uint8))
+        pixels = self._decode(file_bytes(path))
         if pixels.shape[:2] != (_LINE * _SIDE, _LINE * _SIDE):
             raise problem(
                 RuntimeError,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,36 +12,12 @@ import numpy as np
 from mycelia.core.errors import problem
 from mycelia.dataset.formats import cifar, folder, idx, lines
 from mycelia.dataset.formats.reader import Reader
+from mycelia.dataset.ir.known_sets import KnownSet
 from mycelia.dataset.ir.sources import Source
 
-_USAGES = ("train", "test", "all")
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FolderSource(Source):
-    """Files in one folder, of which `usage` chooses some."""
-
-    dataset_dir: str
-    usage: str = "all"
-
-    def __post_init__(self) -> None:
-        if not Path(self.dataset_dir).is_dir():
-            raise problem(
-                ValueError,
-                f"{self.op_type}: dataset_dir is no folder that can be read",
-                got=str(self.dataset_dir),
-            )
-        if self.usage not in _USAGES:
-            raise problem(
-                ValueError,
-                f"{self.op_type}: no part of it is called that",
-                got=f"usage={self.usage!r}",
-                expected=", ".join(map(repr, _USAGES)),
-            )
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Mnist(FolderSource):
+class Mnist(KnownSet):
     """Handwritten digits."""
 
     op_type = "MnistDataset"
@@ -59,7 +34,7 @@ class FashionMnist(Mnist):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Cifar10(FolderSource):
+class Cifar10(KnownSet):
     """Small colour images of ten classes."""
 
     op_type = "Cifar10Dataset"
@@ -74,7 +49,7 @@ class Cifar10(FolderSource):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Cifar100(FolderSource):
+class Cifar100(KnownSet):
     """Small colour images of a hundred classes in twenty groups."""
 
     op_type = "Cifar100Dataset"
@@ -87,7 +62,7 @@ class Cifar100(FolderSource):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ImageFolder(FolderSource):
+class ImageFolder(KnownSet):
     """Image files, with the folder they lie in as class."""
 
     op_type = "ImageFolderDataset"

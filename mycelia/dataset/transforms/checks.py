@@ -6,16 +6,7 @@ from typing import Any
 
 from mycelia.core.checks import is_int, is_number
 from mycelia.core.errors import problem
-
-
-def wrong_type(argument: str, value: Any, expected: str) -> TypeError:
-    """The error for a parameter of a wrong type."""
-    return problem(
-        TypeError,
-        f"{argument}: of a wrong type",
-        got=f"{value!r}, of type {type(value).__name__}",
-        expected=expected,
-    )
+from mycelia.dataset.errors import wrong_type as wrong_type
 
 
 def check_number(

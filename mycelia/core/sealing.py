@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from mycelia.core.errors import problem, wrong_value
 
-_BLOCK = 64 * 1024 * 1024  # bytes that are encrypted at a time
+BLOCK = 64 * 1024 * 1024  # bytes that are encrypted at a time
 _VECTOR = _TAG = 16
 _NONCE = 12  # bytes of the vector that GCM uses
 _PACKAGE = "cryptography.hazmat.primitives"
@@ -28,16 +28,16 @@ class _Tools(NamedTuple):
     invalid_tag: type[Exception]
 
 
-def seal(data: bytes, key: bytes, mode: str) -> bytes:
-    """The encrypted form of some bytes."""
-    tools = _tools(key, mode)
-    blocks = [data[start : start + _BLOCK] for start in range(0, max(len(data), 1), _BLOCK)]
+def seal(data: bytes, key: bytes, mode: str, owner: str = "save_checkpoint") -> bytes:
+    """The encrypted form of some bytes; `owner` is who wants it, for errors."""
+    tools = _tools(key, mode, owner)
+    blocks = [data[start : start + BLOCK] for start in range(0, max(len(data), 1), BLOCK)]
     return b"".join(_sealed(tools, block, key, mode) for block in blocks)
 
 
-def unseal(data: memoryview, key: bytes, mode: str) -> bytes:
+def unseal(data: memoryview, key: bytes, mode: str, owner: str = "load_checkpoint") -> bytes:
     """What was encrypted. Raises ValueError for other bytes, or another key or mode."""
-    tools = _tools(key, mode)
+    tools = _tools(key, mode, owner)
     return b"".join(_blocks(tools, data, key, mode))
 
 
@@ -109,19 +109,19 @@ def _taker(data: memoryview) -> Callable[..., bytes]:
     return take
 
 
-def _tools(key: bytes, mode: str) -> _Tools:
+def _tools(key: bytes, mode: str, owner: str) -> _Tools:
     if mode not in MODES:
-        raise wrong_value("save_checkpoint", "enc_mode", mode, " or ".join(MODES))
+        raise wrong_value(owner, "enc_mode", mode, " or ".join(MODES))
     sizes = (16,) if mode == "SM4-CBC" else (16, 24, 32)
     if not isinstance(key, bytes) or len(key) not in sizes:
         wanted = f"bytes of length {', '.join(map(str, sizes))}"
-        raise wrong_value("save_checkpoint", "enc_key", type(key).__name__, wanted)
+        raise wrong_value(owner, "enc_key", type(key).__name__, wanted)
     try:
         padding = import_module(f"{_PACKAGE}.padding")
     except ImportError:
         raise problem(
             RuntimeError,
-            "save_checkpoint: encryption needs the package cryptography",
+            f"{owner}: encryption needs the package cryptography",
             fix="pip install 'mycelia[encryption]'",
         ) from None
     ciphers = import_module(f"{_PACKAGE}.ciphers")
