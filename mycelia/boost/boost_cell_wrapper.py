@@ -9,11 +9,13 @@ from mycelia.boost.grad_accumulation import GradientAccumulation
 from mycelia.boost.grad_freeze import FreezeOpt, freeze_cell
 from mycelia.core import dtype as dtypes
 from mycelia.core.errors import problem
+from mycelia.ir.slot import when
 from mycelia.nn.wrap.cell_wrapper import TrainOneStepCell, scaled_gradients
 from mycelia.nn.wrap.loss_scale import TrainOneStepWithLossScaleCell
+from mycelia.ops.compare import logical_not
 from mycelia.ops.indexing import gather
 from mycelia.ops.remainder import floor_mod
-from mycelia.ops.shaping import identity
+from mycelia.ops.shaping import cast, identity
 from mycelia.ops.state import assign_add
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
@@ -121,9 +123,12 @@ class BoostTrainOneStepWithLossScaleCell(BoostTrainOneStepCell, TrainOneStepWith
         loss, gradients = scaled_gradients(self.network, self.weights, scale, inputs)
         gradients = self.grad_reducer(self._unscaled(gradients, scale))
         overflow = self.process_loss_scale(self.get_overflow_status(None, gradients))
-        if not overflow:
-            if self.use_grad_accumulation:
+        when(
+            logical_not(cast(overflow, dtypes.bool_)),
+            lambda: (
                 self._gathering(loss, gradients)
-            else:
-                self.optimizer(gradients)
+                if self.use_grad_accumulation
+                else self.optimizer(gradients)
+            ),
+        )
         return loss, overflow, scale

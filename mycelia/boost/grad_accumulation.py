@@ -6,6 +6,7 @@ from typing import Any
 
 from mycelia.core import dtype as dtypes
 from mycelia.core.checks import check_instance, check_positive_int
+from mycelia.ir.slot import when
 from mycelia.nn.cell import Cell
 from mycelia.nn.optim.optimizer import Optimizer
 from mycelia.ops.arithmetic import div
@@ -37,9 +38,11 @@ class GradientAccumulation(Cell):
         for sum_, gradient in zip(self._grad_accumulation, grads, strict=True):
             assign_add(sum_, div(gradient, steps))
         assign_add(self._accumulation_step, 1)
-        if self._accumulation_step >= steps:
-            self.optimizer(tuple(self._grad_accumulation))
-            for sum_ in self._grad_accumulation:
-                assign(sum_, zeros_like(sum_))
-            assign(self._accumulation_step, 0)
+        when(self._accumulation_step >= steps, self._update)
         return loss
+
+    def _update(self) -> None:
+        self.optimizer(tuple(self._grad_accumulation))
+        for sum_ in self._grad_accumulation:
+            assign(sum_, zeros_like(sum_))
+        assign(self._accumulation_step, 0)

@@ -28,6 +28,10 @@ class Guards:
         """A name of a module or object has this value."""
         self._checks[id(holder), name] = lambda: unchanged(holder.get(name), value)
 
+    def fact(self, ask: Callable[..., bool], args: tuple[Any, ...], before: bool) -> None:
+        """A function of the framework gives the same for these arguments."""
+        self._checks[ask, args] = lambda: ask(*args) == before
+
     def cell(self, cell: Any, value: Any) -> None:
         """A variable of an enclosing Python function has this value."""
         self._checks[id(cell), "cell"] = lambda: unchanged(cell.cell_contents, value)

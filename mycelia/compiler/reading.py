@@ -18,8 +18,9 @@ from mycelia.compiler.reader.stack_notes import with_stack
 from mycelia.compiler.rolling import roll
 from mycelia.compiler.store import MISSING, Numbers
 from mycelia.compiler.symbolic import Number, ValueNeeded
-from mycelia.compiler.tracer import Tracer, conflict_error
+from mycelia.compiler.tracer import KEY, Tracer, conflict_error
 from mycelia.core import settings
+from mycelia.core.seed import draw_keys, peek_key
 from mycelia.core.source import reading
 from mycelia.ir.graph import Graph
 from mycelia.ir.node import Node
@@ -70,7 +71,9 @@ def _read(
     depth = sys.getrecursionlimit()
     sys.setrecursionlimit(max(depth, DEEPEST))
     try:
-        with tracer.active(interpreter.call_from_python, _not_known, interpreter.enclosed):
+        with tracer.active(
+            interpreter.call_from_python, _not_known, interpreter.enclosed, interpreter.when
+        ):
             result = interpreter.call(fn, args, kwargs)
             if isinstance(result, Conflict):
                 raise conflict_error(result, result.span)
@@ -155,6 +158,8 @@ def read_lazily(fn: Callable[..., Any], name: str, args: Any, kwargs: Any, segme
     """Run `fn` in the vm: Python decides, and `segments` computes what it asks for."""
     tracer = Tracer(name)
     tracer.materialized = segments.values
+    tracer.key = tracer.root.parameter("random", KEY)
+    segments.values[tracer.key] = peek_key()
 
     def given(value: Any) -> Any:
         if type(value) is Tensor:
@@ -172,6 +177,7 @@ def read_lazily(fn: Callable[..., Any], name: str, args: Any, kwargs: Any, segme
         arrays = segments.arrays([*nodes, *(b.tensor._data for b in written)])
     for bound, array in zip(written, arrays[len(nodes) :], strict=True):
         bound.tensor._data = array
+    draw_keys(int(tracer.world["<drawn>"]))
     found = dict(zip(nodes, arrays, strict=False))
     return _with_arrays(result, found)
 

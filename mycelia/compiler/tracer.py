@@ -85,14 +85,16 @@ class Tracer:
         call: Callable[..., Any],
         force: Callable[[Node], Any],
         enclosed: Callable[[Any, Callable[[], Any]], Any] | None = None,
+        when: Callable[[Any, Callable[[], None]], None] | None = None,
     ) -> Iterator[None]:
         """Operators, tensor writes and user functions of this thread come to this program."""
-        names = ("dispatch", "force", "before_write", "call", "effect", "enclosed")
+        names = ("dispatch", "force", "before_write", "call", "effect", "enclosed", "when", "rely")
         before = {name: getattr(slot, name) for name in names}
         outer, _ACTIVE.tracer = _ACTIVE.tracer, self
         slot.dispatch, slot.force = self.dispatch, force
         slot.before_write, slot.call, slot.enclosed = self.before_write, call, enclosed
         slot.effect = None if self.materialized is not None else self.effect_on_tensors
+        slot.when, slot.rely = when, self.guards.fact
         try:
             yield
         finally:

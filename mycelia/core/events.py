@@ -20,6 +20,11 @@ def subscribe(kind: str, listener: Listener) -> Callable[[], None]:
     return unsubscribe
 
 
+def is_heard(kind: str) -> bool:
+    """Whether anybody listens to events of this kind."""
+    return bool(_listeners.get(kind))
+
+
 def publish(kind: str, **fields: object) -> None:
     """Tell the listeners of `kind`, in the order they came."""
     for listener in tuple(_listeners.get(kind, ())):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from typing import Any
 
 import numpy as np
 
@@ -50,3 +51,20 @@ def next_generator() -> np.random.Generator:
     """A fresh numpy generator for one initializer."""
     _State.initialized += 1
     return np.random.default_rng([_State.base, _State.initialized, 0x6D796365])
+
+
+def state() -> dict[str, Any]:
+    """All of it, to go on from later; numpy's global state too if `set_seed` set it."""
+    found = {name: getattr(_State, name) for name in _NAMES}
+    return found | {"numpy": None if _State.seed is None else np.random.get_state(legacy=False)}
+
+
+def restore(state: dict[str, Any]) -> None:
+    """Go on from what `state` gave, in this process or another."""
+    for name in _NAMES:
+        setattr(_State, name, state[name])
+    if state["numpy"] is not None:
+        np.random.set_state(state["numpy"])
+
+
+_NAMES = ("seed", "base", "drawn", "initialized")

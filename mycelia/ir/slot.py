@@ -16,7 +16,9 @@ class Slot(threading.local):
     - `before_write` hears of every tensor that is about to get another array,
     - `call` runs a function users wrote, so that its branches and loops are read too,
     - `enclosed` runs a part as a graph of its own, which a given primitive runs,
-    - `effect` keeps a Python function to be called with values when the program runs.
+    - `when` runs a part only where a condition of the program holds,
+    - `effect` keeps a Python function to be called with values when the program runs,
+    - `rely` hears of a fact outside that the program takes for constant.
     """
 
     dispatch: Callable[..., Any]
@@ -24,7 +26,9 @@ class Slot(threading.local):
     before_write: Callable[[Any], None] | None = None
     call: Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any] | None = None
     enclosed: Callable[[Any, Callable[[], Any]], Any] | None = None
+    when: Callable[[Any, Callable[[], None]], None] | None = None
     effect: Callable[[Callable[..., None], str, tuple[Any, ...]], None] | None = None
+    rely: Callable[[Callable[..., bool], tuple[Any, ...], bool], None] | None = None
 
 
 slot = Slot()
@@ -36,6 +40,22 @@ def effect(run: Callable[..., None], title: str, *values: Any) -> None:
         run(*values)
     else:
         slot.effect(run, title, values)
+
+
+def relied(fact: Callable[..., bool], *args: Any) -> bool:
+    """What `fact` says now; a program being read is read again once it says something else."""
+    found = fact(*args)
+    if slot.rely is not None:
+        slot.rely(fact, args, found)
+    return found
+
+
+def when(condition: Any, part: Callable[[], None]) -> None:
+    """Run `part` if the condition holds: now, or as a branch of the program being read."""
+    if slot.when is not None:
+        slot.when(condition, part)
+    elif bool(condition):
+        part()
 
 
 def call(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -10,9 +10,9 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
+from mycelia.core.crc32c import masked_crc32c, masked_crc32c_of_rows
 from mycelia.core.errors import problem
 from mycelia.mindrecord.contents import Buffer
-from mycelia.mindrecord.crc32c import masked_crc32c, masked_crc32c_of_rows
 from mycelia.mindrecord.example import Values, parse_example
 
 _HEAD = struct.Struct("<QI")  # length, its checksum

@@ -179,6 +179,7 @@ from mycelia.nn.optim.proximal_adagrad import ProximalAdagrad as ProximalAdagrad
 from mycelia.nn.optim.rmsprop import RMSProp as RMSProp
 from mycelia.nn.optim.rprop import Rprop as Rprop
 from mycelia.nn.optim.sgd import SGD as SGD
+from mycelia.nn.optim.thor import thor as thor
 from mycelia.nn.padding import ConstantPad1d as ConstantPad1d
 from mycelia.nn.padding import ConstantPad2d as ConstantPad2d
 from mycelia.nn.padding import ConstantPad3d as ConstantPad3d
@@ -205,6 +206,10 @@ from mycelia.nn.recurrent_cell import LSTMCell as LSTMCell
 from mycelia.nn.recurrent_cell import RNNCell as RNNCell
 from mycelia.nn.sparse_layers import SparseTensorDenseMatmul as SparseTensorDenseMatmul
 from mycelia.nn.sparse_layers import SparseToDense as SparseToDense
+from mycelia.nn.thor_layers import Conv2dThor as Conv2dThor
+from mycelia.nn.thor_layers import DenseThor as DenseThor
+from mycelia.nn.thor_layers import EmbeddingLookupThor as EmbeddingLookupThor
+from mycelia.nn.thor_layers import EmbeddingThor as EmbeddingThor
 from mycelia.nn.time_distributed import TimeDistributed as TimeDistributed
 from mycelia.nn.transformer import Transformer as Transformer
 from mycelia.nn.transformer import TransformerDecoder as TransformerDecoder

@@ -2,59 +2,78 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any, ClassVar
 
 from mycelia.core.checks import check_instance
-from mycelia.core.errors import problem
-from mycelia.core.events import publish
+from mycelia.core.errors import problem, wrong_value
+from mycelia.core.events import is_heard, publish
+from mycelia.core.shape import Shape
 from mycelia.ir.primitive import Primitive
-from mycelia.ir.slot import effect
+from mycelia.ir.slot import effect, relied
 from mycelia.ir.value import Value, type_of
 
 
 class Summary(Primitive):
-    """Publishes `name` and `value` as an event of its kind; the value has a fitting rank."""
+    """Publishes `name` and `value` as an event of its kind; the value has a fitting shape."""
 
     kind: ClassVar[str] = ""
-    ranks: ClassVar[tuple[int, float]] = (0, float("inf"))
+    expected: ClassVar[str] = ""
+
+    @staticmethod
+    def fits(shape: Shape) -> bool:
+        """Whether values of this shape can be published."""
+        raise NotImplementedError
 
     def __call__(self, name: str, value: Any) -> None:
-        check_instance(self.name, "name", name, str)
+        if not check_instance(self.name, "name", name, str):
+            raise wrong_value(self.name, "name", name, "a str, not empty")
         check_instance(self.name, "value", value, Value)
-        low, high = self.ranks
-        if not low <= len(value.shape) <= high:
+        if not self.fits(value.shape):
             raise problem(
                 ValueError,
-                f"{self.name}: the value has a wrong number of dimensions",
+                f"{self.name}: the value has a wrong shape",
                 got=str(type_of(value)),
-                expected=f"{low} to {high} dimensions",
+                expected=self.expected,
             )
-        effect(lambda tensor: publish(self.kind, name=name, value=tensor), self.name, value)
+        if relied(is_heard, self.kind):
+            effect(lambda tensor: publish(self.kind, name=name, value=tensor), self.name, value)
 
 
 class ScalarSummary(Summary):
     """Publishes one number."""
 
     kind = "scalar"
-    ranks = (0, 1)
+    expected = "one number, in at most one dimension"
+
+    @staticmethod
+    def fits(shape: Shape) -> bool:
+        return len(shape) <= 1 and prod(shape) == 1
 
 
 class TensorSummary(Summary):
     """Publishes a whole tensor."""
 
     kind = "tensor"
-    ranks = (1, float("inf"))
+    expected = "one dimension or more"
+
+    @staticmethod
+    def fits(shape: Shape) -> bool:
+        return len(shape) >= 1
 
 
-class HistogramSummary(Summary):
+class HistogramSummary(TensorSummary):
     """Publishes a tensor of which the distribution matters."""
 
     kind = "histogram"
-    ranks = (1, float("inf"))
 
 
 class ImageSummary(Summary):
     """Publishes images of shape (N, C, H, W)."""
 
     kind = "image"
-    ranks = (4, 4)
+    expected = "four dimensions (N, C, H, W)"
+
+    @staticmethod
+    def fits(shape: Shape) -> bool:
+        return len(shape) == 4

@@ -1,6 +1,7 @@
 """Training: Model, callbacks, metrics, mixed precision, checkpoints."""
 
 from mycelia.train.amp import build_train_network as build_train_network
+from mycelia.train.background import async_ckpt_thread_status as async_ckpt_thread_status
 from mycelia.train.callback import BackupAndRestore as BackupAndRestore
 from mycelia.train.callback import Callback as Callback
 from mycelia.train.callback import CheckpointConfig as CheckpointConfig
@@ -11,12 +12,18 @@ from mycelia.train.callback import LearningRateScheduler as LearningRateSchedule
 from mycelia.train.callback import LossMonitor as LossMonitor
 from mycelia.train.callback import ModelCheckpoint as ModelCheckpoint
 from mycelia.train.callback import OnRequestExit as OnRequestExit
+from mycelia.train.callback import ProgressBar as ProgressBar
 from mycelia.train.callback import ReduceLROnPlateau as ReduceLROnPlateau
 from mycelia.train.callback import RunContext as RunContext
+from mycelia.train.callback import StopOnDivergence as StopOnDivergence
+from mycelia.train.callback import SummaryCollector as SummaryCollector
 from mycelia.train.callback import TimeMonitor as TimeMonitor
 from mycelia.train.checkpoint import load_checkpoint as load_checkpoint
 from mycelia.train.checkpoint import load_param_into_net as load_param_into_net
 from mycelia.train.checkpoint import save_checkpoint as save_checkpoint
+from mycelia.train.checkpoint_conversion import ckpt_to_safetensors as ckpt_to_safetensors
+from mycelia.train.checkpoint_conversion import load_checkpoint_async as load_checkpoint_async
+from mycelia.train.checkpoint_conversion import safetensors_to_ckpt as safetensors_to_ckpt
 from mycelia.train.dataset_helper import DatasetHelper as DatasetHelper
 from mycelia.train.dataset_helper import (
     connect_network_with_dataset as connect_network_with_dataset,
@@ -52,4 +59,5 @@ from mycelia.train.metrics import get_metric_fn as get_metric_fn
 from mycelia.train.metrics import names as names
 from mycelia.train.metrics import rearrange_inputs as rearrange_inputs
 from mycelia.train.model import Model as Model
+from mycelia.train.summary import SummaryRecord as SummaryRecord
 from mycelia.transforms.sinking import data_sink as data_sink

@@ -6,9 +6,12 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from mycelia.boost.boost_cell_wrapper import (
+    BoostTrainOneStepCell,
+    BoostTrainOneStepWithLossScaleCell,
+)
 from mycelia.core.dtype import DType, bfloat16, float16, float32
 from mycelia.core.errors import problem, wrong_type
-from mycelia.core.logs import warn_once
 from mycelia.ir.primitive import Primitive
 from mycelia.nn import (
     BatchNorm1d,
@@ -46,6 +49,10 @@ from mycelia.train.loss_scale_manager import DynamicLossScaleManager, LossScaleM
 
 LEVELS = ("O0", "O1", "O2", "O3", "auto")
 BOOST_LEVELS = ("O0", "O1", "O2")
+_STEPS: dict[bool, tuple[type[TrainOneStepCell], type[TrainOneStepWithLossScaleCell]]] = {
+    False: (TrainOneStepCell, TrainOneStepWithLossScaleCell),
+    True: (BoostTrainOneStepCell, BoostTrainOneStepWithLossScaleCell),
+}
 
 
 def _operators(*groups: str) -> list[type]:
@@ -160,6 +167,7 @@ def build_train_network(
 
     `level` is the mixed precision, as for `auto_mixed_precision`; O2 scales the loss by itself.
     `cast_model_type`, `keep_batchnorm_fp32` and `loss_scale_manager` replace what the level says.
+    With a `boost_level` from O1, the steps are those of `boost.BoostTrainOneStepCell`.
     """
     if not isinstance(optimizer, (Optimizer, Cell)):
         raise wrong_type("build_train_network", "optimizer", optimizer, "Optimizer or Cell")
@@ -169,13 +177,14 @@ def build_train_network(
     network = _in_precision(network, chosen, level)
     if loss_fn is not None:
         network = _with_loss(network, loss_fn, chosen, level)
+    plain_step, scaled_step = _STEPS[boost_level != "O0"]
     manager = chosen["loss_scale_manager"]
     if manager is None:
-        return TrainOneStepCell(network, optimizer).set_train()
+        return plain_step(network, optimizer).set_train()
     update = manager.get_update_cell()
     if update is None:
-        return TrainOneStepCell(network, optimizer, manager.get_loss_scale()).set_train()
-    return TrainOneStepWithLossScaleCell(network, optimizer, update).set_train()
+        return plain_step(network, optimizer, manager.get_loss_scale()).set_train()
+    return scaled_step(network, optimizer, update).set_train()
 
 
 def check_levels(level: Any, boost_level: Any) -> None:
@@ -193,8 +202,6 @@ def check_levels(level: Any, boost_level: Any) -> None:
                 got=repr(value),
                 expected=", ".join(allowed),
             )
-    if boost_level != "O0":
-        warn_once(f"boost_level={boost_level!r} changes nothing: all training steps are compiled")
 
 
 class _LossInFloat32(WithLossCell):

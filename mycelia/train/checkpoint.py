@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+import numpy as np
+
 from mycelia.core.errors import problem, wrong_type, wrong_value
 from mycelia.core.files import write_atomically
 from mycelia.core.logs import logger
@@ -15,15 +17,17 @@ from mycelia.nn.cell import Cell
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 from mycelia.train import ckpt_format, safetensors_format
+from mycelia.train.background import finish, write_later
 
 CKPT, SAFETENSORS = "ckpt", "safetensors"
+RUN_ENTRY = "mycelia.run"  # the state of a training run, for which see run_state.py
 
 
 def save_checkpoint(
     save_obj: Any,
     ckpt_file_name: str,
     integrated_save: bool = True,
-    async_save: bool = False,
+    async_save: bool | str = False,
     append_dict: dict[str, Any] | None = None,
     enc_key: bytes | None = None,
     enc_mode: str = "AES-GCM",
@@ -34,8 +38,11 @@ def save_checkpoint(
 ) -> None:
     """Write the parameters of a Cell (or of a dict or list of parameters) to a file.
 
-    `enc_key` encrypts it, `crc_check` adds a checksum, `format` may be "safetensors".
+    `enc_key` encrypts it, `crc_check` adds a checksum, `format` may be "safetensors". With
+    `async_save` (True, "thread" or "process") a thread writes the file: the parameters may change
+    meanwhile, what was asked for is saved.
     """
+    check_async_save("save_checkpoint", async_save)
     path = _with_suffix(ckpt_file_name, _checked_format("save_checkpoint", format, enc_key))
     chosen = [
         (name, tensor)
@@ -43,7 +50,10 @@ def save_checkpoint(
         if choice_func is None or choice_func(name)
     ]
     chosen += [(name, _as_tensor(value)) for name, value in (append_dict or {}).items()]
-    write_atomically(path, _content(chosen, format, enc_key, enc_mode, crc_check))
+    write: Callable[[Path, Iterator[bytes]], None] = write_atomically
+    if async_save:
+        chosen, write = [(name, _copied(tensor)) for name, tensor in chosen], write_later
+    write(path, _content(chosen, format, enc_key, enc_mode, crc_check))
 
 
 def load_checkpoint(
@@ -65,6 +75,9 @@ def load_checkpoint(
     """
     _checked_format("load_checkpoint", format, dec_key)
     path = Path(ckpt_file_name)
+    error = finish(path)
+    if error is not None:
+        raise error
     if not path.exists():
         raise problem(
             ValueError,
@@ -78,7 +91,8 @@ def load_checkpoint(
     loaded = {
         name: _parameter(name, array)
         for name, array in _read(path, format, dec_key, dec_mode, crc_check).items()
-        if not (skipped and name.startswith(skipped))
+        if not is_hidden(name)
+        and not (skipped and name.startswith(skipped))
         and (not wanted or name.startswith(wanted))
         and (choice_func is None or choice_func(name))
     }
@@ -87,6 +101,28 @@ def load_checkpoint(
     if net is not None:
         load_param_into_net(net, loaded, strict_load)
     return loaded
+
+
+def read_whole(path: Path, key: bytes | None, mode: str) -> dict[str, Any]:
+    """Arrays and texts by name, hidden ones too; a file whose checksum is not right is refused.
+
+    One without a checksum may hold parameters, but no state of a run.
+    """
+    format = SAFETENSORS if path.suffix == f".{SAFETENSORS}" else CKPT
+    data = memoryview(path.read_bytes())
+    found = _decoded(path, data, format, key, mode, check=True)
+    if format == SAFETENSORS:
+        is_sealed = safetensors_format.has_checksum(data)
+    else:
+        is_sealed = ckpt_format.split_checksum(data)[1] is not None
+    if not is_sealed and any(is_hidden(name) for name in found):
+        raise problem(ValueError, f"{path} was cut off: its checksum is missing")
+    return found
+
+
+def is_hidden(name: str) -> bool:
+    """Whether an entry holds the state of a run, and no parameter."""
+    return name == RUN_ENTRY or name.startswith(f"{RUN_ENTRY}.")
 
 
 def load_param_into_net(
@@ -152,6 +188,11 @@ def _as_tensor(value: Any) -> Any:
     return value if isinstance(value, (Tensor, str)) else Tensor(value)
 
 
+def _copied(tensor: Any) -> Any:
+    """The numbers as they are now: a training writes to the memory of its parameters."""
+    return tensor if isinstance(tensor, str) else Tensor(np.array(tensor.asnumpy(), copy=True))
+
+
 def _content(
     named: list[tuple[str, Any]], format: str, key: bytes | None, mode: str, check: bool
 ) -> Iterator[bytes]:
@@ -179,15 +220,20 @@ def _read(path: Path, format: str, key: bytes | None, mode: str, check: bool) ->
             got=f"{path} with format {format!r}",
             fix='load_checkpoint(..., format="safetensors")',
         )
-    data = memoryview(path.read_bytes())
+    return _decoded(path, memoryview(path.read_bytes()), format, key, mode, check)
+
+
+def _decoded(
+    path: Path, data: memoryview, format: str, key: bytes | None, mode: str, check: bool
+) -> dict[str, Any]:
     try:
         if format == SAFETENSORS:
             return safetensors_format.decode(data, check)
         content, checksum = ckpt_format.split_checksum(data)
-        if key is not None:
-            return ckpt_format.decode(memoryview(unseal(content, key, mode)))
         if check and checksum is not None and checksum != crc32(content):
             raise ValueError("its checksum is not that of its bytes")
+        if key is not None:
+            return ckpt_format.decode(memoryview(unseal(content, key, mode)))
         return ckpt_format.decode(content)
     except (ValueError, UnicodeDecodeError, TypeError) as error:
         raise problem(
@@ -196,6 +242,14 @@ def _read(path: Path, format: str, key: bytes | None, mode: str, check: bool) ->
             got=str(error).splitlines()[0],
             fix="use an older checkpoint, save it again, or give the right 'dec_key'",
         ) from None
+
+
+def check_async_save(owner: str, value: Any) -> None:
+    """Refuse what does not say how to save."""
+    if not isinstance(value, (bool, str)):
+        raise wrong_type(owner, "async_save", value, "bool or str")
+    if isinstance(value, str) and value not in ("process", "thread"):
+        raise wrong_value(owner, "async_save", value, "True, False, 'process' or 'thread'")
 
 
 def _checked_format(function: str, format: str, key: bytes | None) -> str:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from mycelia.core import wire
 from mycelia.core.dtype import by_name
-from mycelia.train import wire
 
 _SLICE = 512 * 1024 * 1024  # larger tensors are written in several pieces of the same name
 _CRC = b"crc_num"  # stands before a checksum at the end of a file, which has ten bytes

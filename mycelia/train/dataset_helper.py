@@ -8,6 +8,7 @@ from typing import Any
 from mycelia.core.checks import check_bool, check_int, check_positive_int
 from mycelia.core.dtype import DType, from_numpy
 from mycelia.core.errors import problem
+from mycelia.dataset.api.iterators import Iterator as DatasetIterator
 from mycelia.nn.cell import Cell
 from mycelia.tensor.tensor import Tensor
 from mycelia.transforms.sinking import data_sink
@@ -36,21 +37,46 @@ class DatasetHelper:
         self.dataset = dataset
         self._epochs = check_positive_int(owner, "epoch_num", epoch_num)
         self._iterator: Any = None
+        self._skipped = 0  # batches that the next epoch leaves out
+        self._resumed = False  # whether the next epoch begins in the middle
 
     def __iter__(self) -> Iterator[Any]:
         if self._sinks:
             return iter([()])
-        if self._iterator is None:
-            self._iterator = self.dataset.create_tuple_iterator(num_epochs=self._epochs)
         return self._epoch()
 
+    def _batches(self) -> Any:
+        if self._iterator is None:
+            self._iterator = self.dataset.create_tuple_iterator(num_epochs=self._epochs)
+        return self._iterator
+
+    def state(self, taken: int) -> dict[str, Any]:
+        """Where the data stand, after `taken` batches of an epoch."""
+        batches, found = self._batches(), None
+        if isinstance(batches, DatasetIterator):
+            found = batches.state() | {"row": taken}  # not those prepared for a step that failed
+        elif hasattr(batches, "state"):
+            found = batches.state()
+        return {"taken": taken, "iterator": found}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from there. An iterator that keeps no state gives the batches taken once more."""
+        if state["iterator"] is None:
+            self._skipped = state["taken"]
+        else:
+            self._batches().restore(state["iterator"])
+            self._resumed = state["taken"] > 0
+
     def _epoch(self) -> Iterator[list[Any]]:
-        count = 0
-        for batch in self._iterator:
+        count, skipped, resumed = 0, self._skipped, self._resumed
+        self._skipped, self._resumed = 0, False
+        for batch in self._batches():
             count += 1
+            if count <= skipped:
+                continue
             columns = batch if isinstance(batch, (tuple, list)) else [batch]
             yield [column if isinstance(column, Tensor) else Tensor(column) for column in columns]
-        if count == 0 and self._size > 0:
+        if count == 0 and self._size > 0 and not resumed:
             raise problem(
                 ValueError,
                 "DatasetHelper: the iterator of the dataset gave nothing in this epoch",

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
-from mycelia.core import settings
+from mycelia.boost.boost import AutoBoost
 from mycelia.core.checks import check_bool, check_non_negative_int, check_positive_int
 from mycelia.core.errors import problem
 from mycelia.nn.cell import Cell
@@ -20,22 +17,17 @@ from mycelia.train.callback.callback import (
     Callback,
     CallbackList,
     CallbackParameters,
-    RunContext,
     as_list,
 )
-from mycelia.train.callback.history import History
-from mycelia.train.callback.learning_rate_scheduler import LearningRateScheduler
-from mycelia.train.callback.loss_monitor import LossMonitor
-from mycelia.train.callback.model_checkpoint import ModelCheckpoint
 from mycelia.train.dataset_helper import DatasetHelper, check_sink_size, size_of
-from mycelia.train.metrics import Loss, get_metrics
+from mycelia.train.evaluation import Evaluation, set_training
+from mycelia.train.fitting import check_columns, check_labels, check_metrics
+from mycelia.train.loop import Training
+from mycelia.train.metrics import get_metrics
+from mycelia.train.resuming import saved_run
 from mycelia.transforms.jit import compiled_of
-from mycelia.transforms.sinking import run_steps
 
 _OPTIONS = ("loss_scale_manager", "keep_batchnorm_fp32", "boost_config_dict", "acc_level")
-_FOR_TRAINING = (LossMonitor, History, ModelCheckpoint, LearningRateScheduler)
-_MOST_JOINED = 16  # steps that run as one program
-_STEP_EVENTS = ("step_begin", "step_end", "on_train_step_begin", "on_train_step_end")
 _DATA = (Tensor, int, float, str, type(None))
 
 
@@ -65,13 +57,12 @@ class Model:
         _check_kind("optimizer", optimizer, (Optimizer, Cell, type(None)))
         _check_kind("eval_network", eval_network, (Cell, type(None)))
         self._check_options(kwargs, optimizer, amp_level, boost_level)
-        self._network = network
+        self._metrics = get_metrics(metrics)
+        self._network, self._optimizer = self._boosted(network, optimizer, boost_level, kwargs)
         self._loss_fn = loss_fn
-        self._optimizer = optimizer
         self._amp_level = amp_level
         self._loss_scale_manager = kwargs.get("loss_scale_manager")
         self._train_network = self._make_train_network(boost_level, kwargs)
-        self._metrics = get_metrics(metrics)
         self._eval_indexes = eval_indexes
         self._eval_network = self._make_eval_network(eval_network) if self._metrics else None
         self._predict_network = network
@@ -91,8 +82,6 @@ class Model:
         """The cell that predicts."""
         return self._predict_network
 
-    # ---- training ---------------------------------------------------------------------------
-
     def train(
         self,
         epoch: int,
@@ -101,15 +90,19 @@ class Model:
         dataset_sink_mode: bool = False,
         sink_size: int = -1,
         initial_epoch: int = 0,
+        resume_from: Any = None,
     ) -> None:
         """Train for the epochs from `initial_epoch` to `epoch`.
 
         With `dataset_sink_mode` in graph mode several steps run as one program, unless a callback
-        looks at the network between them. The results are the same.
+        looks at the network between them. The results are the same. `resume_from` is a checkpoint
+        of this training, or the folder of its checkpoints: it goes on after the newest, in the
+        middle of an epoch too, as if it had never stopped. An empty folder begins it.
         """
         with CallbackList(callbacks) as told:
-            run = self._training("train", epoch, train_dataset, told, dataset_sink_mode, sink_size)
-            self._run_epochs(run, told, _first_epoch("train", epoch, initial_epoch), None)
+            facts = self._facts("train", epoch, train_dataset, told, dataset_sink_mode, sink_size)
+            first = _first_epoch("train", epoch, initial_epoch)
+            self._train(facts, told, first, None, resume_from)
 
     def fit(
         self,
@@ -122,6 +115,7 @@ class Model:
         valid_dataset_sink_mode: bool = False,
         sink_size: int = -1,
         initial_epoch: int = 0,
+        resume_from: Any = None,
     ) -> None:
         """Train, and evaluate every `valid_frequency` epochs, or after the epochs it lists."""
         if valid_dataset is not None:
@@ -131,9 +125,10 @@ class Model:
         _check_frequency(valid_frequency)
         _check_event_names(as_list(callbacks))
         with CallbackList(callbacks) as told:
-            run = self._training("fit", epoch, train_dataset, told, dataset_sink_mode, sink_size)
+            facts = self._facts("fit", epoch, train_dataset, told, dataset_sink_mode, sink_size)
+            first = _first_epoch("fit", epoch, initial_epoch)
             due = None if valid_dataset is None else (valid_dataset, valid_frequency)
-            self._run_epochs(run, told, _first_epoch("fit", epoch, initial_epoch), due)
+            self._train(facts, told, first, due, resume_from)
 
     def eval(
         self, valid_dataset: Any, callbacks: Any = None, dataset_sink_mode: bool = False
@@ -147,7 +142,7 @@ class Model:
                 network=self._network,
                 dataset_sink_mode=dataset_sink_mode,
             )
-            return self._evaluate(valid_dataset, told, facts, in_fit=False)
+            return self._evaluation().run(valid_dataset, told, facts)
 
     def predict(self, *predict_data: Any, backend: str | None = None, config: Any = None) -> Any:
         """What the network gives for these inputs, in inference mode."""
@@ -160,7 +155,7 @@ class Model:
             )
         for data in predict_data:
             _check_data(data)
-        _set_training(self._predict_network, False)
+        set_training(self._predict_network, False)
         return self._predict_network(*predict_data)
 
     def build(
@@ -183,13 +178,11 @@ class Model:
             self._compile(self._eval_network, valid_dataset, is_training=False)
 
     def _compile(self, network: Cell, dataset: Any, *, is_training: bool) -> None:
-        _set_training(network, is_training)
+        set_training(network, is_training)
         batch = next(iter(DatasetHelper(dataset, False)))
         compiled_of(network).entry(tuple(batch), {})
 
-    # ---- the course of a training -----------------------------------------------------------
-
-    def _training(
+    def _facts(
         self, name: str, epoch: int, dataset: Any, told: CallbackList, sinks: bool, sink_size: int
     ) -> CallbackParameters:
         """The facts of a training that is about to begin."""
@@ -218,132 +211,56 @@ class Model:
             dataset_sink_mode=sinks,
         )
 
-    def _run_epochs(
+    def _train(
         self,
         facts: CallbackParameters,
         told: CallbackList,
         first: int,
         valid: tuple[Any, Any] | None,
+        resume_from: Any,
     ) -> None:
-        helper = DatasetHelper(facts.train_dataset, False, -1, facts.epoch_num - first)
-        joined = _steps_joined(facts, told.callbacks)
-        context = RunContext(facts)
-        told.tell("on_train_begin", context)
-        for number in range(first + 1, facts.epoch_num + 1):
-            facts.cur_epoch_num = number
-            facts.pop("metrics", None)
-            facts.pop("eval_results", None)
-            _set_training(self._train_network, True)
-            told.tell("on_train_epoch_begin", context)
-            for inputs, outputs in self._steps(helper, joined, told, context):
-                facts.train_dataset_element, facts.net_outputs = inputs, outputs
-                told.tell("on_train_step_end", context)
-                if context.get_stop_requested():
-                    break
+        def end_epoch(number: int) -> None:
             if valid is not None and _is_due(number, valid[1]):
-                self._evaluate_in_fit(valid[0], facts)
-            told.tell("on_train_epoch_end", context)
-            if context.get_stop_requested():
-                break
-        told.tell("on_train_end", context)
+                self._evaluation().run_in_fit(valid[0], facts)
 
-    def _steps(
-        self, helper: DatasetHelper, joined: int, told: CallbackList, context: RunContext
-    ) -> Iterator[tuple[list[Any], Any]]:
-        """Make the steps of one epoch: the inputs and the outputs of each."""
-        facts = context.original_args()
-        for group in _groups(self._checked(helper), joined):
-            results = None
-            if len(group) > 1:
-                compiled = compiled_of(self._train_network)
-                results = run_steps(compiled, [tuple(inputs) for inputs in group])
-            for place, inputs in enumerate(group):
-                facts.cur_step_num += 1
-                facts.train_dataset_element = inputs
-                told.tell("on_train_step_begin", context)
-                yield inputs, self._train_network(*inputs) if results is None else results[place]
+        if valid is not None and any(
+            _is_due(n + 1, valid[1]) for n in range(first, facts.epoch_num)
+        ):
+            check_metrics(self._evaluation(), valid[0])
+        saved = saved_run(resume_from, told.callbacks, facts)
+        if saved is not None:
+            first = saved.state.initial_epoch
+        training = Training(facts, told, first, self._check, self._check_first, end_epoch)
+        training.run(None if saved is None else (saved.state, saved.parameters))
 
-    def _checked(self, batches: Any) -> Iterator[list[Any]]:
-        for inputs in batches:
-            if self._loss_fn is not None and len(inputs) != 2:
-                raise problem(
-                    ValueError,
-                    "Model: with a loss_fn, a batch is data and labels",
-                    got=f"a batch of {len(inputs)} columns",
-                    expected="2 columns",
-                    fix="project the dataset to two columns, or put the loss into the network",
-                )
-            yield inputs
+    def _evaluation(self) -> Evaluation:
+        assert self._eval_network is not None
+        tells_loss = self._loss_fn is not None
+        return Evaluation(self._eval_network, self._metrics, self._eval_indexes, tells_loss)
 
-    # ---- the course of an evaluation --------------------------------------------------------
+    def _check(self, inputs: list[Any]) -> None:
+        if self._loss_fn is not None:
+            check_columns(inputs)
 
-    def _evaluate_in_fit(self, dataset: Any, facts: CallbackParameters) -> None:
-        """Evaluate between epochs; what the facts say of the training stays."""
-        kept = {name: facts[name] for name in ("cur_step_num", "batch_num", "net_outputs", "mode")}
-        told = CallbackList([c for c in facts.list_callback if type(c) not in _FOR_TRAINING])
-        self._evaluate(dataset, told, facts, in_fit=True)
-        facts.update(kept)
-
-    def _evaluate(
-        self, dataset: Any, told: CallbackList, facts: CallbackParameters, *, in_fit: bool
-    ) -> dict[str, Any]:
-        network = self._eval_network
-        assert network is not None
-        facts.update(
-            eval_network=network,
-            valid_dataset=dataset,
-            batch_num=size_of(dataset),
-            mode="eval",
-            cur_step_num=0,
-        )
-        _set_training(network, False)
-        for metric in self._metrics.values():
-            metric.clear()
-        context = RunContext(facts)
-        told.tell("on_eval_begin", context)
-        told.tell("on_eval_epoch_begin", context)
-        for inputs in DatasetHelper(dataset, False):
-            facts.cur_step_num += 1
-            facts.eval_dataset_element = inputs
-            told.tell("on_eval_step_begin", context)
-            facts.net_outputs = network(*inputs)
-            told.tell("on_eval_step_end", context)
-            self._update_metrics(facts.net_outputs)
-            if context.get_stop_requested():
-                break
-        told.tell("on_eval_epoch_end", context)
-        facts.metrics = {name: metric.eval() for name, metric in self._metrics.items()}
-        if in_fit:
-            facts.eval_results = facts.metrics | self._eval_loss(facts.net_outputs)
-        told.tell("on_eval_end", context)
-        return facts.metrics
-
-    def _update_metrics(self, outputs: Any) -> None:
-        given = outputs if isinstance(outputs, (tuple, list)) else (outputs,)
-        places = self._eval_indexes
-        if places is None:
-            for metric in self._metrics.values():
-                metric.update(*given)
-            return
-        if len(given) < 3:
-            raise problem(
-                ValueError,
-                "Model: eval_indexes needs more outputs than the eval_network gives",
-                got=str(len(given)),
-                expected="3 or more: a loss, an output and a label among them",
-            )
-        loss, output, label = (given[place] for place in places)
-        for metric in self._metrics.values():
-            metric.update(*([loss] if isinstance(metric, Loss) else [output, label]))
-
-    def _eval_loss(self, outputs: Any) -> dict[str, float]:
-        """The loss of the last batch, for callbacks that watch it."""
-        if self._loss_fn is None or self._eval_indexes is None:
-            return {}
-        loss = outputs[self._eval_indexes[0]]
-        return {"eval_loss": float(np.mean(loss.asnumpy()))}
+    def _check_first(self, inputs: list[Any]) -> None:
+        if self._loss_fn is not None:
+            check_labels(self._network, self._loss_fn, inputs)
 
     # ---- making the networks ----------------------------------------------------------------
+
+    def _boosted(
+        self, network: Cell, optimizer: Any, level: str, options: dict[str, Any]
+    ) -> tuple[Cell, Any]:
+        """The network and optimizer in the ways of a boost level; these change with metrics only.
+
+        Without metrics a level changes the training steps alone.
+        """
+        if level == "O0" or optimizer is None:
+            return network, optimizer
+        boost = AutoBoost(level, options.get("boost_config_dict", ""))
+        if not self._metrics:
+            return network, optimizer
+        return boost.network_auto_process_train(network, optimizer)
 
     def _make_train_network(self, boost_level: str, options: dict[str, Any]) -> Cell:
         if self._optimizer is not None:
@@ -404,34 +321,6 @@ class Model:
                 f"Model.{name}: there are no metrics to evaluate",
                 fix='give some to the model: Model(..., metrics={"accuracy"})',
             )
-
-
-def _steps_joined(facts: CallbackParameters, callbacks: list[Callback]) -> int:
-    """How many steps run as one program: as many as divide an epoch, or one."""
-    if not facts.dataset_sink_mode or settings.current().mode != settings.GRAPH_MODE:
-        return 1
-    for callback in callbacks:
-        only_reads = vars(type(callback)).get("only_reads_results", False)
-        if not only_reads and callback.hears(*_STEP_EVENTS):
-            return 1
-    return max(n for n in range(1, _MOST_JOINED + 1) if facts.batch_num % n == 0)
-
-
-def _groups(items: Iterator[Any], size: int) -> Iterator[list[Any]]:
-    group: list[Any] = []
-    for item in items:
-        group.append(item)
-        if len(group) == size:
-            yield group
-            group = []
-    if group:
-        yield group
-
-
-def _set_training(network: Cell, is_training: bool) -> None:
-    """Switch a network between training and inference, unless all of it is there already."""
-    if any(cell.training is not is_training for _, cell in network.cells_and_names()):
-        network.set_train(is_training)
 
 
 def _first_epoch(name: str, epoch: int, initial_epoch: Any) -> int:

@@ -14,6 +14,7 @@ from mycelia.core.dtype import by_name
 _ALIGNMENT = 8
 _MOST = 100 * 1024 * 1024  # bytes of a header; what says more is no such file
 _METADATA = "__metadata__"
+_CRC = "crc_num"
 _NAMES = {
     "bool": "BOOL",
     "uint8": "U8",
@@ -34,10 +35,10 @@ _DTYPES = {theirs: ours for ours, theirs in _NAMES.items()}
 
 def encode(named: list[tuple[str, Any]], check: bool) -> Iterator[bytes]:
     """The bytes of a file with some tensors by name; texts become metadata."""
-    arrays = {n: np.ascontiguousarray(np.asarray(t)) for n, t in named if not isinstance(t, str)}
+    arrays = {n: np.asarray(t.asnumpy(), order="C") for n, t in named if not isinstance(t, str)}
     metadata = {"format": "ms"} | {n: t for n, t in named if isinstance(t, str)}
     if check:
-        metadata = {"crc_num": str(_checksum(arrays))} | metadata
+        metadata = {_CRC: str(_checksum(arrays))} | metadata
     header: dict[str, Any] = {_METADATA: metadata}
     end = 0
     for name, array in arrays.items():
@@ -56,17 +57,28 @@ def encode(named: list[tuple[str, Any]], check: bool) -> Iterator[bytes]:
 
 def decode(data: memoryview, check: bool) -> dict[str, Any]:
     """Arrays by name. Raises ValueError or TypeError for bytes that are no such file."""
+    header, content = _split(data)
+    metadata = header.pop(_METADATA, {})
+    arrays = {name: _array(place, content) for name, place in header.items()}
+    if check and _CRC in metadata and int(metadata[_CRC]) != _checksum(arrays):
+        raise ValueError("its checksum is not that of its numbers")
+    return arrays
+
+
+def has_checksum(data: memoryview) -> bool:
+    """Whether such a file holds a checksum of its numbers. Raises as `decode` does."""
+    return _CRC in _split(data)[0].get(_METADATA, {})
+
+
+def _split(data: memoryview) -> tuple[dict[str, Any], memoryview]:
+    """The header, and the numbers behind it."""
     size = int.from_bytes(data[:8], "little")
     if len(data) < 8 or size > min(_MOST, len(data) - 8):
         raise ValueError("its header is longer than the file")
     header = json.loads(bytes(data[8 : 8 + size]))
     if not isinstance(header, dict):
         raise ValueError("its header is no object")
-    metadata = header.pop(_METADATA, {})
-    arrays = {name: _array(place, data[8 + size :]) for name, place in header.items()}
-    if check and "crc_num" in metadata and int(metadata["crc_num"]) != _checksum(arrays):
-        raise ValueError("its checksum is not that of its numbers")
-    return arrays
+    return header, data[8 + size :]
 
 
 def _array(place: Any, content: memoryview) -> np.ndarray:
@@ -82,6 +94,6 @@ def _array(place: Any, content: memoryview) -> np.ndarray:
 
 def _checksum(arrays: dict[str, np.ndarray]) -> int:
     found = 0
-    for name, array in arrays.items():
-        found = crc32(array.tobytes(), crc32(name.encode(), found))
+    for name in sorted(arrays):
+        found = crc32(arrays[name].tobytes(), crc32(name.encode(), found))
     return found

@@ -347,3 +347,47 @@ def test_running_statistics_under_a_gradient():
     equal(ms.jit(steps[1])(x), steps[0](x))
     for one, other in zip(*(net.get_parameters() for net in nets), strict=True):
         equal(Tensor(one), Tensor(other))
+
+
+def test_getattr_follows_an_object_that_changes():
+    class Settings:
+        factor = 2.0
+
+    settings = Settings()
+    settings.factor = 2.0
+
+    @ms.jit
+    def scaled(x):
+        return x * getattr(settings, "factor") + getattr(settings, "shift", 1.0)  # noqa: B009
+
+    x = Tensor(np.ones(2, np.float32))
+    assert scaled(x).asnumpy().tolist() == [3.0, 3.0]
+    settings.factor = 5.0
+    assert scaled(x).asnumpy().tolist() == [6.0, 6.0]
+
+
+class DropsTwice(nn.Cell):
+    """Python looks at a number between two random operators, so it runs in the vm."""
+
+    def __init__(self):
+        super().__init__()
+        self.drop = nn.Dropout(p=0.5)
+
+    def construct(self, x):
+        once = self.drop(x)
+        return self.drop(once) * int(once.sum().asnumpy())
+
+
+def test_the_vm_draws_the_random_numbers_of_eager_mode():
+    cell = DropsTwice().set_train()
+    x = Tensor(np.ones((4, 4), np.float32))
+    ms.set_seed(3)
+    plain = [cell(x).asnumpy() for _ in range(2)]
+    ms.set_context(mode=ms.GRAPH_MODE)
+    try:
+        ms.set_seed(3)
+        for expected in plain:
+            np.testing.assert_array_equal(cell(x).asnumpy(), expected)
+    finally:
+        ms.set_context(mode=ms.PYNATIVE_MODE)
+    assert not np.array_equal(*plain)

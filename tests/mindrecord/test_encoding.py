@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from mycelia.mindrecord.crc32c import _bytewise, crc32c, masked_crc32c
+from mycelia.core.crc32c import _bytewise, crc32c, masked_crc32c
 from mycelia.mindrecord.messagepack import pack, unpack
 from mycelia.mindrecord.packing import (
     compress_integers,

@@ -92,6 +92,16 @@ def test_safetensors_are_the_real_ones(tmp_path):
         ms.load_checkpoint(str(path))
 
 
+def test_the_checksum_of_safetensors_is_that_of_sorted_names(tmp_path):
+    path = tmp_path / "net.safetensors"
+    kinds = {"b": (3, np.float32), "a": (4, np.int64), "c": (5, np.int8), "aa": (5, np.float32)}
+    named = {name: Tensor(np.arange(size, dtype=kind)) for name, (size, kind) in kinds.items()}
+    ms.save_checkpoint(named, str(path), format="safetensors", crc_check=True)
+    data = path.read_bytes()
+    header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+    assert header["__metadata__"]["crc_num"] == "2745274353"  # written by MindSpore 2.10
+
+
 @given(st.binary(max_size=300))
 @settings(deadline=None)
 def test_other_bytes_are_no_safetensors(content):

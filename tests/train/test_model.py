@@ -163,7 +163,9 @@ def test_networks_know_whether_they_train():
     model = train.Model(network, cross_entropy(), optimizer, {"acc"})
     model.fit(2, rows(4), rows(4))
     model.predict(Tensor(X[:2]))
-    assert network.modes == [True, False, True, False, False]
+    before_training = network.modes[:2]  # metrics and labels are looked at once
+    assert before_training == [False, False]
+    assert network.modes[2:] == [True, False, True, False, False]
 
 
 def test_a_network_may_give_its_loss_or_make_its_steps():

@@ -58,6 +58,14 @@ class Branches(Reader):
         builder, span = self.tracer.builder, self.tracer.span
         return self._joined(thunks, lambda sides: builder.switch(node, sides, span))
 
+    def when(self, condition: Any, part: Callable[[], None]) -> None:
+        """What `part` does, if the condition holds."""
+        truth = self.truth(condition)
+        if isinstance(truth, Number):
+            self.branches(truth, (lambda: None, part))
+        elif truth:
+            part()
+
     def enclosed(self, primitive: Any, thunk: Callable[[], Any]) -> Any:
         """What `thunk` gives, as a graph that `primitive` runs. Blocks are only kept outermost."""
         builder, span = self.tracer.builder, self.tracer.span

@@ -183,7 +183,9 @@ def _callable(reader: Any, value: Any) -> bool:
 
 @answers(getattr)
 def _getattr(reader: Any, owner: Any, name: str, *default: Any) -> Any:
-    return reader.tracer.bound(getattr(owner, name, *default))
+    if default and not hasattr(owner, name):
+        return reader.outside_value(default[0])
+    return reader.attribute(owner, name)
 
 
 @answers(setattr)

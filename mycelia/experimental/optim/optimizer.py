@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from mycelia.core import dtype as dtypes
 from mycelia.core.checks import is_number
 from mycelia.core.errors import problem, wrong_type
@@ -21,8 +23,9 @@ class Optimizer(Cell):
     """Parameters in groups; a group's settings are those it names, else the defaults.
 
     The learning rate of a group is a Parameter, so that schedulers can change it and compiled steps
-    follow. A subclass says in `states` which tensors it keeps beside each parameter, and in
-    `update` what one parameter does in a step.
+    follow. A subclass says in `states` which tensors of a parameter's shape it keeps beside each
+    parameter, in `own_states` which of other shapes, and in `update` what one parameter does in a
+    step.
     """
 
     def __init__(self, params: Any, defaults: Group) -> None:
@@ -31,6 +34,7 @@ class Optimizer(Cell):
         self.defaults = dict(defaults)
         self.param_groups: list[Group] = []
         self.parameters = ParameterTuple(())
+        self.slots: list[dict[str, Parameter]] = []
         self.state_step = Parameter(Tensor(0.0, dtypes.float32), name="state_step")
         groups = given if isinstance(given[0], dict) else [{"params": given}]
         for group in groups:
@@ -57,9 +61,22 @@ class Optimizer(Cell):
         for name, first in self.states().items():
             fresh = ParameterTuple(members).clone(name, first)
             setattr(self, name, ParameterTuple((*getattr(self, name, ()), *fresh)))
+        self.slots = [*self.slots, *(self._slots(one, group) for one in members)]
+
+    def _slots(self, parameter: Parameter, group: Group) -> dict[str, Parameter]:
+        slots = {}
+        for name, first in self.own_states(parameter, group).items():
+            slot = Parameter(first, name=f"{name}.{parameter.name}", requires_grad=False)
+            self.insert_param_to_cell(slot.name, slot, check_name_contain_dot=False)
+            slots[name] = slot
+        return slots
 
     def states(self) -> dict[str, Any]:
         """The tensors kept beside each parameter: their names, and what they start as."""
+        return {}
+
+    def own_states(self, parameter: Parameter, group: Group) -> dict[str, Tensor]:
+        """The tensors kept beside this one parameter: their names and first values."""
         return {}
 
     def update(self, place: int, gradient: Any, group: Group, step: Any) -> None:
@@ -91,6 +108,11 @@ class Optimizer(Cell):
     def keep(self, name: str, place: int, value: Any) -> Any:
         """Give the state `name` of one parameter a new value, and that value back."""
         state = getattr(self, name)[place]
+        return assign(state, cast(value, state.dtype))
+
+    def keep_slot(self, name: str, place: int, value: Any) -> Any:
+        """Give the state `name` of a parameter's own a new value, and that value back."""
+        state = self.slots[place][name]
         return assign(state, cast(value, state.dtype))
 
     def move(self, place: int, change: Any) -> None:
@@ -125,6 +147,12 @@ class Optimizer(Cell):
             shown = {k: f"{float(v):g}" if k == "lr" else v for k, v in shown.items()}
             lines += [f"    {name}: {value}" for name, value in shown.items()]
         return "\n".join([*lines, ")"])
+
+
+def zeros_beside(parameter: Parameter, shape: tuple[int, ...] | None = None) -> Tensor:
+    """Zeros of a parameter's shape, or another, in its dtype, but in no half precision."""
+    kind = np.float64 if parameter.dtype == dtypes.float64 else np.float32
+    return Tensor(np.zeros(parameter.shape if shape is None else shape, kind))
 
 
 def check_rate(owner: str, lr: Any) -> None:

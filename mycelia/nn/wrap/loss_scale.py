@@ -6,10 +6,11 @@ from typing import Any
 
 from mycelia.core import dtype as dtypes
 from mycelia.core.errors import problem, wrong_type
+from mycelia.ir.slot import when
 from mycelia.nn.cell import Cell
 from mycelia.nn.wrap.cell_wrapper import TrainOneStepCell, scaled_gradients
 from mycelia.ops.arithmetic import addn, div, maximum, mul, reciprocal, sub
-from mycelia.ops.compare import FloatStatus, greater, greater_equal, logical_or
+from mycelia.ops.compare import FloatStatus, greater, greater_equal, logical_not, logical_or
 from mycelia.ops.composite import HyperMap
 from mycelia.ops.reduction import reduce_sum
 from mycelia.ops.selecting import select
@@ -102,8 +103,7 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         gradients = self._unscaled(gradients, scale)
         gradients = self.grad_reducer(gradients)
         overflow = self.process_loss_scale(self.get_overflow_status(None, gradients))
-        if not overflow:
-            self.optimizer(gradients)
+        when(logical_not(cast(overflow, dtypes.bool_)), lambda: self.optimizer(gradients))
         return loss, overflow, scale
 
     def _unscaled(self, gradients: tuple[Any, ...], scale: Any) -> tuple[Any, ...]:

@@ -13,5 +13,8 @@ from mycelia.train.callback.learning_rate_scheduler import (
 from mycelia.train.callback.loss_monitor import LossMonitor as LossMonitor
 from mycelia.train.callback.model_checkpoint import ModelCheckpoint as ModelCheckpoint
 from mycelia.train.callback.on_request_exit import OnRequestExit as OnRequestExit
+from mycelia.train.callback.progress_bar import ProgressBar as ProgressBar
 from mycelia.train.callback.reduce_lr_on_plateau import ReduceLROnPlateau as ReduceLROnPlateau
+from mycelia.train.callback.stop_on_divergence import StopOnDivergence as StopOnDivergence
+from mycelia.train.callback.summary_collector import SummaryCollector as SummaryCollector
 from mycelia.train.callback.time_monitor import TimeMonitor as TimeMonitor

@@ -1,4 +1,4 @@
-"""Keeping a copy of the parameters, to go on with after a crash."""
+"""Keeping a copy of a training, to go on with after a crash."""
 
 from __future__ import annotations
 
@@ -7,36 +7,57 @@ from typing import Any
 
 from mycelia.core.checks import check_bool, check_positive_int
 from mycelia.train.callback.callback import Callback
-from mycelia.train.callback.model_checkpoint import made_directory
-from mycelia.train.checkpoint import load_checkpoint, save_checkpoint
+from mycelia.train.callback.checkpoint_files import made_directory, remove_leftovers
+from mycelia.train.callback.run_saving import save_run
+
+_OWNER = "BackupAndRestore"
 
 
 class BackupAndRestore(Callback):
-    """Saves the parameters in `backup_dir` every `save_freq` epochs, and begins with those there.
+    """Saves the training in `backup_dir` every `save_freq` epochs, and goes on with what is there.
 
-    `save_freq` is a number or "epoch", for each. A training that reaches its end leaves nothing
-    there, unless `delete_checkpoint` is False.
+    `save_freq` is a number or "epoch", for each; with `save_steps` it saves after so many steps as
+    well. A training that goes on does so at the epoch and the batch of the backup. One that
+    reaches its end leaves nothing there, unless `delete_checkpoint` is False.
     """
 
     def __init__(
-        self, backup_dir: str, save_freq: str | int = "epoch", delete_checkpoint: bool = True
+        self,
+        backup_dir: str,
+        save_freq: str | int = "epoch",
+        delete_checkpoint: bool = True,
+        save_steps: int | None = None,
     ) -> None:
         super().__init__()
-        owner = "BackupAndRestore"
-        self.backup_file = Path(made_directory(owner, "backup_dir", backup_dir)) / "backup.ckpt"
+        self.backup_file = Path(made_directory(_OWNER, "backup_dir", backup_dir)) / "backup.ckpt"
         self.save_freq = (
-            1 if save_freq == "epoch" else check_positive_int(owner, "save_freq", save_freq)
+            1 if save_freq == "epoch" else check_positive_int(_OWNER, "save_freq", save_freq)
         )
-        self.delete_checkpoint = check_bool(owner, "delete_checkpoint", delete_checkpoint)
+        self.delete_checkpoint = check_bool(_OWNER, "delete_checkpoint", delete_checkpoint)
+        self.save_steps = save_steps and check_positive_int(_OWNER, "save_steps", save_steps)
+
+    def looks_every(self) -> int:
+        return self.save_steps or 0
+
+    def resumes_from(self) -> Path | None:
+        return self.backup_file if self.backup_file.is_file() else None
 
     def on_train_begin(self, run_context: Any) -> None:
-        if self.backup_file.is_file():
-            load_checkpoint(str(self.backup_file), run_context.original_args().train_network)
+        self._is_interrupted = False
+        remove_leftovers(self.backup_file.parent, self.backup_file.name)
+
+    def on_train_step_end(self, run_context: Any) -> None:
+        facts = run_context.original_args()
+        if self.save_steps and facts.cur_step_num % self.save_steps == 0:
+            save_run(_OWNER, facts, self.backup_file)
+
+    def on_train_interrupted(self, run_context: Any) -> None:
+        self._is_interrupted = save_run(_OWNER, run_context.original_args(), self.backup_file)
 
     def on_train_epoch_end(self, run_context: Any) -> None:
         facts = run_context.original_args()
-        if facts.cur_epoch_num % self.save_freq == 0:
-            save_checkpoint(facts.train_network, str(self.backup_file))
+        if facts.cur_epoch_num % self.save_freq == 0 and not self._is_interrupted:
+            save_run(_OWNER, facts, self.backup_file)
 
     def on_train_end(self, run_context: Any) -> None:
         if self.delete_checkpoint:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -135,6 +136,24 @@ class Callback:
         """After evaluation."""
         self.end(run_context)
 
+    def on_train_interrupted(self, run_context: Any) -> None:
+        """When somebody asked for the end of training: between a step and the end of its epoch."""
+
+    def looks_every(self) -> int:
+        """In its step events it looks at the network after each so many steps only; 0: never."""
+        return 1
+
+    def resumes_from(self) -> Path | None:
+        """A checkpoint that the training is to go on from, if there is one."""
+        return None
+
+    def state(self) -> dict[str, Any] | None:
+        """What a checkpoint must keep of this object, for a run that goes on: plain values."""
+        return None
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from what `state` gave; this comes after `on_train_begin`."""
+
     def hears(self, *events: str) -> bool:
         """Whether this object does something at one of these events."""
         return any(
@@ -148,6 +167,8 @@ class CallbackList:
 
     def __init__(self, callbacks: Any) -> None:
         self.callbacks = as_list(callbacks)
+        self.event = ""  # the last one that was told
+        self.heard = 0  # how many callbacks have heard of it, or are hearing
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -163,8 +184,18 @@ class CallbackList:
 
     def tell(self, event: str, run_context: RunContext) -> None:
         """Let all callbacks hear of an event, as `tell("on_train_begin", context)`."""
+        self.event, self.heard = event, 0
         for callback in self.callbacks:
+            self.heard += 1
             getattr(callback, event)(run_context)
+
+    def tell_rest(self, event: str, run_context: RunContext, heard: Sequence[Callback]) -> None:
+        """The same, for an event that some have heard of already."""
+        self.event, self.heard = event, 0
+        for callback in self.callbacks:
+            self.heard += 1
+            if not any(callback is one for one in heard):
+                getattr(callback, event)(run_context)
 
 
 def as_list(callbacks: Any) -> list[Callback]:

@@ -8,7 +8,7 @@ from mycelia.core.checks import check_bool, check_non_negative_int, check_string
 from mycelia.core.errors import problem, wrong_type, wrong_value
 from mycelia.nn.cell import Cell
 from mycelia.tensor.tensor import Tensor
-from mycelia.train.checkpoint import CKPT, SAFETENSORS
+from mycelia.train.checkpoint import CKPT, SAFETENSORS, check_async_save
 
 _COUNTED = ("epoch_num", "step_num")
 _APPENDABLE = (int, float, bool, str, Tensor)
@@ -20,8 +20,9 @@ class CheckpointConfig:
     Every `save_checkpoint_steps` steps or, if that is 0, every `save_checkpoint_seconds`. The
     newest `keep_checkpoint_max` stay or, if that is 0, one for each
     `keep_checkpoint_per_n_minutes`. `append_info` lists what is saved along: "epoch_num",
-    "step_num" and a dict. With `exception_save` an error during training saves one more. `enc_key`,
-    `enc_mode`, `crc_check` and `format` are those of `save_checkpoint`.
+    "step_num" and a dict. With `exception_save` an error during training saves one more.
+    `async_save`, `enc_key`, `enc_mode` and `format` are those of `save_checkpoint`; there is
+    always a checksum.
     """
 
     def __init__(
@@ -50,8 +51,7 @@ class CheckpointConfig:
         self._choose_one_rule()
         if saved_network is not None and not isinstance(saved_network, Cell):
             raise wrong_type(owner, "saved_network", saved_network, "None or Cell")
-        if not isinstance(async_save, (bool, str)):
-            raise wrong_type(owner, "async_save", async_save, "bool or str")
+        check_async_save(owner, async_save)
         _check_options(crc_check, remove_redundancy, format)
         self.integrated_save = check_bool(owner, "integrated_save", integrated_save)
         self.exception_save = check_bool(owner, "exception_save", exception_save)

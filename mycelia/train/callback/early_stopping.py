@@ -17,6 +17,8 @@ class EarlyStopping(Watcher):
     `restore_best_weights` the parameters become those of the best epoch.
     """
 
+    _kept = (*Watcher._kept, "stopped_epoch", "_best_parameters")
+
     def __init__(
         self,
         monitor: str = "eval_loss",

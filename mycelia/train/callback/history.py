@@ -21,6 +21,12 @@ class History(Callback):
     def begin(self, run_context: Any) -> None:
         self.epoch = {"epoch": []}
 
+    def state(self) -> dict[str, Any]:
+        return {"history": self.history, "epoch": self.epoch}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.history, self.epoch = state["history"], state["epoch"]
+
     def epoch_end(self, run_context: Any) -> None:
         facts = run_context.original_args()
         assert self.epoch is not None

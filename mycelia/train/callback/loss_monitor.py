@@ -41,6 +41,12 @@ class LossMonitor(Callback):
             self._last_print_time = facts.cur_step_num
             print(f"epoch: {epoch} step: {step}, loss is {loss}", flush=True)
 
+    def state(self) -> dict[str, Any]:
+        return {"last_print": self._last_print_time}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self._last_print_time = state["last_print"]
+
     def on_train_epoch_end(self, run_context: Any) -> None:
         facts = run_context.original_args()
         metrics = facts.get("metrics")

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from mycelia.core.errors import problem, wrong_type, wrong_value
+from mycelia.core.errors import wrong_type
+from mycelia.core.logs import logger
+from mycelia.train.background import finish
 from mycelia.train.callback.callback import Callback, step_in_epoch
 from mycelia.train.callback.checkpoint_config import CheckpointConfig
+from mycelia.train.callback.checkpoint_files import (
+    checked_prefix,
+    made_directory,
+    remove_leftovers,
+    saved_files,
+    unused_prefix,
+)
+from mycelia.train.callback.run_saving import run_entries
 from mycelia.train.checkpoint import save_checkpoint
+
+_COUNTS = {"epoch_num": "cur_epoch_num", "step_num": "cur_step_num"}
 
 
 class ModelCheckpoint(Callback):
@@ -20,6 +31,9 @@ class ModelCheckpoint(Callback):
 
     `config` says when, and how many to keep. If files of an earlier run are there, the prefix gets
     a number. Prefix and directory may be functions of the facts of the run.
+
+    The state of the run is saved along, so that `Model.train(..., resume_from=directory)` goes on
+    from there with the same prefix. A save that fails is a warning, and the training goes on.
     """
 
     def __init__(
@@ -37,14 +51,16 @@ class ModelCheckpoint(Callback):
         self._directory = os.getcwd()
         if directory is not None and not callable(directory):
             self._directory = made_directory("ModelCheckpoint", "directory", directory)
-        self._prefix = "" if callable(prefix) else _checked_prefix(prefix)
+        self._asked = self._prefix = "" if callable(prefix) else checked_prefix(prefix)
         if not callable(prefix) and not callable(directory):
-            self._prefix = _unused_prefix(self._directory, self._prefix)
+            self._prefix = unused_prefix(self._directory, self._prefix)
         self._append_dict = dict(self._config.append_dict or {})
         self._counted_before = {name: self._append_dict.get(name, 0) for name in _COUNTS}
         self._last_step = 0
         self._last_time = self._last_keep = time.time()
-        self._latest = ""
+        self._latest = self._previous = ""
+        self._failure: Exception | None = None  # of the last save
+        self._pending: Path | None = None  # a file that is being written in the background
         self._facts: Any = None
 
     @property
@@ -55,23 +71,54 @@ class ModelCheckpoint(Callback):
     def step_end(self, run_context: Any) -> None:
         self._facts = facts = run_context.original_args()
         if self._prefix_function is not None:
-            self._prefix = _checked_prefix(self._prefix_function(facts))
+            self._prefix = checked_prefix(self._prefix_function(facts))
         if self._directory_function is not None:
             found = self._directory_function(facts)
             self._directory = made_directory("ModelCheckpoint", "directory", found)
         if self._is_due(facts.cur_step_num):
             self._save(facts)
 
+    def on_train_interrupted(self, run_context: Any) -> None:
+        self._save_the_last(run_context.original_args())
+
     def end(self, run_context: Any) -> None:
-        facts = run_context.original_args()
+        self._save_the_last(run_context.original_args())
+        self._settle()
+        if self._failure is not None:
+            logger.error("ModelCheckpoint: the last save failed: %s", self._failure)
+
+    def _save_the_last(self, facts: Any) -> None:
         saves_at_all = self._config.save_checkpoint_steps or self._config.save_checkpoint_seconds
-        if saves_at_all and facts.cur_step_num != self._last_step:
+        if saves_at_all and (facts.cur_step_num != self._last_step or self._failure is not None):
             self._save(facts)
 
     def __exit__(self, kind: Any = None, *error: Any) -> None:
         """After an error, save what there is if the configuration asks for it."""
+        self._settle()
         if kind is not None and self._config.exception_save and self._facts is not None:
-            self._write(self._facts, f"{self._numbered(self._facts)}_breakpoint")
+            self._save_as(self._facts, f"{self._numbered(self._facts)}_breakpoint")
+            self._settle()
+
+    @property
+    def encryption(self) -> tuple[bytes | None, str]:
+        """The key and the mode of its files."""
+        return self._config.enc_key, self._config.enc_mode
+
+    def looks_every(self) -> int:
+        steps = self._config.save_checkpoint_steps or 1
+        is_plain = self._prefix_function is None and self._directory_function is None
+        return steps if is_plain and self._last_step % steps == 0 else 1
+
+    def state(self) -> dict[str, Any]:
+        names = {"asked": self._asked, "prefix": self._prefix, "directory": self._directory}
+        return {"last_step": self._last_step, **names}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        last, steps = state["last_step"], self._config.save_checkpoint_steps or 1
+        self._last_step = last - last % steps  # one of an interruption stands between two others
+        if (state["asked"], state["directory"]) == (self._asked, self._directory):
+            self._prefix = state["prefix"]
+            remove_leftovers(self._directory, self._prefix)
 
     def _is_due(self, step: int) -> bool:
         config = self._config
@@ -81,11 +128,39 @@ class ModelCheckpoint(Callback):
         return seconds > 0 and time.time() - self._last_time > seconds
 
     def _save(self, facts: Any) -> None:
-        self._make_room()
+        self._settle()
         named = self._prefix if self._prefix_function is not None else self._numbered(facts)
         self._last_step = facts.cur_step_num
-        self._last_time = self._last_keep = time.time()
-        self._latest = self._write(facts, named)
+        self._last_time = time.time()
+        if self._save_as(facts, named) and self._pending is None:
+            self._make_room()
+
+    def _save_as(self, facts: Any, name: str) -> bool:
+        """Save a file, or begin to; whether that worked."""
+        self._previous, self._failure = self._latest, None
+        try:
+            self._latest = self._write(facts, name)
+        except OSError as error:
+            self._note_failure(error)
+        return self._failure is None
+
+    def _settle(self) -> None:
+        """Wait for a file that is written in the background, and remove older ones after that."""
+        if self._pending is None:
+            return
+        error, self._pending = finish(self._pending), None
+        if error is None:
+            self._make_room()
+        else:
+            self._note_failure(error)
+
+    def _note_failure(self, error: Exception) -> None:
+        self._failure, self._latest = error, self._previous
+        logger.warning(
+            "ModelCheckpoint: a checkpoint in %s was not saved: %s. Older ones stay, the training "
+            "goes on, and the next save tries again: make room there, or choose another directory",
+            *(self._directory, error),
+        )
 
     def _numbered(self, facts: Any) -> str:
         return f"{self._prefix}-{facts.cur_epoch_num}_{step_in_epoch(facts)}"
@@ -101,61 +176,32 @@ class ModelCheckpoint(Callback):
             network,
             path,
             config.integrated_save,
-            bool(config.async_save),
-            self._append_dict,
+            config.async_save,
+            self._append_dict | self._run_entries(facts),
             enc_key=config.enc_key,
             enc_mode=config.enc_mode,
-            crc_check=config.crc_check,
+            crc_check=True,
             format=config.format,
         )
+        if config.async_save:
+            self._pending = Path(path)
         return path
 
+    def _run_entries(self, facts: Any) -> dict[str, Any]:
+        """The state of the run, unless another network is saved or nobody knows it."""
+        network = self._config.saved_network
+        return run_entries(facts) if network is None or network is facts.train_network else {}
+
     def _make_room(self) -> None:
-        """Remove older checkpoints, as the configuration says."""
-        config, saved = self._config, self._saved_files()
+        """Remove older checkpoints, as the configuration says, now that a newer one is there."""
+        config = self._config
+        older = saved_files(self._directory, self._prefix, config.format)[:-1]
         minutes = config.keep_checkpoint_per_n_minutes
-        if config.keep_checkpoint_max and len(saved) >= config.keep_checkpoint_max:
-            saved[0].unlink(missing_ok=True)
+        if config.keep_checkpoint_max:
+            for file in older[: max(len(older) + 1 - config.keep_checkpoint_max, 0)]:
+                file.unlink(missing_ok=True)
         elif minutes and time.time() - self._last_keep < minutes * 60:
-            recent = [f for f in saved if time.time() - f.stat().st_mtime < minutes * 60]
+            recent = [f for f in older if time.time() - f.stat().st_mtime < minutes * 60]
             for file in recent[1:]:
                 file.unlink(missing_ok=True)
-
-    def _saved_files(self) -> list[Path]:
-        """The checkpoints with the current prefix, oldest first."""
-        pattern = re.compile(rf"{re.escape(self._prefix)}-[^a-zA-Z]*\.{self._config.format}")
-        found = [f for f in Path(self._directory).iterdir() if pattern.fullmatch(f.name)]
-        return sorted(found, key=lambda f: (f.stat().st_mtime_ns, f.name))
-
-
-_COUNTS = {"epoch_num": "cur_epoch_num", "step_num": "cur_step_num"}
-
-
-def made_directory(owner: str, argument: str, path: Any) -> str:
-    """The absolute path of a directory, which is there afterwards."""
-    if not isinstance(path, str):
-        raise wrong_type(owner, argument, path, "str")
-    if not path.strip():
-        raise wrong_value(owner, argument, path, "a path, not blank")
-    found = os.path.realpath(path)
-    os.makedirs(found, exist_ok=True)
-    return found
-
-
-def _checked_prefix(prefix: Any) -> str:
-    if not isinstance(prefix, str) or "/" in prefix:
-        raise problem(
-            ValueError,
-            "ModelCheckpoint: prefix cannot begin the name of a file",
-            got=repr(prefix),
-            expected="a str without '/', or a function that gives one",
-        )
-    return prefix
-
-
-def _unused_prefix(directory: str, prefix: str) -> str:
-    """The prefix, with a number if files of earlier runs begin with it."""
-    pattern = re.compile(rf"{re.escape(prefix)}(?:_(\d+))?-\d+_\d+.*\.(?:ckpt|safetensors)")
-    used = [pattern.fullmatch(name) for name in os.listdir(directory)]
-    numbers = [int(found[1] or 0) for found in used if found is not None]
-    return f"{prefix}_{max(numbers) + 1}" if numbers else prefix
+        self._last_keep = time.time()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ from mycelia.core.errors import problem, wrong_value
 from mycelia.core.logs import logger
 from mycelia.export.mindir import export
 from mycelia.train.callback.callback import Callback
-from mycelia.train.checkpoint import load_checkpoint, save_checkpoint
+from mycelia.train.callback.run_saving import save_run
+from mycelia.train.checkpoint import save_checkpoint
 
 
 class OnRequestExit(Callback):
@@ -19,8 +21,11 @@ class OnRequestExit(Callback):
 
     The other way to ask is the JSON file `config_file` with `{"GracefulExit": 1}`. At the end the
     network is saved as `directory/rank_0/<file_name>_train.ckpt` and `.mindir` (`_eval` for
-    evaluation). A training begins with the parameters such a file holds.
+    evaluation). The next training goes on from such a file; when it reaches its end, it removes
+    it. A signal is heard in the main thread only.
     """
+
+    only_reads_results = True  # it asks for the end, and saves when that comes
 
     def __init__(
         self,
@@ -47,35 +52,75 @@ class OnRequestExit(Callback):
         self.eval_name = str(folder / f"{name}_eval")
         self.config_file = config_file
         self.exit = False
+        self._continues = self._has_saved = False
+        self._before: Any = None  # what the signal did
+
+    def __exit__(self, *error: Any) -> None:
+        """Let the signal do again what it did before."""
+        if self._before is not None:
+            signal.signal(self.sig, self._before)
+            self._before = None
+
+    def resumes_from(self) -> Path | None:
+        path = Path(f"{self.train_name}.ckpt")
+        return path if self.save_ckpt and path.is_file() else None
+
+    def state(self) -> dict[str, Any]:
+        return {}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self._continues = True
 
     def on_train_begin(self, run_context: Any) -> None:
+        self.exit = self._continues = self._has_saved = False
         self._listen()
-        if self.save_ckpt and Path(f"{self.train_name}.ckpt").is_file():
-            facts = run_context.original_args()
-            load_checkpoint(f"{self.train_name}.ckpt", facts.train_network)
 
     def on_train_step_end(self, run_context: Any) -> None:
         self._stop_if_asked(run_context)
 
-    def on_train_end(self, run_context: Any) -> None:
+    def on_train_interrupted(self, run_context: Any) -> None:
         facts = run_context.original_args()
-        if self.exit:
-            inputs = facts.train_dataset_element
-            self._save(self.train_name, facts.train_network, inputs)
+        if not self.exit:
+            return
+        if self.save_ckpt:
+            save_run("OnRequestExit", facts, Path(f"{self.train_name}.ckpt"))
+        if self.save_mindir:
+            self._export(self.train_name, facts.train_network, facts.train_dataset_element)
+        self._has_saved = True
+
+    def on_train_end(self, run_context: Any) -> None:
+        if self.exit and not self._has_saved:
+            self.on_train_interrupted(run_context)
+        elif self._continues and not self.exit:
+            Path(f"{self.train_name}.ckpt").unlink(missing_ok=True)
 
     def on_eval_begin(self, run_context: Any) -> None:
         self._listen()
 
     def on_eval_step_end(self, run_context: Any) -> None:
-        self._stop_if_asked(run_context)
+        if not _is_in_training(run_context):  # which stops itself, with the whole evaluation
+            self._stop_if_asked(run_context)
 
     def on_eval_end(self, run_context: Any) -> None:
         facts = run_context.original_args()
-        if self.exit:
-            self._save(self.eval_name, facts.eval_network, facts.eval_dataset_element)
+        if not self.exit or _is_in_training(run_context):
+            return
+        if self.save_ckpt:
+            save_checkpoint(facts.eval_network, f"{self.eval_name}.ckpt")
+        if self.save_mindir:
+            self._export(self.eval_name, facts.eval_network, facts.eval_dataset_element)
 
     def _listen(self) -> None:
-        signal.signal(self.sig, self._hear)
+        if self._before is not None:
+            return
+        if threading.current_thread() is not threading.main_thread():
+            logger.warning(
+                "OnRequestExit hears no signal: the run is not in the main thread. "
+                "Run it there, or ask for its end with config_file"
+            )
+            return
+        before = signal.signal(self.sig, self._hear)
+        self._before = signal.SIG_DFL if before is None else before
 
     def _hear(self, signum: int, frame: Any) -> None:
         self.exit = True
@@ -95,11 +140,15 @@ class OnRequestExit(Callback):
             return False
         return found.get("GracefulExit") == 1
 
-    def _save(self, name: str, network: Any, inputs: Any) -> None:
-        if self.save_ckpt:
-            save_checkpoint(network, f"{name}.ckpt")
-        if self.save_mindir:
+    def _export(self, name: str, network: Any, inputs: Any) -> None:
+        try:
             export(network, *inputs, file_name=f"{name}.mindir")
+        except OSError as error:
+            logger.error("OnRequestExit: %s.mindir was not saved: %s", name, error)
+
+
+def _is_in_training(run_context: Any) -> bool:
+    return "train_network" in run_context.original_args()
 
 
 def _checked(argument: str, value: Any, kind: type) -> Any:

@@ -30,6 +30,7 @@ class Watcher(Callback):
     "max", or "auto" to tell by the name. Steps of at most `min_delta` do not count.
     """
 
+    _kept: tuple[str, ...] = ("best", "_seen", "_waits_since")
     best: float
     _seen: int
     _waits_since: int  # the number of values seen when the waiting began
@@ -64,6 +65,13 @@ class Watcher(Callback):
         if is_best:
             self.best = value
         self._judge(run_context, value, is_best)
+
+    def state(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self._kept}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        for name in self._kept:
+            setattr(self, name, state[name])
 
     def _judge(self, run_context: Any, value: float, is_best: bool) -> None:
         """Act on the value of an epoch."""

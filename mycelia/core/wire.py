@@ -1,8 +1,9 @@
-"""The protobuf wire format, as far as checkpoints need it: varints and length-delimited fields."""
+"""The protobuf wire format: what checkpoints and event files are made of."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import struct
+from collections.abc import Iterable, Iterator
 
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 
@@ -20,6 +21,24 @@ def varint(value: int) -> bytes:
 
 def number_field(field: int, value: int) -> bytes:
     return varint(field << 3 | VARINT) + varint(value)
+
+
+def double_field(field: int, value: float) -> bytes:
+    return varint(field << 3 | FIXED64) + struct.pack("<d", value)
+
+
+def float_field(field: int, value: float) -> bytes:
+    return varint(field << 3 | FIXED32) + struct.pack("<f", value)
+
+
+def text_field(field: int, value: str) -> bytes:
+    return bytes_field(field, value.encode())
+
+
+def doubles_field(field: int, values: Iterable[float]) -> bytes:
+    """Several numbers one after the other, as one field."""
+    listed = list(values)
+    return bytes_field(field, struct.pack(f"<{len(listed)}d", *listed))
 
 
 def bytes_field(field: int, value: bytes) -> bytes:

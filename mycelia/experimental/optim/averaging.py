@@ -1,0 +1,99 @@
+"""Weights averaged over training steps, for evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from mycelia.core import dtype as dtypes
+from mycelia.core.checks import check_bool, is_number
+from mycelia.core.errors import problem, wrong_type
+from mycelia.nn.cell import Cell
+from mycelia.ops.arithmetic import minimum
+from mycelia.ops.shaping import cast
+from mycelia.ops.state import assign
+from mycelia.tensor.parameter import Parameter, ParameterTuple
+from mycelia.tensor.tensor import Tensor
+
+
+class ExponentialMovingAverage(Cell):
+    """An optimizer that also keeps a running mean of its parameters (Polyak and Juditsky, 1992).
+
+    It stands where the optimizer stood, in `Model`, `TrainOneStepCell` or a function of one's own,
+    and each of its steps is one of the optimizer's, then one of the mean, in one program. What it
+    has not itself, such as `learning_rate`, is the optimizer's. Given parameters in place of an
+    optimizer, it keeps their mean whenever `update` is called. Checkpoints contain the means.
+
+    Each step keeps the share `decay` of the mean; with `warm_up` at most (1 + n) / (10 + n) after
+    n steps, so that the weights of the start are soon forgotten.
+    """
+
+    def __init__(self, optimizer: Any, decay: float = 0.999, warm_up: bool = True) -> None:
+        super().__init__(auto_prefix=False)
+        owner = type(self).__name__
+        if not is_number(decay):
+            raise wrong_type(owner, "decay", decay, "float")
+        if not 0.0 <= decay < 1.0:
+            raise problem(
+                ValueError,
+                f"{owner}: 'decay' is out of range",
+                got=str(decay),
+                expected="a number from 0 and below 1",
+            )
+        self.decay, self.warm_up = float(decay), check_bool(owner, "warm_up", warm_up)
+        if isinstance(optimizer, Cell):
+            self.optimizer = optimizer
+        self.parameters = _averaged_parameters(owner, optimizer)
+        self.averages = self.parameters.clone("average")
+        for average in self.averages:
+            average.requires_grad = False
+        self.updates = Parameter(
+            Tensor(0.0, dtypes.float32), name="average_updates", requires_grad=False
+        )
+
+    def construct(self, gradients: Any) -> Any:
+        result = self.optimizer(gradients)
+        self.update()
+        return result
+
+    def update(self) -> None:
+        """Take the weights as they are now into the mean."""
+        count = assign(self.updates, self.updates + 1.0)
+        kept = minimum((1.0 + count) / (10.0 + count), self.decay) if self.warm_up else self.decay
+        for average, parameter in zip(self.averages, self.parameters, strict=True):
+            moved = average + (parameter - average) * (1.0 - kept)
+            assign(average, cast(moved, average.dtype))
+
+    def swap(self) -> None:
+        """Exchange weights and means; a second time brings both back."""
+        for average, parameter in zip(self.averages, self.parameters, strict=True):
+            weight = Tensor(parameter.asnumpy().copy())
+            parameter.set_data(Tensor(average.asnumpy().copy()))
+            average.set_data(weight)
+
+    @contextmanager
+    def applied(self) -> Iterator[None]:
+        """Inside `with`, the network has the means for weights."""
+        self.swap()
+        try:
+            yield
+        finally:
+            self.swap()
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            if "optimizer" not in self.__dict__:
+                raise
+            return getattr(self.__dict__["optimizer"], name)
+
+
+def _averaged_parameters(owner: str, optimizer: Any) -> ParameterTuple:
+    """The parameters of an optimizer, or those given in its place."""
+    if isinstance(optimizer, Cell) and hasattr(optimizer, "parameters"):
+        return ParameterTuple(optimizer.parameters)
+    if isinstance(optimizer, (list, tuple)) and optimizer:
+        return ParameterTuple(optimizer)
+    raise wrong_type(owner, "optimizer", optimizer, "an optimizer, or a list of Parameters")

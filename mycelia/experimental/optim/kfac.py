@@ -1,0 +1,47 @@
+"""K-FAC: natural gradients with factors that are inverted at fixed intervals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mycelia.core.checks import check_positive_int
+from mycelia.nn.cell import Cell
+from mycelia.nn.curvature import BLOCK_SIZE
+from mycelia.nn.optim.thor import Thor
+
+
+class KFAC(Thor):
+    """Momentum on gradients divided by Kronecker factors (Martens and Grosse, 2015).
+
+    It takes the network, whose layers it watches. A batch is looked at every `factor_update_freq`
+    steps, the factors are inverted every `inv_update_freq` steps (more often at first). `radius`
+    is the longest step before the rate, measured by the curvature. `parameters` are those to take
+    gradients for.
+    """
+
+    def __init__(
+        self,
+        net: Cell,
+        lr: Any,
+        damping: Any = 0.03,
+        momentum: float = 0.9,
+        weight_decay: float = 0.0,
+        factor_update_freq: int = 1,
+        inv_update_freq: int = 10,
+        radius: float = 1.0,
+        block_size: int = BLOCK_SIZE,
+        loss_scale: float = 1.0,
+    ) -> None:
+        super().__init__(
+            net,
+            lr,
+            damping,
+            momentum,
+            weight_decay,
+            loss_scale,
+            frequency=check_positive_int("KFAC", "inv_update_freq", inv_update_freq),
+            sampling=check_positive_int("KFAC", "factor_update_freq", factor_update_freq),
+            block_size=check_positive_int("KFAC", "block_size", block_size),
+            trace_rule=(0.0, 0.0),
+            radius=radius,
+        )

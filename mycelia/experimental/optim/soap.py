@@ -1,0 +1,147 @@
+"""SOAP: Adam in the eigenbasis of Shampoo's factors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mycelia.core.checks import is_number
+from mycelia.core.dtype import int32
+from mycelia.core.errors import problem, wrong_type
+from mycelia.experimental.optim.factors import (
+    check_count,
+    contracted,
+    factor,
+    factored_axes,
+)
+from mycelia.experimental.optim.optimizer import (
+    Group,
+    Optimizer,
+    check_at_least,
+    check_betas,
+    check_rate,
+    zeros_beside,
+)
+from mycelia.ops.arithmetic import maximum, minimum
+from mycelia.ops.factor_refresh import KEEP, REFRESH, START, RefreshedBases
+from mycelia.ops.power import pow
+from mycelia.ops.selecting import where
+from mycelia.ops.shaping import cast
+from mycelia.ops.transcendental import sqrt
+from mycelia.tensor.parameter import Parameter
+from mycelia.tensor.tensor import Tensor
+
+
+class SOAP(Optimizer):
+    """Adam's steps, taken where the gradients are least correlated (Vyas et al., 2024).
+
+    Each axis of at most `max_precond_dim` numbers has a factor, a running mean with the share
+    `shampoo_beta` (`betas[1]` where that is negative), and its eigenvectors, refreshed every
+    `precondition_frequency` steps by one power iteration and a QR step. Parameters of one axis
+    are updated by plain Adam unless `precondition_1d`. The first gradient only makes the basis:
+    it moves nothing, so that no step is measured by the gradient it takes.
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 3e-3,
+        betas: tuple[float, float] = (0.95, 0.95),
+        shampoo_beta: float = -1,
+        eps: float = 1e-8,
+        weight_decay: float = 0.01,
+        precondition_frequency: int = 10,
+        max_precond_dim: int = 1024,
+        precondition_1d: bool = False,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        settings = {
+            "lr": lr,
+            "betas": betas,
+            "shampoo_beta": shampoo_beta,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "precondition_frequency": precondition_frequency,
+            "max_precond_dim": max_precond_dim,
+            "precondition_1d": precondition_1d,
+            "maximize": maximize,
+        }
+        super().__init__(params, settings)
+
+    def add_param_group(self, param_group: Group) -> None:
+        if isinstance(param_group, dict):
+            _check(self.defaults | param_group)
+        super().add_param_group(param_group)
+
+    def own_states(self, parameter: Parameter, group: Group) -> dict[str, Tensor]:
+        states = {"exp_avg": zeros_beside(parameter), "exp_avg_sq": zeros_beside(parameter)}
+        for axis in self.axes(parameter, group):
+            size = parameter.shape[axis]
+            states[f"factor_{axis}"] = zeros_beside(parameter, (size, size))
+            states[f"basis_{axis}"] = zeros_beside(parameter, (size, size))
+        return states
+
+    def axes(self, parameter: Any, group: Group) -> tuple[int, ...]:
+        """The axes of a parameter that have a basis."""
+        return factored_axes(parameter.shape, group["max_precond_dim"], group["precondition_1d"])
+
+    def update(self, place: int, gradient: Any, group: Group, step: Any) -> None:
+        gradient = cast(gradient, self.slots[place]["exp_avg"].dtype)
+        self.step_in_basis(place, gradient, group, step - 1.0)
+        if self.axes(gradient, group):
+            self.refresh_bases(place, gradient, group, step - 1.0)
+
+    def step_in_basis(self, place: int, gradient: Any, group: Group, step: Any) -> None:
+        """Move one parameter by Adam, whose squares are those in the basis; not in step 0."""
+        slots, (beta1, beta2) = self.slots[place], group["betas"]
+        bases = {axis: slots[f"basis_{axis}"] for axis in self.axes(gradient, group)}
+        moving, count = minimum(step, 1.0), maximum(step, 1.0)
+        turned = contracted(gradient, bases, 0)
+        mean, squares = slots["exp_avg"], slots["exp_avg_sq"]
+        mean = mean + (gradient - mean) * ((1.0 - beta1) * moving)
+        squares = squares + (turned * turned - squares) * ((1.0 - beta2) * moving)
+        mean = self.keep_slot("exp_avg", place, mean)
+        squares = self.keep_slot("exp_avg_sq", place, squares)
+        change = contracted(contracted(mean, bases, 0) / (sqrt(squares) + group["eps"]), bases, 1)
+        rate = group["lr"] * sqrt(1.0 - pow(beta2, count)) / (1.0 - pow(beta1, count))
+        self.move(place, -(rate * moving) * change)
+        if group["weight_decay"] != 0:
+            decay = group["lr"] * group["weight_decay"] * moving
+            self.move(place, -self.parameters[place] * decay)
+
+    def refresh_bases(self, place: int, gradient: Any, group: Group, step: Any) -> None:
+        """Take the gradient into the factors of its axes, and new bases from them when due."""
+        slots, axes = self.slots[place], self.axes(gradient, group)
+        beta = group["shampoo_beta"] if group["shampoo_beta"] >= 0 else group["betas"][1]
+        factors = []
+        for axis in axes:
+            old, new = slots[f"factor_{axis}"], factor(gradient, axis)
+            grown = old * beta + new * (1.0 - beta)
+            factors.append(self.keep_slot(f"factor_{axis}", place, grown))
+        due = where(step % group["precondition_frequency"] == 0.0, REFRESH, KEEP)
+        squares, *bases = RefreshedBases.of(axes)(
+            cast(where(step == 0.0, START, due), int32),
+            slots["exp_avg_sq"],
+            tuple(factors),
+            tuple(slots[f"basis_{axis}"] for axis in axes),
+        )
+        self.keep_slot("exp_avg_sq", place, squares)
+        for axis, basis in zip(axes, bases, strict=True):
+            self.keep_slot(f"basis_{axis}", place, basis)
+
+
+def _check(settings: Group) -> None:
+    check_rate("SOAP", settings["lr"])
+    check_betas(settings["betas"])
+    if not is_number(settings["shampoo_beta"]):
+        raise wrong_type("SOAP", "shampoo_beta", settings["shampoo_beta"], "float")
+    if settings["shampoo_beta"] >= 1.0:
+        raise problem(
+            ValueError,
+            f"Invalid shampoo_beta: {settings['shampoo_beta']}",
+            expected="a number below 1, negative for the second of betas",
+        )
+    check_at_least("epsilon value", settings["eps"], 0.0)
+    check_at_least("weight_decay value", settings["weight_decay"], 0.0)
+    for name in ("precondition_frequency", "max_precond_dim"):
+        check_count("SOAP", name, settings[name])

@@ -1,0 +1,1 @@
+"""Watching runs: what they record, and files that say it."""

@@ -1,0 +1,89 @@
+"""Hyper-parameters of a run, as the "hparams" plugin of TensorBoard shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from mycelia.core import wire
+from mycelia.insight.summary import plugin_value
+
+Value = bool | int | float | str
+
+_PLUGIN = "hparams"
+_STRING, _BOOL, _NUMBER = 1, 2, 3  # kinds of hyper-parameters
+
+
+class Outcome(Enum):
+    """How a run ended."""
+
+    SUCCESS = 1
+    FAILURE = 2
+
+
+@dataclass(frozen=True)
+class RunStart:
+    """A run begins, with hyper-parameters by name."""
+
+    values: Mapping[str, Value]
+
+
+@dataclass(frozen=True)
+class RunEnd:
+    """A run has ended; `metrics` are the tags of the scalars that judge it."""
+
+    outcome: Outcome
+    values: Mapping[str, Value]
+    metrics: tuple[str, ...]
+
+
+def run_values(run: RunStart | RunEnd, time: float) -> list[bytes]:
+    """What the beginning or the end of a run writes."""
+    if isinstance(run, RunStart):
+        return [_session_start(run.values, time)]
+    return [_experiment(run.values, run.metrics, time), _session_end(run.outcome, time)]
+
+
+def _session_start(values: Mapping[str, Value], time: float) -> bytes:
+    entries = (
+        wire.text_field(1, name) + wire.bytes_field(2, _any(value))
+        for name, value in values.items()
+    )
+    message = b"".join(wire.bytes_field(1, entry) for entry in entries)
+    message += wire.double_field(5, time)
+    return _value("_hparams_/session_start_info", wire.bytes_field(3, message))
+
+
+def _session_end(outcome: Outcome, time: float) -> bytes:
+    message = wire.number_field(1, outcome.value) + wire.double_field(2, time)
+    return _value("_hparams_/session_end_info", wire.bytes_field(4, message))
+
+
+def _experiment(values: Mapping[str, Value], metrics: tuple[str, ...], time: float) -> bytes:
+    """What the runs of an experiment can be compared by."""
+    message = wire.double_field(3, time)
+    for name, value in values.items():
+        info = wire.text_field(1, name) + wire.number_field(4, _kind(value))
+        message += wire.bytes_field(4, info)
+    for tag in metrics:
+        message += wire.bytes_field(5, wire.bytes_field(1, wire.text_field(2, tag)))
+    return _value("_hparams_/experiment", wire.bytes_field(2, message))
+
+
+def _value(tag: str, message: bytes) -> bytes:
+    return plugin_value(tag, _PLUGIN, message)
+
+
+def _kind(value: Value) -> int:
+    if isinstance(value, str):
+        return _STRING
+    return _BOOL if isinstance(value, bool) else _NUMBER
+
+
+def _any(value: Value) -> bytes:
+    if isinstance(value, str):
+        return wire.text_field(3, value)
+    if isinstance(value, bool):
+        return wire.number_field(4, value)
+    return wire.double_field(2, value)

@@ -1,0 +1,186 @@
+"""Natural gradients with momentum: THOR."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mycelia.core import dtype as dtypes
+from mycelia.core.checks import check_bool, check_positive_int
+from mycelia.core.errors import problem
+from mycelia.nn.cell import Cell
+from mycelia.nn.curvature import BLOCK_SIZE, DECAY, WatchedScale, watched_layers
+from mycelia.nn.float_checks import positive_float
+from mycelia.nn.optim.momentum import Momentum
+from mycelia.nn.optim.rates import make_rate
+from mycelia.ops.arithmetic import add, div, minimum, mul
+from mycelia.ops.clipping import clip_by_global_norm
+from mycelia.ops.natural_gradient import NaturalGradient, NaturalScaleGradient
+from mycelia.ops.reduction import sum as sum_of
+from mycelia.ops.shaping import cast, reshape
+from mycelia.ops.transcendental import sqrt
+from mycelia.tensor.parameter import Parameter, ParameterTuple
+from mycelia.tensor.tensor import Tensor
+
+_TRACE_RULE = (0.01, 0.001)
+
+
+class Thor(Momentum):
+    """Momentum on natural gradients, whose curvature is refreshed when its trace has changed.
+
+    `parameters` are those of the network, then one probe for each layer that is watched: their
+    "gradients" are moments of the gradients inside the network, so take gradients for all of
+    `parameters`, as TrainOneStepCell does.
+    """
+
+    def __init__(
+        self,
+        net: Cell,
+        learning_rate: Any,
+        damping: Any,
+        momentum: float,
+        weight_decay: float = 0.0,
+        loss_scale: float = 1.0,
+        use_nesterov: bool = False,
+        decay_filter: Callable[[Parameter], bool] | None = None,
+        enable_clip_grad: bool = False,
+        frequency: int = 100,
+        sampling: int | None = None,
+        block_size: int = BLOCK_SIZE,
+        trace_rule: tuple[float, float] = _TRACE_RULE,
+        radius: float = 1.0,
+    ) -> None:
+        self.watched = tuple(watched_layers(net, block_size))
+        weights = net.trainable_params()
+        grouped = _by_decay(weights, decay_filter, weight_decay)
+        super().__init__(grouped, learning_rate, momentum, weight_decay, loss_scale, use_nesterov)
+        self._weights = self.parameters
+        probes = tuple(layer.matrix_g for layer in self.watched)
+        self.parameters = ParameterTuple((*weights, *probes))
+        self.param_length = len(self.parameters)
+        self.damping = make_rate("thor", damping, "damping")
+        self.enable_clip_grad = check_bool("thor", "enable_clip_grad", enable_clip_grad)
+        self.frequency = check_positive_int("thor", "frequency", frequency)
+        self.radius = positive_float("thor", "radius", radius)
+        self._adopt_layers(weights, sampling or max(1, frequency // 10), trace_rule)
+
+    def _adopt_layers(self, weights: Any, sampling: int, trace_rule: Any) -> None:
+        """For each layer its operator, its inverses, and the places of its weights."""
+        places = {id(weight): place for place, weight in enumerate(weights)}
+        fields = (self.frequency, sampling, DECAY, self.loss_scale, trace_rule)
+        self._places = tuple(tuple(places[id(w)] for w in one.weights) for one in self.watched)
+        self._operators = tuple(
+            (NaturalScaleGradient if isinstance(one, WatchedScale) else NaturalGradient)(*fields)
+            for one in self.watched
+        )
+        kept = [one for one in self.watched if not isinstance(one, WatchedScale)]
+        self.input_inverses = _inverses("matrix_a_inv", [one.matrix_a for one in kept])
+        self.gradient_inverses = _inverses("matrix_g_inv", [one.matrix_g for one in kept])
+
+    def construct(self, gradients: Any) -> Any:
+        found = list(self.checked(gradients))
+        plain, probes = found[: len(self._weights)], found[len(self._weights) :]
+        if self.enable_clip_grad:
+            plain = list(clip_by_global_norm(plain, self.loss_scale))
+        steps = self._bounded(self._natural(plain, probes), plain)
+        self.update(
+            self._weights, self.moments, tuple(steps), self.get_lr(), self.momentum,
+            self.decays_now(),
+        )  # fmt: skip
+        return self.finish_step()
+
+    def _natural(self, gradients: list[Any], probes: list[Any]) -> list[Any]:
+        """The gradients, those of watched layers divided by their curvature."""
+        found, seen = list(gradients), 0
+        damping = self.damping_now()
+        for layer, operator, places, probe in zip(
+            self.watched, self._operators, self._places, probes, strict=True
+        ):
+            own = tuple(gradients[place] for place in places)
+            if isinstance(layer, WatchedScale):
+                new = operator(own, probe, layer.matrix_g, layer.curvature, damping)
+            else:
+                new = operator(
+                    own, probe, layer.matrix_a, layer.matrix_g, self.input_inverses[seen],
+                    self.gradient_inverses[seen], layer.curvature, damping,
+                )  # fmt: skip
+                seen += 1
+            for place, step in zip(places, new, strict=True):
+                found[place] = step
+        return found
+
+    def damping_now(self) -> Any:
+        """The damping of this step."""
+        if isinstance(self.damping, Cell):
+            return reshape(self.damping(self.global_step), ())
+        return self.damping
+
+    def _bounded(self, steps: list[Any], gradients: list[Any]) -> list[Any]:
+        """Steps made shorter when together they are longer than `radius` by the curvature."""
+        square = Tensor(0.0, dtypes.float32)
+        for step, gradient in zip(steps, gradients, strict=True):
+            square = add(square, sum_of(cast(mul(step, gradient), dtypes.float32)))
+        length = add(sqrt(square), 1e-30)
+        share = minimum(div(self.radius * self.loss_scale, length), 1.0)
+        return [mul(step, cast(share, step.dtype)) for step in steps]
+
+
+def thor(
+    net: Cell,
+    learning_rate: Any,
+    damping: Any,
+    momentum: float,
+    weight_decay: float = 0.0,
+    loss_scale: float = 1.0,
+    batch_size: int = 32,
+    use_nesterov: bool = False,
+    decay_filter: Callable[[Parameter], bool] = lambda x: True,
+    split_indices: Any = None,
+    enable_clip_grad: bool = False,
+    frequency: int = 100,
+    **options: Any,
+) -> Thor:
+    """The optimizer THOR (Chen et al. 2020): natural gradients at a small part of their cost.
+
+    The layers of `net` that can be are watched: Dense, Conv2d, Embedding, LayerNorm; all other
+    parameters follow their plain gradients. `damping` is added to the curvature: a number, or one
+    for each step. The curvature is inverted every `frequency` steps at most. Of our own:
+    `sampling`, every how many steps a batch is looked at; `block_size`, the largest factor that is
+    kept whole; `trace_rule`, the changes of a trace below which a layer keeps its inverses, and
+    keeps them for good; `radius`, the longest step before the learning rate, measured by the
+    curvature: a step changes the outputs by a divergence of at most half the square of rate times
+    radius. `batch_size` and `split_indices` are not needed: the batch tells its size.
+    """
+    check_positive_int("thor", "batch_size", batch_size)
+    return Thor(
+        net, learning_rate, damping, momentum, weight_decay, loss_scale, use_nesterov,
+        decay_filter, enable_clip_grad, frequency, **options,
+    )  # fmt: skip
+
+
+def _by_decay(
+    weights: list[Parameter], decay_filter: Callable[[Parameter], bool] | None, decay: float
+) -> list[Any]:
+    """The parameters, in groups if not all of them decay."""
+    if not weights:
+        raise problem(ValueError, "thor: the network has nothing to train")
+    if decay_filter is None or decay == 0 or all(decay_filter(weight) for weight in weights):
+        return weights
+    kept = [weight for weight in weights if decay_filter(weight)]
+    free = [weight for weight in weights if not decay_filter(weight)]
+    groups: list[Any] = [{"params": kept, "weight_decay": decay}] if kept else []
+    return [*groups, {"params": free, "weight_decay": 0.0}, {"order_params": weights}]
+
+
+def _inverses(name: str, moments: list[Parameter]) -> ParameterTuple:
+    """A parameter for the inverse of each moment."""
+    return ParameterTuple(
+        Parameter(
+            Tensor(np.zeros(moment.shape, np.float32)),
+            name=f"{moment.name.rpartition('.')[0]}.{name}",
+            requires_grad=False,
+        )
+        for moment in moments
+    )

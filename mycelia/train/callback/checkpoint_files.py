@@ -1,0 +1,56 @@
+"""The files that a training saves in a folder: their names, their age, what crashes leave."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from mycelia.core.errors import problem, wrong_type, wrong_value
+
+
+def made_directory(owner: str, argument: str, path: Any) -> str:
+    """The absolute path of a directory, which is there afterwards."""
+    if not isinstance(path, str):
+        raise wrong_type(owner, argument, path, "str")
+    if not path.strip():
+        raise wrong_value(owner, argument, path, "a path, not blank")
+    found = os.path.realpath(path)
+    os.makedirs(found, exist_ok=True)
+    return found
+
+
+def checked_prefix(prefix: Any) -> str:
+    """What names of files may begin with."""
+    if not isinstance(prefix, str) or "/" in prefix:
+        raise problem(
+            ValueError,
+            "ModelCheckpoint: prefix cannot begin the name of a file",
+            got=repr(prefix),
+            expected="a str without '/', or a function that gives one",
+        )
+    return prefix
+
+
+def unused_prefix(directory: str, prefix: str) -> str:
+    """The prefix, with a number if files of earlier runs begin with it."""
+    pattern = re.compile(rf"{re.escape(prefix)}(?:_(\d+))?-\d+_\d+.*\.(?:ckpt|safetensors)")
+    used = [pattern.fullmatch(name) for name in os.listdir(directory)]
+    numbers = [int(found[1] or 0) for found in used if found is not None]
+    return f"{prefix}_{max(numbers) + 1}" if numbers else prefix
+
+
+def saved_files(directory: str, prefix: str, suffix: str) -> list[Path]:
+    """The checkpoints with a prefix, the oldest first."""
+    pattern = re.compile(rf"{re.escape(prefix)}-[^a-zA-Z]*\.{suffix}")
+    found = [file for file in Path(directory).iterdir() if pattern.fullmatch(file.name)]
+    return sorted(found, key=lambda file: (file.stat().st_mtime_ns, file.name))
+
+
+def remove_leftovers(directory: str | Path, name: str) -> None:
+    """Remove what killed processes had begun to write for files whose names begin with `name`."""
+    pattern = re.compile(rf"\.{re.escape(name)}.*\.[0-9a-f]{{32}}")
+    for file in Path(directory).iterdir():
+        if pattern.fullmatch(file.name):
+            file.unlink(missing_ok=True)

@@ -1,0 +1,94 @@
+"""What a SummaryCollector collects, checked."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from mycelia.core.checks import check_bool, check_instance
+from mycelia.core.errors import problem, wrong_value
+
+OWNER = "SummaryCollector"
+_ARGUMENT = "collect_specified_data"
+
+
+@dataclass(frozen=True)
+class Collected:
+    """Which data are collected, under the names of `collect_specified_data`.
+
+    `histogram_regular` says which parameters have histograms; None means the first five.
+    """
+
+    collect_metric: bool = True
+    collect_graph: bool = True
+    collect_train_lineage: bool = True
+    collect_eval_lineage: bool = True
+    collect_input_data: bool = True
+    collect_dataset_graph: bool = True
+    histogram_regular: str | None = None
+    histograms: bool = field(default=True, metadata={"own": True})
+
+
+_NAMES = tuple(f.name for f in fields(Collected) if not f.metadata)
+_HISTOGRAMS = "histogram_regular"
+_LANDSCAPE = "collect_landscape"
+
+
+def checked_collected(given: Any, keeps_default: bool) -> Collected:
+    """What to collect: `given`, and of the rest all or nothing."""
+    check_instance(OWNER, _ARGUMENT, given, (dict, type(None)))
+    chosen = dict(given or {})
+    for name, value in chosen.items():
+        check_instance(OWNER, _ARGUMENT, name, str)
+        _check_choice(name, value)
+    chosen.pop(_LANDSCAPE, None)
+    rest: dict[str, Any] = {
+        name: keeps_default for name in (*_NAMES, "histograms") if name != _HISTOGRAMS
+    }
+    if chosen.get(_HISTOGRAMS) is not None:
+        rest["histograms"] = True
+    return Collected(**(rest | chosen))
+
+
+def check_lineage(given: Any) -> dict[str, Any]:
+    """Facts that users add to the hyper-parameters: numbers and texts by name."""
+    check_instance(OWNER, "custom_lineage_data", given, (dict, type(None)))
+    for name, value in (given or {}).items():
+        check_instance(OWNER, "custom_lineage_data", name, str)
+        if type(value) not in (int, float, str):
+            check_instance(OWNER, f"custom_lineage_data[{name!r}]", None, (int, float, str))
+    return dict(given or {})
+
+
+def _check_choice(name: str, value: Any) -> None:
+    if name == _LANDSCAPE:
+        _check_landscape(value)
+    elif name not in _NAMES:
+        raise wrong_value(OWNER, _ARGUMENT, name, f"a dict with keys in {[*_NAMES, _LANDSCAPE]}")
+    elif name != _HISTOGRAMS:
+        check_bool(OWNER, name, value)
+    elif check_instance(OWNER, name, value, (str, type(None))) is not None:
+        _check_pattern(value)
+
+
+def _check_pattern(pattern: str) -> None:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise problem(
+            ValueError,
+            f"{OWNER}: histogram_regular is no regular expression: {error}",
+            got=repr(pattern),
+        ) from error
+
+
+def _check_landscape(value: Any) -> None:
+    check_instance(OWNER, _LANDSCAPE, value, (dict, type(None)))
+    if value:
+        raise problem(
+            ValueError,
+            f"{OWNER}: landscapes of the loss are not collected",
+            got=f"{_LANDSCAPE}={value!r}",
+            fix=f"leave {_LANDSCAPE} out",
+        )

@@ -1,0 +1,129 @@
+"""Networks as graphs for TensorBoard: their program, or their cells if there is none."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from mycelia.compiler.symbolic import ValueNeeded
+from mycelia.core.source import Span
+from mycelia.insight.graph import GraphNode, graph_def
+from mycelia.ir.analysis import nodes_by_graph
+from mycelia.ir.control import Custom, Effect, graphs_of, primitive_of
+from mycelia.ir.graph import Graph
+from mycelia.ir.node import Apply, Node
+from mycelia.ir.program import Program, Source
+from mycelia.ir.types import TensorType
+from mycelia.nn.cell import Cell
+from mycelia.transforms.jit import compiled_of
+from mycelia.transforms.looking import read_for
+
+_TREE_ROOT = "network"
+
+
+def network_graph(network: Cell, inputs: tuple[Any, ...] | None = None) -> bytes:
+    """The graph of a network for some inputs, or as it was compiled last; else of its cells."""
+    program = _compiled_program(network) if inputs is None else _read_program(network, inputs)
+    if program is None:
+        return graph_def(_cell_nodes(network))
+    return graph_def(_ProgramNodes(program).all())
+
+
+def _read_program(network: Cell, inputs: tuple[Any, ...]) -> Program | None:
+    """What the network becomes for these inputs; None if that is no single program."""
+    try:
+        return read_for(network, inputs).read.plain
+    except ValueNeeded:
+        return None
+
+
+def _compiled_program(network: Cell) -> Program | None:
+    reads = [entry.read for entry in compiled_of(network).entries.values()]
+    found = [read.plain for read in reads if read is not None]
+    return found[-1] if found else None
+
+
+def _cell_nodes(network: Cell) -> list[GraphNode]:
+    """Each cell, joined with its parameters."""
+    nodes = []
+    for path, cell in network.cells_and_names():
+        scope = path.replace(".", "/") or _TREE_ROOT
+        own = [
+            GraphNode(f"{scope}/{name}", "Parameter", shape=parameter.shape)
+            for name, parameter in cell._params.items()
+            if parameter is not None
+        ]
+        kind = type(cell).__name__
+        nodes += [*own, GraphNode(f"{scope}/{kind}", kind, tuple(node.name for node in own))]
+    return nodes
+
+
+class _ProgramNodes:
+    """The nodes of a program by name; what computes with a cell's parameters is in its scope."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._names: dict[Node, str] = {}
+        self._parameter_scopes: dict[Node, str] = {}  # of what is made of parameters alone
+        self._used: Counter[str] = Counter()
+        self._nodes: list[GraphNode] = []
+
+    def all(self) -> list[GraphNode]:
+        """The boxes, inputs before users."""
+        root = self._program.graph
+        bodies = nodes_by_graph(root)
+        for graph in bodies:
+            self._add_parameters(graph)
+        for graph in reversed(list(bodies)):  # inner graphs first: outer nodes name their results
+            for node in bodies[graph]:
+                self._add_apply(node)
+        return self._nodes
+
+    def _add_parameters(self, graph: Graph) -> None:
+        is_root = graph is self._program.graph
+        sources = self._program.inputs if is_root else (None,) * len(graph.parameters)
+        for node, source in zip(graph.parameters, sources, strict=True):
+            path, kind = f"{graph.name}/{node.name}", "Placeholder"
+            if source is not None and source.source is Source.STATE:
+                path, kind = source.which.name.replace(".", "/"), "Parameter"
+                self._parameter_scopes[node] = path.rpartition("/")[0]
+            elif is_root:
+                path = f"inputs/{node.name}"
+            self._add(node, path, kind, ())
+
+    def _add_apply(self, node: Apply) -> None:
+        operator = _operator_name(node)
+        scope = self._scope_of(node)
+        inside = [f"^{self._names[g.output]}" for g in graphs_of(node) if g.output in self._names]
+        inputs = [self._names[arg] for arg in node.args if arg in self._names]
+        self._add(node, f"{scope}/{operator}" if scope else operator, operator, (*inputs, *inside))
+
+    def _scope_of(self, node: Apply) -> str:
+        found = [self._parameter_scopes.get(arg) for arg in node.args if arg in self._names]
+        scope = next((s for s in found if s is not None), "")
+        if found and all(s == scope for s in found):
+            self._parameter_scopes[node] = scope
+        root = self._program.graph
+        return scope or ("" if node.graph is root else node.graph.name)
+
+    def _add(self, node: Node, path: str, operator: str, inputs: tuple[str, ...]) -> None:
+        self._used[path] += 1
+        name = path if self._used[path] == 1 else f"{path}_{self._used[path] - 1}"
+        self._names[node] = name
+        sizes = node.type.shape if isinstance(node.type, TensorType) else None
+        self._nodes.append(GraphNode(name, operator, inputs, sizes, _place(node.span)))
+
+
+def _place(span: Span | None) -> tuple[tuple[str, str], ...]:
+    """The user's line, as a note."""
+    if span is None:
+        return ()
+    return (("line", f"{Path(span.file).name}:{span.line} {span.text.strip()}"),)
+
+
+def _operator_name(node: Apply) -> str:
+    operator = primitive_of(node)
+    if isinstance(operator, (Effect, Custom)):
+        return operator.attributes["title"]
+    return getattr(operator, "name", None) or type(operator).__name__

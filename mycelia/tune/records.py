@@ -1,0 +1,144 @@
+"""What became of trials, and the file that keeps it: one line for each, safe once written."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mycelia.core.errors import problem
+
+FILE = "trials.jsonl"
+FINISHED, STOPPED, FAILED = "finished", "stopped", "failed"
+_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Record:
+    """One trial: its settings, its value (None if it failed), what it reported by epoch."""
+
+    number: int
+    state: str
+    settings: dict[str, Any]
+    value: float | None
+    reports: tuple[tuple[int, float], ...]
+    seconds: float
+    error: str = ""
+
+
+class TrialFile:
+    """The lines of a search: the first says what is searched, each other one is a trial."""
+
+    def __init__(self, path: Path, heading: dict[str, Any]) -> None:
+        self.path = path
+        self._heading = heading
+
+    def open(self) -> list[Record]:
+        """The trials of earlier runs of the same search; begins the file if there is none."""
+        if not self.path.exists():
+            write_whole(self.path, self._heading, ())
+            return []
+        heading, records = read(self.path)
+        differing = [key for key in self._heading if heading.get(key) != self._heading[key]]
+        if differing:
+            raise problem(
+                ValueError,
+                f"search: {self.path.parent} has the trials of another search",
+                got="; ".join(f"{key}: {self._heading[key]}" for key in differing),
+                expected="; ".join(f"{key}: {heading.get(key)}" for key in differing),
+                fix="give another directory, or the settings of before",
+            )
+        _drop_torn_line(self.path)
+        return records
+
+    def add(self, record: Record) -> None:
+        """Append a trial; when this returns, it is on the disk."""
+        with self.path.open("ab") as file:
+            file.write(_line(_plain(record)))
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def read(path: Path) -> tuple[dict[str, Any], list[Record]]:
+    """The heading and the trials of a file; a last line that was not finished does not count."""
+    lines = path.read_bytes().split(b"\n")[:-1]
+    try:
+        heading, *rest = [json.loads(line) for line in lines]
+        records = [_restored(each) for each in rest]
+    except (ValueError, TypeError, KeyError) as error:
+        raise problem(
+            ValueError, f"{path} is no file of trials, or was damaged", got=str(error)
+        ) from error
+    return heading, records
+
+
+def write_whole(path: Path, heading: dict[str, Any], records: Sequence[Record]) -> None:
+    """Write a file of trials: all of it, or nothing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    with draft.open("wb") as file:
+        file.write(_line(heading))
+        file.writelines(_line(_plain(record)) for record in records)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(draft, path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def heading_of(space: Any, algorithm: str, direction: str, seed: int) -> dict[str, Any]:
+    """What is searched, as the first line says it."""
+    return {
+        "mycelia_trials": _VERSION,
+        "space": {name: kind.describe() for name, kind in space.items()},
+        "algorithm": algorithm,
+        "direction": direction,
+        "seed": seed,
+    }
+
+
+def in_terms_of(record: Record, space: Any) -> Record:
+    """A record from a file, with the settings as the space has them."""
+    given = {name: kind.restored(record.settings[name]) for name, kind in space.items()}
+    return replace(record, settings=given)
+
+
+def as_written(record: Record, space: Any) -> Record:
+    """A record for a file, with plain settings."""
+    given = {name: kind.plain(record.settings[name]) for name, kind in space.items()}
+    return replace(record, settings=given)
+
+
+def _drop_torn_line(path: Path) -> None:
+    whole = path.read_bytes()
+    kept = whole.rfind(b"\n") + 1
+    if kept < len(whole):
+        os.truncate(path, kept)
+
+
+def _line(content: dict[str, Any]) -> bytes:
+    return json.dumps(content, allow_nan=False).encode() + b"\n"
+
+
+def _plain(record: Record) -> dict[str, Any]:
+    content = asdict(record)
+    content["value"] = None if record.value is None else _number(record.value)
+    content["reports"] = [[epoch, _number(value)] for epoch, value in record.reports]
+    return content
+
+
+def _number(value: float) -> float | str:
+    return value if math.isfinite(value) else repr(value)  # JSON knows finite numbers only
+
+
+def _restored(content: dict[str, Any]) -> Record:
+    content["value"] = None if content["value"] is None else float(content["value"])
+    content["reports"] = tuple((epoch, float(value)) for epoch, value in content["reports"])
+    return Record(**content)
