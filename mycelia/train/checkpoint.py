@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -71,6 +72,7 @@ def load_checkpoint(
 ) -> dict[str, Parameter]:
     """Read a checkpoint into a dict of parameters, and into `net` if one is given.
 
+    `filter_prefix` leaves names out; `specify_prefix`, or else `choice_func`, chooses names.
     `remove_redundancy` says that each process saved a part of its own; one process has all parts.
     """
     _checked_format("load_checkpoint", format, dec_key)
@@ -84,6 +86,8 @@ def load_checkpoint(
             f"load_checkpoint: the file {path} does not exist",
             fix="check the path",
         )
+    if choice_func is not None and not callable(choice_func):
+        raise wrong_value("load_checkpoint", "choice_func", choice_func, "a function of names")
     skipped, wanted = (
         _prefixes("filter_prefix", filter_prefix),
         _prefixes("specify_prefix", specify_prefix),
@@ -94,7 +98,7 @@ def load_checkpoint(
         if not is_hidden(name)
         and not (skipped and name.startswith(skipped))
         and (not wanted or name.startswith(wanted))
-        and (choice_func is None or choice_func(name))
+        and (wanted or choice_func is None or choice_func(name))
     }
     if not loaded:
         raise problem(ValueError, f"load_checkpoint: {path} holds no parameter that was asked for")
@@ -131,24 +135,43 @@ def load_param_into_net(
     strict_load: bool = False,
     remove_redundancy: bool = False,
 ) -> tuple[list[str], list[str]]:
-    """Set the parameters of `net` by name; gives the names not found on either side."""
+    """Set the parameters of `net` by name; gives the names not found on either side.
+
+    If none is found, but all with the same words before it, those are taken, with a warning.
+    """
     if not isinstance(net, Cell):
         raise wrong_type("load_param_into_net", "net", net, "Cell")
     if not isinstance(parameter_dict, dict):
         raise wrong_type("load_param_into_net", "parameter_dict", parameter_dict, "dict")
     own = {p.name: p for p in net.get_parameters()}
+    before = _words_before(own, parameter_dict)
+    given = {name: parameter_dict.get(before + name) for name in own}
     for name, parameter in own.items():
-        if name in parameter_dict:
-            _check_fits(parameter, parameter_dict[name], strict_load)
+        if given[name] is not None:
+            _check_fits(parameter, given[name], strict_load)
     for name, parameter in own.items():
-        if name in parameter_dict:
-            parameter.set_data(parameter_dict[name])
-    not_loaded = [name for name in own if name not in parameter_dict]
+        if given[name] is not None:
+            parameter.set_data(given[name])
+    not_loaded = [name for name in own if given[name] is None]
     unused = [name for name in parameter_dict if name not in own]
     if not_loaded:
         logger.warning("%d parameters of the network are not in the checkpoint: %s",
                        len(not_loaded), ", ".join(not_loaded[:5]))  # fmt: skip
     return not_loaded, unused
+
+
+def _words_before(own: Collection[str], given: Collection[str]) -> str:
+    """What stands before the names in a checkpoint, for one of a network inside of another cell."""
+    if not own or any(name in given for name in own):
+        return ""
+    found = Counter(
+        other.removesuffix(name) for name in own for other in given if other.endswith(f".{name}")
+    )
+    if not found:
+        return ""
+    before = found.most_common(1)[0][0]
+    logger.warning("the names in the checkpoint begin with %r, which is left out", before)
+    return before
 
 
 def _check_fits(own: Parameter, given: Any, strict: bool) -> None:
@@ -272,8 +295,10 @@ def _prefixes(argument: str, value: Any) -> tuple[str, ...]:
     if value is None:
         return ()
     listed = (value,) if isinstance(value, str) else tuple(value)
-    if not listed or not all(isinstance(p, str) for p in listed):
-        raise wrong_value("load_checkpoint", argument, value, "a str or a list of str")
+    if not all(isinstance(one, str) for one in listed):
+        raise wrong_type("load_checkpoint", argument, value, "a str or a list of str")
+    if not listed or (argument == "specify_prefix" and "" in listed):
+        raise wrong_value("load_checkpoint", argument, value, "one prefix or more")
     return listed
 
 

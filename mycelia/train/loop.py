@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from math import gcd
 from typing import Any
 
 from mycelia.core import seed, settings
 from mycelia.core.logs import logger
 from mycelia.tensor.parameter import Parameter
+from mycelia.tensor.tensor import Tensor
 from mycelia.train.callback.callback import (
     Callback,
     CallbackList,
@@ -24,7 +25,8 @@ from mycelia.train.run_state import EPOCH_END, STEP_END, RunState, matched, stat
 from mycelia.transforms.jit import compiled_of
 from mycelia.transforms.sinking import run_steps
 
-_MOST_JOINED = 16  # steps that run as one program
+_MOST_JOINED = 64  # steps that run as one program
+_MOST_BYTES = 64 * 2**20  # of the batches of such steps
 _STEP_EVENTS = ("step_begin", "step_end", "on_train_step_begin", "on_train_step_end")
 
 
@@ -49,6 +51,7 @@ class Training:
         self._network = facts.train_network
         self._context = RunContext(facts)
         self._joined = _steps_joined(facts, told.callbacks)
+        self._are_steps_heard = any(one.hears(*_STEP_EVENTS) for one in told.callbacks)
         self._batches = DatasetHelper(facts.train_dataset, False, -1, facts.epoch_num - first)
         self._size = size_of(facts.train_dataset)
         self._steps = 0  # made in all
@@ -79,7 +82,7 @@ class Training:
 
     def _make_steps(self) -> None:
         """The steps of an epoch, or those that are left of it."""
-        for group in _groups(self._batches, self._joined):
+        for group in _groups(self._batches, self._joined, self._size):
             self._look_at(group)
             self._run(group)
             if self._context.get_stop_requested():
@@ -96,7 +99,12 @@ class Training:
     def _run(self, group: list[list[Any]]) -> None:
         """Make some steps: together, if they are several."""
         facts = self._facts
-        results: list[Any] = []
+        results: Sequence[Any] = ()
+        if not self._are_steps_heard and len(group) > 1:
+            facts.cur_step_num += len(group)
+            facts.train_dataset_element = group[-1]
+            facts.net_outputs = self._results(group)[-1]
+            return
         for place, inputs in enumerate(group):
             facts.cur_step_num += 1
             facts.train_dataset_element = inputs
@@ -105,7 +113,8 @@ class Training:
             facts.net_outputs = results[place]
             self._told.tell(STEP_END, self._context)
 
-    def _results(self, group: list[list[Any]]) -> list[Any]:
+    def _results(self, group: list[list[Any]]) -> Sequence[Any]:
+        results: Sequence[Any]
         try:
             if len(group) == 1:
                 results = [self._network(*group[0])]
@@ -203,24 +212,40 @@ def _numbers_of(manager: Any) -> dict[str, Any]:
 
 
 def _steps_joined(facts: CallbackParameters, callbacks: list[Callback]) -> int:
-    """How many steps run as one program: as many as divide an epoch and what callbacks wait for."""
+    """How many steps may run as one program: a divisor of what callbacks wait for, if they do."""
     if not facts.dataset_sink_mode or settings.current().mode != settings.GRAPH_MODE:
         return 1
-    together, size = facts.batch_num, size_of(facts.train_dataset)
+    size = size_of(facts.train_dataset)
+    together = facts.batch_num if facts.batch_num != size else 0  # a sink_size that was asked for
     for callback in callbacks:
         own = vars(type(callback))
         if not own.get("only_reads_results", False) and callback.hears(*_STEP_EVENTS):
             steps = callback.looks_every() if "looks_every" in own else 1
             together = gcd(together, steps, size) if steps else together
-    return max(n for n in range(1, _MOST_JOINED + 1) if together % n == 0)
+    return together or size
 
 
-def _groups(items: Any, size: int) -> Iterator[list[Any]]:
+def _groups(items: Any, joined: int, size: int) -> Iterator[list[Any]]:
+    """The batches of an epoch of `size`, in groups for programs."""
     group: list[Any] = []
+    wanted = 0
     for item in items:
+        wanted = wanted or _group_size(item, joined, size)
         group.append(item)
-        if len(group) == size:
+        if len(group) == wanted:
             yield group
             group = []
     if group:
         yield group
+
+
+def _group_size(batch: list[Any], joined: int, size: int) -> int:
+    """As many as memory allows; rather some fewer than a rest that needs a program of its own."""
+    most = max(1, min(joined, _MOST_JOINED, _MOST_BYTES // max(1, _bytes_of(batch))))
+    if joined < size:
+        return max(n for n in range(1, most + 1) if joined % n == 0)
+    return next((n for n in range(most, most // 2, -1) if size % n == 0), most)
+
+
+def _bytes_of(batch: list[Any]) -> int:
+    return sum(column.nbytes for column in batch if isinstance(column, Tensor))

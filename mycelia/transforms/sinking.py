@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from mycelia.core.checks import check_positive_int
 from mycelia.core.errors import problem, wrong_type
 from mycelia.runtime.sinking import Sunk, why_not
@@ -12,25 +14,55 @@ from mycelia.tensor.tensor import Tensor
 from mycelia.transforms.jit import Compiled, Entry, compiled_of
 
 
-def run_steps(
-    compiled: Compiled, batches: Sequence[tuple[Any, ...]], only_last: bool = False
-) -> list[Any]:
+class Results(Sequence[Any]):
+    """What the calls of a compiled function gave, each taken out when it is asked for."""
+
+    def __init__(self, compiled: Compiled, entry: Entry, stacked: list[Any], count: int) -> None:
+        self._compiled, self._entry, self._count = compiled, entry, count
+        self._stacked: list[Any] = stacked
+        self._is_here = False
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, place: Any) -> Any:
+        if not -self._count <= place < self._count:
+            raise IndexError(place)
+        if place in (-1, self._count - 1) and not self._is_here:
+            return self._built(-1)  # without waiting for it
+        if not self._is_here:
+            self._stacked = [np.asarray(array) for array in self._stacked]
+            self._is_here = True
+        return self._built(place)
+
+    def _built(self, place: int) -> Any:
+        return self._compiled.result(self._entry, [array[place] for array in self._stacked])
+
+
+def run_steps(compiled: Compiled, batches: Sequence[tuple[Any, ...]]) -> Sequence[Any]:
     """What a compiled function gives for each batch, as if called with one after the other.
 
     They run as one program if all batches are of one kind and the function allows it.
     """
-    entries = [compiled.entry(batch, {}) for batch in batches]
-    entry = entries[0]
-    if any(e is not entry for e in entries) or why_one_by_one(entry):
-        return [compiled(*batch) for batch in batches][-1 if only_last else 0 :]
+    entry = compiled.entry(batches[0], {})
+    if not _is_one_kind(batches) or why_one_by_one(entry):
+        return [compiled(*batch) for batch in batches]
     assert entry.read is not None
     if entry.sunk is None:
         entry.sunk = Sunk(entry.read.program)
     leaves = [[v for v, _ in entry.arguments.leaves((batch, {}))] for batch in batches]
     entry.runs += len(batches)
-    stacked = entry.sunk(leaves)
-    places = [-1] if only_last else range(len(batches))
-    return [compiled.result(entry, [s[i] for s in stacked]) for i in places]
+    return Results(compiled, entry, entry.sunk(leaves), len(batches))
+
+
+def _is_one_kind(batches: Sequence[tuple[Any, ...]]) -> bool:
+    """Whether all batches are tensors of the same shapes and dtypes."""
+    first = _kinds(batches[0])
+    return None not in first and all(_kinds(batch) == first for batch in batches)
+
+
+def _kinds(batch: tuple[Any, ...]) -> list[Any]:
+    return [(x._data.shape, x._data.dtype) if type(x) is Tensor else None for x in batch]
 
 
 def why_one_by_one(entry: Entry) -> str:
@@ -66,7 +98,7 @@ def data_sink(
                 expected="none",
             )
         given = [next(batches) for _ in range(sink_size)]
-        return run_steps(compiled, given, only_last=True)[0]
+        return run_steps(compiled, given)[-1]
 
     return sink_process
 

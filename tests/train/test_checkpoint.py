@@ -98,3 +98,45 @@ def test_a_failed_write_keeps_the_old_file(tmp_path):
         write_atomically(path, broken())
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+class Pair(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.d, self.e = nn.Dense(2, 2), nn.Dense(2, 2)
+
+
+def sevens(*names):
+    return {
+        name: Parameter(Tensor(np.full((2, 2)[: 1 + ("weight" in name)], 7, np.float32)), name=name)
+        for name in names
+    }
+
+
+def test_a_network_that_was_part_of_another_is_found():
+    """What MindSpore gives for the same dicts."""
+    names = ["d.weight", "d.bias", "e.weight", "e.bias"]
+    net = Pair()
+    inner = sevens(*(f"net.{name}" for name in names), "global_step")
+    missing, unused = ms.load_param_into_net(net, inner)
+    assert missing == []
+    assert unused == list(inner)
+    assert all((p.asnumpy() == 7).all() for p in net.get_parameters())
+    assert ms.load_param_into_net(Pair(), sevens("a.b.d.weight", "a.b.e.weight"))[0] == [
+        "d.bias",
+        "e.bias",
+    ]
+    assert ms.load_param_into_net(Pair(), sevens("d.weight", "d.bias"))[1] == []
+
+
+def test_prefixes_and_choices_that_are_none(tmp_path):
+    path = str(tmp_path / "pair.ckpt")
+    ms.save_checkpoint(Pair(), path)
+    with pytest.raises(TypeError, match="filter_prefix"):
+        ms.load_checkpoint(path, filter_prefix=["d", 3])
+    with pytest.raises(ValueError, match="specify_prefix"):
+        ms.load_checkpoint(path, specify_prefix="")
+    with pytest.raises(ValueError, match="choice_func"):
+        ms.load_checkpoint(path, choice_func=3)
+    chosen = ms.load_checkpoint(path, specify_prefix="d.", choice_func=lambda name: False)
+    assert list(chosen) == ["d.weight", "d.bias"]

@@ -515,3 +515,17 @@ def test_states_of_users_callbacks(tmp_path, caplog):
     arrays, rest = fresh.more[("a", 1)], fresh.more["b"]
     assert arrays[0].tolist() == list(range(300)) and arrays[1].tolist() == [1, 2]
     assert rest == (True, None, "x")
+
+
+@pytest.mark.parametrize(
+    ("steps", "joined", "groups"),
+    [(320, 320, [64] * 5), (100, 100, [50, 50]), (67, 67, [64, 3]), (300, 50, [50] * 6)],
+)
+def test_groups_leave_little_over(steps, joined, groups):
+    batches = [[Tensor(np.zeros(2, np.float32))] for _ in range(steps)]
+    assert [len(group) for group in train.loop._groups(batches, joined, steps)] == groups
+
+
+def test_large_batches_are_joined_to_few():
+    batches = [[Tensor(np.zeros(8 * 2**20, np.float32))]] * 6  # 32 MB each
+    assert [len(group) for group in train.loop._groups(batches, 6, 6)] == [2, 2, 2]
