@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import mycelia as ms
-from mycelia import dataset, nn, train
+from mycelia import Tensor, dataset, nn, train
 from mycelia.dataset import transforms
 from mycelia.train.callback.callback import CallbackParameters
 from tests.train.model_doubles import Rows, X, Y, cross_entropy, rows
