@@ -73,8 +73,8 @@ def _checked_count(cell: Cell, grads: Any, args: tuple[Any, ...]) -> tuple[Any, 
     if len(grads) < len(args):
         raise problem(
             RuntimeError,
-            f"Grad size should lager than forward inputs, but got {len(grads)} vs {len(args)}",
-            got=f"{type(cell).__name__}.bprop gave {len(grads)} gradients",
+            f"{type(cell).__name__}.bprop gives too few gradients",
+            got=f"{len(grads)} gradients for {len(args)} inputs",
             expected="one for each input of construct",
         )
     return grads

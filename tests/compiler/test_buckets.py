@@ -368,7 +368,7 @@ ENDS = {
 }
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(
     st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=4), st.sampled_from(sorted(ENDS))
 )

@@ -62,6 +62,7 @@ def test_a_budget_that_is_large_enough_changes_nothing(data):
     assert ms.runtime.memory_report(train, *data).temporary == whole.temporary
 
 
+@pytest.mark.slow
 def test_a_new_budget_makes_a_new_program(data):
     train, _ = step()
     train(*data), train(*data)

@@ -28,8 +28,14 @@ POINTS = [
     for program in PROGRAMS
     for place, point in enumerate(program.points)
 ]
+
+
+def _is_long(name: str) -> bool:
+    return name.startswith(("11_tree_lstm", "30_long_loop"))
+
+
 EVERY_OTHER = [
-    pytest.param(*p.values, id=p.id, marks=[pytest.mark.slow] * (place % 2))
+    pytest.param(*p.values, id=p.id, marks=[pytest.mark.slow] * (place % 2 or _is_long(p.id)))
     for place, p in enumerate(POINTS)
 ]
 ONCE = [pytest.param(program, id=program.name) for program in PROGRAMS]

@@ -19,6 +19,7 @@ LONG = (  # for slow runs: they take longer, or show what others show too
     *("maml", "mixed_precision", "neural_ode", "policy_gradient", "resnet", "wide_and_deep"),
     *("transformer_translation", "unet_segmentation", "vit", "word2vec"),
     *("cross_entropy_summary", "diffusion", "gan", "momentum_summary", "pinn", "vae"),
+    "bert_tiny",
     "variational_inference",
 )
 LEARNED = re.compile(r"^(?P<what>.+): (?P<first>\S+) -> (?P<last>\S+)$", re.MULTILINE)

@@ -113,7 +113,7 @@ def test_an_optimizer_of_ones_own():
     [
         (lambda p: optim.SGD(p, -1.0), ValueError, "Invalid learning rate"),
         (lambda p: optim.SGD(p, "a"), TypeError, "type of 'lr'"),
-        (lambda p: optim.SGD([], 0.1), ValueError, "must not be empty"),
+        (lambda p: optim.SGD([], 0.1), ValueError, "no parameters"),
         (lambda p: optim.SGD(3, 0.1), TypeError, "Iterable"),
         (lambda p: optim.SGD(p, 0.1, momentum=-1.0), ValueError, "Invalid momentum"),
         (lambda p: optim.SGD(p, 0.1, nesterov=True), ValueError, "nesterov"),

@@ -168,9 +168,7 @@ def test_too_few_gradients_are_refused():
         def bprop(self, x, y, out, dout):
             return (dout,)
 
-    with pytest.raises(
-        RuntimeError, match="Grad size should lager than forward inputs, but got 1 vs 2"
-    ):
+    with pytest.raises(RuntimeError, match="1 gradients for 2 inputs"):
         ms.grad(Wrong(), (0, 1))(Tensor(1.0), Tensor(1.0))
 
 

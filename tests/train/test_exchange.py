@@ -38,8 +38,10 @@ SHORT = ["lenet momentum", "gpt adam"]
     ("mode", "name"),
     [
         (ms.PYNATIVE_MODE, SHORT[0]),
-        *((ms.GRAPH_MODE, name) for name in SMALL_TRAININGS if name != "encoder adam"),
-        pytest.param(ms.GRAPH_MODE, "encoder adam", marks=pytest.mark.slow),
+        *(
+            pytest.param(ms.GRAPH_MODE, name, marks=[pytest.mark.slow] * ("adam" in name))
+            for name in SMALL_TRAININGS
+        ),
     ],
 )
 def test_a_training_goes_on_as_it_would_have_there(mode, name):

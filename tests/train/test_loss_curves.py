@@ -36,7 +36,7 @@ NETS = {
     "lstm": QUICKLY
     | {"net": "lstm", "width": 32, "classes": 4, "inputs": [16, 16, 32], "labels": 16},
 }
-ALWAYS = ("lenet", "gpt")
+ALWAYS = ("lenet",)
 NAMES = [n if n in ALWAYS else pytest.param(n, marks=pytest.mark.slow) for n in NETS]
 
 

@@ -13,7 +13,12 @@ from tests.goldens.training_networks import losses
 GOLDENS = np.load(Path(__file__).parent.parent / "goldens" / "training.npz")
 
 
-@pytest.mark.parametrize("name", GOLDENS.files)
+LONG = ("resnet.momentum", "transformer.momentum")  # for slow runs: others show the same
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] * (n in LONG)) for n in GOLDENS.files]
+)
 def test_twenty_steps_give_the_same_losses(name: str):
     network, optimizer = name.split(".")
     ours = losses(ms, network, optimizer)

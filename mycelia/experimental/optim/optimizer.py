@@ -50,7 +50,7 @@ class Optimizer(Cell):
             if not isinstance(one, Parameter):
                 raise wrong_type("Optimizer", "params", one, "Parameters")
         if any(one is other for one in members for other in self.parameters):
-            raise problem(ValueError, "some parameters appear in more than one parameter group.")
+            raise problem(ValueError, "Optimizer: a parameter is in two groups")
         group = self.defaults | param_group | {"params": members}
         number = len(self.param_groups)
         rate = Tensor(float(group["lr"]), dtypes.float32)
@@ -158,11 +158,7 @@ def zeros_beside(parameter: Parameter, shape: tuple[int, ...] | None = None) -> 
 def check_rate(owner: str, lr: Any) -> None:
     """Raise unless `lr` is a learning rate: a number, or a Tensor of one, from 0."""
     if not (is_number(lr) or isinstance(lr, Tensor)):
-        raise problem(
-            TypeError,
-            f"For '{owner}', the type of 'lr' should be one of '['float', 'int', 'Tensor']', "
-            f"but got type '{type(lr).__name__}'.",
-        )
+        raise wrong_type(owner, "lr", lr, "a number or a Tensor of one")
     check_at_least("learning rate", lr, 0.0)
 
 
@@ -185,13 +181,10 @@ def check_betas(betas: Any) -> None:
 
 def _checked_params(params: Any) -> list[Any]:
     if isinstance(params, (Parameter, str, dict)) or not isinstance(params, Iterable):
-        raise problem(
-            TypeError,
-            f"For 'Optimizer', the argument params must be Iterable type, but got {type(params)}.",
-        )
+        raise wrong_type("Optimizer", "params", params, "a list of Parameters, or of groups")
     given = list(params)
     if not given:
-        raise problem(ValueError, "For 'Optimizer', the argument params must not be empty.")
+        raise problem(ValueError, "Optimizer: there are no parameters to update")
     for one in given:
         if not isinstance(one, type(given[0]) if isinstance(given[0], dict) else Parameter):
             raise wrong_type("Optimizer", "params", one, "Parameters, or dicts with 'params'")
