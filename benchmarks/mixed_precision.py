@@ -80,6 +80,8 @@ def main() -> None:
     for name, task in tasks(options).items():
         exact: list[float] = []
         for precision, way in WAYS.items():
+            if not (way == Way() or named(precision, options.ways)):
+                continue
             found = [trained(task, way, seed) for seed in range(options.seeds)]
             accuracies = [outcome.accuracy for outcome in found]
             exact = exact or accuracies
@@ -94,6 +96,8 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", help="folder with Fashion-MNIST's files")
     parser.add_argument("--seeds", type=int, default=3, help="trainings of each kind (3)")
+    parser.add_argument("--tasks", nargs="*", help="words in the names of some tasks (all)")
+    parser.add_argument("--ways", nargs="*", help="words in the names of some precisions (all)")
     parser.add_argument("--quick", action="store_true", help="few rows, to see that it runs")
     parser.add_argument("--mode", choices=("graph", "pynative"), default="graph")
     return parser.parse_args()
@@ -146,7 +150,11 @@ def tasks(options: argparse.Namespace) -> dict[str, Task]:
     found = {"digits, LeNet": digits(few), "characters, transformer": characters(few)}
     if options.data:
         found["Fashion-MNIST, LeNet"] = fashion(Path(options.data), few)
-    return found
+    return {name: task for name, task in found.items() if named(name, options.tasks)}
+
+
+def named(name: str, words: list[str] | None) -> bool:
+    return not words or any(word in name for word in words)
 
 
 def digits(few: int | None) -> Task:
@@ -155,12 +163,12 @@ def digits(few: int | None) -> Task:
     order = np.random.RandomState(0).permutation(len(data.target))
     x = np.kron(data.images[order, None], np.ones((4, 4))).astype(np.float32) / 16
     y = data.target[order].astype(np.int32)
-    return Task(LeNet, 1 if few else 12, (x[:1280][:few], y[:1280][:few]), (x[1280:], y[1280:]))
+    return Task(LeNet, 1 if few else 40, (x[:1280][:few], y[:1280][:few]), (x[1280:], y[1280:]))
 
 
 def fashion(folder: Path, few: int | None) -> Task:
     train, test = ((idx_images(folder, n), idx_labels(folder, n)) for n in ("train", "t10k"))
-    return Task(LeNet, 1 if few else 5, (train[0][:few], train[1][:few]), test)
+    return Task(LeNet, 1 if few else 2, (train[0][:few], train[1][:few]), test)
 
 
 def idx_images(folder: Path, part: str) -> np.ndarray:

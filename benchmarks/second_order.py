@@ -154,9 +154,10 @@ def print_table(found: dict[str, Any], optimizers: list[str]) -> None:
 
 
 def summary(runs: list[Run]) -> tuple[float | None, float]:
-    """The median steps (None if a run did not arrive) and seconds."""
-    steps = [run["steps"] for run in runs]
-    return None if None in steps else median(steps), median(run["seconds"] for run in runs)
+    """The median steps (None if most runs did not arrive) and the median seconds of those."""
+    middle = median(run["steps"] or float("inf") for run in runs)
+    arrived = [run["seconds"] for run in runs if run["steps"]]
+    return (middle if middle < float("inf") else None), median(arrived or [float("nan")])
 
 
 def ratio(value: float | None, base: float | None) -> str:

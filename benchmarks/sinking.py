@@ -16,7 +16,7 @@ import numpy as np
 import mycelia as ms
 from mycelia import dataset, nn, train
 
-STEPS = 320
+STEPS = 1920  # an epoch of 61,440 rows
 
 
 class Reads(train.Callback):

@@ -15,6 +15,7 @@ import numpy as np
 from mycelia.core.seed import draw_keys, peek_key
 from mycelia.ir.program import Program, Source
 from mycelia.runtime.executor import as_array, owned_arrays, state_array, write_back
+from mycelia.runtime.feeding import aligned
 from mycelia.runtime.packing import packed
 from mycelia.runtime.watching import watched
 from mycelia.runtime.xla.compile import options, without_engine_frames
@@ -60,7 +61,7 @@ class Sunk:
             for given, place in zip(program.inputs, self._carried, strict=True)
             if given.source is Source.STATE and place is None
         ]
-        arguments = [np.stack([as_array(b[i]) for b in batches]) for i in self._argument_places()]
+        arguments = [_stacked([as_array(b[i]) for b in batches]) for i in self._argument_places()]
         try:
             inputs = state, fixed, arguments, self._keys(count), one()
             state, results = watched(program.graph.name, self._run, *inputs)
@@ -101,3 +102,14 @@ class Sunk:
             else:
                 found.append(next(constants) if place is None else state[place])
         return found
+
+
+def _stacked(arrays: list[Any]) -> np.ndarray:
+    """Equal arrays side by side, where XLA reads them without a copy."""
+    first = arrays[0]
+    whole = aligned((len(arrays), *first.shape), first.dtype)
+    if first.ndim:
+        np.concatenate(arrays, out=whole.reshape(-1, *first.shape[1:]))
+    else:
+        whole[:] = arrays
+    return whole

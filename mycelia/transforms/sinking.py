@@ -50,9 +50,9 @@ def run_steps(compiled: Compiled, batches: Sequence[tuple[Any, ...]]) -> Sequenc
     assert entry.read is not None
     if entry.sunk is None:
         entry.sunk = Sunk(entry.read.program)
-    leaves = [[v for v, _ in entry.arguments.leaves((batch, {}))] for batch in batches]
     entry.runs += len(batches)
-    return Results(compiled, entry, entry.sunk(leaves), len(batches))
+    stacked = entry.sunk([[column._data for column in batch] for batch in batches])
+    return Results(compiled, entry, stacked, len(batches))
 
 
 def _is_one_kind(batches: Sequence[tuple[Any, ...]]) -> bool:

@@ -505,7 +505,7 @@ def test_states_of_users_callbacks(tmp_path, caplog):
     with pytest.raises(KeyboardInterrupt):
         made().train(1, shuffled(), [counter, saver(tmp_path, 4), Crash(5)])
     again = Counter()
-    caplog.set_level(logging.INFO)
+    caplog.set_level(logging.INFO, logger="mycelia")
     made().train(1, shuffled(), again, resume_from=str(tmp_path))
     assert again.count == BATCHES
     assert "goes on in epoch 1, after 4 of its steps" in caplog.text

@@ -10,6 +10,8 @@ import numpy as np
 from mycelia.dataset.formats.values import own_copy, row_of
 from mycelia.runtime.feeding import aligned
 
+_GATHERED_BYTES = 256 * 1024  # gathered at once where nothing else is done with the rows
+
 
 class Reader(Protocol):
     """Rows that can be read in any order, by several threads at once."""
@@ -32,6 +34,8 @@ class ArrayReader:
         self.columns = tuple(columns)
         self.arrays = tuple(arrays)
         self._name = name
+        row = sum(array[:1].nbytes for array in self.arrays)
+        self.at_once_unchanged = _GATHERED_BYTES // max(row, 1)
 
     def __len__(self) -> int:
         return len(self.arrays[0])

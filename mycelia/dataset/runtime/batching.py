@@ -48,6 +48,7 @@ class BatchRows(Operator):
         self._meter = meter
         self._options = options
         self._present = node.child.columns()
+        self._columns = node.columns()
         self._taken = node.input_columns or (self._present if node.per_batch_map else ())
         self._given = node.output_columns or self._taken
         self._call: Callable[..., Any] | None = node.per_batch_map
@@ -101,7 +102,7 @@ class BatchRows(Operator):
         if self._node.per_batch_map is not None:
             self._mapped(columns, BatchInfo(epoch, number), block)
         try:
-            values = join(columns, self._node.columns(), self._node.pad_info, block)
+            values = join(columns, self._columns, self._node.pad_info, block)
         except MemoryError as error:
             raise problem(
                 RuntimeError,

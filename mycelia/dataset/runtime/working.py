@@ -68,7 +68,7 @@ class Worked(Operator):
     ) -> Iterator[T]:
         if self._options.policy != ErrorPolicy.RETURN:
             return super().blocks(epoch, start, size, finish, whole=whole)
-        together = max(getattr(self._child.reader, "at_once", 1) // size, 1)  # blocks in a task
+        together = max(self._at_once() // size, 1)  # blocks in a task
         tasks = self._tasks(epoch, start, size * together)
         done = self._worked(epoch, tasks, partial(self._finished, start, size, finish, whole))
         return (made for several in done for made in several)
@@ -89,6 +89,12 @@ class Worked(Operator):
         if self._observer is None:
             return run(tasks)
         return self._observer.watched(epoch, tasks, lambda task: len(task.block), run)
+
+    def _at_once(self) -> int:
+        """The rows that are worth to be read together; more where nothing is done with them."""
+        reader = self._child.reader
+        own = getattr(reader, "at_once", 1)
+        return own if self._steps else max(own, getattr(reader, "at_once_unchanged", 1))
 
     def _chunk(self) -> int:
         return 1 if self._options.in_turn or self._meter.workers == 1 else _CHUNK
