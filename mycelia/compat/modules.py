@@ -59,7 +59,7 @@ OTHER_PATHS = """
     profiler.profiling scipy.sparse scipy.sparse.linalg
     train.amp train.callback train.callback._callback train.callback._loss_monitor
     train.callback._time_monitor train.loss_scale_manager train.metrics train.model
-    train.serialization train.summary train.summary.summary_record
+    train.serialization train.summary train.summary.summary_record train.train_thor
 """
 
 

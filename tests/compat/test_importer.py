@@ -13,6 +13,7 @@ from mycelia import nn, ops
 from mycelia.compat import install
 from mycelia.compat.importer import uninstall
 from mycelia.compat.modules import known_paths, targets
+from mycelia.train import train_thor
 
 
 @pytest.fixture(autouse=True)
@@ -38,6 +39,7 @@ def alias():
         ("mindspore.common.initializer", "Normal", mycelia.initializer.Normal),
         ("mindspore.context", "set_context", mycelia.set_context),
         ("mindspore.nn.optim.momentum", "Momentum", nn.Momentum),
+        ("mindspore.train.train_thor", "ConvertNetUtils", train_thor.ConvertNetUtils),
         ("mindspore.nn.loss.loss", "MSELoss", nn.MSELoss),
         (
             "mindspore.nn.wrap.loss_scale",

@@ -266,3 +266,14 @@ def test_rows_wait_for_the_trainer_also_before_a_map(workers: int):
         got.append(int(x[0]))
         data.sync_update("lesson")
     assert got == [-x for x in range(1, 11)]
+
+
+def test_a_channel_of_small_items_keeps_their_order():
+    channel: Channel[int] = Channel(16)
+    thread = threading.Thread(target=lambda: [channel.put(i) for i in range(160)])
+    thread.start()
+    assert [channel.get() for _ in range(150)] == list(range(150))
+    thread.join(5)
+    channel.close()
+    with pytest.raises(Closed):
+        channel.get()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mycelia as ms
-from mycelia import Tensor, nn, ops
+from mycelia import Tensor, dataset, nn, ops
 from mycelia.experimental.optim import KFAC
 from mycelia.nn.curvature import blocks, watched_layers
 from mycelia.ops import curvature
@@ -370,3 +370,19 @@ def test_bad_arguments():
         nn.thor(nn.ReLU(), 0.1, 0.1, 0.9)
     with pytest.raises(ValueError, match="radius"):
         KFAC(nn.Dense(2, 2), 0.1, radius=-1.0)
+
+
+def test_sunk_steps_are_the_same_steps():
+    ms.set_context(mode=ms.GRAPH_MODE)
+    random = np.random.default_rng(0)
+    x = random.standard_normal((64, 4)).astype(np.float32)
+    y = random.standard_normal((64, 2)).astype(np.float32)
+    found = []
+    for sinks in (False, True):
+        ms.set_seed(5)
+        network = nn.SequentialCell(nn.Dense(4, 8), nn.Tanh(), nn.Dense(8, 2))
+        model = Model(network, nn.MSELoss(), nn.thor(network, 0.05, 0.03, 0.9, frequency=3))
+        data = dataset.NumpySlicesDataset((x, y), ["x", "y"], shuffle=False).batch(8)
+        model.train(2, data, dataset_sink_mode=sinks)
+        found.append(network[0].weight.asnumpy())
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-4, atol=1e-6)

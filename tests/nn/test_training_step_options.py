@@ -194,3 +194,36 @@ def test_gathering_with_a_mean_of_weights_and_a_rate_that_falls(mode):
         means = [(m + v) / 2 for m, v in zip(means, values, strict=True)]
     for got, wanted in zip(average.averages, means, strict=True):
         np.testing.assert_allclose(got.asnumpy(), wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["scaled", "gathered", "boosted"])
+def test_steps_that_may_leave_an_update_out_are_one_program(name):
+    network = _network()
+    optimizer = nn.Momentum(network.trainable_params(), 0.1, 0.9)
+    with_loss = nn.WithLossCell(network, nn.MSELoss())
+    scale = nn.DynamicLossScaleUpdateCell(2.0**10, 2, 3)
+    if name == "scaled":
+        step: nn.Cell = nn.TrainOneStepWithLossScaleCell(with_loss, optimizer, scale)
+    elif name == "boosted":
+        step = boost.BoostTrainOneStepWithLossScaleCell(with_loss, optimizer, scale)
+    else:
+        step = _Gathering(with_loss, optimizer)
+    step.set_train()
+    ms.set_context(mode=ms.GRAPH_MODE)
+    try:
+        for batch in BATCHES[:2]:
+            step(*map(Tensor, batch))
+        assert set(ms.jit.explain(step).labels) == {"xla"}
+    finally:
+        ms.set_context(mode=ms.PYNATIVE_MODE)
+
+
+class _Gathering(nn.Cell):
+    def __init__(self, network, optimizer):
+        super().__init__()
+        self.gradients = ms.value_and_grad(network, None, optimizer.parameters)
+        self.gather = boost.GradientAccumulation(2, optimizer)
+
+    def construct(self, x, y):
+        loss, gradients = self.gradients(x, y)
+        return self.gather(loss, gradients)

@@ -56,5 +56,4 @@ class Channel(Generic[T]):
         with self._changed:
             self._closed = True
             self._items.clear()
-            self._taken.clear()
             self._changed.notify_all()
