@@ -153,6 +153,7 @@ def test_a_variable_that_names_no_program_is_told(fake_workers, tmp_path, capsys
     assert f"MYCELIA_PEER_TORCH={os.devnull} is not a program" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_an_environment_is_made_once(fake_workers, tmp_path):
     fake_workers.delenv("MYCELIA_PEER_TORCH")
     fake_workers.setenv("XDG_CACHE_HOME", str(tmp_path))

@@ -85,7 +85,7 @@ def test_a_hessian_vector_product_for_the_weights():
         np.testing.assert_allclose(one, np.asarray(other).T, rtol=1e-5, atol=1e-9)
 
 
-@pytest.mark.parametrize("compile_it", [True, False])
+@pytest.mark.parametrize("compile_it", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_a_physics_informed_loss_with_third_derivatives(compile_it):
     """u_t + u u_x + u_xxx = 0 (Korteweg and de Vries), and the gradient of the loss for weights."""
     values = weights((2, 12, 12, 1), 4)

@@ -105,8 +105,19 @@ def test_gradient_of_the_gradient(program: Program, point: tuple[Any, ...]) -> N
     close(second, slopes(compiled(program, 1), point), 1e-4)
 
 
-@pytest.mark.parametrize("program", ONCE)
-@pytest.mark.parametrize("order", [0, 1, 2])
+@pytest.mark.parametrize(
+    ("order", "program"),
+    [
+        pytest.param(
+            order,
+            *p.values,
+            id=f"{order}-{p.id}",
+            marks=[pytest.mark.slow] * (order == 2 and _is_long(p.id)),
+        )
+        for order in (0, 1, 2)
+        for p in ONCE
+    ],
+)
 def test_label(program: Program, order: int) -> None:
     run = compiled(program, order)
     run(*tensors(program.points[0]))

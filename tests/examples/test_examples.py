@@ -20,6 +20,8 @@ LONG = (  # for slow runs: they take longer, or show what others show too
     *("transformer_translation", "unet_segmentation", "vit", "word2vec"),
     *("cross_entropy_summary", "diffusion", "gan", "momentum_summary", "pinn", "vae"),
     "bert_tiny",
+    "dense_matmul",
+    "gcn",
     "variational_inference",
 )
 LEARNED = re.compile(r"^(?P<what>.+): (?P<first>\S+) -> (?P<last>\S+)$", re.MULTILINE)

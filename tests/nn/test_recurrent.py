@@ -155,7 +155,7 @@ def test_wrong_arguments_of_cells(cell: type[nn.Cell]):
 @pytest.mark.parametrize(
     ("kind", "lengths"),
     [
-        pytest.param(kind, lengths, marks=[pytest.mark.slow] * (kind is not nn.LSTM or not lengths))
+        pytest.param(kind, lengths, marks=[pytest.mark.slow] * (kind is not nn.RNN or not lengths))
         for kind in (nn.LSTM, nn.GRU, nn.RNN)
         for lengths in (None, (4, 1, 3, 4, 2, 4, 4, 0))
     ],

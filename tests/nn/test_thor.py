@@ -184,7 +184,10 @@ def losses_of(mode, steps=6, scale=1.0, make=nn.thor, **options):
     return found
 
 
-@pytest.mark.parametrize("options", [{}, {"frequency": 3, "block_size": 8, "weight_decay": 0.01}])
+OTHERS = {"frequency": 3, "block_size": 8, "weight_decay": 0.01}
+
+
+@pytest.mark.parametrize("options", [{}, pytest.param(OTHERS, marks=pytest.mark.slow)])
 def test_both_modes_agree(options):
     compiled = losses_of(ms.GRAPH_MODE, **options)
     np.testing.assert_allclose(losses_of(ms.PYNATIVE_MODE, **options), compiled, rtol=1e-3)
@@ -194,6 +197,10 @@ def test_both_modes_agree(options):
 def test_a_loss_scale_changes_nothing():
     plain = losses_of(ms.GRAPH_MODE)
     np.testing.assert_allclose(losses_of(ms.GRAPH_MODE, scale=1024.0), plain, rtol=1e-3)
+
+
+@pytest.mark.slow
+def test_a_loss_scale_changes_nothing_of_clipped_gradients():
     clipped = losses_of(ms.GRAPH_MODE, enable_clip_grad=True)
     scaled = losses_of(ms.GRAPH_MODE, scale=1024.0, enable_clip_grad=True)
     np.testing.assert_allclose(scaled, clipped, rtol=1e-3)
@@ -324,7 +331,7 @@ def test_converting_a_network_and_a_model():
         ConvertModelUtils.convert_to_thor_model(plain, network, nn.MSELoss(), plain)
 
 
-@pytest.mark.parametrize("level", ["O2", "O3"])
+@pytest.mark.parametrize("level", ["O2", pytest.param("O3", marks=pytest.mark.slow)])
 def test_half_precision_with_a_dynamic_loss_scale(level):
     ms.set_context(mode=ms.GRAPH_MODE)
     network = network_of()

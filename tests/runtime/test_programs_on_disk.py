@@ -50,6 +50,7 @@ def test_the_next_process_finds_the_program_and_trains_alike(tmp_path: Path) -> 
     assert len(set(first)) == 4  # it trains
 
 
+@pytest.mark.slow
 def test_another_constant_is_another_program(tmp_path: Path) -> None:
     first, _, _ = run(tmp_path)
     other, was_there, _ = run(tmp_path, dropped=0.3)

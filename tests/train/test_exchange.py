@@ -59,7 +59,7 @@ def test_a_training_goes_on_as_it_would_have_there(mode, name):
         np.testing.assert_allclose(ours[parameter], expected, 1e-4, 1e-6, err_msg=parameter)
 
 
-@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("name", [SHORT[0], pytest.param(SHORT[1], marks=pytest.mark.slow)])
 def test_what_is_saved_here_is_what_was_saved_there(name, tmp_path):
     """The same training, saved here: the same parameters with the same numbers."""
     training = SMALL_TRAININGS[name]

@@ -13,7 +13,11 @@ from tests.goldens.training_networks import losses
 GOLDENS = np.load(Path(__file__).parent.parent / "goldens" / "training.npz")
 
 
-LONG = ("resnet.momentum", "transformer.momentum")  # for slow runs: others show the same
+LONG = (
+    "resnet.adam",
+    "resnet.momentum",
+    "transformer.momentum",
+)  # for slow runs: others show the same
 
 
 @pytest.mark.parametrize(
