@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Callable
+from threading import Event
 from typing import Any
 
+import numpy as np
+
+from mycelia.communication.messages import Label, mail
 from mycelia.core.checks import check_bool, check_int, is_int
 from mycelia.core.dtype import as_dtype
 from mycelia.core.errors import problem, wrong_type, wrong_value
@@ -21,22 +25,69 @@ from mycelia.ops.collective import (
     ReduceScatter,
     check_reduction,
 )
+from mycelia.ops.joining import concat
+from mycelia.ops.point_to_point import NeighborExchange
 from mycelia.ops.shaping import reshape
 from mycelia.tensor.tensor import Tensor
 
 
 class CommHandle:
-    """A collective under way. In one process it is done before anyone can ask."""
+    """A collective under way. It is done before anyone can ask, unless it is a message."""
+
+    def __init__(self, done: Event | None = None) -> None:
+        self._done = done
 
     def wait(self) -> None:
-        """Return when the result is there."""
+        """Return when the result is there, or the message on its way."""
+        if self._done is not None:
+            self._done.wait()
 
     def is_completed(self) -> bool:
-        return True
+        return self._done is None or self._done.is_set()
 
 
-# Messages of this process to itself, oldest first, by group and tag.
-_sent: defaultdict[tuple[str, int], deque[Tensor]] = defaultdict(deque)
+class _Receipt(CommHandle):
+    """A message that is waited for: `tensor` gets its numbers when it is here."""
+
+    def __init__(self, label: Label, like: Tensor) -> None:
+        super().__init__()
+        self.tensor = Tensor(np.zeros(like.shape, like.dtype.numpy))
+        self._label, self._is_here = label, False
+        _open_receipts[label].append(self)
+
+    def wait(self) -> None:
+        while not self._is_here:
+            self._take()
+
+    def is_completed(self) -> bool:
+        while not self._is_here and mail().has(self._label):
+            self._take()
+        return self._is_here
+
+    def _take(self) -> None:
+        """Give the next message to whoever asked first."""
+        waiting = _open_receipts[self._label]
+        try:
+            array = mail().receive(self._label)
+        except RuntimeError:
+            waiting.remove(self)
+            raise
+        waiting.popleft()._fill(array)
+
+    def _fill(self, array: np.ndarray) -> None:
+        like = self.tensor
+        self._is_here = True
+        if array.shape != like.shape or array.dtype != like.dtype.numpy:
+            raise problem(
+                ValueError,
+                "irecv: the tensor that was sent is another one than is expected",
+                got=f"{array.dtype} {array.shape}",
+                expected=f"{like.dtype} {like.shape}",
+            )
+        like._replace(array)
+
+
+_open_receipts: defaultdict[Label, deque[_Receipt]] = defaultdict(deque)
 
 
 def all_reduce(
@@ -95,6 +146,7 @@ def scatter_tensor(tensor: Tensor, src: int = 0, group: str = DEFAULT_WORLD_GROU
 def barrier(group: str = DEFAULT_WORLD_GROUP) -> None:
     """Wait until every member is here."""
     _check_group("barrier", group)
+    AllReduce.of("sum", group)(Tensor(np.zeros((), np.float32)))
 
 
 def send(tensor: Tensor, dst: int = 0, group: str = DEFAULT_WORLD_GROUP, tag: int = 0) -> None:
@@ -104,7 +156,9 @@ def send(tensor: Tensor, dst: int = 0, group: str = DEFAULT_WORLD_GROUP, tag: in
 
 def recv(tensor: Tensor, src: int = 0, group: str = DEFAULT_WORLD_GROUP, tag: int = 0) -> Tensor:
     """The oldest tensor that the member `src` sent; `tensor` says its shape and dtype."""
-    return irecv(tensor, src, group, tag)[0]
+    received, handle = irecv(tensor, src, group, tag)
+    handle.wait()
+    return received
 
 
 def isend(
@@ -113,31 +167,21 @@ def isend(
     """Send a tensor to the member `dst`, without waiting."""
     _check("isend", tensor, group)
     _check_peer("isend", "dst", dst, group)
-    _sent[group, check_int("isend", "tag", tag)].append(tensor.copy())
-    return CommHandle()
+    now = world()
+    label = group, now.rank, check_int("isend", "tag", tag)
+    return CommHandle(mail().send(label, now.members(group)[dst], tensor.asnumpy()))
 
 
 def irecv(
     tensor: Tensor, src: int = 0, group: str = DEFAULT_WORLD_GROUP, tag: int = 0
 ) -> tuple[Tensor, CommHandle]:
-    """The oldest tensor that the member `src` sent, and a handle."""
+    """The oldest tensor that the member `src` sent; it is there when its handle is waited for."""
     _check("irecv", tensor, group)
     _check_peer("irecv", "src", src, group)
-    waiting = _sent[group, check_int("irecv", "tag", tag)]
-    if not waiting:
-        raise problem(
-            RuntimeError,
-            "irecv: the process would wait for itself forever",
-            fix=f"send something with tag={tag} first",
-        )
-    if waiting[0].shape != tensor.shape or waiting[0].dtype is not tensor.dtype:
-        raise problem(
-            ValueError,
-            "irecv: the tensor that was sent is another one than is expected",
-            got=f"{waiting[0].dtype} {waiting[0].shape}",
-            expected=f"{tensor.dtype} {tensor.shape}",
-        )
-    return waiting.popleft(), CommHandle()
+    sender = world().members(group)[src]
+    receipt = _Receipt((group, sender, check_int("irecv", "tag", tag)), tensor)
+    receipt.is_completed()
+    return receipt.tensor, receipt
 
 
 class P2POp:
@@ -211,11 +255,9 @@ def all_to_all_with_output_shape(
         if len(value) != members:
             raise wrong_value(owner, name, len(value), f"as long as the group, {members}")
     shapes = [_shape_of(owner, one) for one in output_shape_list]
-    for one, shape in zip(input_tensor_list, shapes, strict=True):
+    for one in input_tensor_list:
         _check_tensor(owner, one)
-        _check_same_count(owner, one, shape)
-    parts = zip(input_tensor_list, shapes, strict=True)
-    return tuple(reshape(one, shape) for one, shape in parts), _handle(async_op)
+    return _exchanged(owner, tuple(input_tensor_list), shapes, group), _handle(async_op)
 
 
 def all_to_all_single_with_output_shape(
@@ -237,8 +279,16 @@ def all_to_all_single_with_output_shape(
     ):
         if sizes is not None and (len(sizes) != members or (sum(sizes),) != rows):
             raise wrong_value(owner, name, sizes, f"{members} sizes that sum to {rows}")
-    _check_same_count(owner, tensor, shape)
-    return reshape(tensor, shape), _handle(async_op)
+    rows = [_row_counts(count, members, one) for count, one in (
+        (tensor.shape[0], input_split_sizes), (shape[0], output_split_sizes)
+    )]  # fmt: skip
+    parts = _exchanged(
+        owner,
+        tuple(_pieces(tensor, rows[0])),
+        [(count, *shape[1:]) for count in rows[1]],
+        group,
+    )
+    return concat(parts), _handle(async_op)
 
 
 def all_to_all_v_c(
@@ -253,13 +303,56 @@ def all_to_all_v_c(
     members = _check_group(owner, group)
     _check_tensor(owner, output)
     _check_tensor(owner, input)
-    counts = [int(n) for n in send_count_matrix]
-    if len(counts) != members**2 or counts[0] != input.size or counts[0] != output.size:
+    counts = np.array([int(n) for n in send_count_matrix])
+    me = world().members(group or DEFAULT_WORLD_GROUP).index(world().rank)
+    square = counts.reshape(members, members) if counts.size == members**2 else None
+    if square is None or (square[me].sum(), square[:, me].sum()) != (input.size, output.size):
         raise wrong_value(
-            owner, "send_count_matrix", counts, f"[{input.size}], the size of input and output"
+            owner,
+            "send_count_matrix",
+            counts.tolist(),
+            f"{members}x{members} numbers that fit the size of input and output, "
+            f"{input.size} and {output.size}",
         )
-    output.copy_(reshape(input, output.shape))
+    pieces = _pieces(reshape(input, (-1,)), square[me].tolist())
+    parts = _exchanged(owner, tuple(pieces), [(n,) for n in square[:, me].tolist()], group)
+    output.copy_(reshape(concat(parts), output.shape))
     return _handle(async_op)
+
+
+def _exchanged(
+    owner: str, tensors: tuple[Tensor, ...], shapes: list[tuple[int, ...]], group: str | None
+) -> tuple[Tensor, ...]:
+    """One tensor to each member, one of the shapes `shapes` from each."""
+    group = DEFAULT_WORLD_GROUP if group is None else group
+    me = world().members(group).index(world().rank)
+    _check_same_count(owner, tensors[me], shapes[me])
+    everyone = tuple(range(len(shapes)))
+    sent = tuple([reshape(one, shapes[me]) if i == me else one for i, one in enumerate(tensors)])
+    exchange = NeighborExchange(
+        everyone, everyone, tuple(shapes), tuple([t.shape for t in sent]), sent[0].dtype, group
+    )
+    return exchange(sent)
+
+
+def _row_counts(rows: int, members: int, given: Any) -> list[int]:
+    """How many rows belong to each member: equal shares, if nothing is said."""
+    if given is not None:
+        return [int(n) for n in given]
+    if rows % members:
+        raise problem(
+            ValueError,
+            "all_to_all: the rows cannot be shared out evenly",
+            got=f"{rows} rows for {members} processes",
+            fix="say how many each gets: input_split_sizes, output_split_sizes",
+        )
+    return [rows // members] * members
+
+
+def _pieces(tensor: Tensor, counts: list[int]) -> list[Tensor]:
+    """The rows of a tensor in pieces of these lengths."""
+    ends = np.cumsum(counts).tolist()
+    return [tensor[end - count : end] for end, count in zip(ends, counts, strict=True)]
 
 
 def _handle(async_op: bool) -> CommHandle | None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import os
 from typing import Any
 
+from mycelia.communication import messages
+from mycelia.communication.environment import Place, is_scheduler, place
 from mycelia.core import settings
 from mycelia.core.checks import check_int, is_int
 from mycelia.core.errors import problem, wrong_type
 from mycelia.core.world import BACKENDS, DEFAULT_WORLD_GROUP, World, enter, world
+from mycelia.runtime import joining
+from mycelia.runtime.xla.compile import forget_programs
 
 HCCL_WORLD_COMM_GROUP, NCCL_WORLD_COMM_GROUP, MCCL_WORLD_COMM_GROUP = (
     f"{backend}_world_group" for backend in BACKENDS
@@ -38,10 +42,11 @@ class GlobalComm(metaclass=_WorldFacts):
 
 
 def init(backend_name: str | None = None) -> None:
-    """Join the world of processes; alone, this is a world of one.
+    """Join the processes that were started with this one; alone, this is a world of one.
 
-    The backend is a name only. A device that is not here is replaced by the one that is, and so is
-    its backend, unless the context says `strict_device`.
+    It comes before anything is computed on a device. The backend is a name only. A device that is
+    not here is replaced by the one that is, and so is its backend, unless the context says
+    `strict_device`.
     """
     if backend_name is not None and not isinstance(backend_name, str):
         raise wrong_type("init", "backend_name", backend_name, "str")
@@ -61,11 +66,33 @@ def init(backend_name: str | None = None) -> None:
             got=f"backend_name={backend_name!r}",
             expected=repr(own),
         )
-    enter(replace(world(), backend=backend_name or own, is_joined=True))
+    if is_scheduler(os.environ):
+        raise SystemExit(0)  # the processes find each other by themselves
+    now_at = place(os.environ) or Place(0, 1, 0, 1, "")
+    if now_at.size > 1 and not joining.is_joined():
+        joining.join(
+            now_at.coordinator, now_at.rank, now_at.size, now_at.local_rank, now_at.timeout
+        )
+    enter(
+        World(
+            rank=now_at.rank,
+            size=now_at.size,
+            local_rank=now_at.local_rank,
+            local_size=now_at.local_size,
+            backend=backend_name or own,
+            is_joined=True,
+            groups=world().groups,
+        )
+    )
+    messages.open_mail()
 
 
 def release() -> None:
-    """Leave the world; its groups are gone."""
+    """Leave the world, when all processes do; its groups are gone."""
+    messages.close_mail()
+    joining.leave()
+    if world().size > 1:
+        forget_programs()
     enter(World())
 
 
@@ -86,11 +113,11 @@ def get_group_size(group: str = DEFAULT_WORLD_GROUP) -> int:
 
 
 def get_local_rank(group: str = DEFAULT_WORLD_GROUP) -> int:
-    """The rank of this process among those of `group` on its machine."""
+    """The rank of this process among all on its machine; it must be in `group`."""
     _check_name("get_local_rank", group)
     now = world()
     if now.is_joined:
-        now.members(group)
+        _place("get_local_rank", group, now.rank)
     return now.local_rank
 
 
@@ -164,6 +191,7 @@ def destroy_group(group: str) -> None:
     if group not in now.groups:
         raise problem(KeyError, f"destroy_group: there is no group called {group!r}")
     enter(now.without_group(group))
+    forget_programs()  # a group of that name may have others next time
 
 
 def _checked_ranks(group: str, rank_ids: Any) -> tuple[int, ...]:

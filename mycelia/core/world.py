@@ -1,7 +1,8 @@
 """The world of processes that work together, and the groups they form.
 
-There is one process now: the world has rank 0 and size 1. Whoever starts several fills in another
-`World`; nothing else asks where these numbers come from.
+A process is alone, with rank 0 in a world of size 1, until `communication.init` finds in its
+environment that others were started with it (`communication/environment.py`) and joins them
+(`runtime/joining.py`). Nothing else asks where these numbers come from.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ class Primitive:
     """The base of every operator, ours and the users'.
 
     The rules are methods: `infer` (types to types), `lower` (arrays to arrays), `grad` (plain
-    Python with operators), `shard_rule` (axis names). What the class attributes say:
+    Python with operators). What the class attributes say:
 
     - `static`: call arguments that are compile-time values; the rest is data.
     - `promotes`: data arguments that are brought to one dtype first, and may be Python numbers.
@@ -116,10 +116,6 @@ class Primitive:
         )
 
     grad: Callable[..., tuple[Any, ...]]
-
-    def shard_rule(self, *args: Any) -> str | None:
-        """The axes of inputs and outputs, einsum style, or None where nothing is known."""
-        return None
 
     def add_prim_attr(self, name: str, value: Any) -> Self:
         self.marks[name] = value

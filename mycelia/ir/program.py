@@ -8,6 +8,7 @@ from typing import Any
 
 from mycelia.core.source import Span
 from mycelia.ir.graph import Graph
+from mycelia.parallel.mesh import Mesh, Placement
 
 
 class Source(Enum):
@@ -27,6 +28,19 @@ class Input:
 
 
 @dataclass(frozen=True, eq=False)
+class Spread:
+    """Where a program's inputs and the tensors it writes lie on a mesh of devices.
+
+    `parts` says which inputs are arguments of which every process brings its own part.
+    """
+
+    mesh: Mesh
+    inputs: tuple[Placement, ...]
+    writes: tuple[Placement, ...]
+    parts: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, eq=False)
 class Program:
     """A closed graph with what its inputs and outputs stand for.
 
@@ -34,6 +48,7 @@ class Program:
     tensor in `writes` (an int names an argument); then how many random keys were drawn, if `drawn`
     does not say; how large its stacks had to be, if it has stacks of some `capacity`; which of the
     uses in `unbound` met a variable without a value, counted from 1, or 0; a token of effects.
+    A program for several devices says in `spread` where its inputs lie; its graph says the rest.
     """
 
     graph: Graph
@@ -43,6 +58,7 @@ class Program:
     drawn: int | None
     capacity: int | None
     unbound: tuple[tuple[str, Span | None], ...] = ()
+    spread: Spread | None = None
 
     @property
     def in_place(self) -> dict[int, int]:

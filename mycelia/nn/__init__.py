@@ -231,3 +231,5 @@ from mycelia.nn.wrap.loss_scale import FixedLossScaleUpdateCell as FixedLossScal
 from mycelia.nn.wrap.loss_scale import TrainOneStepWithLossScaleCell as TrainOneStepWithLossScaleCell
 from mycelia.nn.wrap.micro_batches import GradAccumulationCell as GradAccumulationCell
 from mycelia.nn.wrap.micro_batches import MicroBatchInterleaved as MicroBatchInterleaved
+from mycelia.nn.wrap.pipeline import PipelineCell as PipelineCell
+from mycelia.nn.wrap.pipeline import PipelineGradReducer as PipelineGradReducer

@@ -10,6 +10,7 @@ from mycelia.core.errors import problem
 from mycelia.ir.control import BLOCK, RECOMPUTE
 from mycelia.ir.slot import call, slot
 from mycelia.ops.shaping import cast
+from mycelia.ops.stages import entered, is_marking
 from mycelia.runtime.eager.mode import mode, recording_into
 from mycelia.tensor.tensor import Tensor
 
@@ -41,6 +42,9 @@ def call_while_read(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     tracer = active_tracer()
     assert tracer is not None
     tracer.cells[id(cell)] = cell
+    if cell.pipeline_stage is not None and is_marking():
+        args = entered(args, cell.pipeline_stage, cell.pipeline_segment)
+        kwargs = entered(kwargs, cell.pipeline_stage, cell.pipeline_segment)
     return call_with_hooks(cell, args, kwargs)
 
 
@@ -104,7 +108,9 @@ def _read_construct(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 def _kind_of_part(cell: Cell) -> Any:
     """How a cell is kept together in a program: computed again backward, one of many, or not."""
     marks = cell.get_flags()
-    return RECOMPUTE if marks.get("recompute") else BLOCK if marks.get("lazy_inline") else None
+    if marks.get("recompute"):
+        return RECOMPUTE
+    return BLOCK if marks.get("lazy_inline") and not is_marking() else None
 
 
 def _run_with_backward_hooks(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, Self
 from mycelia.core import dtype as dtypes
 from mycelia.core import settings
 from mycelia.core.changes import note_change
-from mycelia.core.checks import check_bool
+from mycelia.core.checks import check_bool, check_non_negative_int
 from mycelia.core.dtype import DType
 from mycelia.core.errors import problem, wrong_type
 from mycelia.core.handles import HookHandle
@@ -281,6 +281,30 @@ class Cell(CellState):
     @bprop_debug.setter
     def bprop_debug(self, value: bool) -> None:
         self.__dict__["_bprop_debug"] = check_bool(type(self).__name__, "bprop_debug", value)
+
+    @property
+    def pipeline_stage(self) -> int | None:
+        """The stage of a pipeline this cell belongs to, or None."""
+        return self.__dict__.get("_pipeline_stage")
+
+    @pipeline_stage.setter
+    def pipeline_stage(self, value: int) -> None:
+        note_change()
+        owner = type(self).__name__
+        self.__dict__["_pipeline_stage"] = check_non_negative_int(owner, "pipeline_stage", value)
+
+    @property
+    def pipeline_segment(self) -> int | None:
+        """Which part of its stage this cell belongs to where stages come several times."""
+        return self.__dict__.get("_pipeline_segment")
+
+    @pipeline_segment.setter
+    def pipeline_segment(self, value: int) -> None:
+        note_change()
+        owner = type(self).__name__
+        self.__dict__["_pipeline_segment"] = check_non_negative_int(
+            owner, "pipeline_segment", value
+        )
 
     def set_jit_config(self, jit_config: Any) -> None:
         """Keep options of compilation; the levels of the real system all mean the same here."""

@@ -225,7 +225,6 @@ from mycelia.ops.collective import AlltoAll as AlltoAll
 from mycelia.ops.collective import Broadcast as Broadcast
 from mycelia.ops.collective import CollectiveGather as CollectiveGather
 from mycelia.ops.collective import CollectiveScatter as CollectiveScatter
-from mycelia.ops.collective import NeighborExchange as NeighborExchange
 from mycelia.ops.collective import Reduce as Reduce
 from mycelia.ops.collective import ReduceOp as ReduceOp
 from mycelia.ops.collective import ReduceScatter as ReduceScatter
@@ -722,6 +721,9 @@ from mycelia.ops.patches import Im2Col as Im2Col
 from mycelia.ops.patches import col2im as col2im
 from mycelia.ops.patches import fold as fold
 from mycelia.ops.patches import unfold as unfold
+from mycelia.ops.point_to_point import NeighborExchange as NeighborExchange
+from mycelia.ops.point_to_point import Receive as Receive
+from mycelia.ops.point_to_point import Send as Send
 from mycelia.ops.pooling import AvgPool as AvgPool
 from mycelia.ops.pooling import AvgPool3D as AvgPool3D
 from mycelia.ops.pooling import LpPool as LpPool
@@ -1144,6 +1146,8 @@ from mycelia.ops.special import lgamma as lgamma
 from mycelia.ops.special import mvlgamma as mvlgamma
 from mycelia.ops.special import polygamma as polygamma
 from mycelia.ops.special import zeta as zeta
+from mycelia.ops.spreading import Redistribute as Redistribute
+from mycelia.ops.stages import EnterStage as EnterStage
 from mycelia.ops.state import Assign as Assign
 from mycelia.ops.state import AssignAdd as AssignAdd
 from mycelia.ops.state import AssignSub as AssignSub

@@ -1,23 +1,28 @@
 """Collective operators: tensors that meet those of the other processes in a group.
 
-With one process in the world a group has one member, so what comes from all members together is
-what this one gave.
+With one member in the group, what comes from all members together is what this one gave. With more,
+the operator is part of a program over several processes (`runtime/ranks.py`). Gradients are those
+of the sum of what all processes compute.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from mycelia.core.checks import check_int, is_int
-from mycelia.core.dtype import as_dtype
+from mycelia.core.checks import check_int
 from mycelia.core.errors import problem, wrong_type
+from mycelia.core.meetings import Ranks
 from mycelia.core.shape import normalize_axis
 from mycelia.core.world import DEFAULT_WORLD_GROUP, world
 from mycelia.ir.example import case
-from mycelia.ir.primitive import freeze
 from mycelia.ir.types import TensorType
+from mycelia.ops import circle as circles
+from mycelia.ops.arithmetic import div, mul
+from mycelia.ops.circle import Circle, circle_of
+from mycelia.ops.compare import equal
 from mycelia.ops.engine import Array, jnp
 from mycelia.ops.op import Op
+from mycelia.ops.shaping import cast
 
 
 class ReduceOp:
@@ -57,16 +62,43 @@ class Collective(Op, register=False):
         self.members()
         return x
 
-    def lower(self, x: Array) -> Array:
-        return jnp.asarray(x)
+    def lower(self, x: Any) -> Any:
+        members = self.ranks()
+        if len(members) == 1:
+            return self.alone(x)
+        given = tuple(map(circles.own, x)) if isinstance(x, tuple) else circles.own(x)
+        return self.among(given, circle_of(self.name, members))
+
+    def alone(self, x: Any) -> Any:
+        """What comes from a group of one: what it gave."""
+        return tuple([jnp.asarray(one) for one in x]) if isinstance(x, tuple) else jnp.asarray(x)
+
+    def among(self, x: Any, circle: Circle) -> Any:
+        """What comes from several members, inside a program over their processes."""
+        raise NotImplementedError
 
     def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return (dout,)
 
+    def ranks(self) -> Ranks:
+        """The processes of the group, by their ranks in the world."""
+        return world().members(vars(self)["group"])
+
+    def participants(self) -> Ranks:
+        """The processes that must run this for it to end, in the order of the program's axis."""
+        return self.ranks()
+
     def members(self) -> int:
-        """How many processes take part; the one named by `peer` must be among them."""
-        given = vars(self)
-        ranks = world().members(given["group"])
+        """How many processes take part; this one, and the one named by `peer`, among them."""
+        given, rank = vars(self), world().rank
+        ranks = self.ranks()
+        if rank not in ranks:
+            raise problem(
+                RuntimeError,
+                f"{self.name}: this process is not in the group {given['group']}",
+                got=f"rank {rank}",
+                expected=f"one of {list(ranks)}",
+            )
         if self.peer and not 0 <= given[self.peer] < len(ranks):
             raise problem(
                 ValueError,
@@ -77,12 +109,56 @@ class Collective(Op, register=False):
         return len(ranks)
 
 
-class AllReduce(Collective):
+class Combining(Collective, register=False):
+    """A collective that makes one number of those of all members, in the way `op`."""
+
+    if TYPE_CHECKING:  # each operator has these fields at their own place
+        op: str
+        group: str
+
+    def infer(self, x: TensorType) -> TensorType:
+        if self.op in (ReduceOp.MAX, ReduceOp.MIN) and x.dtype.is_complex:
+            raise problem(TypeError, f"{self.name}: complex numbers have no {self.op}", got=str(x))
+        self.members()
+        return x
+
+    def weights(self, x: Any, out: Any) -> Any:
+        """How the combined numbers change with those of this member."""
+        if self.op == ReduceOp.PROD:
+            return ProductOfOthers.of(self.group)(x)
+        hit = cast(equal(x, out), x.dtype)
+        return div(hit, AllReduce.of(ReduceOp.SUM, self.group)(hit))
+
+
+class AllReduce(Combining):
     """The tensors of all members combined; every member gets the result."""
 
     op: str = ReduceOp.SUM
     group: str = DEFAULT_WORLD_GROUP
     examples = (case("f32[2,3]"), case("f32[]", op="max"), case("i32[4]", op="prod"))
+
+    def among(self, x: Array, circle: Circle) -> Array:
+        return circles.reduced(x, self.op, circle)
+
+    def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        if self.op in (ReduceOp.SUM, ReduceOp.AVG):
+            return (AllReduce.of(self.op, self.group)(dout),)
+        total = AllReduce.of(ReduceOp.SUM, self.group)(dout)
+        return (mul(total, self.weights(x, out)),)
+
+
+class ProductOfOthers(Collective, register=False):
+    """The product of the tensors of all other members."""
+
+    group: str = DEFAULT_WORLD_GROUP
+
+    def alone(self, x: Array) -> Array:
+        return jnp.ones_like(x)
+
+    def among(self, x: Array, circle: Circle) -> Array:
+        stacked = circles.gathered(x, circle)
+        others = stacked.at[circle.index()].set(jnp.ones_like(x))
+        return jnp.prod(others, axis=0, dtype=others.dtype)
 
 
 class AllGather(Collective):
@@ -94,8 +170,14 @@ class AllGather(Collective):
     def infer(self, x: TensorType) -> TensorType:
         return rows_times(self, x, self.members())
 
+    def among(self, x: Array, circle: Circle) -> Array:
+        return circles.joined(circles.gathered(x, circle))
 
-class ReduceScatter(Collective):
+    def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        return (ReduceScatter.of(ReduceOp.SUM, self.group)(dout),)
+
+
+class ReduceScatter(Combining):
     """The tensors of all members combined; every member gets its share of the rows."""
 
     op: str = ReduceOp.SUM
@@ -103,11 +185,22 @@ class ReduceScatter(Collective):
     examples = (case("f32[2,3]"), case("f32[4]", op="min"))
 
     def infer(self, x: TensorType) -> TensorType:
-        return share_of_rows(self, x, self.members())
+        return share_of_rows(self, super().infer(x), self.members())
+
+    def among(self, x: Array, circle: Circle) -> Array:
+        return circles.scattered(x, self.op, circle)
+
+    def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        gather = AllGather.of(self.group)
+        if self.op == ReduceOp.SUM:
+            return (gather(dout),)
+        if self.op == ReduceOp.AVG:
+            return (mul(gather(dout), 1.0 / self.members()),)
+        return (mul(gather(dout), self.weights(x, gather(out))),)
 
 
-class Reduce(Collective):
-    """The tensors of all members combined; the member `dest_rank` gets the result."""
+class Reduce(Combining):
+    """The tensors of all members combined; the member `dest_rank` gets it, the others zeros."""
 
     peer = "dest_rank"
     dest_rank: int
@@ -115,9 +208,21 @@ class Reduce(Collective):
     group: str = DEFAULT_WORLD_GROUP
     examples = (case("f32[2,3]", dest_rank=0), case("f32[4]", dest_rank=0, op="max"))
 
+    def among(self, x: Array, circle: Circle) -> Array:
+        return circles.only_at(circles.reduced(x, self.op, circle), self.dest_rank, circle)
+
+    def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        there = Broadcast.of(self.dest_rank, self.group)
+        total = there((dout,))[0]
+        if self.op == ReduceOp.SUM:
+            return (total,)
+        if self.op == ReduceOp.AVG:
+            return (mul(total, 1.0 / self.members()),)
+        return (mul(total, self.weights(x, there((out,))[0])),)
+
 
 class CollectiveGather(Collective):
-    """The tensors of all members, one below the other; the member `dest_rank` gets the result."""
+    """The tensors of all members, one below the other; `dest_rank` gets it, the others zeros."""
 
     peer = "dest_rank"
     dest_rank: int
@@ -126,6 +231,13 @@ class CollectiveGather(Collective):
 
     def infer(self, x: TensorType) -> TensorType:
         return rows_times(self, x, self.members())
+
+    def among(self, x: Array, circle: Circle) -> Array:
+        whole = circles.joined(circles.gathered(x, circle))
+        return circles.only_at(whole, self.dest_rank, circle)
+
+    def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        return (CollectiveScatter.of(self.dest_rank, self.group)(dout),)
 
 
 class CollectiveScatter(Collective):
@@ -138,6 +250,12 @@ class CollectiveScatter(Collective):
 
     def infer(self, x: TensorType) -> TensorType:
         return share_of_rows(self, x, self.members())
+
+    def among(self, x: Array, circle: Circle) -> Array:
+        return circles.share(circles.from_member(x, self.src_rank, circle), circle)
+
+    def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        return (CollectiveGather.of(self.src_rank, self.group)(dout),)
 
 
 class Broadcast(Collective):
@@ -152,8 +270,12 @@ class Broadcast(Collective):
         self.members()
         return x
 
-    def lower(self, x: tuple[Array, ...]) -> tuple[Array, ...]:
-        return tuple([jnp.asarray(one) for one in x])
+    def among(self, x: tuple[Array, ...], circle: Circle) -> tuple[Array, ...]:
+        return tuple([circles.from_member(one, self.root_rank, circle) for one in x])
+
+    def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        back = Reduce.of(self.root_rank, ReduceOp.SUM, self.group)
+        return (tuple([one if one is None else back(one) for one in dout]),)
 
 
 class AlltoAll(Collective):
@@ -184,68 +306,23 @@ class AlltoAll(Collective):
         split = normalize_axis(self.split_dim, x.ndim, "AlltoAll")
         joined = normalize_axis(self.concat_dim, x.ndim, "AlltoAll")
         shape = list(x.shape)
+        if shape[split] % members:
+            raise problem(
+                ValueError,
+                "AlltoAll: the blocks for the members would not be equal",
+                got=f"{x}, cut along axis {split} for {members} processes",
+            )
         shape[split] //= members
         shape[joined] *= members
         return TensorType(x.dtype, tuple(shape))
 
+    def among(self, x: Array, circle: Circle) -> Array:
+        blocks = jnp.stack(jnp.split(x, circle.count, axis=self.split_dim))
+        return circles.joined(circles.exchanged(blocks, circle), axis=self.concat_dim)
 
-class NeighborExchange(Collective):
-    """One tensor for each of `send_rank_ids`, and one from each of `recv_rank_ids`."""
-
-    send_rank_ids: tuple[int, ...]
-    recv_rank_ids: tuple[int, ...]
-    recv_shapes: tuple[tuple[int, ...], ...]
-    send_shapes: tuple[tuple[int, ...], ...]
-    recv_type: Any
-    group: str = DEFAULT_WORLD_GROUP
-    examples = (
-        case(
-            ("f32[2,3]",),
-            send_rank_ids=[0],
-            recv_rank_ids=[0],
-            recv_shapes=([2, 3],),
-            send_shapes=([2, 3],),
-            recv_type="float32",
-        ),
-    )
-
-    def normalize(self) -> dict[str, Any]:
-        lists = ("send_rank_ids", "recv_rank_ids", "recv_shapes", "send_shapes")
-        for name in lists:
-            if not isinstance(getattr(self, name), (list, tuple)):
-                raise wrong_type("NeighborExchange", name, getattr(self, name), "list or tuple")
-        tidy = {name: freeze(getattr(self, name)) for name in lists}
-        return super().normalize() | tidy | {"recv_type": as_dtype(self.recv_type)}
-
-    def infer(self, x: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
-        members = self.members()
-        for rank in (*self.send_rank_ids, *self.recv_rank_ids):
-            if not is_int(rank) or not 0 <= rank < members:
-                raise problem(
-                    ValueError,
-                    f"NeighborExchange: there is no rank {rank} in the group {self.group}",
-                    expected=f"0 to {members - 1}",
-                )
-        given = tuple([one.shape for one in x])
-        if given != self.send_shapes or len(x) != len(self.send_rank_ids):
-            raise problem(
-                ValueError,
-                "NeighborExchange: the tensors are not those of send_shapes",
-                got=str(given),
-                expected=f"{self.send_shapes}, one for each of {self.send_rank_ids}",
-            )
-        got = tuple([TensorType(self.recv_type, shape) for shape in self.recv_shapes])
-        if members == 1 and got != x:
-            raise problem(
-                ValueError,
-                "NeighborExchange: what a process sends itself it must receive alike",
-                got=str(got),
-                expected=str(x),
-            )
-        return got
-
-    def lower(self, x: tuple[Array, ...]) -> tuple[Array, ...]:
-        return tuple([jnp.asarray(one) for one in x])
+    def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        ways = self.split_count, self.concat_dim, self.split_dim, self.group
+        return (AlltoAll.of(*ways)(dout),)
 
 
 def check_reduction(owner: str, way: Any) -> str:

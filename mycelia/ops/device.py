@@ -2,14 +2,38 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from mycelia.core.settings import selects_kernels
 from mycelia.ops.engine import jax
+
+
+class _Forms(threading.local):
+    plain = False
+
+
+_FORMS = _Forms()
 
 
 def on_cpu() -> bool:
     """Whether operators take the special forms that were measured on CPU.
 
     Other devices get the plain XLA forms, which their compilers know; so does everyone who asks for
-    them with `set_context(kernel_selection=False)`.
+    them with `set_context(kernel_selection=False)`, and programs inside `plain_forms`.
     """
-    return jax.default_backend() == "cpu" and selects_kernels()
+    return not _FORMS.plain and jax.default_backend() == "cpu" and selects_kernels()
+
+
+@contextmanager
+def plain_forms() -> Iterator[None]:
+    """Operators traced inside, in this thread, take the plain XLA forms.
+
+    XLA knows how to cut those over devices; tiles and tricks made for one processor it does not.
+    """
+    before, _FORMS.plain = _FORMS.plain, True
+    try:
+        yield
+    finally:
+        _FORMS.plain = before

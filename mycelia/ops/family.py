@@ -25,9 +25,6 @@ class Unary(Op, register=False):
     def result_dtype(self, dtype: DType) -> DType:
         return dtype
 
-    def shard_rule(self, x: TensorType) -> str | None:
-        return "... -> ..."
-
 
 class FloatUnary(Unary, register=False):
     """A unary operator that only makes sense on numbers with fractions."""
@@ -51,9 +48,6 @@ class Binary(Op, register=False):
 
     def result_dtype(self, dtype: DType) -> DType:
         return dtype
-
-    def shard_rule(self, x: TensorType, y: TensorType) -> str | None:
-        return "..., ... -> ..."
 
 
 class Compare(Binary, register=False):

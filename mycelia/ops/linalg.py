@@ -76,11 +76,6 @@ class MatMul(Op):
     def grad(self, x: Any, y: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return _product_grads(MatMul, self.transpose_a, self.transpose_b, x, y, dout)
 
-    def shard_rule(self, x: TensorType, y: TensorType) -> str | None:
-        left = "k m" if self.transpose_a else "m k"
-        right = "n k" if self.transpose_b else "k n"
-        return f"{left}, {right} -> m n"
-
 
 _MATMUL = MatMul.of()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from mycelia.core.checks import is_int
@@ -175,7 +176,7 @@ _TABLE = Table(
         "pipeline_stages": Key(1, int, _at_least_one("pipeline_stages")),
         "auto_pipeline": Key(False, bool),
         "pipeline_result_broadcast": Key(False, bool),
-        "pipeline_segments": Key(1, int, may_get=False),
+        "pipeline_segments": Key(1, int, _at_least_one("pipeline_segments"), may_get=False),
         "pipeline_config": Key(None, dict, _pipeline, may_get=False),
         "pipeline_interleave": Key(False, bool, may_set=False),
         "pipeline_scheduler": Key("1f1b", str, may_set=False),
@@ -223,6 +224,16 @@ _TABLE = Table(
 )
 
 
+def parallel_settings() -> dict[str, Any]:
+    """All settings of parallel training, those that users may not read included."""
+    return _TABLE.everything()
+
+
+def settings_version() -> int:
+    """A number that is another one after each change of the settings."""
+    return _TABLE.version
+
+
 def set_auto_parallel_context(*args: Any, **kwargs: Any) -> None:
     """Change settings of parallel training, by name."""
     if args:
@@ -235,6 +246,31 @@ def set_auto_parallel_context(*args: Any, **kwargs: Any) -> None:
 def get_auto_parallel_context(attr_key: str) -> Any:
     """The value of one setting of parallel training."""
     return _TABLE.read(attr_key)
+
+
+@dataclass(frozen=True)
+class PipelineSettings:
+    """The settings of pipelines."""
+
+    stages: int
+    devices: int | None  # None: all there are
+    mode: str
+    automatic: bool
+    scheduler: str
+    segments: int  # how often the stages come one after the other
+
+
+def pipeline_settings() -> PipelineSettings:
+    """The settings of pipelines as they are now."""
+    now = _TABLE.everything()
+    return PipelineSettings(
+        now["pipeline_stages"],
+        None if now["device_num"] == 1 else now["device_num"],
+        now["parallel_mode"],
+        now["auto_pipeline"],
+        now["pipeline_scheduler"],
+        max(now["pipeline_segments"], 2 if now["pipeline_interleave"] else 1),
+    )
 
 
 def reset_auto_parallel_context() -> None:

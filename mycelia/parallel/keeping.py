@@ -27,6 +27,7 @@ class Table:
     def __init__(self, title: str, keys: Mapping[str, Key]) -> None:
         self._title, self._keys = title, keys
         self._values = self._defaults()
+        self.version = 0  # how often values were changed
 
     def change(self, values: Mapping[str, Any]) -> None:
         """Check and replace some values."""
@@ -38,6 +39,7 @@ class Table:
             check_kind(name, value, key.kind)
             changed |= {name: value} if key.rule is None else key.rule(value)
         self._values = self._values | copy.deepcopy(changed)
+        self.version += 1
 
     def read(self, name: Any) -> Any:
         """The value of one key."""
@@ -53,6 +55,7 @@ class Table:
     def reset(self) -> None:
         """Go back to the defaults."""
         self._values = self._defaults()
+        self.version += 1
 
     def _defaults(self) -> dict[str, Any]:
         return {name: copy.deepcopy(key.default) for name, key in self._keys.items()}

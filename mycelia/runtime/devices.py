@@ -44,7 +44,8 @@ def select(target: str, device_id: int = 0) -> str:
 
 
 def all_of(target: str) -> list[jax.Device]:
+    """The devices of a kind that this process may use; other processes have their own."""
     try:
-        return jax.devices(_PLATFORMS[target]) if target in _PLATFORMS else []
+        return jax.local_devices(backend=_PLATFORMS[target]) if target in _PLATFORMS else []
     except RuntimeError:  # jax says that the platform is not there
         return []

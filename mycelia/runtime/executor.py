@@ -12,10 +12,13 @@ import numpy as np
 
 from mycelia.core.errors import located
 from mycelia.core.seed import draw_keys, peek_key
+from mycelia.core.world import world
 from mycelia.ir.program import Program, Source
 from mycelia.ir.value import Value
+from mycelia.runtime import ranks
 from mycelia.runtime.feeding import LARGE, is_in_place
 from mycelia.runtime.packing import packed
+from mycelia.runtime.scattered import Scattered, together
 from mycelia.runtime.watching import watched
 from mycelia.runtime.xla import executables
 from mycelia.runtime.xla.compile import Programs, options, without_engine_frames
@@ -109,7 +112,7 @@ class Executable:
     """A program compiled when it is first run; arrays in, arrays out."""
 
     def __init__(self, program: Program) -> None:
-        self.program = program = packed(program)
+        self.program = program = self._fitted(program)
         self.first_run: float | None = None  # seconds, with the engine's compilation
         self.was_on_disk = False  # an earlier process compiled it
         written = {id(tensor) for tensor in program.writes}
@@ -128,13 +131,18 @@ class Executable:
         self._arguments = [(i, g.which) for i, g in others if g.source is not Source.STATE]
         self._begin()
 
+    def _fitted(self, program: Program) -> Program:
+        """The program as it is run: on packs of parameters, where that is better."""
+        return packed(program)
+
     def _begin(self) -> None:
         """Start without an executable, with operators lowered as the settings say now."""
         self._generation = Programs.generation
         self.first_run = None
         self._lowered = Lowered(self.program.graph, self.program.in_place)
-        self._program = jax.jit(
+        self._program = ranks.jit(
             self._lowered,
+            self.program.graph,
             donate_argnums=self._donated,
             compiler_options=options(self.program.graph),
             keep_unused=True,
@@ -150,9 +158,7 @@ class Executable:
         started = perf_counter() if self.first_run is None else 0.0
         try:
             if self.first_run is None:
-                self._run, self.was_on_disk = executables.kept(
-                    self._program, program.graph, self._donated, arrays
-                )
+                self._prepare(arrays)
             found = watched(program.graph.name, self._run, *arrays)
         except Exception as error:
             raise without_engine_frames(error) from None
@@ -161,6 +167,15 @@ class Executable:
             executables.tidy(self.first_run, found)
         finish(program, found, arguments)
         return list(found[: program.results])
+
+    def _prepare(self, arrays: Sequence[Any]) -> None:
+        """Before the first run: an earlier process may have compiled the program."""
+        if world().size > 1:
+            self._run = ranks.compiled(self._program, arrays)
+            return
+        self._run, self.was_on_disk = executables.kept(
+            self._program, self.program.graph, self._donated, arrays
+        )
 
     def _inputs(self, arguments: Sequence[Any], given_away: Sequence[Any]) -> list[Any]:
         """All inputs of a run: arguments and state, arrays to be given away, and the number one."""
@@ -172,7 +187,7 @@ class Executable:
         for place, number in self._arguments:
             arrays[place] = peek_key() if number is None else as_array(arguments[number])
         arrays.append(one())
-        return arrays
+        return together(arrays) if Scattered.present else arrays
 
     def _lowered_for(self, arguments: Sequence[Any]) -> Any:
         """The program as it is lowered for some arguments; nothing is given away."""

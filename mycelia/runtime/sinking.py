@@ -14,6 +14,7 @@ import numpy as np
 
 from mycelia.core.seed import draw_keys, peek_key
 from mycelia.ir.program import Program, Source
+from mycelia.runtime import ranks
 from mycelia.runtime.executor import as_array, owned_arrays, state_array, write_back
 from mycelia.runtime.feeding import aligned
 from mycelia.runtime.packing import packed
@@ -50,7 +51,9 @@ class Sunk:
             for given in program.inputs
         ]
         chosen = options(program.graph)
-        self._run = jax.jit(self._steps, donate_argnums=(0,), compiler_options=chosen)
+        self._run = ranks.jit(
+            self._steps, program.graph, donate_argnums=(0,), compiler_options=chosen
+        )
 
     def __call__(self, batches: Sequence[Sequence[Any]]) -> list[Any]:
         """All results, stacked, for the arguments of each run; what the runs write is written."""

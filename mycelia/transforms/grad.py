@@ -12,6 +12,7 @@ from mycelia.core.errors import problem, wrong_type
 from mycelia.runtime.eager.differentiate import Pullback, ones_like, tensors_of
 from mycelia.tensor.tensor import Tensor
 from mycelia.transforms.jit import Compiled, in_graph_mode
+from mycelia.transforms.pipelined import is_pipelined, read_gradients
 from mycelia.transforms.pullback import record_call
 
 
@@ -34,6 +35,9 @@ def value_and_grad(
     @_compiled_in_graph_mode(fn)
     def run(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         inputs, sens = (args[:-1], args[-1]) if sens_param else (args, None)
+        if is_pipelined(fn) and not positions and not has_aux:
+            value, by_weight = read_gradients(fn, chosen, inputs, kwargs, sens)
+            return value, _arrange(grad_position, weights, (), by_weight, return_ids, chosen)
         pullback = record_call(fn, inputs, kwargs, positions, chosen)
         try:
             by_input, by_weight = pullback.pull(_seeds(pullback, has_aux, sens))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from mycelia.compiler.forms import Entries, Form, FunctionForm, Items, Known, NumberForm, TensorForm
+from mycelia.compiler.parallel.planning import Planned
 from mycelia.compiler.reader.function import Function, capture, recapture
 from mycelia.compiler.reading import Read, read, read_lazily
 from mycelia.compiler.symbolic import Number, ValueNeeded
@@ -21,13 +22,17 @@ from mycelia.core.seed import peek_key
 from mycelia.ir.program import Source
 from mycelia.ir.slot import call
 from mycelia.ir.types import TensorType
+from mycelia.parallel.automatic import settings_version
 from mycelia.runtime.eager.mode import mode
 from mycelia.runtime.executor import Executable, Overflow, finish
+from mycelia.runtime.pipeline.step import PipelinedStep
 from mycelia.runtime.sinking import Sunk
 from mycelia.runtime.vm.segments import Segments
 from mycelia.tensor.tensor import Tensor
 from mycelia.transforms.differentiable import DifferentiableGraph
 from mycelia.transforms.dynamic import Buckets, Fitted, Signature
+from mycelia.transforms.pipeline_building import pipelined_step
+from mycelia.transforms.spreading import executable_of
 from mycelia.transforms.stages import write_stages
 
 FIRST_CAPACITY = 64
@@ -39,7 +44,7 @@ class Entry:
 
     arguments: Form
     read: Read | None = None
-    executable: Executable | None = None
+    executable: Executable | PipelinedStep | None = None
     vm_reason: str = ""
     capacity: int = FIRST_CAPACITY
     by_value: dict[Any, Entry] | None = None  # programs for single values of the numbers
@@ -48,6 +53,8 @@ class Entry:
     sunk: Sunk | None = None  # several calls as one
     fitted: Fitted | None = None  # how a program for several sizes runs it
     exact_because: str = ""  # why such a program might be wrong
+    planned: Planned | None = None  # its layouts, if it is spread over several devices
+    settings: int = field(default_factory=settings_version)  # the parallel settings it was made for
 
 
 @dataclass(eq=False)
@@ -119,7 +126,9 @@ class Compiled:
             entry.vm_reason = needed.why
             return entry
         write_stages(self.name, len(self.history), entry.read.stages)
-        entry.executable = Executable(entry.read.program)
+        entry.executable = pipelined_step(entry.read.program)
+        if entry.executable is None:
+            entry.executable, entry.planned = executable_of(entry.read.program)
         if self.buckets is not None:
             self._fit(entry, args, kwargs, values, capacity)
         return entry
@@ -362,6 +371,8 @@ def _all_forms(form: Form) -> list[Form]:
 
 
 def _still_valid(entry: Entry) -> bool:
+    if entry.settings != settings_version():
+        return False
     return entry.read is None or entry.read.guards.hold()
 
 

@@ -17,6 +17,7 @@ from mycelia.ops.state import assign
 from mycelia.tensor.parameter import Parameter, ParameterTuple
 from mycelia.tensor.tensor import Tensor
 from mycelia.transforms.grad import GradOperation, value_and_grad
+from mycelia.transforms.pipelined import is_pipelined
 
 
 class WithLossCell(Cell):
@@ -166,6 +167,8 @@ def scaled_gradients(network: Any, weights: Any, sens: Any, inputs: Any) -> tupl
     """The value of `network(*inputs)` and the gradients of `sens` times it for `weights`."""
     if sens is None:
         return value_and_grad(network, None, weights)(*inputs)
+    if is_pipelined(network):
+        return value_and_grad(network, None, weights, sens_param=True)(*inputs, sens)
     scaled = _with_scaled_value(network, sens)
     (_, value), gradients = value_and_grad(scaled, None, weights, has_aux=True)(*inputs)
     return value, gradients

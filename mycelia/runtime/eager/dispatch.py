@@ -14,6 +14,8 @@ from mycelia.ir.primitive import Primitive, tagged
 from mycelia.ir.types import TensorType
 from mycelia.ops.op import Op
 from mycelia.runtime.eager.mode import mode
+from mycelia.runtime.ranks import between, meets_others
+from mycelia.runtime.scattered import Scattered, together
 from mycelia.runtime.xla.compile import Programs, compile, without_engine_frames
 from mycelia.tensor.promotion import alike, not_a_tensor, promote
 from mycelia.tensor.tensor import Tensor
@@ -91,7 +93,11 @@ def _run(op: Primitive, arrays: tuple[Any, ...], static: tuple[Any, ...]) -> Any
     key = (op, tagged(static))
     program = _programs.get(key)
     if program is None:
-        program = _programs[key] = compile(_checked(op, static))
+        checked = _checked(op, static)
+        program = between(op, checked) if meets_others(op) else compile(checked)
+        _programs[key] = program
+    if Scattered.present:
+        arrays = together(arrays)
     try:
         return program(*arrays)
     except Exception as error:

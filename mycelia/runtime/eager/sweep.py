@@ -18,6 +18,7 @@ from mycelia.ir.primitive import tagged
 from mycelia.ops.arithmetic import add
 from mycelia.runtime.eager.mode import inlined
 from mycelia.runtime.eager.tape import Entry, Mark, Nested, leaves
+from mycelia.runtime.ranks import meets_others
 from mycelia.runtime.watching import watched
 from mycelia.runtime.xla.compile import Programs, compile, without_engine_frames
 from mycelia.tensor.tensor import Tensor
@@ -79,7 +80,9 @@ def _marks(nested: Nested) -> Iterable[Mark]:
 
 
 def _needs_python(entry: Entry) -> bool:
-    return entry.backward is not None or any(m.hooks for m in _marks(entry.output_marks))
+    if entry.backward is not None or meets_others(entry.op):
+        return True
+    return any(m.hooks for m in _marks(entry.output_marks))
 
 
 def _pull(entry: Entry, cotangents: Cotangents) -> None:

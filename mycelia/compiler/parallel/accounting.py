@@ -1,0 +1,72 @@
+"""What a plan costs, work by work: collectives, bytes, seconds; each move of a tensor once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mycelia.compiler.parallel.pricing import Prices
+from mycelia.compiler.parallel.problem import Leaf, Problem, Work
+from mycelia.compiler.parallel.strategies import Strategy
+from mycelia.compiler.parallel.writing import Placements
+from mycelia.parallel.mesh import Placement
+from mycelia.parallel.redistribution import Transfer
+
+
+@dataclass(frozen=True)
+class Movement:
+    """A collective of a plan: why it is there, and how often it runs."""
+
+    transfer: Transfer
+    times: int
+    why: str
+
+
+@dataclass(frozen=True)
+class Account:
+    """One work: what it moves, and seconds for computing and for talking."""
+
+    work: Work
+    strategy: Strategy
+    movements: tuple[Movement, ...]
+    compute: float
+    talk: float
+
+
+def accounts(
+    problem: Problem, chosen: dict[Work, Strategy], placements: Placements, prices: Prices
+) -> list[Account]:
+    """All works of a plan, in order."""
+    moved: set[tuple[int, Placement]] = set()
+    found = []
+    for work in problem.works:
+        strategy = chosen[work]
+        movements = [
+            Movement(t, work.times, "parts are put together") for t in prices.inner(work, strategy)
+        ]
+        movements += _arrivals(work, placements, prices, moved)
+        talk = sum(m.times * m.transfer.seconds(prices.mesh, prices.cluster) for m in movements)
+        compute = 0.0 if work.is_input else work.times * prices.compute(work, strategy)
+        found.append(Account(work, strategy, tuple(movements), compute, talk))
+    return found
+
+
+def _arrivals(
+    work: Work, placements: Placements, prices: Prices, moved: set[tuple[int, Placement]]
+) -> Iterator[Movement]:
+    """The moves of inputs to where the work wants them; of returned tensors to their place."""
+    wanted: list[tuple[Leaf | None, Placement, int, str]] = [
+        (leaf, placement, work.times, f"input {number}")
+        for number, (leaf, placement) in enumerate(
+            zip(work.inputs, placements.inputs(work), strict=True)
+        )
+    ]
+    wanted += [
+        (leaf, placements.outputs(work)[0], times, "new value") for leaf, times in work.returns
+    ]
+    for leaf, placement, times, why in wanted:
+        if leaf is None or (id(leaf), placement) in moved:
+            continue
+        moved.add((id(leaf), placement))
+        for transfer in prices.transfers(leaf.type, placements.of(leaf), placement):
+            yield Movement(transfer, times, why)

@@ -1,0 +1,188 @@
+"""From a program to one for several devices: limits by mode, a search, layouts in the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+
+from mycelia.compiler.parallel.given import given_pins
+from mycelia.compiler.parallel.hints import Pins, hinted
+from mycelia.compiler.parallel.pricing import Prices
+from mycelia.compiler.parallel.problem import Problem, Work, build
+from mycelia.compiler.parallel.request import Request
+from mycelia.compiler.parallel.search import SEARCHES, Found, Search, dynamic, recursive
+from mycelia.compiler.parallel.sharing import optimizer_pins
+from mycelia.compiler.parallel.strategies import Limits, Strategy
+from mycelia.compiler.parallel.writing import Placements, write
+from mycelia.ir.program import Program, Source, Spread
+from mycelia.parallel.automatic import ParallelMode
+from mycelia.parallel.mesh import Mesh, Placement, finest_mesh, meshes
+
+# In data parallel mode the batch is cut whatever it costs: computing is priced as very slow.
+_SLOW = 1e-6
+
+
+@dataclass(eq=False)
+class Planned:
+    """A program with its layouts, and all that led to them."""
+
+    program: Program
+    problem: Problem
+    placements: Placements
+    chosen: dict[Work, Strategy]
+    prices: Prices
+    cost: float
+    searched: dict[str, float] = field(default_factory=dict)  # the cost of each mesh looked at
+    seconds: float = 0.0  # that the search took
+    pinned: frozenset[Work] = frozenset()  # works whose strategies were given
+
+
+def plan(program: Program, request: Request) -> Planned:
+    """The program laid out over the devices of the cluster."""
+    started = perf_counter()
+    problem = build(program)
+    outcome = _search(program, problem, request)
+    mesh, chosen = outcome.prices.mesh, outcome.found.chosen
+    seconds = perf_counter() - started
+    placements = Placements(chosen)
+    graph = write(program.graph, problem, placements, mesh)
+    spread = _spread(program, problem, placements, mesh, request)
+    return Planned(
+        replace(program, graph=graph, spread=spread),
+        problem,
+        placements,
+        chosen,
+        outcome.prices,
+        outcome.found.cost,
+        outcome.searched,
+        seconds,
+        outcome.pinned,
+    )
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    found: Found
+    prices: Prices
+    searched: dict[str, float]
+    pinned: frozenset[Work]
+
+
+def _search(program: Program, problem: Problem, request: Request) -> _Outcome:
+    given = given_pins(problem, request)
+    if given is not None:
+        mesh, pins = given
+        return _best(problem, request, [(mesh, dynamic, pins)])
+    devices = request.cluster.devices
+    if request.mode == ParallelMode.DATA_PARALLEL:
+        return _data_parallel(program, problem, request)
+    finest = finest_mesh(devices)
+    hints = hinted(problem, finest)
+    if request.mode == ParallelMode.SEMI_AUTO_PARALLEL and request.cuts_arguments:
+        hints = _cut_arguments(program, problem, finest) | hints
+
+    def pins_on(mesh: Mesh) -> Pins:
+        return optimizer_pins(problem, mesh, request, hints)
+
+    if hints or request.mode == ParallelMode.SEMI_AUTO_PARALLEL:
+        return _best(problem, request, [(finest, SEARCHES[request.search], pins_on(finest))])
+    tries: list[Try] = [(finest, recursive, pins_on(finest))]
+    if request.search != "recursive_programming":
+        search = SEARCHES[request.search]
+        tries = [(mesh, search, pins_on(mesh)) for mesh in meshes(devices)] + tries
+    return _best(problem, request, tries)
+
+
+Try = tuple[Mesh, Search, Pins]
+
+
+def _best(problem: Problem, request: Request, tries: Sequence[Try]) -> _Outcome:
+    """The cheapest of several searches."""
+    best: _Outcome | None = None
+    searched: dict[str, float] = {}
+    for mesh, search, pins in tries:
+        prices = Prices(mesh, request.cluster)
+        found = search(problem.works, Limits(pins), prices)
+        searched[str(mesh)] = min(found.cost, searched.get(str(mesh), found.cost))
+        if best is None or found.cost < best.found.cost:
+            best = _Outcome(found, prices, searched, frozenset(pins))
+    assert best is not None
+    return best
+
+
+def _data_parallel(program: Program, problem: Problem, request: Request) -> _Outcome:
+    mesh, cluster = Mesh((request.cluster.devices,)), request.cluster
+    limits = data_limits(program, problem, mesh, request)
+    slow = replace(
+        cluster, flops=cluster.flops * _SLOW, memory_bandwidth=cluster.memory_bandwidth * _SLOW
+    )
+    found = dynamic(problem.works, limits, Prices(mesh, slow))
+    return _Outcome(found, Prices(mesh, cluster), {}, frozenset(limits.pins))
+
+
+def _cut_arguments(program: Program, problem: Problem, mesh: Mesh) -> Pins:
+    """Arguments cut along their first dimension by all devices, where that is even."""
+    found: Pins = {}
+    for work, given in zip(problem.inputs, program.inputs, strict=True):
+        if given.source is Source.ARGUMENT:
+            cuts = [mesh.axes if axis.outputs == ((0, 0),) else () for axis in work.axes]
+            if any(cuts) and work.output_types[0].shape[0] % mesh.devices == 0:
+                found[work] = (Strategy(tuple(cuts)),)
+    return found
+
+
+def data_limits(program: Program, problem: Problem, mesh: Mesh, request: Request) -> Limits:
+    """Only the batch is cut; parameters lie everywhere, unless the optimizer shares them out."""
+    batch = batch_axes(program, problem)
+    pins: Pins = {}
+    for work, given in zip(problem.inputs, program.inputs, strict=True):
+        if given.source is not Source.ARGUMENT:
+            pins[work] = (Strategy(((),) * len(work.axes)),)
+    return Limits(optimizer_pins(problem, mesh, request, pins), lambda work: batch.get(work, ()))
+
+
+def batch_axes(program: Program, problem: Problem) -> Mapping[Work, tuple[int, ...]]:
+    """The axes of all works that come from the first dimension of an argument."""
+    marked: set[tuple[int, int]] = set()  # a leaf by its identity, a dimension
+    found: dict[Work, tuple[int, ...]] = {}
+    arguments = {
+        id(work)
+        for work, given in zip(problem.inputs, program.inputs, strict=True)
+        if given.source is Source.ARGUMENT
+    }
+    for work in problem.works:
+        if id(work) in arguments:
+            axes = [n for n, axis in enumerate(work.axes) if axis.outputs == ((0, 0),)]
+        else:
+            axes = [
+                number
+                for number, axis in enumerate(work.axes)
+                if any((id(work.inputs[leaf]), dim) in marked for leaf, dim in axis.inputs)
+            ]
+        found[work] = tuple(axes)
+        for number in axes:
+            for leaf, dim in work.axes[number].outputs:
+                marked.add((id(work.outputs[leaf]), dim))
+    return found
+
+
+def _spread(
+    program: Program, problem: Problem, placements: Placements, mesh: Mesh, request: Request
+) -> Spread:
+    inputs = tuple([placements.outputs(work)[0] for work in problem.inputs])
+    by_output = {output: inputs[number] for output, number in program.in_place.items()}
+    writes = tuple(
+        [
+            by_output.get(place, Placement(((),) * len(program.graph.output.type[place].shape)))
+            for place in range(program.results, program.results + len(program.writes))
+        ]
+    )
+    parts = (
+        frozenset()
+        if request.whole_batch
+        else frozenset(
+            [i for i, given in enumerate(program.inputs) if given.source is Source.ARGUMENT]
+        )
+    )
+    return Spread(mesh, inputs, writes, parts)

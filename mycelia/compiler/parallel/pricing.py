@@ -1,0 +1,97 @@
+"""What a strategy costs: time to compute, time to talk, bytes that stay."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mycelia.compiler.parallel.problem import Work
+from mycelia.compiler.parallel.strategies import Strategy
+from mycelia.ir.types import TensorType
+from mycelia.parallel.cluster import Cluster
+from mycelia.parallel.mesh import Mesh, Placement
+from mycelia.parallel.redistribution import Transfer, redistribution
+
+
+@dataclass(eq=False)
+class Prices:
+    """Prices on one mesh of one cluster, each worked out once.
+
+    `weight` is what a byte that stays on a device between two runs costs, in seconds: nothing,
+    unless memory is short.
+    """
+
+    mesh: Mesh
+    cluster: Cluster
+    weight: float = 1e-15
+    _moves: dict[Any, float] = field(default_factory=dict)
+
+    def work(self, work: Work, strategy: Strategy) -> float:
+        """Seconds of one work by itself, for all its runs."""
+        if work.is_input:
+            return self.weight * self.bytes(work.output_types[0], strategy.outputs(work)[0])
+        talk = sum(t.seconds(self.mesh, self.cluster) for t in self.inner(work, strategy))
+        return work.times * (self.compute(work, strategy) + talk)
+
+    def compute(self, work: Work, strategy: Strategy) -> float:
+        """Seconds of arithmetic, or of reading and writing memory if that takes longer."""
+        if work.is_edge:
+            return 0.0
+        arithmetic = work.flops / self.cluster.flops
+        for axis, cut in zip(work.axes, strategy.cuts, strict=True):
+            if cut and work.flops:
+                share = min(axis.flops / work.flops, 1.0)
+                parts = axis.size / -(-axis.size // self.mesh.degree(cut))
+                arithmetic *= 1 - share + share / parts
+        placed = [*zip(work.input_types, strategy.inputs(work), strict=True)]
+        placed += zip(work.output_types, strategy.outputs(work), strict=True)
+        touched = sum(self.bytes(type_, placement) for type_, placement in placed)
+        return max(arithmetic, touched / self.cluster.memory_bandwidth)
+
+    def inner(self, work: Work, strategy: Strategy) -> list[Transfer]:
+        """The collectives a work needs besides those that bring its inputs: sums of parts."""
+        found = []
+        outputs = strategy.outputs(work)
+        for place, type_ in enumerate(work.output_types):
+            axes = [
+                mesh_axis
+                for axis, cut in zip(work.axes, strategy.cuts, strict=True)
+                for mesh_axis in cut
+                if any(leaf == place for leaf, _ in axis.combined)
+            ]
+            if axes:
+                size = self.bytes(type_, outputs[place])
+                found.append(Transfer("all-reduce", size, tuple(axes)))
+        for axis, cut in zip(work.axes, strategy.cuts, strict=True):
+            if cut and axis.inner:
+                others = self.mesh.degree(a for a in strategy.axes if a not in cut)
+                found.append(Transfer("all-reduce", axis.inner / others, cut))
+        return found
+
+    def move(self, type_: TensorType, old: Placement, new: Placement) -> float:
+        """Seconds to lay out a tensor anew."""
+        if old == new:
+            return 0.0
+        key = (type_, old, new)
+        found = self._moves.get(key)
+        if found is None:
+            found = self._moves[key] = sum(
+                t.seconds(self.mesh, self.cluster) for t in self.transfers(type_, old, new)
+            )
+        return found
+
+    def transfers(self, type_: TensorType, old: Placement, new: Placement) -> tuple[Transfer, ...]:
+        return redistribution(type_.shape, type_.dtype.numpy.itemsize, old, new, self.mesh)
+
+    def moves(self, type_: TensorType, old: list[Placement], new: list[Placement]) -> np.ndarray:
+        """Seconds from each of some placements to each of others, as a table."""
+        rows = {p: i for i, p in enumerate(dict.fromkeys(old))}
+        columns = {p: i for i, p in enumerate(dict.fromkeys(new))}
+        table = np.array([[self.move(type_, a, b) for b in columns] for a in rows])
+        return table[np.ix_([rows[p] for p in old], [columns[p] for p in new])]
+
+    def bytes(self, type_: TensorType, placement: Placement) -> int:
+        """Bytes a device holds of a tensor."""
+        return placement.elements(type_.shape, self.mesh) * type_.dtype.numpy.itemsize

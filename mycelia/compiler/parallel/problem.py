@@ -1,0 +1,410 @@
+"""A program as a problem of layouts: its tensors, the works that make them, and their axes.
+
+A work is an operator (or one of the independent parts of an operator on tuples), an input of the
+program, or the edge of a loop body or branch. The axes of a work say how it may be cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from mycelia.ir.analysis import ordered
+from mycelia.ir.control import (
+    CALL,
+    RECOMPUTE,
+    SWITCH,
+    TUPLE,
+    WHILE,
+    Custom,
+    Effect,
+    Item,
+    Named,
+    Scan,
+    graphs_of,
+    operands_of,
+    primitive_of,
+)
+from mycelia.ir.graph import Graph
+from mycelia.ir.node import Apply, Constant, Node, Parameter
+from mycelia.ir.program import Program
+from mycelia.ir.types import TensorType
+from mycelia.ops.axes import Axis, axes_of
+
+Context = tuple[Node, ...]  # the loops and branches around a node
+WHILE_PASSES = 8  # of a loop whose length only the run knows, when its work is priced
+
+
+@dataclass(eq=False)
+class Leaf:
+    """One tensor: the work it comes from, and which of its results it is."""
+
+    type: TensorType
+    source: Work
+    place: int
+
+
+@dataclass(eq=False)
+class Work:
+    """Something that makes tensors from tensors and can be cut along axes.
+
+    `times` says how often it runs. `returns` are tensors that must end up laid out as the result
+    is: the next value of a loop's carry, the new value of a parameter; with how often.
+    """
+
+    name: str
+    node: Node
+    axes: tuple[Axis, ...]
+    inputs: tuple[Leaf | None, ...]  # None: a constant, which lies everywhere
+    input_types: tuple[TensorType, ...]
+    output_types: tuple[TensorType, ...]
+    flops: float = 0.0
+    times: int = 1
+    identity: Any = None  # what else tells this work from others with the same axes
+    places: tuple[int, ...] = ()  # which data leaves of the node the inputs are
+    result_places: tuple[int, ...] = ()  # which leaves of its result the outputs are
+    is_input: bool = False
+    is_edge: bool = False
+    outputs: tuple[Leaf, ...] = ()
+    returns: list[tuple[Leaf, int]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.outputs = tuple([Leaf(t, self, i) for i, t in enumerate(self.output_types)])
+
+
+@dataclass(eq=False)
+class Problem:
+    """All works of a program, inputs before users; and those of each node, for writing the plan."""
+
+    works: list[Work]
+    by_node: dict[tuple[Context, Node], list[Work]]
+    inputs: list[Work]  # one for each parameter of the graph
+    results: list[Any]  # the leaves of the graph's output
+
+
+def build(program: Program) -> Problem:
+    """The works of a program; what it writes to its inputs returns to them."""
+    builder = _Builder()
+    graph = program.graph
+    inputs = [builder.input(parameter) for parameter in graph.parameters]
+    env: dict[Node, Any] = dict(zip(graph.parameters, [w.outputs[0] for w in inputs], strict=True))
+    found = builder.graph(graph, env, (), 1)
+    results = list(found)
+    for output, number in program.in_place.items():
+        if isinstance(results[output], Leaf):
+            inputs[number].returns.append((results[output], 1))
+    return Problem(builder.works, builder.by_node, inputs, results)
+
+
+class _Builder:
+    def __init__(self) -> None:
+        self.works: list[Work] = []
+        self.by_node: dict[tuple[Context, Node], list[Work]] = {}
+
+    def add(self, work: Work, context: Context = ()) -> Work:
+        self.works.append(work)
+        self.by_node.setdefault((context, work.node), []).append(work)
+        return work
+
+    def input(self, parameter: Parameter) -> Work:
+        type_ = parameter.type
+        axes = _own_axes(type_, inputs=False)
+        work = Work(
+            parameter.name, parameter, axes, (), (), (type_,), is_input=True, identity="input"
+        )
+        return self.add(work)
+
+    def graph(self, graph: Graph, env: dict[Node, Any], context: Context, times: int) -> Any:
+        """The leaves of what a graph gives, from those of its parameters."""
+        for node in ordered(graph):
+            if isinstance(node, Constant):
+                env[node] = _nothing(node.type)
+            elif isinstance(node, Apply) and node not in env:
+                env[node] = self._apply(node, env, context, times)
+        return env[graph.output]
+
+    def _apply(self, node: Apply, env: dict[Node, Any], context: Context, times: int) -> Any:
+        op = primitive_of(node)
+        if op is TUPLE:
+            return tuple([env[a] for a in node.args])
+        if type(op) is Item:
+            whole = env[node.args[0]]
+            return None if whole is None else whole[op.index]
+        if type(op) is Custom:
+            return env[node.args[-1]]
+        if op is CALL or op is RECOMPUTE:
+            inner = graphs_of(node)[0]
+            values = [env[n] for n in operands_of(node)]
+            return self.graph(inner, _given(inner, values), (*context, node), times)
+        if op is SWITCH:
+            return self._switch(node, env, context, times)
+        if op is WHILE:
+            return self._while(node, env, context, times)
+        if type(op) is Scan:
+            return self._scan(op, node, env, context, times)
+        return self._operator(op, node, env, context, times)
+
+    # ---- operators ---------------------------------------------------------------------------
+
+    def _operator(
+        self, op: Any, node: Apply, env: dict[Node, Any], context: Context, times: int
+    ) -> Any:
+        args = tuple([_argument(a) for a in node.args])
+        data = [(env[a], a.type) for a in node.args if not _is_static(a)]
+        leaves = [leaf for value, type_ in data for leaf in flat(value, type_)]
+        types = [t for _, type_ in data for t in flat_types(type_)]
+        results = flat_types(node.type)
+        if isinstance(op, Named) or type(op) is Effect:
+            parts = [_Part((), tuple(range(len(types))), tuple(range(len(results))), 0.0)]
+        else:
+            found = axes_of(op, args)
+            leaves = [None if i in found.unused else leaf for i, leaf in enumerate(leaves)]
+            parts = [_Part(found.axes, *_everything(types, results), found.flops)]
+            if getattr(op, "each_apart", False):
+                parts = _apart(parts[0], types, results)
+        made: list[Leaf | None] = [None] * len(results)
+        for part in parts:
+            work = Work(
+                op.name,
+                node,
+                part.axes,
+                tuple([leaves[i] for i in part.inputs]),
+                tuple([types[i] for i in part.inputs]),
+                tuple([results[i] for i in part.outputs]),
+                part.flops,
+                times,
+                identity=(op, tuple(map(_hashable, args))) if len(parts) == 1 else type(op),
+                places=part.inputs,
+                result_places=part.outputs,
+            )
+            self.add(work, context)
+            for place, leaf in zip(part.outputs, work.outputs, strict=True):
+                made[place] = leaf
+        return nested(iter(made), node.type)
+
+    # ---- loops and branches ------------------------------------------------------------------
+
+    def _edge(
+        self,
+        node: Node,
+        sources: Sequence[Any],
+        type_: TensorType,
+        context: Context,
+        times: int,
+        *,
+        before: int = 0,
+        after: int = 0,
+    ) -> Leaf:
+        """A tensor that enters or leaves an inner graph; whole dimensions come or go in front."""
+        axes = _own_axes(type_, inputs=True, before=before, after=after, count=len(sources))
+        types = [t.type if isinstance(t, Leaf) else type_ for t in sources]
+        work = Work(
+            "edge",
+            node,
+            axes,
+            tuple([s if isinstance(s, Leaf) else None for s in sources]),
+            tuple(types),
+            (type_,),
+            0.0,
+            times,
+            identity=("edge", before, after),
+            is_edge=True,
+        )
+        return self.add(work, context).outputs[0]
+
+    def _switch(self, node: Apply, env: dict[Node, Any], context: Context, times: int) -> Any:
+        operands = [env[n] for n in operands_of(node)]
+        found = [self._inside(node, graph, operands, context, times) for graph in graphs_of(node)]
+        columns = zip(*[flat(value, node.type) for value in found], strict=True)
+        leaves = [
+            self._edge(node, column, type_, context, times)
+            for column, type_ in zip(columns, flat_types(node.type), strict=True)
+        ]
+        return nested(iter(leaves), node.type)
+
+    def _inside(
+        self, node: Apply, graph: Graph, given: Sequence[Any], context: Context, times: int
+    ) -> Any:
+        inner = (*context, node, graph.output)
+        entries = [
+            self._edge(parameter, [value], parameter.type, inner, times)
+            for parameter, value in zip(graph.parameters, given, strict=True)
+        ]
+        return self.graph(graph, _given(graph, entries), inner, times)
+
+    def _while(self, node: Apply, env: dict[Node, Any], context: Context, times: int) -> Any:
+        goes_on, step = graphs_of(node)
+        operands = [env[n] for n in operands_of(node)]
+        self._inside(node, goes_on, operands, context, times)
+        inner = (*context, node, step.output)
+        entries = [
+            self._edge(parameter, [value], parameter.type, inner, times)
+            for parameter, value in zip(step.parameters, operands, strict=True)
+        ]
+        found = self.graph(step, _given(step, entries), inner, times * WHILE_PASSES)
+        return self._carried(node, entries, found, context, times, WHILE_PASSES)
+
+    def _carried(
+        self,
+        node: Node,
+        entries: Sequence[Leaf],
+        found: Sequence[Any],
+        context: Context,
+        times: int,
+        passes: int,
+    ) -> tuple[Any, ...]:
+        """What a loop gives of its carry: the new values, laid out as the old ones."""
+        results = []
+        for entry, new in zip(entries, found, strict=False):
+            if isinstance(new, Leaf):
+                entry.source.returns.append((new, times * passes))
+            results.append(self._edge(node, [entry], entry.type, context, times))
+        return tuple(results)
+
+    def _scan(
+        self, op: Scan, node: Apply, env: dict[Node, Any], context: Context, times: int
+    ) -> Any:
+        graph = graphs_of(node)[0]
+        operands = [env[n] for n in operands_of(node)]
+        inner = (*context, node, graph.output)
+        entries = []
+        for place, (parameter, value) in enumerate(zip(graph.parameters, operands, strict=True)):
+            is_mapped = op.carry <= place < op.carry + op.mapped
+            entries.append(
+                self._edge(parameter, [value], parameter.type, inner, times, before=int(is_mapped))
+            )
+        found = self.graph(graph, _given(graph, entries), inner, times * op.length)
+        carried = self._carried(node, entries, found[: op.carry], context, times, op.length)
+        stacked = [
+            self._edge(node, [value], type_, context, times, after=1)
+            for value, type_ in zip(found[op.carry :], node.type[op.carry :], strict=True)
+        ]
+        return *carried, *stacked
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Some inputs and results of an operator that have nothing to do with the others."""
+
+    axes: tuple[Axis, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    flops: float
+
+
+def _apart(whole: _Part, types: Sequence[TensorType], results: Sequence[TensorType]) -> list[_Part]:
+    """The independent parts of an operator: tensors that share no axis are in different ones."""
+    home: dict[tuple[str, int], int] = {}
+    groups: list[list[Axis]] = []
+    for axis in whole.axes:
+        touched = [("in", i) for i, _ in axis.inputs] + [("out", i) for i, _ in axis.outputs]
+        touched += [("out", i) for i, _ in axis.combined]
+        old = sorted({home[t] for t in touched if t in home})
+        target = old[0] if old else len(groups)
+        if not old:
+            groups.append([])
+        for other in old[1:]:
+            groups[target] += groups[other]
+            groups[other] = []
+            home.update({t: target for t, g in home.items() if g == other})
+        groups[target].append(axis)
+        home.update(dict.fromkeys(touched, target))
+    parts = []
+    total = sum(_size(t) for t in types) or 1
+    for number, axes in enumerate(groups):
+        if not axes:
+            continue
+        inputs = tuple([i for i in range(len(types)) if home.get(("in", i)) == number])
+        outputs = tuple([i for i in range(len(results)) if home.get(("out", i)) == number])
+        share = sum(_size(types[i]) for i in inputs) / total
+        local = tuple([_renumbered(axis, inputs, outputs, share) for axis in axes])
+        parts.append(_Part(local, inputs, outputs, whole.flops * share))
+    rest = tuple([i for i in range(len(types)) if ("in", i) not in home])
+    left = tuple([i for i in range(len(results)) if ("out", i) not in home])
+    if left:
+        parts.append(_Part((), rest, left, 0.0))
+    return parts
+
+
+def _renumbered(
+    axis: Axis, inputs: tuple[int, ...], outputs: tuple[int, ...], share: float
+) -> Axis:
+    return replace(
+        axis,
+        inputs=tuple([(inputs.index(i), dim) for i, dim in axis.inputs]),
+        outputs=tuple([(outputs.index(i), dim) for i, dim in axis.outputs]),
+        combined=tuple([(outputs.index(i), how) for i, how in axis.combined]),
+        flops=axis.flops * share,
+    )
+
+
+def _own_axes(
+    type_: TensorType, *, inputs: bool, before: int = 0, after: int = 0, count: int = 1
+) -> tuple[Axis, ...]:
+    """An axis for each dimension of a tensor that is passed on as it is."""
+    found = []
+    for dim, size in enumerate(type_.shape):
+        if size < 2 or dim < after:
+            continue
+        sources = tuple([(i, dim + before - after) for i in range(count)]) if inputs else ()
+        found.append(Axis(size, size, sources, ((0, dim),), (), 0.0))
+    return tuple(found)
+
+
+def _given(graph: Graph, values: Sequence[Any]) -> dict[Node, Any]:
+    """What the parameters of a graph stand for."""
+    return dict(zip(graph.parameters, values, strict=True))
+
+
+def _size(type_: TensorType) -> int:
+    total = 1
+    for n in type_.shape:
+        total *= n
+    return total
+
+
+def _everything(types: Sequence[Any], results: Sequence[Any]) -> tuple[Any, Any]:
+    return tuple(range(len(types))), tuple(range(len(results)))
+
+
+def _is_static(node: Node) -> bool:
+    return isinstance(node, Constant) and node.type is None
+
+
+def _argument(node: Node) -> Any:
+    return node.value if isinstance(node, Constant) and node.type is None else node.type
+
+
+def _hashable(value: Any) -> Any:
+    try:
+        hash(value)
+    except TypeError:
+        return id(value)
+    return value
+
+
+def _nothing(type_: Any) -> Any:
+    return tuple([_nothing(t) for t in type_]) if isinstance(type_, tuple) else None
+
+
+def flat(value: Any, type_: Any) -> list[Leaf | None]:
+    """The leaves of a value; a constant has None for each of its tensors."""
+    if isinstance(type_, tuple):
+        parts = value if isinstance(value, tuple) else (None,) * len(type_)
+        return [leaf for v, t in zip(parts, type_, strict=True) for leaf in flat(v, t)]
+    return [value] if isinstance(type_, TensorType) else []
+
+
+def flat_types(type_: Any) -> list[TensorType]:
+    """The types of all tensors in a type."""
+    if isinstance(type_, tuple):
+        return [t for part in type_ for t in flat_types(part)]
+    return [type_] if isinstance(type_, TensorType) else []
+
+
+def nested(leaves: Iterable[Any], type_: Any) -> Any:
+    """Leaves in the nest of tuples that a type has."""
+    if isinstance(type_, tuple):
+        return tuple([nested(leaves, t) for t in type_])
+    return next(iter(leaves)) if isinstance(type_, TensorType) else None

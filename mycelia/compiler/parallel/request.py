@@ -1,0 +1,26 @@
+"""What a plan is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mycelia.parallel.cluster import Cluster
+from mycelia.parallel.plan import Plan
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a program is planned for.
+
+    `level` is how much of the optimizer's work is shared out (1: its state, 2: gradients, too, 3:
+    parameters, too); parameters with fewer bytes than `threshold` are left alone.
+    """
+
+    mode: str
+    cluster: Cluster
+    search: str = "recursive_programming"
+    level: int = 0
+    threshold: int = 0
+    whole_batch: bool = True  # every process brings the whole batch, not its part
+    cuts_arguments: bool = False  # in semi-automatic mode, the batch comes cut over all devices
+    plans: tuple[Plan, ...] = ()  # made before, of this program or others

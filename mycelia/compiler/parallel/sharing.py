@@ -1,0 +1,52 @@
+"""Sharing out the optimizer's work: its state, and at the last level parameters, cut over devices.
+
+Every device keeps, and updates, its part only; what the next step needs whole is gathered (ZeRO,
+Rajbhandari et al., 2020).
+"""
+
+from __future__ import annotations
+
+from mycelia.compiler.parallel.hints import Pins
+from mycelia.compiler.parallel.problem import Problem
+from mycelia.compiler.parallel.request import Request
+from mycelia.compiler.parallel.strategies import Limits, Strategy, strategies
+from mycelia.core.shape import size
+from mycelia.ir.control import primitive_of
+from mycelia.ops.update_family import ApplyUpdate, Update
+from mycelia.parallel.mesh import Mesh
+
+
+def optimizer_pins(problem: Problem, mesh: Mesh, request: Request, pins: Pins) -> Pins:
+    """`pins`, and those that make updates and their state as small on each device as can be."""
+    if not request.level:
+        return pins
+    found = dict(pins)
+    for work in problem.works:
+        op = None if work.is_input or work.is_edge else primitive_of(work.node)
+        if not isinstance(op, (Update, ApplyUpdate)) or not work.inputs:
+            continue
+        largest = max(work.input_types, key=lambda t: size(t.shape))
+        if size(largest.shape) * largest.dtype.numpy.itemsize < request.threshold:
+            continue
+        finest = _finest(strategies(work, mesh, Limits()), mesh)
+        if not finest:
+            continue
+        found[work] = finest
+        for place, leaf in enumerate(work.inputs):
+            if leaf is None or not leaf.source.is_input:
+                continue
+            if request.level < 3 and place == 0:  # the parameter itself
+                continue
+            wanted = [s.inputs(work)[place] for s in finest]
+            source = leaf.source
+            own = [s for s in strategies(source, mesh, Limits()) if s.outputs(source)[0] in wanted]
+            if own:
+                found[source] = tuple(own)
+    return found
+
+
+def _finest(options: list[Strategy], mesh: Mesh) -> tuple[Strategy, ...]:
+    """The strategies that cut into the most parts."""
+    degrees = [mesh.degree(s.axes) for s in options]
+    most = max(degrees)
+    return tuple([s for s, d in zip(options, degrees) if d == most]) if most > 1 else ()

@@ -1,0 +1,148 @@
+"""The ways a work can be cut over a mesh: which axis of the mesh cuts which axis of the work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+from mycelia.compiler.parallel.problem import Work
+from mycelia.ir.types import TensorType
+from mycelia.ops.axes import Axis
+from mycelia.parallel.mesh import Mesh, Placement, whole
+
+MOST = 256  # strategies of one work: the ones that cut most come first
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """For each axis of the work, the mesh axes that cut it."""
+
+    cuts: tuple[tuple[int, ...], ...]
+
+    @cached_property
+    def axes(self) -> tuple[int, ...]:
+        return tuple([axis for cut in self.cuts for axis in cut])
+
+    def inputs(self, work: Work) -> tuple[Placement, ...]:
+        """How the work wants its inputs laid out."""
+        return tuple(
+            [
+                _placement(type_, [a.inputs for a in work.axes], self.cuts, place)
+                for place, type_ in enumerate(work.input_types)
+            ]
+        )
+
+    def outputs(self, work: Work) -> tuple[Placement, ...]:
+        """How its results are laid out."""
+        return tuple(
+            [
+                _placement(type_, [a.outputs for a in work.axes], self.cuts, place)
+                for place, type_ in enumerate(work.output_types)
+            ]
+        )
+
+
+def _placement(
+    type_: TensorType,
+    places: Sequence[tuple[tuple[int, int], ...]],
+    cuts: tuple[tuple[int, ...], ...],
+    leaf: int,
+) -> Placement:
+    if not any(cuts):
+        return whole(type_.ndim)
+    dims: list[tuple[int, ...]] = [()] * type_.ndim
+    for found, cut in zip(places, cuts, strict=True):
+        for number, dim in found:
+            if number == leaf and cut:
+                dims[dim] = cut
+    return Placement(tuple(dims))
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What may be chosen: only some strategies of some works, only some axes of the rest.
+
+    `told_apart` says what else must not be planned together, though it is alike.
+    """
+
+    pins: Mapping[Work, tuple[Strategy, ...]] = field(default_factory=dict)
+    axes: Callable[[Work], Collection[int]] | None = None
+    told_apart: Mapping[Work, Any] = field(default_factory=dict)
+
+    def may_cut(self, work: Work) -> Collection[int]:
+        """The axes of a work that may be cut."""
+        return range(len(work.axes)) if self.axes is None else self.axes(work)
+
+    def identity(self, work: Work) -> Any:
+        """What tells a work apart from others that are alike."""
+        own = self.told_apart.get(work)
+        if work in self.pins:
+            return (own, self.pins[work])
+        return own if self.axes is None else (own, tuple(sorted(self.axes(work))))
+
+
+def strategies(work: Work, mesh: Mesh, limits: Limits) -> list[Strategy]:
+    """All ways to cut a work, the one that cuts nothing first.
+
+    Parts must be of one size for tensors that stay on the devices between two runs. Elsewhere they
+    may differ, if no axis of the work can be cut evenly: XLA pads them.
+    """
+    if work in limits.pins:
+        return list(limits.pins[work])
+    found = list(_assignments(work, mesh, limits, even=True))
+    if len(found) == 1 and not work.is_input:
+        found = list(_assignments(work, mesh, limits, even=False))
+    found.sort(key=lambda s: -len(s.axes))
+    none = [s for s in found if not s.axes]
+    return (none + [s for s in found if s.axes])[:MOST]
+
+
+def extensions(work: Work, base: Strategy, axis: int, mesh: Mesh, limits: Limits) -> list[Strategy]:
+    """The strategy as it is, and with one more mesh axis, wherever that may cut."""
+    every = [
+        Strategy(tuple([(*cut, axis) if i == place else cut for i, cut in enumerate(base.cuts)]))
+        for place in limits.may_cut(work)
+    ]
+    if work in limits.pins:
+        found = [s for s in (base, *every) if any(_begins(s, p) for p in limits.pins[work])]
+        return found or [base]
+    even = [s for s in every if _is_possible(work, s, mesh, even=True)]
+    if not even and not work.is_input:
+        even = [s for s in every if _is_possible(work, s, mesh, even=False)]
+    return [base, *even]
+
+
+def _begins(strategy: Strategy, whole: Strategy) -> bool:
+    """Whether further mesh axes can make one strategy the other."""
+    last = max(strategy.axes, default=-1)
+    return all(
+        own == tuple([axis for axis in other if axis <= last])
+        for own, other in zip(strategy.cuts, whole.cuts, strict=True)
+    )
+
+
+def _assignments(work: Work, mesh: Mesh, limits: Limits, *, even: bool) -> Iterator[Strategy]:
+    count = len(work.axes)
+    places = [-1, *limits.may_cut(work)]
+    for choice in product(places, repeat=len(mesh.axes)):
+        cuts: list[tuple[int, ...]] = [()] * count
+        for mesh_axis, axis in zip(mesh.axes, choice, strict=True):
+            if axis >= 0:
+                cuts[axis] = (*cuts[axis], mesh_axis)
+        strategy = Strategy(tuple(cuts))
+        if _is_possible(work, strategy, mesh, even=even):
+            yield strategy
+
+
+def _is_possible(work: Work, strategy: Strategy, mesh: Mesh, *, even: bool) -> bool:
+    pairs = zip(work.axes, strategy.cuts, strict=True)
+    return all(_may_cut(axis, mesh.degree(cut), even) for axis, cut in pairs)
+
+
+def _may_cut(axis: Axis, degree: int, even: bool) -> bool:
+    if degree == 1:
+        return True
+    return axis.divides % degree == 0 if even else axis.size >= degree

@@ -1,0 +1,84 @@
+"""Training in a pipeline: PipelineCell and PipelineGradReducer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mycelia.core.errors import problem, wrong_type
+from mycelia.nn.cell import Cell
+from mycelia.nn.wrap.micro_batches import _InParts
+from mycelia.ops.arithmetic import mul, reciprocal
+from mycelia.ops.shaping import cast
+from mycelia.transforms.pipelined import pipeline_is_on
+
+
+class PipelineCell(_InParts):
+    """`network` (with its loss) for `micro_size` parts of the batch, its outputs summed.
+
+    With `pipeline_stages` in the settings of parallel training, its training step runs in stages:
+    those that cells were given (`cell.pipeline_stage = 1`, or by name in `stage_config`), else
+    stages that take about equally long. `recompute` makes stages keep nothing but their inputs.
+    """
+
+    is_pipeline = True
+
+    def __init__(
+        self,
+        network: Any,
+        micro_size: int,
+        stage_config: dict[str, int] | None = None,
+        segment_config: dict[str, int] | None = None,
+    ) -> None:
+        super().__init__(network, "micro_size", micro_size)
+        self.micro_size = micro_size
+        cells = dict(network.cells_and_names())
+        for config, attribute in ((stage_config, "stage"), (segment_config, "segment")):
+            if config is None:
+                continue
+            if not isinstance(config, dict):
+                raise wrong_type(type(self).__name__, f"{attribute}_config", config, "dict")
+            for name, number in config.items():
+                if name not in cells:
+                    raise problem(
+                        KeyError,
+                        f"{type(self).__name__}: {attribute}_config names an unknown cell",
+                        got=repr(name),
+                        expected=f"one of {', '.join(filter(None, cells))}",
+                    )
+                setattr(cells[name], f"pipeline_{attribute}", number)
+
+    def construct(self, *inputs: Any) -> Any:
+        if pipeline_is_on():
+            raise problem(
+                RuntimeError,
+                f"{type(self).__name__} is called by itself while pipeline_stages is set",
+                expected="a training step of it: nn.TrainOneStepCell(cell, optimizer), "
+                "Model(cell, optimizer=...) or value_and_grad(cell, None, weights) in graph mode",
+                fix="put the loss into the cell: nn.PipelineCell(nn.WithLossCell(net, loss), 4); "
+                "to evaluate, call the network itself",
+            )
+        return super().construct(*inputs)
+
+    def recompute(self, **kwargs: Any) -> None:
+        """Let each stage keep only its inputs, and compute the rest again in the backward pass."""
+        self.add_flags(recompute=True)
+
+
+class Pipeline(PipelineCell):
+    """The newer name of PipelineCell."""
+
+
+class PipelineGradReducer(Cell):
+    """The gradients of a pipeline, summed over its micro-batches, divided by `scale_sense`."""
+
+    def __init__(self, parameters: Any, scale_sense: float = 1.0, opt_shard: Any = None) -> None:
+        super().__init__(auto_prefix=False)
+        if not isinstance(parameters, (list, tuple)):
+            raise wrong_type("PipelineGradReducer", "parameters", parameters, "list or tuple")
+        self.scale_sense = scale_sense
+
+    def construct(self, grads: Any) -> Any:
+        if isinstance(self.scale_sense, float) and self.scale_sense == 1.0:
+            return tuple(grads)
+        factor = reciprocal(cast(self.scale_sense, grads[0].dtype))
+        return tuple(mul(gradient, cast(factor, gradient.dtype)) for gradient in grads)

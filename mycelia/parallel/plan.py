@@ -1,0 +1,179 @@
+"""Plans: how a program is spread over devices, as data to show, keep, edit and price."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from mycelia.core.errors import problem
+from mycelia.core.files import write_atomically
+from mycelia.parallel.cluster import Cluster
+from mycelia.parallel.mesh import Mesh
+
+_FORMAT = "mycelia plans 1"
+
+
+@dataclass(frozen=True)
+class Move:
+    """A collective: what it does, the bytes each device sends in all its runs, and why."""
+
+    kind: str
+    moved: float
+    seconds: float
+    axes: tuple[int, ...]
+    times: int
+    why: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """One decision: for each axis of a work, the mesh axes that cut it.
+
+    `axes` says which axes there are, as `"b=48 (input 0 dim 0)"`; tensors are written as
+    `"f32[48,64] (a, -)"`: the first dimension is cut by the first mesh axis.
+    """
+
+    number: int
+    name: str
+    where: str
+    line: str
+    axes: tuple[str, ...]
+    cuts: tuple[tuple[int, ...], ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    moves: tuple[Move, ...]
+    compute: float
+    stays: int = 0  # bytes a device keeps between two runs: inputs of the program
+    pinned: bool = False
+
+    @property
+    def moved(self) -> float:
+        return sum(move.moved for move in self.moves)
+
+    @property
+    def talk(self) -> float:
+        return sum(move.seconds for move in self.moves)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All decisions for one program, on a mesh of devices of a cluster."""
+
+    name: str
+    fingerprint: str
+    mode: str
+    search: str
+    mesh: tuple[int, ...]
+    cluster: Cluster
+    rows: tuple[Row, ...]
+    activations: int = 0  # bytes a device needs at most besides what stays
+    searched: dict[str, float] = field(default_factory=dict)  # cost by mesh
+    seconds_to_search: float = 0.0
+
+    @property
+    def devices(self) -> int:
+        return Mesh(self.mesh).devices
+
+    @property
+    def compute(self) -> float:
+        """Seconds a device computes in one run."""
+        return sum(row.compute for row in self.rows)
+
+    @property
+    def talk(self) -> float:
+        """Seconds a device talks in one run."""
+        return sum(row.talk for row in self.rows)
+
+    @property
+    def seconds(self) -> float:
+        return self.compute + self.talk
+
+    @property
+    def moved(self) -> float:
+        """Bytes each device sends in one run."""
+        return sum(row.moved for row in self.rows)
+
+    @property
+    def stays(self) -> int:
+        """Bytes a device keeps between two runs."""
+        return sum(row.stays for row in self.rows)
+
+    @property
+    def memory(self) -> int:
+        """Bytes a device needs at most."""
+        return self.stays + self.activations
+
+    def row(self, number: int) -> Row:
+        for row in self.rows:
+            if row.number == number:
+                return row
+        raise problem(
+            ValueError, "the plan has no such row", got=str(number), expected="a number it shows"
+        )
+
+    def pin(self, number: int, cuts: Sequence[Sequence[int]] | None = None) -> Plan:
+        """The plan with one decision fixed, as it is or to other `cuts`; the rest may change."""
+        row = self.row(number)
+        new = row.cuts if cuts is None else tuple([tuple(cut) for cut in cuts])
+        used = [axis for cut in new for axis in cut]
+        if len(new) != len(row.cuts) or len(set(used)) != len(used):
+            raise problem(
+                ValueError,
+                f"the cuts do not fit {row.name}",
+                got=str(new),
+                expected=f"mesh axes, each once, for {len(row.cuts)} axes: {', '.join(row.axes)}",
+            )
+        if not set(used) <= set(range(len(self.mesh))):
+            raise problem(
+                ValueError,
+                "the mesh has no such axis",
+                got=str(new),
+                expected=f"0 to {len(self.mesh) - 1}",
+            )
+        changed = replace(row, cuts=new, pinned=True)
+        rows = tuple([changed if r.number == number else r for r in self.rows])
+        return replace(self, rows=rows)
+
+    def save(self, path: str | Path) -> None:
+        """Write the plan to a JSON file, beside the plans of other programs there."""
+        save([self], path)
+
+
+def save(plans: Iterable[Plan], path: str | Path) -> None:
+    """Add plans to a file; those of the same programs are replaced."""
+    kept = {p.fingerprint: p for p in load(path)} if Path(path).exists() else {}
+    kept |= {p.fingerprint: p for p in plans}
+    text = json.dumps({"format": _FORMAT, "plans": [asdict(p) for p in kept.values()]}, indent=1)
+    write_atomically(path, [text.encode() + b"\n"])
+
+
+def load(path: str | Path) -> list[Plan]:
+    """The plans of a file."""
+    try:
+        found = json.loads(Path(path).read_text())
+        if found["format"] != _FORMAT:
+            raise ValueError(f"its format is {found['format']!r}")
+        return [_plan(entry) for entry in found["plans"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise problem(
+            ValueError,
+            "the file of plans cannot be read",
+            got=f"{path}: {error}",
+            expected="a file that Plan.save wrote",
+        ) from None
+
+
+def _plan(entry: dict[str, Any]) -> Plan:
+    rows = tuple([_row(row) for row in entry["rows"]])
+    cluster = Cluster.of(entry["cluster"])
+    return Plan(**(entry | {"rows": rows, "cluster": cluster, "mesh": tuple(entry["mesh"])}))
+
+
+def _row(entry: dict[str, Any]) -> Row:
+    moves = tuple([Move(**(m | {"axes": tuple(m["axes"])})) for m in entry["moves"]])
+    cuts = tuple([tuple(cut) for cut in entry["cuts"]])
+    tuples = {name: tuple(entry[name]) for name in ("axes", "inputs", "outputs")}
+    return Row(**(entry | tuples | {"moves": moves, "cuts": cuts}))

@@ -1,0 +1,93 @@
+"""Joining other processes: the engine of each is connected to those of the others."""
+
+from __future__ import annotations
+
+import gc
+
+import jax
+from jax.extend.backend import clear_backends
+
+from mycelia.core import settings
+from mycelia.core.errors import problem
+from mycelia.core.meetings import meeting
+from mycelia.runtime import devices
+from mycelia.runtime.ranks import mesh_of
+from mycelia.runtime.xla.compile import forget_programs
+from mycelia.runtime.xla.keeping import one
+
+_FIRST_MEETING = 300  # seconds until all processes must have been started
+
+
+def join(coordinator: str, rank: int, size: int, local_rank: int, timeout: int) -> None:
+    """Connect with the processes that meet at `coordinator` (host:port); rank 0 listens there.
+
+    A process that is not heard of for `timeout` seconds counts as lost.
+    """
+    _let_go_of_devices()
+    try:
+        with meeting("init", tuple(range(size))):
+            jax.distributed.initialize(
+                coordinator,
+                size,
+                rank,
+                local_device_ids=_own_device(local_rank),
+                cluster_detection_method="deactivate",
+                initialization_timeout=_FIRST_MEETING,
+                heartbeat_timeout_seconds=timeout,
+                shutdown_timeout_seconds=timeout,
+            )
+            jax.devices()
+    except RuntimeError as error:
+        raise problem(
+            RuntimeError,
+            "init: the processes did not meet",
+            got=f"rank {rank} of {size} at {coordinator}: {str(error).splitlines()[0]}",
+            fix="start all processes, with the same coordinator address, which rank 0 can listen at",
+        ) from None
+    _use_chosen_device()
+
+
+def leave() -> None:
+    """Part from the other processes, when all of them do."""
+    if not jax.distributed.is_initialized():
+        return
+    jax.distributed.shutdown()
+    mesh_of.cache_clear()
+
+
+def is_joined() -> bool:
+    """Whether this process is connected with others."""
+    return jax.distributed.is_initialized()
+
+
+def _let_go_of_devices() -> None:
+    """Forget the devices of this process alone: those of all processes take their place.
+
+    Arrays that lie on them would be lost.
+    """
+    one.cache_clear()
+    mesh_of.cache_clear()
+    forget_programs()
+    gc.collect()
+    held = jax.live_arrays()
+    if held:
+        shown = ", ".join(f"{array.dtype}{list(array.shape)}" for array in held[:3])
+        raise problem(
+            RuntimeError,
+            "init: this process has computed on its device already",
+            got=f"{len(held)} arrays on the device: {shown}",
+            fix="call communication.init() first, before tensors are computed and networks made",
+        )
+    jax.config.update("jax_default_device", None)
+    clear_backends()
+
+
+def _use_chosen_device() -> None:
+    now = settings.current()
+    if now.device_target in devices.available():
+        devices.select(now.device_target, now.device_id)
+
+
+def _own_device(local_rank: int) -> list[int] | None:
+    """The accelerator of this process, if the program is to run on one."""
+    return [local_rank] if settings.current().device_target in ("GPU", "TPU") else None

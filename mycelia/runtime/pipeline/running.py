@@ -1,0 +1,262 @@
+"""Running a pipeline: one executable for each stage and direction, in the order of the schedule.
+
+Nothing here waits: the engine queues what it is given, and every device works off its own queue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import numpy as np
+
+from mycelia.ir.types import TensorType
+from mycelia.parallel.mesh import Placement, whole
+from mycelia.runtime.pipeline.places import Place
+from mycelia.runtime.pipeline.program import Given, Kind, PipelineProgram, StageProgram
+from mycelia.runtime.pipeline.schedule import dispatch_order
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What a run gave: its result, sums of gradients and new arrays of states, by their input."""
+
+    result: Any
+    gradients: dict[int, Any]
+    written: dict[int, Any]
+
+
+@dataclass
+class _Stage:
+    """A chunk with its executables."""
+
+    program: StageProgram
+    place: Place
+    forward: Callable[..., Any]
+    backward: Callable[..., Any] | None
+    zeros: Callable[..., Any] | None
+    shardings: tuple[Any, ...]  # of the inputs
+
+
+@dataclass
+class _Run:
+    """The values of one run, alive as long as someone needs them."""
+
+    arguments: Sequence[Any]
+    states: dict[tuple[int, int], Any]  # by device and input of the network
+    seed: Any
+    keys: list[Any]
+    moved: dict[tuple[int, int, int], Any] = field(default_factory=dict)  # crossing, batch, chunk
+    pulled: dict[tuple[int, int, int], Any] = field(default_factory=dict)
+    kept: dict[tuple[int, int], tuple[list[Any], list[Any]]] = field(default_factory=dict)
+    sums: dict[int, list[Any]] = field(default_factory=dict)  # by chunk
+    result: Any = None
+    written: dict[int, Any] = field(default_factory=dict)
+
+
+class Pipeline:
+    """A network in stages on its devices."""
+
+    def __init__(self, program: PipelineProgram, places: Sequence[Place]) -> None:
+        self.program, self.places = program, places
+        self._actions = dispatch_order(program.schedule)
+        self._stages = [self._compiled(stage) for stage in program.stages]
+        self._readers = self._find_readers()
+        self._made = {c: s.number for s in program.stages for c in s.crossing}
+        self._add = jax.jit(lambda a, b: a + b)
+        self.most_bytes = [0] * len(places)  # kept at once by each device group in the last run
+        self.most_live = [0] * len(places)
+
+    def place_of(self, chunk: int) -> int:
+        return chunk % len(self.places)
+
+    def home_sharding(self, number: int) -> Any:
+        """How a state lies where it lives."""
+        home = self.program.homes[number]
+        for stage in self._stages:
+            if self.place_of(stage.program.number) == home:
+                for place, given in enumerate(stage.program.inputs):
+                    if given == Given(Kind.STATE, number):
+                        return stage.shardings[place]
+        raise KeyError(number)
+
+    def __call__(
+        self, arguments: Sequence[Any], states: Mapping[int, Any], seed: Any, key: np.ndarray
+    ) -> Finished:
+        """Run all micro-batches; `states` are arrays where they live, by input of the network."""
+        program = self.program
+        drawn = program.network.drawn or 0
+        keys = [
+            key + np.array([0, program.first_draw + batch * drawn], key.dtype)
+            for batch in range(program.schedule.batches)
+        ]
+        run = _Run(arguments, self._spread_states(states), seed, keys)
+        self.most_bytes = [0] * len(self.places)
+        self.most_live = [0] * len(self.places)
+        for stage in self._stages:
+            if stage.zeros is not None:
+                run.sums[stage.program.number] = list(stage.zeros())
+        for action in self._actions:
+            stage = self._stages[action.chunk]
+            if action.is_forward:
+                self._forward(run, stage, action.batch)
+            else:
+                self._backward(run, stage, action.batch)
+        return Finished(run.result, self._gradients(run), run.written)
+
+    # ---- one action --------------------------------------------------------------------------
+
+    def _forward(self, run: _Run, stage: _Stage, batch: int) -> None:
+        program = stage.program
+        arrays = [
+            self._input(run, stage, given, place, batch)
+            for place, given in enumerate(program.inputs)
+        ]
+        found = stage.forward(*arrays)
+        count, results = len(program.crossing), len(program.results)
+        for number, array in zip(program.crossing, found, strict=False):
+            for reader, place in self._readers[number]:
+                wanted = self._stages[reader].shardings[place]
+                run.moved[number, batch, reader] = jax.device_put(array, wanted)
+        for number, array in zip(program.results, found[count:], strict=False):
+            self._take_result(run, stage, number, array)
+        if stage.backward is not None:
+            kept = [arrays[i] for i in program.again]
+            run.kept[program.number, batch] = (kept, list(found[count + results :]))
+            self._note(run, program.number)
+
+    def _input(self, run: _Run, stage: _Stage, given: Given, place: int, batch: int) -> Any:
+        number = given.number
+        if given.kind is Kind.STATE:
+            return run.states[self.place_of(stage.program.number), number]
+        if given.kind is Kind.CROSSING:
+            return run.moved.pop((number, batch, stage.program.number))
+        if given.kind is Kind.RANDOM:
+            array = run.keys[batch]
+        else:
+            array = run.arguments[self.program.arguments[number]]
+            if given.kind is Kind.BATCH:
+                length = array.shape[0] // self.program.schedule.batches
+                array = array[batch * length : (batch + 1) * length]
+        return jax.device_put(array, stage.shardings[place])
+
+    def _take_result(self, run: _Run, stage: _Stage, number: int, array: Any) -> None:
+        """The network's result is summed; a state it writes is read by the next micro-batch."""
+        if number == 0:
+            run.result = array if run.result is None else self._add(run.result, array)
+            return
+        state = self.program.written[number - 1]
+        run.written[state] = array
+        run.states[self.place_of(stage.program.number), state] = array
+
+    def _backward(self, run: _Run, stage: _Stage, batch: int) -> None:
+        program = stage.program
+        if stage.backward is None:
+            return
+        inputs, kept = run.kept.pop((program.number, batch))
+        seeds = [run.pulled.pop((number, batch, chunk)) for number, chunk in program.cotangents]
+        seeds += [run.seed for _ in program.seeded]
+        found = stage.backward(*inputs, *kept, *seeds, *run.sums.get(program.number, ()))
+        count = len(program.pulled)
+        for number, array in zip(program.pulled, found, strict=False):
+            maker = self._stages[self._made[number]]
+            wanted = maker.place.sharding(*self._placement_of(number))
+            run.pulled[number, batch, program.number] = jax.device_put(array, wanted)
+        if program.summed:
+            run.sums[program.number] = list(found[count:])
+
+    def _placement_of(self, number: int) -> tuple[Placement, Any]:
+        """Where the gradient of a crossing value goes: as the value lies where it is first read."""
+        reader, place = self._readers[number][0]
+        stage = self._stages[reader].program
+        maker = self._stages[self._made[number]].program
+        if stage.mesh == maker.mesh:
+            return stage.placements[place], stage.mesh
+        return whole(len(stage.placements[place].dims)), maker.mesh
+
+    def _note(self, run: _Run, chunk: int) -> None:
+        """Count what a group of devices keeps, arrays of states apart."""
+        device = self.place_of(chunk)
+        mine = [(c, b) for c, b in run.kept if self.place_of(c) == device]
+        total = 0
+        for own, batch in mine:
+            program = self._stages[own].program
+            inputs, kept = run.kept[own, batch]
+            given = [program.inputs[i].kind for i in program.again]
+            total += sum(a.nbytes for a, k in zip(inputs, given, strict=True) if k in _COUNTED)
+            total += sum(a.nbytes for a in kept)
+        self.most_bytes[device] = max(self.most_bytes[device], total)
+        self.most_live[device] = max(self.most_live[device], len(mine))
+
+    # ---- before and after ----------------------------------------------------------------------
+
+    def _compiled(self, program: StageProgram) -> _Stage:
+        place = self.places[self.place_of(program.number)]
+        shardings = tuple([place.sharding(p, program.mesh) for p in program.placements])
+        forward = place.compiled(program.forward)
+        if program.backward is None:
+            return _Stage(program, place, forward, None, None, shardings)
+        by_state = {g.number: i for i, g in enumerate(program.inputs) if g.kind is Kind.STATE}
+        by_crossing = {
+            g.number: i for i, g in enumerate(program.inputs) if g.kind is Kind.CROSSING
+        }
+        pulled = [shardings[by_crossing[n]] for n in program.pulled]
+        sums = [shardings[by_state[n]] for n in program.summed]
+        first = len(program.backward.parameters) - len(sums)
+        donated = range(first, first + len(sums))
+        backward = place.compiled(program.backward, donated, [*pulled, *sums])
+        types = [p.type for p in program.backward.parameters[first:]]
+        zeros = _zeros(types, sums) if sums else None
+        return _Stage(program, place, forward, backward, zeros, shardings)
+
+    def _find_readers(self) -> dict[int, list[tuple[int, int]]]:
+        """For each crossing value, the chunks that take it and at which place."""
+        found: dict[int, list[tuple[int, int]]] = {
+            number: [] for stage in self.program.stages for number in stage.crossing
+        }
+        for stage in self.program.stages:
+            for place, given in enumerate(stage.inputs):
+                if given.kind is Kind.CROSSING:
+                    found[given.number].append((stage.number, place))
+        return found
+
+    def _spread_states(self, states: Mapping[int, Any]) -> dict[tuple[int, int], Any]:
+        """States on every group of devices that reads them."""
+        found: dict[tuple[int, int], Any] = {}
+        for stage in self._stages:
+            device = self.place_of(stage.program.number)
+            for place, given in enumerate(stage.program.inputs):
+                if given.kind is Kind.STATE and (device, given.number) not in found:
+                    array = jax.device_put(states[given.number], stage.shardings[place])
+                    found[device, given.number] = array
+        return found
+
+    def _gradients(self, run: _Run) -> dict[int, Any]:
+        """The sums of gradients where their states live, from all chunks that read them."""
+        found: dict[int, Any] = {}
+        homes = self.program.homes
+        for stage in self._stages:
+            program = stage.program
+            for number, total in zip(program.summed, run.sums.get(program.number, ()), strict=True):
+                if self.place_of(program.number) != homes[number]:
+                    total = jax.device_put(total, self.home_sharding(number))
+                found[number] = total if number not in found else self._add(found[number], total)
+        for number in self.program.differentiated:
+            if number not in found:
+                array = run.states[homes[number], number]
+                found[number] = jax.numpy.zeros_like(array)
+        return found
+
+
+_COUNTED = (Kind.BATCH, Kind.CROSSING, Kind.RANDOM)
+
+
+def _zeros(types: Sequence[TensorType], shardings: Sequence[Any]) -> Callable[[], Any]:
+    """A function that makes sums to start from."""
+
+    def make() -> Any:
+        return tuple([jax.numpy.zeros(t.shape, t.dtype.numpy) for t in types])
+
+    return jax.jit(make, out_shardings=tuple(shardings))

@@ -1,0 +1,101 @@
+"""Running programs that are spread over several devices: one XLA program for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import jax
+import numpy as np
+
+from mycelia.core.errors import problem
+from mycelia.core.seed import peek_key
+from mycelia.ir.program import Program
+from mycelia.ops.device import plain_forms
+from mycelia.ops.spreading import over, sharding
+from mycelia.parallel.mesh import Placement
+from mycelia.runtime.executor import Executable, as_array
+from mycelia.runtime.xla.compile import Programs, options
+from mycelia.runtime.xla.lower import Lowered
+
+
+def all_devices() -> tuple[Any, ...]:
+    """The devices of all processes, those of one process next to each other."""
+    return tuple(sorted(jax.devices(), key=lambda device: (device.process_index, device.id)))
+
+
+class SpreadExecutable(Executable):
+    """A program over the first devices of a job; every process runs it."""
+
+    def __init__(self, program: Program) -> None:
+        assert program.spread is not None
+        self.spread = program.spread
+        self.devices = all_devices()[: self.spread.mesh.devices]
+        if len(self.devices) < self.spread.mesh.devices:
+            raise problem(
+                RuntimeError,
+                "the plan needs more devices than there are",
+                got=f"{self.spread.mesh.devices} devices planned, {len(self.devices)} here",
+                fix="start the script with `mycelia launch --virtual N` or `mycelia launch -n N`",
+            )
+        super().__init__(program)
+        self._wanted = [self._sharding(placement) for placement in self.spread.inputs]
+
+    def _sharding(self, placement: Placement) -> Any:
+        return sharding(self.devices, self.spread.mesh, placement)
+
+    def _fitted(self, program: Program) -> Program:
+        return program
+
+    def _begin(self) -> None:
+        self._generation = Programs.generation
+        self.first_run = None
+        program = self.program
+        self._lowered = Lowered(program.graph)
+        self._program = jax.jit(
+            partial(self._traced, self._lowered),
+            donate_argnums=self._donated,
+            out_shardings=self._results(),
+            compiler_options=options(program.graph),
+            keep_unused=True,
+        )
+        self._run = self._program
+
+    def _traced(self, lowered: Lowered, *arrays: Any) -> Any:
+        with over(self.devices), plain_forms():
+            return lowered(*arrays)
+
+    def _results(self) -> tuple[Any, ...]:
+        """Where results lie: what is written, where it was; the rest, wherever the engine says."""
+        count, first = len(self.program.graph.output.type), self.program.results
+        found: list[Any] = [None] * count
+        for place, placement in enumerate(self.spread.writes, first):
+            found[place] = self._sharding(placement)
+        return tuple(found)
+
+    def _prepare(self, arrays: Sequence[Any]) -> None:
+        """Executables of several devices are not kept on disk."""
+
+    def _inputs(self, arguments: Sequence[Any], given_away: Sequence[Any]) -> list[Any]:
+        arrays: list[Any] = [None] * len(self.program.inputs)
+        for place, array in zip(self._donated, given_away, strict=True):
+            arrays[place] = self._placed(array, place)
+        for place, tensor in self._state:
+            array = tensor._data
+            arrays[place] = moved = self._placed(array, place)
+            if moved is not array and not tensor._shared:
+                tensor._data = moved
+        for place, number in self._arguments:
+            array = peek_key() if number is None else as_array(arguments[number])
+            arrays[place] = self._placed(array, place)
+        return arrays
+
+    def _placed(self, array: Any, place: int) -> Any:
+        """An array where the program wants it."""
+        wanted = self._wanted[place]
+        if isinstance(array, jax.Array) and array.sharding == wanted:
+            return array
+        if place in self.spread.parts:
+            return jax.make_array_from_process_local_data(wanted, np.asarray(array))
+        return jax.device_put(array, wanted)
