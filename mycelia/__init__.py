@@ -7,6 +7,7 @@ from mycelia import context as context
 from mycelia import ir as ir
 from mycelia import nn as nn
 from mycelia import ops as ops
+from mycelia import parallel as parallel
 from mycelia import runtime as runtime
 from mycelia import train as train
 from mycelia import transforms as transforms
@@ -184,6 +185,9 @@ from mycelia.transforms import vjp as vjp
 from mycelia.transforms import vmap as vmap
 from mycelia.transforms.looking import show as _show
 from mycelia.transforms.memory import memory_report as _memory_report
+from mycelia.transforms.planning import plan as _plan
+from mycelia.transforms.planning import plans_of as _plans_of
+from mycelia.transforms.planning import simulate as _simulate
 
 _allocator.keep_memory()
 _cache.apply()
@@ -201,11 +205,14 @@ ops.operations = ops.functional = ops  # type: ignore[attr-defined]  # the names
 nn.GraphCell = _GraphCell  # type: ignore[attr-defined]
 ir.show = _show  # type: ignore[attr-defined]
 runtime.memory_report = _memory_report  # type: ignore[attr-defined]
+for _found in (_plan, _plans_of, _simulate):
+    setattr(parallel, _found.__name__, _found)
+del _found
 
 # Parts that many programs do without are imported when they are asked for.
 _LATER = (
     *("amp", "boost", "communication", "compat", "dataset", "experimental", "hal", "log"),
-    *("mindrecord", "mint", "numpy", "parallel", "profiler", "rewrite", "scipy"),
+    *("mindrecord", "mint", "numpy", "profiler", "rewrite", "scipy"),
 )
 _LATER_NAMES = {
     **dict.fromkeys(("Node", "NodeType", "ScopedValue", "SymbolTree"), "rewrite"),

@@ -8,6 +8,7 @@ from importlib.metadata import version
 
 from mycelia.benchmark import command as benchmark
 from mycelia.compat import check, running
+from mycelia.launch import command as launch
 from mycelia.runtime import devices
 
 
@@ -22,6 +23,8 @@ def main(arguments: list[str] | None = None) -> int:
     benchmark.add_options(measure)
     script = commands.add_parser("run", help="run a MindSpore script on Mycelia, unchanged")
     running.add_options(script)
+    several = commands.add_parser("launch", help="run a script in several processes")
+    launch.add_options(several)
     names = commands.add_parser("check", help="say which names of MindSpore scripts are served")
     check.add_options(names)
     options = parser.parse_args(arguments)

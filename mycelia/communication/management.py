@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from mycelia.communication import messages
-from mycelia.communication.environment import Place, is_scheduler, place
+from mycelia.communication.environment import WATCHED, Place, is_scheduler, place
 from mycelia.core import settings
 from mycelia.core.checks import check_int, is_int
 from mycelia.core.errors import problem, wrong_type
@@ -71,7 +71,12 @@ def init(backend_name: str | None = None) -> None:
     now_at = place(os.environ) or Place(0, 1, 0, 1, "")
     if now_at.size > 1 and not joining.is_joined():
         joining.join(
-            now_at.coordinator, now_at.rank, now_at.size, now_at.local_rank, now_at.timeout
+            now_at.coordinator,
+            now_at.rank,
+            now_at.size,
+            now_at.local_rank,
+            now_at.timeout,
+            is_watched=WATCHED in os.environ,
         )
     enter(
         World(

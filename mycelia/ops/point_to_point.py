@@ -19,10 +19,10 @@ from mycelia.ir.primitive import freeze
 from mycelia.ir.types import TensorType
 from mycelia.ops import circle as circles
 from mycelia.ops.arithmetic import add
-from mycelia.ops.circle import Circle, circle_of
+from mycelia.ops.circle import circle_of
 from mycelia.ops.collective import Collective
 from mycelia.ops.creation import zeros_like
-from mycelia.ops.engine import Array
+from mycelia.ops.engine import Array, jnp
 from mycelia.ops.shaping import Barrier
 
 
@@ -86,7 +86,7 @@ class NeighborExchange(Collective):
                 got=f"{[str(one) for one in x]} sent, {self.recv_type} {got} from itself",
             )
 
-    def among(self, x: tuple[Array, ...], circle: Circle) -> tuple[Array, ...]:
+    def lower(self, x: tuple[Array, ...]) -> tuple[Array, ...]:
         ranks = self.ranks()
         me = ranks.index(world().rank)
         found: dict[int, Array] = {}
@@ -95,7 +95,7 @@ class NeighborExchange(Collective):
             sent = [x[i] for i in _places(self.send_rank_ids, peer)]
             places = _places(self.recv_rank_ids, peer)
             if peer == me:
-                found.update(zip(places, sent, strict=True))
+                found.update(zip(places, map(jnp.asarray, sent), strict=True))
                 continue
             first, second = _pair(me, peer)
             got, before = circles.swapped(
@@ -109,13 +109,9 @@ class NeighborExchange(Collective):
             found.update(zip(places, got, strict=True))
         return tuple([found[i] for i in range(len(self.recv_rank_ids))])
 
-    def lower(self, x: tuple[Array, ...]) -> tuple[Array, ...]:
-        return super().lower(x)
-
     def participants(self) -> Ranks:
-        ranks = self.ranks()
-        peers = {ranks[p] for p in (*self.send_rank_ids, *self.recv_rank_ids)}
-        return tuple(sorted({world().rank, *peers}))
+        peers = {*self.send_rank_ids, *self.recv_rank_ids}
+        return tuple(sorted({world().rank, *(r for i, r in enumerate(self.ranks()) if i in peers)}))
 
     def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         back = NeighborExchange(
@@ -215,6 +211,7 @@ def _swapped_with(
 
 
 def _with(op: Collective, peer: int) -> Ranks:
+    op.members()
     return tuple(sorted((world().rank, op.ranks()[peer])))
 
 

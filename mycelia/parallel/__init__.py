@@ -1,14 +1,13 @@
-"""Settings of parallel training: kept, checked and given back.
-
-Settings only: a process is alone for now, so none of them changes how a program runs.
-"""
+"""Parallel training: its settings, clusters of devices, and plans of programs over them."""
 
 from mycelia.parallel.automatic import ParallelMode as ParallelMode
 from mycelia.parallel.automatic import get_auto_parallel_context as get_auto_parallel_context
 from mycelia.parallel.automatic import reset_auto_parallel_context as reset_auto_parallel_context
 from mycelia.parallel.automatic import set_auto_parallel_context as set_auto_parallel_context
+from mycelia.parallel.cluster import Cluster as Cluster
 from mycelia.parallel.offload import get_offload_context as get_offload_context
 from mycelia.parallel.offload import set_offload_context as set_offload_context
+from mycelia.parallel.plans import Plan as Plan
 from mycelia.parallel.search import get_algo_parameters as get_algo_parameters
 from mycelia.parallel.search import reset_algo_parameters as reset_algo_parameters
 from mycelia.parallel.search import set_algo_parameters as set_algo_parameters

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gc
+import os
+import sys
+from types import TracebackType
 
 import jax
 from jax.extend.backend import clear_backends
@@ -16,14 +19,19 @@ from mycelia.runtime.xla.compile import forget_programs
 from mycelia.runtime.xla.keeping import one
 
 _FIRST_MEETING = 300  # seconds until all processes must have been started
+_LAST_MEETING = 86400  # seconds until all must have ended, if somebody ends them when one fails
 
 
-def join(coordinator: str, rank: int, size: int, local_rank: int, timeout: int) -> None:
+def join(
+    coordinator: str, rank: int, size: int, local_rank: int, timeout: int, is_watched: bool
+) -> None:
     """Connect with the processes that meet at `coordinator` (host:port); rank 0 listens there.
 
-    A process that is not heard of for `timeout` seconds counts as lost.
+    A process that is not heard of for `timeout` seconds counts as lost. If nobody watches the
+    processes, one that fails ends at once, so that the others do not wait for it.
     """
     _let_go_of_devices()
+    jax.config.update("jax_enable_preemption_service", False)  # SIGTERM ends a process
     try:
         with meeting("init", tuple(range(size))):
             jax.distributed.initialize(
@@ -34,7 +42,7 @@ def join(coordinator: str, rank: int, size: int, local_rank: int, timeout: int) 
                 cluster_detection_method="deactivate",
                 initialization_timeout=_FIRST_MEETING,
                 heartbeat_timeout_seconds=timeout,
-                shutdown_timeout_seconds=timeout,
+                shutdown_timeout_seconds=_LAST_MEETING if is_watched else _FIRST_MEETING,
             )
             jax.devices()
     except RuntimeError as error:
@@ -45,6 +53,8 @@ def join(coordinator: str, rank: int, size: int, local_rank: int, timeout: int) 
             fix="start all processes, with the same coordinator address, which rank 0 can listen at",
         ) from None
     _use_chosen_device()
+    if not is_watched:
+        sys.excepthook = _end_at_once
 
 
 def leave() -> None:
@@ -91,3 +101,13 @@ def _use_chosen_device() -> None:
 def _own_device(local_rank: int) -> list[int] | None:
     """The accelerator of this process, if the program is to run on one."""
     return [local_rank] if settings.current().device_target in ("GPU", "TPU") else None
+
+
+def _end_at_once(
+    kind: type[BaseException], error: BaseException, frames: TracebackType | None
+) -> None:
+    """Show an error and end, without the meeting at which processes part from each other."""
+    sys.__excepthook__(kind, error, frames)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(1)

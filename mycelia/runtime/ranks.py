@@ -73,6 +73,7 @@ def between(op: Primitive, function: Callable[..., Any]) -> Callable[..., Any]:
     counted = not isinstance(op, NeighborExchange)  # whose participants are others' at each process
 
     def run(*arrays: Any) -> Any:
+        op.members()
         ranks = op.participants()
         if ranks not in programs:
             programs[ranks] = RankProgram(

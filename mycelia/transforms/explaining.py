@@ -10,6 +10,7 @@ from mycelia.core.errors import problem
 from mycelia.ir.analysis import nodes_by_graph
 from mycelia.ir.program import Program
 from mycelia.runtime.executor import Executable
+from mycelia.runtime.pipeline.step import PipelinedStep
 from mycelia.transforms.jit import Compiled, Entry, jit
 
 
@@ -63,7 +64,7 @@ class _Explained:
 
     label: str
     read: Read | None
-    executable: Executable | None
+    executable: Executable | PipelinedStep | None
 
     @property
     def program(self) -> Program | None:

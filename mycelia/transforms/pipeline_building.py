@@ -89,7 +89,7 @@ def _schedule(settings: PipelineSettings, batches: int) -> Schedule:
     )
 
 
-# ---- the network in stages -------------------------------------------------------------------------
+# ---- the network in stages -----------------------------------------------------------------------
 
 
 @dataclass
@@ -136,11 +136,7 @@ def _pipeline(
     for number, one in enumerate(network.inputs):
         if one.source is Source.STATE:
             homes.setdefault(number, 0)
-    counted = 0
-    arguments = []
-    for one in network.inputs:
-        arguments.append(one.which if one.source is Source.ARGUMENT else -1)
-        counted += one.source is Source.ARGUMENT
+    arguments = [g.which if g.source is Source.ARGUMENT else -1 for g in network.inputs]
     schedule = _schedule(settings, call.micro_batches)
     program = PipelineProgram(
         network,
@@ -276,7 +272,7 @@ def _stage_program(chunk: _Chunk) -> StageProgram:
     )
 
 
-# ---- the step around it ------------------------------------------------------------------------------
+# ---- the step around it --------------------------------------------------------------------------
 
 
 def _step(program: Program, run: Apply, pipeline: PipelineProgram) -> StepProgram:
@@ -324,9 +320,7 @@ def _part_programs(found: StepParts) -> tuple[PartProgram, ...]:
     )
 
 
-def _homes(
-    program: Program, found: StepParts, parts: Sequence[PartProgram]
-) -> dict[int, int]:
+def _homes(program: Program, found: StepParts, parts: Sequence[PartProgram]) -> dict[int, int]:
     """Where the inputs of a step live: with their weights, or where they are written or read."""
     homes = {n: stage for n, stage in found.stages.items() if n < len(program.inputs)}
     numbers = {id(g.which): i for i, g in enumerate(program.inputs)}
@@ -343,7 +337,7 @@ def _homes(
     return homes
 
 
-# ---- what it costs -----------------------------------------------------------------------------------
+# ---- what it costs -------------------------------------------------------------------------------
 
 
 def _reports(
@@ -358,9 +352,7 @@ def _reports(
     found = []
     for stage, count in enumerate(devices):
         own = [c for c in chunks if c.part.place % len(devices) == stage]
-        cost = sum(
-            flops(n) for c in own for n in ordered(c.part.graph) if isinstance(n, Apply)
-        )
+        cost = sum(flops(n) for c in own for n in ordered(c.part.graph) if isinstance(n, Apply))
         states = {g.number for c in own for g in c.inputs if g.kind is Kind.STATE}
         found.append(
             StageReport(

@@ -247,5 +247,3 @@ def pipeline_in(program: Program) -> Apply | None:
             expected="one: its network, in micro-batches",
         )
     return found[0] if found and isinstance(found[0], Apply) else None
-
-

@@ -116,10 +116,11 @@ def stages(devices: int) -> int:
 
 def moved_since(dump: Path) -> float:
     """The bytes that a device sends in the programs compiled since this was last asked."""
-    texts = [path.read_text() for path in dump.glob("*after_optimizations.txt")]
-    for path in dump.iterdir():
+    moved = 0.0
+    for path in dump.glob("*after_optimizations.txt"):
+        moved += moved_bytes(path.read_text())
         path.unlink()
-    return sum(map(moved_bytes, texts))
+    return moved
 
 
 def entries(name: str, result: Result, moved: float) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from mycelia.compiler.parallel.request import Request
 from mycelia.compiler.parallel.strategies import Strategy
 from mycelia.core.errors import problem as problem_error
 from mycelia.parallel.mesh import Mesh
-from mycelia.parallel.plan import Plan
+from mycelia.parallel.plans import Plan
 
 
 def given_pins(problem: Problem, request: Request) -> tuple[Mesh, Pins] | None:

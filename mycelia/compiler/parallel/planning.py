@@ -28,6 +28,7 @@ class Planned:
     """A program with its layouts, and all that led to them."""
 
     program: Program
+    request: Request
     problem: Problem
     placements: Placements
     chosen: dict[Work, Strategy]
@@ -50,6 +51,7 @@ def plan(program: Program, request: Request) -> Planned:
     spread = _spread(program, problem, placements, mesh, request)
     return Planned(
         replace(program, graph=graph, spread=spread),
+        request,
         problem,
         placements,
         chosen,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,7 +10,9 @@ import numpy as np
 
 from mycelia.compiler.parallel.problem import Work
 from mycelia.compiler.parallel.strategies import Strategy
+from mycelia.core.shape import size
 from mycelia.ir.types import TensorType
+from mycelia.ops.axes import Axis
 from mycelia.parallel.cluster import Cluster
 from mycelia.parallel.mesh import Mesh, Placement
 from mycelia.parallel.redistribution import Transfer, redistribution
@@ -68,7 +71,18 @@ class Prices:
             if cut and axis.inner:
                 others = self.mesh.degree(a for a in strategy.axes if a not in cut)
                 found.append(Transfer("all-reduce", axis.inner / others, cut))
+            if cut and axis.divides % self.mesh.degree(cut):
+                found += self._shifted(work, axis, cut)
         return found
+
+    def _shifted(self, work: Work, axis: Axis, cut: tuple[int, ...]) -> Iterator[Transfer]:
+        """Uneven parts of dimensions that are joined or split do not lie where they belong."""
+        places = [work.input_types[leaf].shape[dim] for leaf, dim in axis.inputs]
+        results = [(work.output_types[leaf], dim) for leaf, dim in axis.outputs]
+        for type_, dim in results:
+            if any(type_.shape[dim] != other for other in places):
+                whole_bytes = size(type_.shape) * type_.dtype.numpy.itemsize
+                yield Transfer("all-gather", whole_bytes, cut)
 
     def move(self, type_: TensorType, old: Placement, new: Placement) -> float:
         """Seconds to lay out a tensor anew."""

@@ -7,14 +7,13 @@ from mycelia.compiler.parallel.fingerprint import fingerprint
 from mycelia.compiler.parallel.planning import Planned
 from mycelia.compiler.parallel.pricing import Prices
 from mycelia.compiler.parallel.problem import Leaf, Problem, Work
-from mycelia.compiler.parallel.request import Request
 from mycelia.compiler.parallel.strategies import Strategy
 from mycelia.compiler.parallel.writing import Placements
 from mycelia.ops.axes import Axis
-from mycelia.parallel.plan import Move, Plan, Row
+from mycelia.parallel.plans import Move, Plan, Row
 
 
-def report(planned: Planned, request: Request) -> Plan:
+def report(planned: Planned) -> Plan:
     """The plan of a program, priced."""
     found = accounts(planned.problem, planned.chosen, planned.placements, planned.prices)
     rows = tuple(
@@ -27,10 +26,10 @@ def report(planned: Planned, request: Request) -> Plan:
     return Plan(
         planned.program.name,
         fingerprint(planned.problem),
-        request.mode,
-        request.search,
+        planned.request.mode,
+        planned.request.search,
         planned.prices.mesh.sizes,
-        request.cluster,
+        planned.request.cluster,
         rows,
         activation_bytes(planned.problem, planned.placements, planned.prices),
         planned.searched,

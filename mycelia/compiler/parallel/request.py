@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mycelia.parallel.cluster import Cluster
-from mycelia.parallel.plan import Plan
+from mycelia.parallel.plans import Plan
 
 
 @dataclass(frozen=True)

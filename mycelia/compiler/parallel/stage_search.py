@@ -50,7 +50,7 @@ def stages_by_cost(
             "a network has fewer operators than the pipeline stages",
             got=f"{len(heads)} operators for {count} stages",
         )
-    place = {node: i for i, node in enumerate(heads)}
+    place: dict[Node, int] = {node: i for i, node in enumerate(heads)}
     for node in chain:
         if node not in place and type(primitive_of(node)) is Item:
             place[node] = place[node.args[0]]

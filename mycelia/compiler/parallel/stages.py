@@ -144,7 +144,7 @@ def _copied_open(graph: Graph, target: Graph, mapping: dict[Node, Node]) -> Node
         if not any(map(has_marks, inner)):
             mapping[node] = _item_of_tuple(op, args) or replace(node, args=args, graph=target)
         elif op in (RECOMPUTE, CALL, BLOCK):
-            own = dict(zip(inner[0].parameters, args[1:], strict=True))
+            own: dict[Node, Node] = dict(zip(inner[0].parameters, args[1:], strict=True))
             mapping[node] = _copied_open(inner[0], target, own)
         else:
             raise located(

@@ -199,9 +199,7 @@ class Pipeline:
         if program.backward is None:
             return _Stage(program, place, forward, None, None, shardings)
         by_state = {g.number: i for i, g in enumerate(program.inputs) if g.kind is Kind.STATE}
-        by_crossing = {
-            g.number: i for i, g in enumerate(program.inputs) if g.kind is Kind.CROSSING
-        }
+        by_crossing = {g.number: i for i, g in enumerate(program.inputs) if g.kind is Kind.CROSSING}
         pulled = [shardings[by_crossing[n]] for n in program.pulled]
         sums = [shardings[by_state[n]] for n in program.summed]
         first = len(program.backward.parameters) - len(sums)

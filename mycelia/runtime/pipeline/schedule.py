@@ -136,7 +136,7 @@ def needed_before(action: Action, chunks: int) -> list[Action]:
 
 
 def check_schedule(schedule: Schedule) -> None:
-    """Raise unless each chunk runs each micro-batch forward and backward, and nothing waits forever."""
+    """Raise unless each chunk runs each micro-batch both ways, and nothing waits forever."""
     wanted = {
         Action(chunk, batch, is_forward)
         for chunk in range(schedule.chunks)

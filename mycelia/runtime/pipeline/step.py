@@ -33,9 +33,7 @@ class PipelinedStep:
     was_on_disk = False
     first_run: float | None = None
 
-    def __init__(
-        self, step: StepProgram, places: Sequence[Place], report: PipelineReport
-    ) -> None:
+    def __init__(self, step: StepProgram, places: Sequence[Place], report: PipelineReport) -> None:
         self.step, self.places = step, places
         self.program: Program = step.program
         self.choices: dict[str, int] = {}

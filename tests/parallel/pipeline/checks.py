@@ -21,6 +21,7 @@ import numpy as np
 
 import mycelia as ms
 from mycelia import nn, ops
+from mycelia.transforms.pipeline_reports import pipeline_report
 from tests.parallel.pipeline.models import (
     Case,
     ClippingStep,
@@ -63,8 +64,8 @@ def perceptron_2_stages_found():
 def perceptron_4_stages():
     found = check_equal(Case(stages=4, devices=4, micro=8, labels=(0, 1, 2, 3)))
     assert found.executable.report.measured_live == (4, 3, 2, 1)
-    places = [p._data.devices() for p in found.network.trainable_params()]
-    assert len(set().union(*places)) == 4
+    assert [found.devices[f"layers.{i}.weight"] for i in range(3)] == [{0}, {1}, {2}]
+    assert found.devices["head.weight"] == {3}
 
 
 def perceptron_gpipe():
@@ -97,9 +98,8 @@ def uneven_7_stages():
 
 def transformer_2_stages_of_2_devices():
     found = check_equal(_with(TEXT, devices=4, labels=(0, 0, 1, 1)))
-    table = found.network.table
-    assert len(table._data.devices()) == 2
-    assert 0 in {device.id for device in table._data.devices()}  # it lives where it is read first
+    assert found.devices["table"] == {0, 1}  # it lives where it is read first
+    assert found.devices["norm.gamma"] == {2, 3}
 
 
 def transformer_4_stages_of_2_devices():
@@ -240,7 +240,8 @@ def memory_of_schedules():
     report = whole.executable.report
     assert report.measured == tuple(s.peak_bytes for s in report.stages)
     assert report.bubble == 1 / (2 * 8 + 1)
-    assert "1f1b" in report.show()
+    shown = pipeline_report(whole.step).show()
+    assert "interleaved 1f1b, 8 micro-batches" in shown and str(report.measured[0]) in shown
 
 
 # ---- what is refused -----------------------------------------------------------------------------------
@@ -283,7 +284,9 @@ def _raises(kind: type[Exception], text: str, run: Callable[[], object]) -> None
 def main() -> None:
     everything = {n: f for n, f in globals().items() if callable(f) and "_" in n and n[0] != "_"}
     for name, check in list(everything.items()):
-        if getattr(check, "__module__", "") != "__main__" or not name.startswith(tuple(sys.argv[1:])):
+        if getattr(check, "__module__", "") != "__main__" or not name.startswith(
+            tuple(sys.argv[1:])
+        ):
             continue
         try:
             check()

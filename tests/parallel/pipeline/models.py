@@ -157,6 +157,7 @@ class Trained:
 
     losses: list[float]
     parameters: dict[str, np.ndarray]
+    devices: dict[str, set[int]]  # where parameters are after the last step
     network: Any
     step: nn.Cell
 
@@ -185,8 +186,14 @@ def train(case: Case, alone: bool = False, steps: int = 5) -> Trained:
     for number in range(steps):
         found = step(*case.batch(np.random.default_rng(number), case.size))
         losses.append(float(found[0] if isinstance(found, tuple) else found))
-    kept = {p.name: np.array(p.asnumpy()) for p in (*network.get_parameters(), *optimizer.get_parameters())}
-    return Trained(losses, kept, network, step)
+    every = (*network.get_parameters(), *optimizer.get_parameters())
+    devices = {p.name: _devices(p._data) for p in network.trainable_params()}
+    kept = {p.name: np.array(p.asnumpy()) for p in every}
+    return Trained(losses, kept, devices, network, step)
+
+
+def _devices(array: Any) -> set[int]:
+    return {device.id for device in array.devices()} if hasattr(array, "devices") else set()
 
 
 def check_equal(case: Case) -> Trained:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,8 @@ from mycelia.core.errors import problem
 from mycelia.core.files import write_atomically
 from mycelia.parallel.cluster import Cluster
 from mycelia.parallel.mesh import Mesh
+from mycelia.parallel.plan_html import page
+from mycelia.parallel.plan_text import show
 
 _FORMAT = "mycelia plans 1"
 
@@ -48,6 +50,11 @@ class Row:
     compute: float
     stays: int = 0  # bytes a device keeps between two runs: inputs of the program
     pinned: bool = False
+
+    @property
+    def is_input(self) -> bool:
+        """Whether the row is an argument, a parameter or a constant of the program."""
+        return not self.inputs and not self.compute
 
     @property
     def moved(self) -> float:
@@ -136,6 +143,24 @@ class Plan:
         changed = replace(row, cuts=new, pinned=True)
         rows = tuple([changed if r.number == number else r for r in self.rows])
         return replace(self, rows=rows)
+
+    def show(
+        self, limit: int | None = None, only: str | Callable[[Row], bool] | None = None
+    ) -> str:
+        """The plan as text: totals, what costs most, and a line for each work.
+
+        `limit` is the most lines of works; `only` takes those with a text in their operator or
+        source place, or those that a function of their row says yes to. Blocks that are repeated
+        are written once.
+        """
+        return show(self, limit, only)
+
+    def __str__(self) -> str:
+        return self.show()
+
+    def to_html(self, path: str | Path) -> None:
+        """Write the plan as one HTML file that needs nothing else: totals, drawings, a table."""
+        write_atomically(path, [page(self).encode()])
 
     def save(self, path: str | Path) -> None:
         """Write the plan to a JSON file, beside the plans of other programs there."""

@@ -1,0 +1,1 @@
+"""Starting several processes of one script, watching them, and ending them together."""

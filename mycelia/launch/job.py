@@ -1,0 +1,106 @@
+"""What is to be started: how many processes of which script, where, and with what environment."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from mycelia.communication.environment import DEFAULT_TIMEOUT, RESTART_COUNT, WATCHED, Place
+from mycelia.core.errors import problem
+
+_VIRTUAL = "--xla_force_host_platform_device_count"
+_THREADS_PER_DEVICE = 4  # of virtual ones; with fewer, collectives may wait for a thread forever
+
+
+@dataclass(frozen=True)
+class Job:
+    """Processes of one script: `processes` on each of `hosts` machines, this one `host_rank`."""
+
+    script: str
+    arguments: tuple[str, ...] = ()
+    processes: int = 1
+    virtual: int = 0  # devices that each process makes of its CPU; 0: as it is
+    hosts: int = 1
+    host_rank: int = 0
+    coordinator: str = ""  # host:port where rank 0 listens; on one machine any free port
+    log_dir: Path | None = None
+    timeout: int = DEFAULT_TIMEOUT
+    restarts: int = 0
+
+    @property
+    def size(self) -> int:
+        return self.processes * self.hosts
+
+    @property
+    def ranks(self) -> range:
+        """The ranks of the processes on this machine."""
+        first = self.host_rank * self.processes
+        return range(first, first + self.processes)
+
+    def check(self) -> None:
+        """Raise an error if the numbers do not make sense together."""
+        for name in ("processes", "hosts", "timeout"):
+            if getattr(self, name) < 1:
+                raise problem(ValueError, f"launch: {name} must be at least 1")
+        if self.virtual < 0 or self.restarts < 0:
+            raise problem(ValueError, "launch: virtual and restarts are not negative")
+        if not 0 <= self.host_rank < self.hosts:
+            raise problem(
+                ValueError,
+                "launch: there is no host with this rank",
+                got=f"--host-rank {self.host_rank}",
+                expected=f"0 to {self.hosts - 1}",
+            )
+        host, _, port = self.coordinator.rpartition(":")
+        if self.coordinator and not (host and port.isdigit()):
+            raise problem(
+                ValueError,
+                "launch: the coordinator is not an address",
+                got=f"--coordinator {self.coordinator}",
+                expected="HOST:PORT, at which the first host can be reached",
+            )
+        if self.hosts > 1 and not self.coordinator:
+            raise problem(
+                ValueError,
+                "launch: several hosts must know where to meet",
+                fix="add --coordinator HOST:PORT, the same on all of them",
+            )
+        if not Path(self.script).exists():
+            raise problem(ValueError, f"launch: no such file: {self.script}")
+
+    def meeting_point(self) -> str:
+        """Where the processes of one attempt meet."""
+        return self.coordinator or f"127.0.0.1:{_free_port()}"
+
+    def environment(
+        self, rank: int, coordinator: str, attempt: int, heartbeat: int, base: Mapping[str, str]
+    ) -> dict[str, str]:
+        """The variables of one process; `heartbeat` is the file it reports to."""
+        local = rank - self.ranks[0]
+        at = Place(rank, self.size, local, self.processes, coordinator, self.timeout)
+        found = {
+            **base,
+            **at.variables(),
+            RESTART_COUNT: str(attempt),
+            WATCHED: str(heartbeat),
+        }
+        if self.virtual:
+            found["XLA_FLAGS"] = _with_virtual(base.get("XLA_FLAGS", ""), self.virtual)
+        if self.virtual > 1 and self.size > 1:
+            found["NPROC"] = str(max(_THREADS_PER_DEVICE * self.virtual, os.cpu_count() or 1))
+        return found
+
+
+def _with_virtual(flags: str, count: int) -> str:
+    """The engine's flags with this number of virtual devices, and with no other."""
+    others = [flag for flag in flags.split() if not flag.startswith(_VIRTUAL)]
+    return " ".join([*others, f"{_VIRTUAL}={count}"])
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]

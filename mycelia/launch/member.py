@@ -1,0 +1,116 @@
+"""One process of a job: started, listened to, and ended with all its children."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic
+
+from mycelia.launch.heartbeat import Pulse
+from mycelia.launch.job import Job
+
+_WORKER = Path(__file__).with_name("worker.py")
+_NOISE = b"[Gloo] Rank "  # of the engine, each time processes are connected
+_CHUNK = 1 << 16
+
+
+class Member:
+    """A process with a rank. It leads a group of processes, so that its children end with it."""
+
+    def __init__(self, job: Job, rank: int, coordinator: str, attempt: int) -> None:
+        self.rank = rank
+        self.pulse, self._heard = Pulse(), monotonic()
+        self._rest = b""  # of a report
+        self.heartbeat, told = os.pipe()
+        self.log = None if job.log_dir is None else job.log_dir / f"rank_{rank}.log"
+        environment = job.environment(rank, coordinator, attempt, told, os.environ)
+        command = [sys.executable, "-P", "-u", str(_WORKER), str(os.getpid())]
+        with open(self.log or os.devnull, "ab") as file:
+            self._process = subprocess.Popen(
+                [*command, job.script, *job.arguments],
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE if self.log is None else file,
+                stderr=subprocess.STDOUT,
+                pass_fds=(told,),
+                process_group=0,
+            )
+        os.close(told)
+        self.output = None if self._process.stdout is None else Lines(self._process.stdout.fileno())
+        self.exit_code: int | None = None
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def age(self) -> float:
+        """Seconds since it was heard of."""
+        return monotonic() - self._heard
+
+    def listen(self) -> bool:
+        """Read reports that have come; whether more may come."""
+        data = os.read(self.heartbeat, _CHUNK)
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            self._hear(Pulse.read(line))
+        return bool(data)
+
+    def _hear(self, pulse: Pulse) -> None:
+        self._heard = monotonic()
+        if pulse.error or not self.pulse.error:
+            self.pulse = pulse
+
+    def look(self) -> int | None:
+        """The exit code if it has ended: negative for a signal. Its number stays taken."""
+        if self.exit_code is None:
+            found = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if found is not None:
+                killed = found.si_code != os.CLD_EXITED
+                self.exit_code = -found.si_status if killed else found.si_status
+        return self.exit_code
+
+    def signal(self, number: int) -> None:
+        """Send a signal to the process and its children."""
+        with suppress(ProcessLookupError, PermissionError):  # nobody of them is left
+            os.killpg(self.pid, number)
+
+    def close(self) -> None:
+        """End whatever is left of it, and let its number go."""
+        self.signal(signal.SIGKILL)
+        self._process.wait()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+        os.close(self.heartbeat)
+
+    def how_it_ended(self) -> str:
+        """Words for its end."""
+        code, at = self.exit_code or 0, self.pulse.where
+        if code < 0:
+            return f"was killed by signal {-code} ({signal.Signals(-code).name}) at {at}"
+        why = f": {self.pulse.error}" if self.pulse.error else ""
+        return f"ended with exit code {code} at {at}{why}"
+
+
+class Lines:
+    """The output of a process, line by line, without what the engine says about connections."""
+
+    def __init__(self, file: int) -> None:
+        self.file = file
+        self._rest = b""
+
+    def read(self, show: Callable[[bytes], None]) -> bool:
+        """Show the lines that have come; whether more may come."""
+        data = os.read(self.file, _CHUNK)
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        if not data and self._rest:
+            lines, self._rest = [*lines, self._rest], b""
+        for line in lines:
+            if not line.startswith(_NOISE):
+                show(line)
+        return bool(data)

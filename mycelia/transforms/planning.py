@@ -1,0 +1,152 @@
+"""Plans without running: of any function or cell, for devices that are here or only described."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mycelia.compiler.parallel.planning import plan as plan_program
+from mycelia.compiler.parallel.report import report
+from mycelia.compiler.parallel.request import Request
+from mycelia.compiler.parallel.search import SEARCHES
+from mycelia.compiler.symbolic import ValueNeeded
+from mycelia.core.errors import problem, wrong_type, wrong_value
+from mycelia.ir.program import Program
+from mycelia.parallel.automatic import ParallelMode
+from mycelia.parallel.cluster import KNOWN, Cluster
+from mycelia.parallel.plans import Plan
+from mycelia.runtime.spreading import all_devices
+from mycelia.transforms.jit import compiled_of
+from mycelia.transforms.looking import in_pieces, read_for
+
+_MODES = (
+    ParallelMode.DATA_PARALLEL,
+    ParallelMode.SEMI_AUTO_PARALLEL,
+    ParallelMode.AUTO_PARALLEL,
+)
+
+
+def plan(
+    fn: Callable[..., Any],
+    *args: Any,
+    devices: int | None = None,
+    cluster: Cluster | str | Path | None = None,
+    mode: str = ParallelMode.AUTO_PARALLEL,
+    search: str = "dynamic_programming",
+    optimizer_level: int = 0,
+) -> Plan:
+    """How `fn` would be spread over devices for arguments like these; it is read, not run.
+
+    `cluster` is a `Cluster`, a file that describes one, or one of "cpu", "a100", "h100", "tpu_v4";
+    `devices` takes so many of them (all that are here, if neither is given).
+    """
+    request = _request(devices, cluster, mode, search, optimizer_level)
+    return _planned(_program(fn, args), request)
+
+
+def plans_of(fn: Callable[..., Any]) -> list[Plan]:
+    """The plans of all programs that a function or cell was compiled to so far."""
+    entries = compiled_of(fn).entries.values()
+    every = [e for entry in entries for e in (entry, *(entry.by_value or {}).values())]
+    return [report(e.planned) for e in every if e.planned is not None]
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """What a program takes on more and more devices, by the model of costs."""
+
+    plans: tuple[Plan, ...]
+
+    def show(self) -> str:
+        """A table: devices, mesh, seconds, speed against the first, memory and traffic."""
+        first = self.plans[0]
+        lines = [
+            f"{'devices':>8} {'mesh':>10} {'ms':>10} {'speed-up':>9} {'efficiency':>11} "
+            f"{'talk':>6} {'memory MB':>10} {'sent MB':>9}"
+        ]
+        for found in self.plans:
+            gain = first.seconds / found.seconds
+            ideal = found.devices / first.devices
+            lines.append(
+                f"{found.devices:>8} {'x'.join(map(str, found.mesh)):>10} "
+                f"{found.seconds * 1e3:>10.3f} {gain:>9.2f} {gain / ideal:>11.1%} "
+                f"{found.talk / found.seconds:>6.1%} {found.memory / 1e6:>10.1f} "
+                f"{found.moved / 1e6:>9.2f}"
+            )
+        return "\n".join(lines)
+
+
+def simulate(
+    fn: Callable[..., Any],
+    *args: Any,
+    cluster: Cluster | str | Path = "a100",
+    devices: Sequence[int] = (1, 2, 4, 8, 16, 32, 64),
+    mode: str = ParallelMode.AUTO_PARALLEL,
+    search: str = "recursive_programming",
+    optimizer_level: int = 0,
+) -> Scaling:
+    """Price `fn` on clusters of several sizes, which need not be here; it is read once, not run."""
+    if not devices:
+        raise wrong_value("simulate", "devices", devices, "at least one number of devices")
+    program = _program(fn, args)
+    found = [
+        _planned(program, _request(count, cluster, mode, search, optimizer_level))
+        for count in devices
+    ]
+    return Scaling(tuple(found))
+
+
+def _planned(program: Program, request: Request) -> Plan:
+    return report(plan_program(program, request))
+
+
+def _program(fn: Callable[..., Any], args: tuple[Any, ...]) -> Program:
+    try:
+        return read_for(fn, args).read.program
+    except ValueNeeded as needed:
+        raise in_pieces("plan", needed) from None
+
+
+def _request(
+    devices: int | None,
+    cluster: Cluster | str | Path | None,
+    mode: str,
+    search: str,
+    level: int,
+) -> Request:
+    if mode not in _MODES:
+        raise wrong_value("plan", "mode", mode, f"one of {', '.join(_MODES)}")
+    if search not in SEARCHES:
+        raise wrong_value("plan", "search", search, f"one of {', '.join(SEARCHES)}")
+    if level not in (0, 1, 2, 3):
+        raise wrong_value("plan", "optimizer_level", level, "0, 1, 2 or 3")
+    found = cluster_of(cluster)
+    if devices is None and cluster is None:
+        devices = len(all_devices())
+    if devices is not None:
+        if not isinstance(devices, int) or devices < 1:
+            raise wrong_value("plan", "devices", devices, "a number of devices")
+        found = found.with_devices(devices)
+    return Request(mode, found, search, level)
+
+
+def cluster_of(given: Cluster | str | Path | None) -> Cluster:
+    """A cluster, by itself, by its name or by its file."""
+    if given is None:
+        return KNOWN["cpu"]
+    if isinstance(given, Cluster):
+        return given
+    if not isinstance(given, (str, Path)):
+        raise wrong_type("plan", "cluster", given, "a Cluster, a name or a file")
+    if given in KNOWN:
+        return KNOWN[str(given)]
+    if not Path(given).exists():
+        raise problem(
+            ValueError,
+            "there is no such cluster",
+            got=repr(str(given)),
+            expected=f"a file, or one of {', '.join(KNOWN)}",
+        )
+    return Cluster.load(given)
