@@ -92,8 +92,10 @@ from mycelia.parallel import set_auto_parallel_context as set_auto_parallel_cont
 from mycelia.parallel import set_offload_context as set_offload_context
 from mycelia.parallel import set_ps_context as set_ps_context
 from mycelia.runtime import allocator as _allocator
+from mycelia.runtime.spreading import gathered as _gathered
 from mycelia.runtime.eager.dispatch import dispatch as _dispatch
 from mycelia.runtime.installation import run_check as run_check
+from mycelia.runtime.probing import probe_cluster as _probe_cluster
 from mycelia.runtime.xla import cache as _cache
 from mycelia.tensor import initializer as initializer
 from mycelia.tensor import sparse_functions as _sparse_functions
@@ -192,6 +194,7 @@ from mycelia.transforms.planning import simulate as _simulate
 _allocator.keep_memory()
 _cache.apply()
 _Slot.dispatch = staticmethod(_dispatch)  # from here on, calling an operator runs it
+_Slot.gather = staticmethod(_gathered)
 
 from_numpy = Tensor.from_numpy
 ms_class = jit_class  # the older name
@@ -205,7 +208,7 @@ ops.operations = ops.functional = ops  # type: ignore[attr-defined]  # the names
 nn.GraphCell = _GraphCell  # type: ignore[attr-defined]
 ir.show = _show  # type: ignore[attr-defined]
 runtime.memory_report = _memory_report  # type: ignore[attr-defined]
-for _found in (_plan, _plans_of, _simulate):
+for _found in (_plan, _plans_of, _simulate, _probe_cluster):
     setattr(parallel, _found.__name__, _found)
 del _found
 

@@ -279,15 +279,10 @@ def all_to_all_single_with_output_shape(
     ):
         if sizes is not None and (len(sizes) != members or (sum(sizes),) != rows):
             raise wrong_value(owner, name, sizes, f"{members} sizes that sum to {rows}")
-    rows = [_row_counts(count, members, one) for count, one in (
-        (tensor.shape[0], input_split_sizes), (shape[0], output_split_sizes)
-    )]  # fmt: skip
-    parts = _exchanged(
-        owner,
-        tuple(_pieces(tensor, rows[0])),
-        [(count, *shape[1:]) for count in rows[1]],
-        group,
-    )
+    sent = _row_counts(tensor.shape[0], members, input_split_sizes)
+    received = _row_counts(shape[0], members, output_split_sizes)
+    shapes = [(count, *shape[1:]) for count in received]
+    parts = _exchanged(owner, tuple(_pieces(tensor, sent)), shapes, group)
     return concat(parts), _handle(async_op)
 
 

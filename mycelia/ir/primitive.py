@@ -15,6 +15,7 @@ from mycelia.core.errors import problem
 from mycelia.ir.example import Case
 from mycelia.ir.slot import slot
 from mycelia.ir.value import Value
+from mycelia.parallel.layout import checked_strategy, flat_strategies
 
 
 class Primitive:
@@ -187,7 +188,10 @@ class Primitive:
         return self.add_prim_attr("recompute", mode)
 
     def shard(self, in_strategy: Any = None, out_strategy: Any = None) -> Self:
-        """Say how inputs (and outputs) are cut over devices, as in `shard(((2, 1), (1, 4)))`."""
+        """Say how inputs (and outputs) are cut over devices, as in `shard(((2, 1), (1, 4)))`.
+
+        There is a tuple of ints, or a `Layout`, for each input (and output).
+        """
         for label, strategy in (("in_strategy", in_strategy), ("out_strategy", out_strategy)):
             if strategy is None:
                 continue
@@ -197,6 +201,8 @@ class Primitive:
                     f"{label} must be tuple type, but got:{type(strategy)}",
                     expected="one tuple of ints for each input, as ((2, 1), (1, 4))",
                 )
+            for one in flat_strategies(strategy):
+                checked_strategy(f"{self.name}.shard", label, one)
             self.add_prim_attr(label, strategy)
         return self
 

@@ -22,6 +22,7 @@ class Slot(threading.local):
     """
 
     dispatch: Callable[..., Any]
+    gather: Callable[[Any], Any]  # the numbers of an array that other processes hold parts of
     force: Callable[[Any], Any] | None = None
     before_write: Callable[[Any], None] | None = None
     call: Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any] | None = None

@@ -1,4 +1,4 @@
-"""What a process tells its launcher twice a second: how far it is, and whom it waits for."""
+"""What a process tells its launcher all the time: how far it is, and whom it waits for."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from time import monotonic, sleep
 
 from mycelia.core.meetings import Ranks, attendance
 
-_PERIOD = 0.5  # seconds
+_PERIOD = 0.1  # seconds
 
 
 @dataclass(frozen=True)
 class Pulse:
     """The state of one process. `waiting` names the meeting it is at, `error` why it ends."""
 
-    where: str = "the start of its script"
+    where: str = "its start"
     counts: dict[Ranks, int] = field(default_factory=dict)
     waiting: str = ""
     ranks: Ranks = ()
     number: int = 0
     seconds: float = 0.0  # it has waited
-    compiling: bool = False
+    is_busy: bool = False  # with what takes long but ends: starting, compiling
     ended: bool = False
     error: str = ""
     follows: bool = False  # from the end of another process
@@ -83,7 +83,7 @@ def _pulse(ended: bool, error: str, follows: bool) -> Pulse:
         ranks=at.ranks if at else (),
         number=at.number if at else 0,
         seconds=monotonic() - at.since if at else 0.0,
-        compiling=attendance.compiling,
+        is_busy=attendance.compiling,
         ended=ended,
         error=error,
         follows=follows,

@@ -24,7 +24,7 @@ class Member:
 
     def __init__(self, job: Job, rank: int, coordinator: str, attempt: int) -> None:
         self.rank = rank
-        self.pulse, self._heard = Pulse(), monotonic()
+        self.pulse, self._heard = Pulse(is_busy=True), monotonic()
         self._rest = b""  # of a report
         self.heartbeat, told = os.pipe()
         self.log = None if job.log_dir is None else job.log_dir / f"rank_{rank}.log"

@@ -28,12 +28,16 @@ def main(script: str, arguments: list[str]) -> None:
         heart.end(f"it left with {end.code!r}" if code else "")
         if code:
             _leave(code)
+    except LostProcess as error:
+        print(error, file=sys.stderr)  # the launcher tells whose fault it is
+        heart.end("another process was lost", follows=True)
+        _leave(1)
     except BaseException as error:
         traceback.print_exception(
             type(error), error, _from_script(error.__traceback__, script), file=sys.stderr
         )
         said = (str(error).splitlines() or [""])[0]
-        heart.end(f"{type(error).__name__}: {said}", isinstance(error, LostProcess))
+        heart.end(f"{type(error).__name__}: {said}")
         _leave(130 if isinstance(error, KeyboardInterrupt) else 1)
     else:
         heart.end()

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from mycelia.launch.heartbeat import Pulse
 
+_START = 120  # seconds in which a process must have imported everything, or compiled
+
 
 @dataclass(frozen=True)
 class Seen:
@@ -27,7 +29,7 @@ class Stuck:
 def stuck(seen: Mapping[int, Seen], timeout: float) -> Stuck | None:
     """Who is stuck among the living processes, if anybody has waited longer than `timeout`."""
     for rank, one in seen.items():
-        if one.age > timeout:
+        if one.age > (max(timeout, _START) if one.pulse.is_busy else timeout):
             text = f"rank {rank} has not been heard of for {one.age:.0f} s; it was at {_at(one)}"
             return Stuck((rank,), text)
     for rank, one in seen.items():
@@ -39,7 +41,7 @@ def stuck(seen: Mapping[int, Seen], timeout: float) -> Stuck | None:
 
 
 def _keeping(rank: int, seen: Mapping[int, Seen]) -> Stuck | None:
-    """Who keeps `rank` waiting in the end; nobody, if all have come or somebody compiles."""
+    """Who keeps `rank` waiting in the end; nobody, if all have come or somebody is busy."""
     late: dict[int, list[int]] = {rank: _late(rank, seen)}
     open_ends = [rank]
     for waiting in open_ends:
@@ -47,13 +49,15 @@ def _keeping(rank: int, seen: Mapping[int, Seen]) -> Stuck | None:
             if other not in late:
                 late[other] = _late(other, seen)
                 open_ends.append(other)
-    if not late[rank] or any(seen[other].pulse.compiling for other in late):
+    if not late[rank] or any(seen[other].pulse.is_busy for other in late):
         return None
     idle = [other for other in late if not seen[other].pulse.waiting]
     pulse = seen[rank].pulse
     waits = f"rank {rank} has waited in {pulse.waiting} for {pulse.seconds + seen[rank].age:.0f} s"
     if idle:
-        names = "; ".join(f"rank {other} did not come, it is at {_at(seen[other])}" for other in idle)
+        names = "; ".join(
+            f"rank {other} did not come, it is at {_at(seen[other])}" for other in idle
+        )
         return Stuck(tuple(sorted(idle)), f"{waits}: {names}")
     circle = sorted(other for other in late if late[other])
     if not circle:

@@ -216,7 +216,7 @@ class Softmax(Cell):
     def __init__(self, axis: Any = -1) -> None:
         super().__init__()
         check_instance("Softmax", "axis", axis, (int, tuple))
-        self.softmax = SoftmaxOp.of(axis)
+        self.softmax = SoftmaxOp(axis)
 
     def construct(self, input: Any) -> Any:
         return self.softmax(input)

@@ -55,8 +55,8 @@ class Dense(Cell):
             _check_init_shape("Dense", "bias_init", bias_init, (out_channels,))
             bias_init = Uniform(1 / math.sqrt(in_channels)) if bias_init is None else bias_init
             self.bias = Parameter(initializer(bias_init, (out_channels,), dtype), name="bias")
-        self.matmul = MatMul.of(transpose_b=True)
-        self.bias_add = BiasAdd.of()
+        self.matmul = MatMul(transpose_b=True)
+        self.bias_add = BiasAdd()
         self.activation = activation_of("Dense", activation)
 
     def construct(self, x: Any) -> Any:
@@ -129,9 +129,9 @@ class BiDense(Cell):
             _check_init_shape("BiDense", "bias_init", bias_init, (out_channels,))
             bias_init = bound if bias_init is None else bias_init
             self.bias = Parameter(initializer(bias_init, (out_channels,), dtype), name="bias")
-        self.matmul = MatMul.of()
-        self.bias_add = BiasAdd.of()
-        self.reduce_sum = ReduceSum.of()
+        self.matmul = MatMul()
+        self.bias_add = BiasAdd()
+        self.reduce_sum = ReduceSum()
 
     def construct(self, input1: Any, input2: Any) -> Any:
         shape = input1.shape
@@ -185,7 +185,7 @@ class Dropout(Cell):
             keep_prob = 1.0 - p
         self.p = p
         self.keep_prob = keep_prob
-        self.dropout = DropoutOp.of(keep_prob)
+        self.dropout = DropoutOp(keep_prob)
 
     def construct(self, x: Any) -> Any:
         if not self.training or self.keep_prob == 1:
@@ -295,7 +295,7 @@ class OneHot(Cell):
         dtype: DType = dtypes.float32,
     ) -> None:
         super().__init__()
-        self.onehot = OneHotOp.of(axis)
+        self.onehot = OneHotOp(axis)
         self.depth = depth
         self.on_value = Tensor(on_value, dtype)
         self.off_value = Tensor(off_value, dtype)
@@ -321,7 +321,7 @@ class Pad(Cell):
                 got=f"{len(paddings)}",
             )
         self.constant = mode == "CONSTANT"
-        self.pad = PadOp.of(paddings) if self.constant else MirrorPad.of(mode)
+        self.pad = PadOp(paddings) if self.constant else MirrorPad.of(mode)
 
     def construct(self, x: Any) -> Any:
         return self.pad(x) if self.constant else self.pad(x, self.paddings)
@@ -339,7 +339,7 @@ class Unfold(Cell):
             _check_rows_and_columns(argument, value)
         check_string("Unfold", "padding", str(padding).lower(), ("valid", "same"))
         sizes = [(1, 1, *value[1:3]) for value in (ksizes, strides, rates)]
-        self.extract_image_patches = ExtractImagePatches.of(*sizes, padding)
+        self.extract_image_patches = ExtractImagePatches(*sizes, padding)
 
     def construct(self, input_x: Any) -> Any:
         return self.extract_image_patches(input_x)

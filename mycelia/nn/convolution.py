@@ -139,7 +139,7 @@ class Conv2d(Convolution):
             group=group,
             data_format=data_format,
         )
-        self.bias_add = BiasAdd.of(data_format)
+        self.bias_add = BiasAdd(data_format)
 
     def construct(self, x: Any) -> Any:
         out = self.conv2d(x, self.weight)
@@ -183,7 +183,7 @@ class Conv1d(Convolution):
             dilation=self.dilation,
             group=group,
         )
-        self.bias_add = BiasAdd.of()
+        self.bias_add = BiasAdd()
 
     def construct(self, x: Any) -> Any:
         out = self.conv2d(expand_dims(x, 2), self.weight)
@@ -254,7 +254,7 @@ class Conv3d(Convolution):
             group=group,
             data_format=data_format,
         )
-        self.bias_add = BiasAdd.of(data_format)
+        self.bias_add = BiasAdd(data_format)
 
     def construct(self, x: Any) -> Any:
         out = self.conv3d(x, self.weight)

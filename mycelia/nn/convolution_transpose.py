@@ -62,8 +62,8 @@ class Conv2dTranspose(Convolution):
         self.sides = sides
         self.extra = extra
         self.conv2d_transpose = _operator(self, sides)
-        self.bias_add = BiasAdd.of()
-        self.pad = Pad.of(((0, 0), (0, 0), (0, extra[0]), (0, extra[1])))
+        self.bias_add = BiasAdd()
+        self.pad = Pad(((0, 0), (0, 0), (0, extra[0]), (0, extra[1])))
 
     def construct(self, x: Any) -> Any:
         check_rank("Conv2dTranspose", x, 4)
@@ -122,7 +122,7 @@ class Conv1dTranspose(Convolution):
         )  # fmt: skip
         check_no_padding(owner, self.padding, pad_mode)
         self.conv2d_transpose = _operator(self, self.padding)
-        self.bias_add = BiasAdd.of()
+        self.bias_add = BiasAdd()
 
     def construct(self, x: Any) -> Any:
         check_rank("Conv1dTranspose", x, 3)
@@ -179,7 +179,7 @@ class Conv3dTranspose(Convolution):
             output_padding=output_padding,
             data_format=data_format,
         )
-        self.bias_add = BiasAdd.of(data_format)
+        self.bias_add = BiasAdd(data_format)
 
     def construct(self, x: Any) -> Any:
         out = self.conv3d_transpose(x, self.weight)

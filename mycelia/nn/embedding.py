@@ -56,11 +56,11 @@ class Embedding(Cell):
         if padding_idx is not None:
             table = _without_row(table, _check_place(padding_idx, vocab_size))
         self.embedding_table = Parameter(table, name="embedding_table")
-        self.gather = Gather.of()
-        self.one_hot = OneHot.of()
+        self.gather = Gather()
+        self.one_hot = OneHot()
         self.on_value = Tensor(1.0, self.embedding_table.dtype)
         self.off_value = Tensor(0.0, self.embedding_table.dtype)
-        self.array_mul = MatMul.of()
+        self.array_mul = MatMul()
 
     def construct(self, ids: Any) -> Any:
         shape = shape_of(ids)
@@ -133,7 +133,7 @@ class EmbeddingLookup(Cell):
         self.embedding_table = Parameter(table, name="embedding_table")
         self.slice_mode, self.manual_shapes, self.sparse = slice_mode, manual_shapes, sparse
         self.max_norm = _check_norm(owner, max_norm)
-        self.embeddinglookup = EmbeddingLookupOp.of()
+        self.embeddinglookup = EmbeddingLookupOp()
 
     def construct(self, indices: Any) -> Any:
         out = self.embeddinglookup(self.embedding_table, indices, 0)
@@ -184,12 +184,12 @@ class MultiFieldEmbeddingLookup(EmbeddingLookup):
         owner = "MultiFieldEmbeddingLookup"
         self.field_size = check_positive_int(owner, "field_size", field_size)
         self.operator = check_string(owner, "operator", operator, ("SUM", "MAX", "MEAN"))
-        self.members = OneHot.of(1)
+        self.members = OneHot(1)
         self.on_value, self.off_value = Tensor(1.0, dtypes.float32), Tensor(0.0, dtypes.float32)
-        self.matmul = BatchMatMul.of()
-        self.divide = DivNoNan.of()
-        self.reduce_max = ReduceMax.of()
-        self.reduce_sum = ReduceSum.of(True)
+        self.matmul = BatchMatMul()
+        self.divide = DivNoNan()
+        self.reduce_max = ReduceMax()
+        self.reduce_sum = ReduceSum(True)
 
     def construct(self, input_indices: Any, input_values: Any, field_ids: Any) -> Any:
         self._check(input_indices, input_values, field_ids)

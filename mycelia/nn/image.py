@@ -140,7 +140,7 @@ class PSNR(Cell):
     def __init__(self, max_val: float = 1.0) -> None:
         super().__init__()
         self.max_val = _check_peak("PSNR", max_val)
-        self.mean = ReduceMean.of()
+        self.mean = ReduceMean()
 
     def construct(self, img1: Any, img2: Any) -> Any:
         _check_pair("PSNR", img1, img2)
@@ -164,7 +164,7 @@ class _Similarity(Cell):
             raise wrong_value(owner, "filter_sigma", filter_sigma, "float and must > 0")
         self.k1 = check_instance(owner, "k1", k1, float)
         self.k2 = check_instance(owner, "k2", k2, float)
-        self.mean = ReduceMean.of()
+        self.mean = ReduceMean()
 
     def _compare(self, blur: Cell, x: Any, y: Any) -> tuple[Any, Any]:
         """The likeness of images, and that of their contrast and structure, for each channel."""
@@ -233,7 +233,7 @@ class MSSSIM(_Similarity):
         self.avg_pool = AvgPool2d(kernel_size=2, stride=2, pad_mode="valid")
         self.relu = ReLU()
         self.power_factors = Tensor(np.asarray(power_factors, np.float32))
-        self.product = ReduceProd.of()
+        self.product = ReduceProd()
 
     def construct(self, img1: Any, img2: Any) -> Any:
         _check_pair("MSSSIM", img1, img2, self.filter_size)

@@ -29,7 +29,7 @@ class Norm(Cell):
         super().__init__()
         self.axis = check_instance("Norm", "axis", axis, (int, tuple, list))
         self.keep_dims = check_bool("Norm", "keep_dims", keep_dims)
-        self.reduce_sum = ReduceSum.of(keep_dims)
+        self.reduce_sum = ReduceSum(keep_dims)
 
     def construct(self, x: Any) -> Any:
         if not x.dtype.is_float:
@@ -148,8 +148,8 @@ class Moments(Cell):
         if keep_dims is not None:
             check_bool("Moments", "keep_dims", keep_dims)
         self.keep_dims = bool(keep_dims)
-        self.mean_kept = ReduceMean.of(True)
-        self.mean = ReduceMean.of(self.keep_dims)
+        self.mean_kept = ReduceMean(True)
+        self.mean = ReduceMean(self.keep_dims)
 
     def construct(self, x: Any) -> tuple[Any, Any]:
         dtype = x.dtype
@@ -182,7 +182,7 @@ class L1Regularizer(Cell):
         if not 0 < scale < math.inf:
             raise wrong_value("L1Regularizer", "scale", scale, "a number above 0, not infinite")
         self.scale = scale
-        self.reduce_sum = ReduceSum.of()
+        self.reduce_sum = ReduceSum()
 
     def construct(self, weights: Any) -> Any:
         if not weights.dtype.is_float:

@@ -110,8 +110,8 @@ class _BatchNorm(_Moving):
             )
         self.use_batch_statistics = use_batch_statistics
         self.momentum = 1.0 - momentum
-        self.bn_train = BatchNorm.of(True, eps, self.momentum, data_format)
-        self.bn_infer = BatchNorm.of(False, eps, 0.1, data_format)
+        self.bn_train = BatchNorm(True, eps, self.momentum, data_format)
+        self.bn_infer = BatchNorm(False, eps, 0.1, data_format)
 
     def construct(self, x: Any) -> Any:
         check_rank(type(self).__name__, x, *self.ranks)
@@ -220,7 +220,7 @@ class LayerNorm(Cell):
         self.epsilon = epsilon
         self.gamma = Parameter(initializer(gamma_init, normalized_shape, dtype), name="gamma")
         self.beta = Parameter(initializer(beta_init, normalized_shape, dtype), name="beta")
-        self.layer_norm = LayerNormOp.of(begin_norm_axis, begin_params_axis, epsilon)
+        self.layer_norm = LayerNormOp(begin_norm_axis, begin_params_axis, epsilon)
 
     def construct(self, input_x: Any) -> Any:
         return self.layer_norm(input_x, self.gamma, self.beta)[0]
@@ -330,7 +330,7 @@ class _InstanceNorm(_Moving):
         inits = ("zeros", "ones", gamma_init, beta_init)
         super().__init__(num_features, eps, momentum, affine, inits, dtype)
         self.momentum = momentum
-        self.instance_bn = InstanceNormOp.of(eps, momentum)
+        self.instance_bn = InstanceNormOp(eps, momentum)
 
     def construct(self, x: Any) -> Any:
         check_rank(type(self).__name__, x, self.rank)
@@ -370,7 +370,7 @@ class LRN(Cell):
         super().__init__()
         check_int("LRN", "depth_radius", depth_radius)
         check_string("LRN", "norm_region", norm_region, ("ACROSS_CHANNELS",))
-        self.lrn_op = LRNOp.of(depth_radius, bias, alpha, beta, norm_region)
+        self.lrn_op = LRNOp(depth_radius, bias, alpha, beta, norm_region)
 
     def construct(self, input_x: Any) -> Any:
         check_rank("LRN", input_x, 4)

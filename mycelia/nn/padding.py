@@ -87,7 +87,7 @@ class _ReflectionPad(Cell):
             )
         pairs = list(zip(self.padding[::2], self.padding[1::2], strict=True))
         self.pairs = tuple(reversed(pairs))
-        self.mirror = MirrorPad.of("REFLECT")
+        self.mirror = MirrorPad("REFLECT")
 
     def construct(self, x: Any) -> Any:
         return self.mirror(x, ((0, 0),) * (len(x.shape) - len(self.pairs)) + self.pairs)

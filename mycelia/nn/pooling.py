@@ -75,7 +75,7 @@ class _MaxPool(_Pooling):
             return
         if padding != 0 or dilation != 1 or return_indices or ceil_mode:
             raise _needs_pad_mode(owner, self.pad_mode)
-        self.max_pool = MaxPool.of(self.kernel, self.step, self.pad_mode, self.format)
+        self.max_pool = MaxPool(self.kernel, self.step, self.pad_mode, self.format)
 
     def _pooled(self, x: Any) -> Any:
         """The maxima of (N, C, H, W), and their places if asked for."""
@@ -188,7 +188,7 @@ class MaxPool3d(_Pooling):
         self.explicit = self.pad_mode == "PAD"
         if not self.explicit and (any(self.padding) or set(self.dilation) != {1} or return_indices):
             raise _needs_pad_mode("MaxPool3d", self.pad_mode)
-        self.max_pool = MaxPool3D.of(self.kernel, self.step, "VALID" if self.explicit else pad_mode)
+        self.max_pool = MaxPool3D(self.kernel, self.step, "VALID" if self.explicit else pad_mode)
 
     def construct(self, x: Any) -> Any:
         check_rank("MaxPool3d", x, 4, 5)
@@ -232,7 +232,7 @@ class _AvgPool(_Pooling):
             self.avg_pool: Any = AvgPool.of(kernel, stride, self.pad_mode, self.format)
             return
         height, width = padding
-        self.avg_pool = AvgPool3D.of(
+        self.avg_pool = AvgPool3D(
             (1, *kernel), (1, *stride), self.pad_mode, (0, 0, height, height, width, width),
             ceil_mode, count_include_pad, divisor or 0,
         )  # fmt: skip
@@ -340,7 +340,7 @@ class AvgPool3d(_Pooling):
         depth, height, width = _ints("AvgPool3d", "padding", padding, 3)
         _check_divisor("AvgPool3d", divisor_override)
         _check_mean_padding("AvgPool3d", (depth, height, width), kernel, self.pad_mode)
-        self.avg_pool = AvgPool3D.of(
+        self.avg_pool = AvgPool3D(
             kernel, stride, self.pad_mode, (depth, depth, height, height, width, width), ceil_mode,
             count_include_pad, divisor_override or 0,
         )  # fmt: skip

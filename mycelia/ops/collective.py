@@ -7,7 +7,7 @@ of the sum of what all processes compute.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from mycelia.core.checks import check_int
 from mycelia.core.errors import problem, wrong_type
@@ -112,22 +112,20 @@ class Collective(Op, register=False):
 class Combining(Collective, register=False):
     """A collective that makes one number of those of all members, in the way `op`."""
 
-    if TYPE_CHECKING:  # each operator has these fields at their own place
-        op: str
-        group: str
-
     def infer(self, x: TensorType) -> TensorType:
-        if self.op in (ReduceOp.MAX, ReduceOp.MIN) and x.dtype.is_complex:
-            raise problem(TypeError, f"{self.name}: complex numbers have no {self.op}", got=str(x))
+        way = vars(self)["op"]
+        if way in (ReduceOp.MAX, ReduceOp.MIN) and x.dtype.is_complex:
+            raise problem(TypeError, f"{self.name}: complex numbers have no {way}", got=str(x))
         self.members()
         return x
 
     def weights(self, x: Any, out: Any) -> Any:
-        """How the combined numbers change with those of this member."""
-        if self.op == ReduceOp.PROD:
-            return ProductOfOthers.of(self.group)(x)
+        """How the combined numbers change with those of this member; equal ones share it."""
+        given = vars(self)
+        if given["op"] == ReduceOp.PROD:
+            return ProductOfOthers.of(given["group"])(x)
         hit = cast(equal(x, out), x.dtype)
-        return div(hit, AllReduce.of(ReduceOp.SUM, self.group)(hit))
+        return div(hit, AllReduce.of(ReduceOp.SUM, given["group"])(hit))
 
 
 class AllReduce(Combining):

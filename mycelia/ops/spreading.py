@@ -12,8 +12,9 @@ import numpy as np
 
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
-from mycelia.ops.engine import Array, jax
+from mycelia.ops.engine import Array, jax, jnp
 from mycelia.ops.op import Op
+from mycelia.parallel.layout import Layout, Strategy, checked_strategy
 from mycelia.parallel.mesh import Mesh, Placement
 
 
@@ -69,3 +70,30 @@ class Redistribute(Op):
 
     def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return (self(dout),)
+
+
+class LayOut(Op):
+    """The tensor itself, of which users say how it is cut over devices, as (2, 1) or a Layout.
+
+    The search for layouts keeps to it; `owner` is whose wish it is, for errors.
+    """
+
+    strategy: Strategy
+    owner: str = "reshard"
+    takes_sequences = False
+    elementwise = True
+    examples = (case("f32[4,6]", strategy=(2, 3)), case("i32[4]", strategy=(2,)))
+
+    def infer(self, x: TensorType) -> TensorType:
+        return x
+
+    def lower(self, x: Array) -> Array:
+        return jnp.asarray(x)
+
+    def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        return (self(dout),)
+
+
+def reshard(tensor: Any, layout: Layout | tuple[int, ...]) -> Any:
+    """The tensor, cut over devices as `layout` says; it changes nothing on one device."""
+    return LayOut.of(checked_strategy("reshard", "layout", layout))(tensor)

@@ -38,9 +38,8 @@ def _scaled(amount: float, units: tuple[tuple[float, str], ...]) -> str:
     """Three digits, in the largest unit of which there is at least one."""
     if not amount:
         return f"0 {units[-1][1]}"
-    for size, name in units:
-        if round(amount / size, 3) >= 1:
-            break
+    reached = [unit for unit in units if round(amount / unit[0], 3) >= 1]
+    size, name = reached[0] if reached else units[-1]
     value = amount / size
     digits = 2 if value < 10 else 1 if value < 100 else 0
     text = f"{value:.{digits}f}"

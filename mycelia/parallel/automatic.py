@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from typing import Any
 
 from mycelia.core.checks import is_int
 from mycelia.core.errors import problem, wrong_type
 from mycelia.parallel.keeping import Key, Table, allowed, check_kind, choice, within
+from mycelia.parallel.layout import checked_strategy
+from mycelia.parallel.search import search_version
 
 
 class ParallelMode:
@@ -63,6 +66,10 @@ def _dataset_strategy(value: Any) -> dict[str, Any]:
             got=repr(value),
             expected="'full_batch', 'data_parallel' or a tuple",
         )
+    if isinstance(value, tuple):
+        for strategy in value:
+            if strategy is not None:
+                checked_strategy(_OWNER, "dataset_strategy", strategy)
     return {"dataset_strategy": value, "full_batch": value == "full_batch"}
 
 
@@ -137,7 +144,17 @@ def _sharding(value: Any) -> dict[str, Any]:
             "parallel_optimizer_config: parallel_optimizer_threshold is negative",
             got=str(value["parallel_optimizer_threshold"]),
         )
+    if value.get("optimizer_level", _LEVELS[0]) not in _LEVELS:
+        raise problem(
+            ValueError,
+            "parallel_optimizer_config: unknown optimizer_level",
+            got=repr(value["optimizer_level"]),
+            expected=f"one of {', '.join(map(repr, _LEVELS))}",
+        )
     return {"parallel_optimizer_config": value}
+
+
+_LEVELS = ("level1", "level2", "level3")
 
 
 def _pipeline(value: Any) -> dict[str, Any]:
@@ -229,13 +246,53 @@ def parallel_settings() -> dict[str, Any]:
     return _TABLE.everything()
 
 
+@dataclass
+class _Versions:
+    """Numbers for all that programs over several devices depend on, equal for equal settings."""
+
+    wishes: int = 0  # how often a parameter was told how to lie
+    numbers: dict[tuple[int, int, int], int] = field(default_factory=dict)
+
+
+_VERSIONS = _Versions()
+
+
 def settings_version() -> int:
-    """A number that is another one after each change of the settings."""
-    return _TABLE.version
+    """A number that says which settings are in force: the same one whenever they are the same."""
+    key = (_TABLE.version, search_version(), _VERSIONS.wishes)
+    return _VERSIONS.numbers.setdefault(key, len(_VERSIONS.numbers))
+
+
+def note_wish() -> None:
+    """Say that a parameter is to lie otherwise than before."""
+    _VERSIONS.wishes += 1
+
+
+class HeldSettings:
+    """Settings of parallel training of their own, in force where they are asked to be.
+
+    They start from the defaults, with the devices and the rank that are set now.
+    """
+
+    def __init__(self) -> None:
+        now = _TABLE.everything()
+        kept = {name: now[name] for name in ("device_num", "global_rank")}
+        self.values = _TABLE.changed(_TABLE.defaults(), kept)
+
+    def change(self, **values: Any) -> None:
+        """Check and replace some of them."""
+        self.values = _TABLE.changed(self.values, values)
+
+    def in_force(self) -> AbstractContextManager[None]:
+        """Inside, they are the settings."""
+        return _TABLE.holding(self.values)
+
+    def are_in_force(self) -> bool:
+        return _TABLE.everything() == self.values
 
 
 def set_auto_parallel_context(*args: Any, **kwargs: Any) -> None:
-    """Change settings of parallel training, by name."""
+    """Change settings of parallel training, by name; docs/guide/parallel.md says what each does."""
     if args:
         raise problem(
             TypeError, f"{_OWNER}: too many positional arguments", got=repr(args), fix="name them"

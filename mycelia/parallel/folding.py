@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mycelia.parallel.plans import Move, Row
 
-_NUMBER = re.compile(r"\d+")
+_NUMBER = re.compile(r"(?<![^.])\d+(?=\.)")  # of a block, as in "layers.3.weight"
 _LONGEST = 2000  # rows of a block that is looked for
 
 
@@ -62,7 +62,7 @@ def folded(rows: Sequence[Row]) -> list[Line]:
     """The rows in order; a block that follows upon itself is there once, as lines of several rows.
 
     Rows are alike if they have the same source line, layouts and moves; names of inputs may differ
-    in their numbers.
+    in the numbers of their blocks.
     """
     names: dict[Hashable, int] = {}
     alike = [names.setdefault(_key(row), len(names)) for row in rows]
@@ -86,7 +86,11 @@ def _block(alike: list[int], places: list[int], start: int) -> tuple[int, int]:
     best, most = (1, 1), 0
     for place in places:
         length = place - start
-        if place <= start or length > _LONGEST or alike[start:place] != alike[place : place + length]:
+        if (
+            place <= start
+            or length > _LONGEST
+            or alike[start:place] != alike[place : place + length]
+        ):
             continue
         times = 2
         while alike[start:place] == alike[start + times * length : start + (times + 1) * length]:

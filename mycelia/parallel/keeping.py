@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,11 +27,15 @@ class Table:
 
     def __init__(self, title: str, keys: Mapping[str, Key]) -> None:
         self._title, self._keys = title, keys
-        self._values = self._defaults()
-        self.version = 0  # how often values were changed
+        self._numbers: dict[Any, int] = {}
+        self._put(self.defaults())
 
     def change(self, values: Mapping[str, Any]) -> None:
         """Check and replace some values."""
+        self._put(self.changed(self._values, values))
+
+    def changed(self, old: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+        """The values after a change, which is checked; the table stays as it is."""
         changed: dict[str, Any] = {}
         for name, value in values.items():
             key = self._keys.get(name)
@@ -38,8 +43,22 @@ class Table:
                 raise self._unknown(name, "set", [k for k, v in self._keys.items() if v.may_set])
             check_kind(name, value, key.kind)
             changed |= {name: value} if key.rule is None else key.rule(value)
-        self._values = self._values | copy.deepcopy(changed)
-        self.version += 1
+        return {**old, **copy.deepcopy(changed)}
+
+    @contextmanager
+    def holding(self, values: Mapping[str, Any]) -> Iterator[None]:
+        """Inside, the table has other values."""
+        before, number = self._values, self.version
+        self._put(values)
+        try:
+            yield
+        finally:
+            self._values, self.version = before, number
+
+    def _put(self, values: Mapping[str, Any]) -> None:
+        """Take values, and the number that these values have: equal for equal ones."""
+        self._values = dict(values)
+        self.version = self._numbers.setdefault(_frozen(self._values), len(self._numbers))
 
     def read(self, name: Any) -> Any:
         """The value of one key."""
@@ -54,10 +73,10 @@ class Table:
 
     def reset(self) -> None:
         """Go back to the defaults."""
-        self._values = self._defaults()
-        self.version += 1
+        self._put(self.defaults())
 
-    def _defaults(self) -> dict[str, Any]:
+    def defaults(self) -> dict[str, Any]:
+        """The values before any change."""
         return {name: copy.deepcopy(key.default) for name, key in self._keys.items()}
 
     def _unknown(self, name: Any, done: str, known: list[str]) -> ValueError:
@@ -66,6 +85,15 @@ class Table:
             f"{self._title}: no setting {name!r} can be {done}",
             expected=f"one of {', '.join(known)}",
         )
+
+
+def _frozen(value: Any) -> Any:
+    """A value as something that can be looked up."""
+    if isinstance(value, dict):
+        return tuple([(name, _frozen(v)) for name, v in sorted(value.items())])
+    if isinstance(value, (list, tuple)):
+        return tuple([_frozen(v) for v in value])
+    return value
 
 
 def check_kind(name: str, value: Any, kind: type | tuple[type, ...]) -> None:

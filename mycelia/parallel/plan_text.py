@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from mycelia.parallel.plans import Move, Plan, Row
 
 _COSTS = 5  # entries of the section of what costs most
-_TITLES = ("no", "operator", "at", "result", "moves", "compute", "talk", "")
-_TO_THE_RIGHT = {0, 5, 6}  # columns of numbers
+_TITLES = ("no", "operator", "at", "result", "compute", "talk", "", "moves")
+_TO_THE_RIGHT = {0, 4, 5}  # columns of numbers
 _WIDEST = 44  # characters of a cell, except for moves
 
 
@@ -183,10 +183,10 @@ def _cells(line: Line) -> tuple[str, ...]:
         _cut_short(line.name),
         place(row),
         _cut_short(results(row)),
-        moves_text(line),
         duration(line.compute) if line.compute else "",
         duration(line.talk) if line.talk else "",
         " ".join(marks),
+        moves_text(line),
     )
 
 

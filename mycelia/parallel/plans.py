@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from operator import index
 from pathlib import Path
 from typing import Any
 
-from mycelia.core.errors import problem
+from mycelia.core.errors import problem, wrong_type
 from mycelia.core.files import write_atomically
 from mycelia.parallel.cluster import Cluster
-from mycelia.parallel.mesh import Mesh
+from mycelia.parallel.mesh import Mesh, Placement
 from mycelia.parallel.plan_html import page
 from mycelia.parallel.plan_text import show
 
@@ -122,9 +124,31 @@ class Plan:
         )
 
     def pin(self, number: int, cuts: Sequence[Sequence[int]] | None = None) -> Plan:
-        """The plan with one decision fixed, as it is or to other `cuts`; the rest may change."""
+        """The plan with one decision fixed, as it is or to other `cuts`; the rest may change.
+
+        The layouts of the row are those of the new cuts at once; times and moves are those of the
+        old ones until the program is planned again.
+        """
         row = self.row(number)
-        new = row.cuts if cuts is None else tuple([tuple(cut) for cut in cuts])
+        new = row.cuts if cuts is None else self._checked(row, cuts)
+        changed = replace(
+            row,
+            cuts=new,
+            pinned=True,
+            inputs=_laid_out(row.inputs, "input", row.axes, new),
+            outputs=_laid_out(row.outputs, "result", row.axes, new),
+        )
+        rows = tuple([changed if r.number == number else r for r in self.rows])
+        return replace(self, rows=rows)
+
+    def _checked(self, row: Row, cuts: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
+        """Cuts that fit a row: mesh axes that there are, each at most once."""
+        try:
+            new = tuple([tuple(map(index, cut)) for cut in cuts])
+        except TypeError:
+            raise wrong_type(
+                "pin", "cuts", cuts, "for each axis of the work, a tuple of mesh axes"
+            ) from None
         used = [axis for cut in new for axis in cut]
         if len(new) != len(row.cuts) or len(set(used)) != len(used):
             raise problem(
@@ -140,9 +164,7 @@ class Plan:
                 got=str(new),
                 expected=f"0 to {len(self.mesh) - 1}",
             )
-        changed = replace(row, cuts=new, pinned=True)
-        rows = tuple([changed if r.number == number else r for r in self.rows])
-        return replace(self, rows=rows)
+        return new
 
     def show(
         self, limit: int | None = None, only: str | Callable[[Row], bool] | None = None
@@ -165,6 +187,26 @@ class Plan:
     def save(self, path: str | Path) -> None:
         """Write the plan to a JSON file, beside the plans of other programs there."""
         save([self], path)
+
+
+def _laid_out(
+    tensors: tuple[str, ...],
+    kind: str,
+    axes: tuple[str, ...],
+    cuts: tuple[tuple[int, ...], ...],
+) -> tuple[str, ...]:
+    """Tensors as a row writes them, laid out by cuts of the axes of its work."""
+    places = [re.findall(rf"{kind} (\d+) dim (\d+)", axis) for axis in axes]
+    found = []
+    for number, tensor in enumerate(tensors):
+        type_, _, placed = tensor.partition(" ")
+        dims: list[tuple[int, ...]] = [()] * (placed.count(",") + 1 if placed != "()" else 0)
+        for here, cut in zip(places, cuts, strict=True):
+            for leaf, dim in here:
+                if int(leaf) == number and cut:
+                    dims[int(dim)] = cut
+        found.append(f"{type_} {Placement(tuple(dims))}")
+    return tuple(found)
 
 
 def save(plans: Iterable[Plan], path: str | Path) -> None:
@@ -194,11 +236,15 @@ def load(path: str | Path) -> list[Plan]:
 def _plan(entry: dict[str, Any]) -> Plan:
     rows = tuple([_row(row) for row in entry["rows"]])
     cluster = Cluster.of(entry["cluster"])
-    return Plan(**(entry | {"rows": rows, "cluster": cluster, "mesh": tuple(entry["mesh"])}))
+    return Plan(**(entry | {"rows": rows, "cluster": cluster, "mesh": _numbers(entry["mesh"])}))
 
 
 def _row(entry: dict[str, Any]) -> Row:
-    moves = tuple([Move(**(m | {"axes": tuple(m["axes"])})) for m in entry["moves"]])
-    cuts = tuple([tuple(cut) for cut in entry["cuts"]])
+    moves = tuple([Move(**(m | {"axes": _numbers(m["axes"])})) for m in entry["moves"]])
+    cuts = tuple([_numbers(cut) for cut in entry["cuts"]])
     tuples = {name: tuple(entry[name]) for name in ("axes", "inputs", "outputs")}
     return Row(**(entry | tuples | {"moves": moves, "cuts": cuts}))
+
+
+def _numbers(entry: list[int]) -> tuple[int, ...]:
+    return tuple(map(index, entry))

@@ -19,8 +19,17 @@ _TABLE = Table(
 )
 
 
+def search_version() -> int:
+    """A number that says which values the parameters of the search have."""
+    return _TABLE.version
+
+
 def set_algo_parameters(**kwargs: Any) -> None:
-    """Change parameters of the search for a strategy."""
+    """Change parameters of the search for a strategy.
+
+    With `fully_use_devices`, operators that can use all devices do. The others are kept for scripts
+    that set them: the search compares all layouts exactly, whatever the operators are.
+    """
     _TABLE.change(kwargs)
 
 

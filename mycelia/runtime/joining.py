@@ -50,7 +50,7 @@ def join(
             RuntimeError,
             "init: the processes did not meet",
             got=f"rank {rank} of {size} at {coordinator}: {str(error).splitlines()[0]}",
-            fix="start all processes, with the same coordinator address, which rank 0 can listen at",
+            fix="start all processes with one coordinator address, at which rank 0 can listen",
         ) from None
     _use_chosen_device()
     if not is_watched:

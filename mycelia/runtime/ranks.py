@@ -145,9 +145,7 @@ class _Form:
 
         run.__name__ = owner.name
         part = PartitionSpec(AXIS)
-        whole = jax.shard_map(
-            run, mesh=self._mesh, in_specs=part, out_specs=part, check_vma=False
-        )
+        whole = jax.shard_map(run, mesh=self._mesh, in_specs=part, out_specs=part, check_vma=False)
         how = how | {"donate_argnums": _donated(how.get("donate_argnums", ()), tree)}
         self.program = jax.jit(whole, **how)
 
@@ -234,7 +232,8 @@ def _own(array: Any, is_number: bool) -> Any:
 def _donated(arguments: Sequence[int] | int, tree: Any) -> tuple[int, ...]:
     """The leaves of the arguments with these numbers."""
     numbers = (arguments,) if isinstance(arguments, int) else tuple(arguments)
-    found, place = [], 0
+    found: list[int] = []
+    place = 0
     for number, child in enumerate(tree.children()):
         if number in numbers:
             found.extend(range(place, place + child.num_leaves))

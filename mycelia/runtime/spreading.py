@@ -14,7 +14,7 @@ from mycelia.core.seed import peek_key
 from mycelia.ir.program import Program
 from mycelia.ops.device import plain_forms
 from mycelia.ops.spreading import over, sharding
-from mycelia.parallel.mesh import Placement
+from mycelia.parallel.mesh import Mesh, Placement, whole
 from mycelia.runtime.executor import Executable, as_array
 from mycelia.runtime.xla.compile import Programs, options
 from mycelia.runtime.xla.lower import Lowered
@@ -23,6 +23,20 @@ from mycelia.runtime.xla.lower import Lowered
 def all_devices() -> tuple[Any, ...]:
     """The devices of all processes, those of one process next to each other."""
     return tuple(sorted(jax.devices(), key=lambda device: (device.process_index, device.id)))
+
+
+def gathered(array: Any) -> np.ndarray:
+    """The numbers of an array that several processes hold parts of; all of them must ask."""
+    if not array.is_fully_replicated:
+        devices = array.sharding.mesh.devices
+        mesh = Mesh(devices.shape)
+        wanted = sharding(tuple(devices.flat), mesh, whole(array.ndim))
+        array = jax.jit(_same, out_shardings=wanted)(array)
+    return np.array(array.addressable_data(0))
+
+
+def _same(array: Any) -> Any:
+    return array
 
 
 class SpreadExecutable(Executable):
@@ -39,6 +53,7 @@ class SpreadExecutable(Executable):
                 got=f"{self.spread.mesh.devices} devices planned, {len(self.devices)} here",
                 fix="start the script with `mycelia launch --virtual N` or `mycelia launch -n N`",
             )
+        self._is_shared = len({device.process_index for device in self.devices}) > 1
         super().__init__(program)
         self._wanted = [self._sharding(placement) for placement in self.spread.inputs]
 
@@ -67,9 +82,14 @@ class SpreadExecutable(Executable):
             return lowered(*arrays)
 
     def _results(self) -> tuple[Any, ...]:
-        """Where results lie: what is written, where it was; the rest, wherever the engine says."""
-        count, first = len(self.program.graph.output.type), self.program.results
-        found: list[Any] = [None] * count
+        """Where results lie: what is written, where it was; the rest, wherever the engine says.
+
+        With several processes each of them gets the rest whole, so that it can read it.
+        """
+        types, first = self.program.graph.output.type, self.program.results
+        found: list[Any] = [None] * len(types)
+        if self._is_shared:
+            found = [self._sharding(whole(len(type_.shape))) for type_ in types]
         for place, placement in enumerate(self.spread.writes, first):
             found[place] = self._sharding(placement)
         return tuple(found)
@@ -96,6 +116,17 @@ class SpreadExecutable(Executable):
         wanted = self._wanted[place]
         if isinstance(array, jax.Array) and array.sharding == wanted:
             return array
-        if place in self.spread.parts:
+        if not self._is_shared:
+            return jax.device_put(array, wanted)
+        if place in self.spread.parts and np.ndim(array):
             return jax.make_array_from_process_local_data(wanted, np.asarray(array))
-        return jax.device_put(array, wanted)
+        if isinstance(array, jax.Array) and not array.is_fully_addressable:
+            return jax.jit(_same, out_shardings=wanted)(array)
+        numbers = np.asarray(array)
+        return jax.make_array_from_callback(numbers.shape, wanted, numbers.__getitem__)
+
+    def __call__(self, arguments: Sequence[Any]) -> list[Any]:
+        found = super().__call__(arguments)
+        if self._is_shared:  # every process goes on with its own copy
+            return [array.addressable_data(0) for array in found]
+        return found

@@ -11,6 +11,8 @@ import numpy as np
 from mycelia.core.checks import check_int, check_non_negative_int, is_int
 from mycelia.core.dtype import int32
 from mycelia.core.errors import problem
+from mycelia.parallel.automatic import note_wish
+from mycelia.parallel.layout import Strategy, checked_strategy
 from mycelia.tensor.initializer import initializer
 from mycelia.tensor.tensor import Tensor
 
@@ -56,6 +58,7 @@ class Parameter(Tensor):
 
     _is_parameter = True
     _unnamed: ClassVar[int] = 0
+    _layout: Strategy | None = None
     requires_grad = Kept(_flag)
     layerwise_parallel = Kept(_flag)
     parallel_optimizer = Kept(_flag)
@@ -110,6 +113,18 @@ class Parameter(Tensor):
     def data(self) -> Parameter:
         return self
 
+    @property
+    def layout(self) -> Strategy | None:
+        """How the parameter is cut over devices, as (2, 1) or a Layout; None: as is cheapest."""
+        return self._layout
+
+    @layout.setter
+    def layout(self, value: Strategy | None) -> None:
+        if value is not None:
+            value = checked_strategy(f"Parameter {self.name}", "layout", value)
+        self._layout = value
+        note_wish()
+
     def set_data(self, data: Any, slice_shape: bool = False) -> Parameter:
         """Replace the numbers, keeping the dtype; the shape may change only with `slice_shape`."""
         new = data if isinstance(data, Tensor) else Tensor(data)
@@ -140,6 +155,7 @@ class Parameter(Tensor):
     def clone(self, init: Any = "same") -> Parameter:
         """A new parameter of the same name, shape and dtype, with the same or other numbers."""
         other = copy.copy(self)
+        other._layout = None
         if not (isinstance(init, str) and init == "same"):
             other._replace(initializer(init, self.shape, self.dtype)._data)
         return other

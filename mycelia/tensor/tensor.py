@@ -113,6 +113,8 @@ class Tensor(Methods):
     def asnumpy(self) -> np.ndarray:
         """The numbers as a numpy array that shares memory with the tensor and may be written."""
         data = self._data
+        if getattr(data, "is_fully_addressable", True) is False:
+            return slot.gather(data)  # a copy: the array stays where all processes have it
         if type(data) is not np.ndarray or not data.flags.writeable:
             self._data = data = np.array(data)
         self._shared = True

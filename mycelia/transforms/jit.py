@@ -32,7 +32,7 @@ from mycelia.tensor.tensor import Tensor
 from mycelia.transforms.differentiable import DifferentiableGraph
 from mycelia.transforms.dynamic import Buckets, Fitted, Signature
 from mycelia.transforms.pipeline_building import pipelined_step
-from mycelia.transforms.spreading import executable_of
+from mycelia.transforms.spreading import executable_of, of_all_processes
 from mycelia.transforms.stages import write_stages
 
 FIRST_CAPACITY = 64
@@ -119,6 +119,7 @@ class Compiled:
         arguments = Items(
             tuple, (form_of_arguments(args, values), form_of_arguments(kwargs, values))
         )
+        arguments = of_all_processes(arguments)
         entry = Entry(arguments, capacity=capacity)
         try:
             entry.read = read(self.fn, self.name, arguments, capacity)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from mycelia.ir.program import Program
 from mycelia.parallel.automatic import ParallelMode
 from mycelia.parallel.cluster import KNOWN, Cluster
 from mycelia.parallel.plans import Plan
+from mycelia.parallel.scaling import Scaling
 from mycelia.runtime.spreading import all_devices
 from mycelia.transforms.jit import compiled_of
 from mycelia.transforms.looking import in_pieces, read_for
@@ -51,31 +51,6 @@ def plans_of(fn: Callable[..., Any]) -> list[Plan]:
     entries = compiled_of(fn).entries.values()
     every = [e for entry in entries for e in (entry, *(entry.by_value or {}).values())]
     return [report(e.planned) for e in every if e.planned is not None]
-
-
-@dataclass(frozen=True)
-class Scaling:
-    """What a program takes on more and more devices, by the model of costs."""
-
-    plans: tuple[Plan, ...]
-
-    def show(self) -> str:
-        """A table: devices, mesh, seconds, speed against the first, memory and traffic."""
-        first = self.plans[0]
-        lines = [
-            f"{'devices':>8} {'mesh':>10} {'ms':>10} {'speed-up':>9} {'efficiency':>11} "
-            f"{'talk':>6} {'memory MB':>10} {'sent MB':>9}"
-        ]
-        for found in self.plans:
-            gain = first.seconds / found.seconds
-            ideal = found.devices / first.devices
-            lines.append(
-                f"{found.devices:>8} {'x'.join(map(str, found.mesh)):>10} "
-                f"{found.seconds * 1e3:>10.3f} {gain:>9.2f} {gain / ideal:>11.1%} "
-                f"{found.talk / found.seconds:>6.1%} {found.memory / 1e6:>10.1f} "
-                f"{found.moved / 1e6:>9.2f}"
-            )
-        return "\n".join(lines)
 
 
 def simulate(

@@ -72,6 +72,8 @@ def why_one_by_one(entry: Entry) -> str:
         return f"it runs in the vm: {entry.vm_reason}"
     if isinstance(entry.executable, PipelinedStep):
         return "it is a pipeline"
+    if entry.planned is not None:
+        return "it is spread over several devices"
     if entry.fitted is not None:
         return "its sizes are dynamic"
     return why_not(entry.read.program)

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
+from mycelia.compiler.forms import Entries, Items, TensorForm
 from mycelia.compiler.parallel.planning import Planned, plan
+from mycelia.compiler.parallel.report import report
 from mycelia.compiler.parallel.request import Request
 from mycelia.core.world import world
 from mycelia.ir.program import Program
 from mycelia.parallel.automatic import ParallelMode, parallel_settings
 from mycelia.parallel.cluster import Cluster
+from mycelia.parallel.plans import load, save
+from mycelia.parallel.search import get_algo_parameters
 from mycelia.runtime.executor import Executable
 from mycelia.runtime.spreading import SpreadExecutable, all_devices
 
@@ -24,6 +31,7 @@ def executable_of(program: Program) -> tuple[Executable, Planned | None]:
     if request is None:
         return Executable(program), None
     planned = plan(program, request)
+    _save(planned)
     return SpreadExecutable(planned.program), planned
 
 
@@ -38,11 +46,42 @@ def current_request() -> Request | None:
         return None
     sharing = settings["parallel_optimizer_config"] or {}
     level = int(sharing.get("optimizer_level", "level1")[-1])
+    data, file = settings["dataset_strategy"], settings["strategy_ckpt_load_file"]
+    sharers = sharing.get("optimizer_weight_shard_size", settings["optimizer_weight_shard_size"])
     return Request(
         settings["parallel_mode"],
         Cluster().with_devices(devices),
         settings["search_mode"],
         level if settings["enable_parallel_optimizer"] else 0,
         sharing.get("parallel_optimizer_threshold", 64) * 1024,
-        world().size == 1 or settings["dataset_strategy"] == "full_batch",
+        world().size == 1 or data == "full_batch",
+        data == "data_parallel",
+        tuple(load(file)) if file else (),
+        data if isinstance(data, tuple) else (),
+        sharers if sharers > 0 else None,
+        get_algo_parameters("fully_use_devices"),
     )
+
+
+def _save(planned: Planned) -> None:
+    """Write the plan to the file that the settings name; of several processes the first does."""
+    file = parallel_settings()["strategy_ckpt_save_file"]
+    if file and world().rank == 0:
+        save([report(planned)], file)
+
+
+def of_all_processes(arguments: Items) -> Items:
+    """The arguments of all processes together, where each brings its part of the batch."""
+    request = None if world().size == 1 else current_request()
+    if request is None or request.whole_batch:
+        return arguments
+    return _widened(arguments, world().size)
+
+
+def _widened(form: Any, times: int) -> Any:
+    if isinstance(form, TensorForm) and form.type.shape:
+        rows, *rest = form.type.shape
+        return TensorForm(form.type.with_shape((rows * times, *rest)))
+    if isinstance(form, (Items, Entries)):
+        return replace(form, forms=tuple([_widened(f, times) for f in form.forms]))
+    return form

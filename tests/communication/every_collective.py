@@ -132,7 +132,9 @@ def kinds_of_numbers() -> None:
     near(ops.AllReduce()(Tensor(np.float32(RANK))), np.float32(sum(EVERYONE)), "a number")
     near(ms.jit(ops.AllReduce())(Tensor(np.float32(RANK))), np.float32(sum(EVERYONE)), "a number")
     constant = Tensor(np.full(3, RANK, np.float32))
-    near(ms.jit(lambda: ops.AllReduce()(constant * 2))(), np.full(3, 2.0 * sum(EVERYONE)), "constant")
+    near(
+        ms.jit(lambda: ops.AllReduce()(constant * 2))(), np.full(3, 2.0 * sum(EVERYONE)), "constant"
+    )
     near(ops.AllReduce()(Tensor(np.zeros((0, 2), np.float32))), np.zeros((0, 2)), "empty")
 
 
@@ -182,7 +184,9 @@ def unequal_groups() -> None:
     gathered, scattered, exchanged, total = ms.jit(program)(Tensor(x))
     near(gathered, np.concatenate(every[:-1]), "most gathered")
     near(scattered, rows(np.max(every[:-1], 0), RANK, some), "most scattered")
-    near(exchanged, np.concatenate([np.split(e, some)[RANK] for e in every[:-1]], 1), "most swapped")
+    near(
+        exchanged, np.concatenate([np.split(e, some)[RANK] for e in every[:-1]], 1), "most swapped"
+    )
     near(total, sum(every), "all besides most")
 
 
@@ -279,9 +283,7 @@ def training() -> None:
         net = ms.nn.SequentialCell(ms.nn.Dense(5, 4), ms.nn.Tanh(), ms.nn.Dense(4, 1))
         optimizer = ms.nn.Momentum(net.trainable_params(), 0.1, 0.9)
         criterion = ms.nn.MSELoss()
-        gradients = ms.value_and_grad(
-            lambda x, y: criterion(net(x), y), None, optimizer.parameters
-        )
+        gradients = ms.value_and_grad(lambda x, y: criterion(net(x), y), None, optimizer.parameters)
         reducer = ms.nn.DistributedGradReducer(optimizer.parameters, mean=True)
 
         @ms.jit

@@ -7,17 +7,18 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter
 
 from mycelia.compiler.parallel.given import given_pins
-from mycelia.compiler.parallel.hints import Pins, hinted
+from mycelia.compiler.parallel.hints import Pins, Wishes
 from mycelia.compiler.parallel.pricing import Prices
 from mycelia.compiler.parallel.problem import Problem, Work, build
 from mycelia.compiler.parallel.request import Request
+from mycelia.compiler.parallel.result_wishes import with_result_wishes
 from mycelia.compiler.parallel.search import SEARCHES, Found, Search, dynamic, recursive
 from mycelia.compiler.parallel.sharing import optimizer_pins
 from mycelia.compiler.parallel.strategies import Limits, Strategy
 from mycelia.compiler.parallel.writing import Placements, write
 from mycelia.ir.program import Program, Source, Spread
 from mycelia.parallel.automatic import ParallelMode
-from mycelia.parallel.mesh import Mesh, Placement, finest_mesh, meshes
+from mycelia.parallel.mesh import Mesh, Placement, meshes
 
 # In data parallel mode the batch is cut whatever it costs: computing is priced as very slow.
 _SLOW = 1e-6
@@ -42,6 +43,7 @@ class Planned:
 def plan(program: Program, request: Request) -> Planned:
     """The program laid out over the devices of the cluster."""
     started = perf_counter()
+    program = replace(program, graph=with_result_wishes(program.graph))
     problem = build(program)
     outcome = _search(program, problem, request)
     mesh, chosen = outcome.prices.mesh, outcome.found.chosen
@@ -79,13 +81,15 @@ def _search(program: Program, problem: Problem, request: Request) -> _Outcome:
     devices = request.cluster.devices
     if request.mode == ParallelMode.DATA_PARALLEL:
         return _data_parallel(program, problem, request)
-    finest = finest_mesh(devices)
-    hints = hinted(problem, finest)
-    if request.mode == ParallelMode.SEMI_AUTO_PARALLEL and request.cuts_arguments:
+    wishes = Wishes(program, problem, request.arguments)
+    finest = wishes.mesh(devices)
+    hints = wishes.pins(finest)
+    semi = request.mode == ParallelMode.SEMI_AUTO_PARALLEL
+    if not request.whole_batch or (semi and request.cuts_arguments):
         hints = _cut_arguments(program, problem, finest) | hints
 
     def pins_on(mesh: Mesh) -> Pins:
-        return optimizer_pins(problem, mesh, request, hints)
+        return optimizer_pins(program, problem, mesh, request, hints, frozenset(hints))
 
     if hints or request.mode == ParallelMode.SEMI_AUTO_PARALLEL:
         return _best(problem, request, [(finest, SEARCHES[request.search], pins_on(finest))])
@@ -105,7 +109,7 @@ def _best(problem: Problem, request: Request, tries: Sequence[Try]) -> _Outcome:
     searched: dict[str, float] = {}
     for mesh, search, pins in tries:
         prices = Prices(mesh, request.cluster)
-        found = search(problem.works, Limits(pins), prices)
+        found = search(problem.works, Limits(pins, uses_all=request.fully_use_devices), prices)
         searched[str(mesh)] = min(found.cost, searched.get(str(mesh), found.cost))
         if best is None or found.cost < best.found.cost:
             best = _Outcome(found, prices, searched, frozenset(pins))
@@ -141,7 +145,9 @@ def data_limits(program: Program, problem: Problem, mesh: Mesh, request: Request
     for work, given in zip(problem.inputs, program.inputs, strict=True):
         if given.source is not Source.ARGUMENT:
             pins[work] = (Strategy(((),) * len(work.axes)),)
-    return Limits(optimizer_pins(problem, mesh, request, pins), lambda work: batch.get(work, ()))
+    if not request.whole_batch:
+        pins |= _cut_arguments(program, problem, mesh)
+    return Limits(optimizer_pins(program, problem, mesh, request, pins), lambda work: batch.get(work, ()))
 
 
 def batch_axes(program: Program, problem: Problem) -> Mapping[Work, tuple[int, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mycelia.parallel.cluster import Cluster
+from mycelia.parallel.layout import Strategy
 from mycelia.parallel.plans import Plan
 
 
@@ -13,7 +14,8 @@ class Request:
     """What a program is planned for.
 
     `level` is how much of the optimizer's work is shared out (1: its state, 2: gradients, too, 3:
-    parameters, too); parameters with fewer bytes than `threshold` are left alone.
+    parameters, too); parameters with fewer bytes than `threshold` are left alone, the others are
+    shared by `sharers` devices, by all of them if it is None.
     """
 
     mode: str
@@ -24,3 +26,6 @@ class Request:
     whole_batch: bool = True  # every process brings the whole batch, not its part
     cuts_arguments: bool = False  # in semi-automatic mode, the batch comes cut over all devices
     plans: tuple[Plan, ...] = ()  # made before, of this program or others
+    arguments: tuple[Strategy | None, ...] = ()  # how single arguments come cut
+    sharers: int | None = None
+    fully_use_devices: bool = False  # operators that can use all devices do

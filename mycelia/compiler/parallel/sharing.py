@@ -6,20 +6,38 @@ Rajbhandari et al., 2020).
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from mycelia.compiler.parallel.hints import Pins
-from mycelia.compiler.parallel.problem import Problem
+from mycelia.compiler.parallel.problem import Problem, Work
 from mycelia.compiler.parallel.request import Request
 from mycelia.compiler.parallel.strategies import Limits, Strategy, strategies
 from mycelia.core.shape import size
 from mycelia.ir.control import primitive_of
+from mycelia.ir.program import Program
 from mycelia.ops.update_family import ApplyUpdate, Update
 from mycelia.parallel.mesh import Mesh
 
 
-def optimizer_pins(problem: Problem, mesh: Mesh, request: Request, pins: Pins) -> Pins:
-    """`pins`, and those that make updates and their state as small on each device as can be."""
+def optimizer_pins(
+    program: Program,
+    problem: Problem,
+    mesh: Mesh,
+    request: Request,
+    pins: Pins,
+    kept: Collection[Work] = (),
+) -> Pins:
+    """`pins`, and those that make updates and their state as small on each device as can be.
+
+    Parameters that say `parallel_optimizer=False` are left out, and so are the pins of `kept`.
+    """
     if not request.level:
         return pins
+    left_out = {
+        id(work)
+        for work, given in zip(problem.inputs, program.inputs, strict=True)
+        if getattr(given.which, "parallel_optimizer", True) is False
+    }
     found = dict(pins)
     for work in problem.works:
         op = None if work.is_input or work.is_edge else primitive_of(work.node)
@@ -28,7 +46,9 @@ def optimizer_pins(problem: Problem, mesh: Mesh, request: Request, pins: Pins) -
         largest = max(work.input_types, key=lambda t: size(t.shape))
         if size(largest.shape) * largest.dtype.numpy.itemsize < request.threshold:
             continue
-        finest = _finest(strategies(work, mesh, Limits()), mesh)
+        if work.inputs[0] is not None and id(work.inputs[0].source) in left_out:
+            continue
+        finest = _finest(strategies(work, mesh, Limits()), mesh, request.sharers)
         if not finest:
             continue
         found[work] = finest
@@ -39,14 +59,18 @@ def optimizer_pins(problem: Problem, mesh: Mesh, request: Request, pins: Pins) -
                 continue
             wanted = [s.inputs(work)[place] for s in finest]
             source = leaf.source
+            if source in kept:
+                continue
             own = [s for s in strategies(source, mesh, Limits()) if s.outputs(source)[0] in wanted]
             if own:
                 found[source] = tuple(own)
     return found
 
 
-def _finest(options: list[Strategy], mesh: Mesh) -> tuple[Strategy, ...]:
-    """The strategies that cut into the most parts."""
+def _finest(options: list[Strategy], mesh: Mesh, sharers: int | None) -> tuple[Strategy, ...]:
+    """The strategies that cut into the most parts, but no more than there are sharers."""
+    limit = mesh.devices if sharers is None else sharers
+    options = [s for s in options if mesh.degree(s.axes) <= limit]
     degrees = [mesh.degree(s.axes) for s in options]
     most = max(degrees)
     return tuple([s for s, d in zip(options, degrees) if d == most]) if most > 1 else ()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -14,13 +13,13 @@ from mycelia.core.errors import problem
 from mycelia.ir.analysis import ordered
 from mycelia.ir.control import TUPLE, Item, Scan, graphs_of, primitive_of
 from mycelia.ir.graph import Graph
-from mycelia.ir.node import Apply, Node
-from mycelia.ir.types import TensorType
+from mycelia.ir.node import Apply, Constant, Node
+from mycelia.ops.axes import axes_of
+from mycelia.ops.op import Op
 
 Cost = Callable[[Apply], float]  # of running a node, in floating point operations
 
 BYTE = 16.0  # operations a device does while one byte moves to another device
-_PRODUCTS = ("MatMul", "BatchMatMul", "Dense", "Matmul")
 
 
 def stages_by_cost(
@@ -57,8 +56,8 @@ def stages_by_cost(
     costs = _with_the_rest(nodes, touched, place, cost or flops)
     starts = balanced(costs, byte * _crossing_bytes(nodes, place), count)
     places: Places = {}
-    for node, position in place.items():
-        places[node] = int(np.searchsorted(starts, position, side="right")) - 1
+    for made, position in place.items():
+        places[made] = int(np.searchsorted(starts, position, side="right")) - 1
     settle(nodes, touched - set(parameters), places)
     return Placed(plain, places)
 
@@ -151,20 +150,11 @@ def flops(node: Apply) -> float:
     if inner:
         times = op.length if type(op) is Scan else 1
         return times * sum(flops(n) for g in inner for n in ordered(g) if isinstance(n, Apply))
-    if op is TUPLE or type(op) is Item:
+    if not isinstance(op, Op):
         return 0.0
-    name = getattr(op, "name", "")
-    shapes = [a.type.shape for a in node.args if isinstance(a.type, TensorType)]
-    out = _elements(node.type)
-    if name in _PRODUCTS and len(shapes) >= 2 and len(shapes[0]) >= 1:
-        turned = getattr(op, "transpose_a", False) and len(shapes[0]) > 1
-        return 2.0 * out * shapes[0][-2 if turned else -1]
-    if name.startswith("Conv") and len(shapes) >= 2:
-        return 2.0 * out * prod(shapes[1][1:])
-    return float(out + sum(map(prod, shapes)))
+    return axes_of(op, tuple(map(_argument, node.args))).flops
 
 
-def _elements(type_: Any) -> int:
-    if isinstance(type_, tuple):
-        return sum(map(_elements, type_))
-    return prod(type_.shape) if isinstance(type_, TensorType) else 0
+def _argument(node: Node) -> Any:
+    """The type of an argument, or its value if it is known beforehand."""
+    return node.value if isinstance(node, Constant) and node.type is None else node.type

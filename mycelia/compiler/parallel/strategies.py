@@ -65,12 +65,14 @@ def _placement(
 class Limits:
     """What may be chosen: only some strategies of some works, only some axes of the rest.
 
-    `told_apart` says what else must not be planned together, though it is alike.
+    `told_apart` says what else must not be planned together, though it is alike. With
+    `uses_all`, operators that can use all devices do.
     """
 
     pins: Mapping[Work, tuple[Strategy, ...]] = field(default_factory=dict)
     axes: Callable[[Work], Collection[int]] | None = None
     told_apart: Mapping[Work, Any] = field(default_factory=dict)
+    uses_all: bool = False
 
     def may_cut(self, work: Work) -> Collection[int]:
         """The axes of a work that may be cut."""
@@ -95,6 +97,8 @@ def strategies(work: Work, mesh: Mesh, limits: Limits) -> list[Strategy]:
     found = list(_assignments(work, mesh, limits, even=True))
     if len(found) == 1 and not work.is_input:
         found = list(_assignments(work, mesh, limits, even=False))
+    if limits.uses_all and not (work.is_input or work.is_edge):
+        found = [s for s in found if len(s.axes) == len(mesh.axes)] or found
     found.sort(key=lambda s: -len(s.axes))
     none = [s for s in found if not s.axes]
     return (none + [s for s in found if s.axes])[:MOST]
@@ -107,21 +111,20 @@ def extensions(work: Work, base: Strategy, axis: int, mesh: Mesh, limits: Limits
         for place in limits.may_cut(work)
     ]
     if work in limits.pins:
-        found = [s for s in (base, *every) if any(_begins(s, p) for p in limits.pins[work])]
-        return found or [base]
+        pins = [p for p in limits.pins[work] if _up_to(p, axis - 1) == base]
+        return list(dict.fromkeys([_up_to(p, axis) for p in pins])) or [base]
     even = [s for s in every if _is_possible(work, s, mesh, even=True)]
     if not even and not work.is_input:
         even = [s for s in every if _is_possible(work, s, mesh, even=False)]
+    if even and limits.uses_all and not (work.is_input or work.is_edge):
+        return even
     return [base, *even]
 
 
-def _begins(strategy: Strategy, whole: Strategy) -> bool:
-    """Whether further mesh axes can make one strategy the other."""
-    last = max(strategy.axes, default=-1)
-    return all(
-        own == tuple([axis for axis in other if axis <= last])
-        for own, other in zip(strategy.cuts, whole.cuts, strict=True)
-    )
+def _up_to(strategy: Strategy, last: int) -> Strategy:
+    """What a strategy does with the mesh axes up to one of them."""
+    cuts = [tuple([axis for axis in cut if axis <= last]) for cut in strategy.cuts]
+    return Strategy(tuple(cuts))
 
 
 def _assignments(work: Work, mesh: Mesh, limits: Limits, *, even: bool) -> Iterator[Strategy]:

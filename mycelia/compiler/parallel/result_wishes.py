@@ -1,0 +1,74 @@
+"""Wishes for results (`shard` with an out_strategy): results are laid out as by `reshard`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mycelia.core.errors import located
+from mycelia.ir.analysis import ordered, reachable_graphs
+from mycelia.ir.control import TUPLE, Item, primitive_of
+from mycelia.ir.graph import Graph
+from mycelia.ir.node import Apply, Constant, Node
+from mycelia.ir.types import TensorType
+from mycelia.ops.spreading import LayOut
+from mycelia.parallel.layout import flat_strategies
+
+
+def with_result_wishes(graph: Graph) -> Graph:
+    """A copy of the graph in which results are laid out as users asked; itself if none did."""
+    wished = any(_wish(node) is not None for one in reachable_graphs(graph) for node in ordered(one))
+    return _Copy().graph(graph) if wished else graph
+
+
+def _wish(node: Node) -> Any:
+    return getattr(primitive_of(node), "marks", {}).get("out_strategy")
+
+
+class _Copy:
+    """One walk; a graph that calls itself is copied once."""
+
+    def __init__(self) -> None:
+        self._graphs: dict[Graph, Graph] = {}
+
+    def graph(self, graph: Graph) -> Graph:
+        if graph in self._graphs:
+            return self._graphs[graph]
+        target = self._graphs[graph] = Graph(graph.name, span=graph.span)
+        new: dict[Node, Node] = {
+            p: target.parameter(p.name, span=p.span, type=p.type) for p in graph.parameters
+        }
+        for node in ordered(graph):
+            if isinstance(node, Apply):
+                args = tuple([new[a] for a in node.args])
+                made = Apply(new.get(node.fn, node.fn), args, target, span=node.span, type=node.type)
+                wish = _wish(node)
+                new[node] = made if wish is None else _laid_out(made, wish, target)
+            elif isinstance(node, Constant) and isinstance(node.value, Graph):
+                new[node] = Constant(self.graph(node.value), type=node.type)
+            else:
+                new.setdefault(node, node)
+        target.output = new[graph.output]
+        return target
+
+
+def _laid_out(node: Apply, wish: Any, target: Graph) -> Node:
+    """The results of an operator, each laid out as its strategy says."""
+    strategies = list(flat_strategies(wish))
+    name = f"{primitive_of(node).name}.shard, out_strategy"
+    results = node.type if isinstance(node.type, tuple) else (node.type,)
+    if len(strategies) != len(results):
+        raise located(
+            ValueError,
+            f"{name}: there is not one strategy for each result",
+            got=f"{len(strategies)} strategies, {len(results)} results",
+            span=node.span,
+        )
+    if isinstance(node.type, TensorType):
+        return target.apply(LayOut.of(strategies[0], name), node, span=node.span, type=node.type)
+    parts: list[Node] = []
+    for place, (strategy, type_) in enumerate(zip(strategies, results, strict=True)):
+        part: Node = target.apply(Item(place), node, span=node.span, type=type_)
+        if strategy is not None and isinstance(type_, TensorType):
+            part = target.apply(LayOut.of(strategy, name), part, span=node.span, type=type_)
+        parts.append(part)
+    return target.apply(TUPLE, *parts, span=node.span, type=node.type)
