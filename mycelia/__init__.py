@@ -79,11 +79,18 @@ from mycelia.export import load as load
 from mycelia.ir.slot import Slot as _Slot
 from mycelia.log import get_level as get_level
 from mycelia.log import get_log_config as get_log_config
+from mycelia.nn.wrap.auto_parallel import AutoParallel as _AutoParallel
+from mycelia.nn.wrap.pipeline import Pipeline as _Pipeline
+from mycelia.ops.spreading import reshard as reshard
+from mycelia.parallel import Layout as Layout
 from mycelia.parallel import ParallelMode as ParallelMode
+from mycelia.parallel import auto_parallel as _auto_parallel
+from mycelia.parallel import function as _function
 from mycelia.parallel import get_algo_parameters as get_algo_parameters
 from mycelia.parallel import get_auto_parallel_context as get_auto_parallel_context
 from mycelia.parallel import get_offload_context as get_offload_context
 from mycelia.parallel import get_ps_context as get_ps_context
+from mycelia.parallel import nn as _parallel_nn
 from mycelia.parallel import reset_algo_parameters as reset_algo_parameters
 from mycelia.parallel import reset_auto_parallel_context as reset_auto_parallel_context
 from mycelia.parallel import reset_ps_context as reset_ps_context
@@ -92,10 +99,10 @@ from mycelia.parallel import set_auto_parallel_context as set_auto_parallel_cont
 from mycelia.parallel import set_offload_context as set_offload_context
 from mycelia.parallel import set_ps_context as set_ps_context
 from mycelia.runtime import allocator as _allocator
-from mycelia.runtime.spreading import gathered as _gathered
 from mycelia.runtime.eager.dispatch import dispatch as _dispatch
 from mycelia.runtime.installation import run_check as run_check
 from mycelia.runtime.probing import probe_cluster as _probe_cluster
+from mycelia.runtime.spreading import gathered as _gathered
 from mycelia.runtime.xla import cache as _cache
 from mycelia.tensor import initializer as initializer
 from mycelia.tensor import sparse_functions as _sparse_functions
@@ -190,6 +197,7 @@ from mycelia.transforms.memory import memory_report as _memory_report
 from mycelia.transforms.planning import plan as _plan
 from mycelia.transforms.planning import plans_of as _plans_of
 from mycelia.transforms.planning import simulate as _simulate
+from mycelia.transforms.sharding import shard as shard
 
 _allocator.keep_memory()
 _cache.apply()
@@ -208,9 +216,14 @@ ops.operations = ops.functional = ops  # type: ignore[attr-defined]  # the names
 nn.GraphCell = _GraphCell  # type: ignore[attr-defined]
 ir.show = _show  # type: ignore[attr-defined]
 runtime.memory_report = _memory_report  # type: ignore[attr-defined]
-for _found in (_plan, _plans_of, _simulate, _probe_cluster):
+for _found in (_plan, _plans_of, _simulate, _probe_cluster, shard, reshard):
     setattr(parallel, _found.__name__, _found)
-del _found
+parallel.AutoParallel = _auto_parallel.AutoParallel = _AutoParallel  # type: ignore[attr-defined]
+_function.reshard = reshard  # type: ignore[attr-defined]
+_parallel_nn.GradAccumulation = nn.GradAccumulationCell  # type: ignore[attr-defined]
+for _cell in (nn.MicroBatchInterleaved, nn.PipelineCell, _Pipeline, nn.PipelineGradReducer):
+    setattr(_parallel_nn, _cell.__name__, _cell)
+del _found, _cell
 
 # Parts that many programs do without are imported when they are asked for.
 _LATER = (

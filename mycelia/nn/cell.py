@@ -24,6 +24,7 @@ from mycelia.tensor.tensor import Tensor
 from mycelia.transforms.dynamic import Buckets, Signature
 from mycelia.transforms.jit import Compiled
 from mycelia.transforms.marks import JitConfig
+from mycelia.transforms.sharding import shard
 
 
 class Cell(CellState):
@@ -330,6 +331,20 @@ class Cell(CellState):
         """Mark this cell: in the backward pass its inner values are computed again, not kept."""
         for _, cell in self.cells_and_names():
             cell.add_flags(recompute=True)
+
+    def shard(
+        self,
+        in_strategy: tuple[Any, ...],
+        out_strategy: tuple[Any, ...] | None = None,
+        parameter_plan: dict[str, Any] | None = None,
+        device: str = "Ascend",
+        level: int = 0,
+    ) -> Callable[..., Any]:
+        """This cell as a function whose inputs, outputs and parameters are cut over devices so.
+
+        See `mycelia.shard`.
+        """
+        return shard(self, in_strategy, out_strategy, parameter_plan, device, level)
 
     def apply(self, fn: Callable[[Cell], Any]) -> Self:
         """Call `fn` on every cell below, then on this one."""

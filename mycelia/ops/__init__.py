@@ -1146,7 +1146,9 @@ from mycelia.ops.special import lgamma as lgamma
 from mycelia.ops.special import mvlgamma as mvlgamma
 from mycelia.ops.special import polygamma as polygamma
 from mycelia.ops.special import zeta as zeta
+from mycelia.ops.spreading import LayOut as LayOut
 from mycelia.ops.spreading import Redistribute as Redistribute
+from mycelia.ops.spreading import reshard as reshard
 from mycelia.ops.stages import EnterStage as EnterStage
 from mycelia.ops.state import Assign as Assign
 from mycelia.ops.state import AssignAdd as AssignAdd

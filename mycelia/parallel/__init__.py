@@ -5,6 +5,7 @@ from mycelia.parallel.automatic import get_auto_parallel_context as get_auto_par
 from mycelia.parallel.automatic import reset_auto_parallel_context as reset_auto_parallel_context
 from mycelia.parallel.automatic import set_auto_parallel_context as set_auto_parallel_context
 from mycelia.parallel.cluster import Cluster as Cluster
+from mycelia.parallel.layout import Layout as Layout
 from mycelia.parallel.offload import get_offload_context as get_offload_context
 from mycelia.parallel.offload import set_offload_context as set_offload_context
 from mycelia.parallel.plans import Plan as Plan

@@ -28,6 +28,8 @@ class Table:
     def __init__(self, title: str, keys: Mapping[str, Key]) -> None:
         self._title, self._keys = title, keys
         self._numbers: dict[Any, int] = {}
+        self._values: dict[str, Any] = {}
+        self.version = 0
         self._put(self.defaults())
 
     def change(self, values: Mapping[str, Any]) -> None:

@@ -121,7 +121,8 @@ def _axis_names(
 ) -> list[str]:
     """The letters beside a grid, and its place along the axes before."""
     last = len(sizes) - 1
-    places, rest = [], grid
+    places: list[str] = []
+    rest = grid
     for axis in range(down - 1, -1, -1):
         rest, here = divmod(rest, sizes[axis])
         places.insert(0, f"{axis_letters((axis,))}={here}")
@@ -187,8 +188,8 @@ class _Frames:
         for block, places in self._found.items():
             top, bottom = places[0] - 5, places[-1] + _BOX_HEIGHT + 5
             found.append(
-                f'<rect class="frame" x="{_LEFT - 8}" y="{top:g}" width="{_BOX_WIDTH + 16}" '
-                f'height="{bottom - top:g}" rx="6"/>'
+                f'<rect class="frame" fill="none" x="{_LEFT - 8}" y="{top:g}" '
+                f'width="{_BOX_WIDTH + 16}" height="{bottom - top:g}" rx="6"/>'
                 + text(_LEFT - 12, (top + bottom) / 2 + 4, f"x{self._times[block]}", anchor="end")
             )
         return found

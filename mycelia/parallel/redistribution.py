@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 from mycelia.core.shape import Shape
 from mycelia.parallel.cluster import Cluster
@@ -28,45 +27,96 @@ class Transfer:
         return cluster.seconds(self.moved(mesh), mesh, self.axes)
 
 
+@dataclass(frozen=True)
+class Step:
+    """One step of a redistribution: the placement after it, and the collective, if it needs one."""
+
+    placement: Placement
+    transfer: Transfer | None
+
+
 def redistribution(
     shape: Shape, itemsize: int, old: Placement, new: Placement, mesh: Mesh
 ) -> tuple[Transfer, ...]:
-    """The collectives that bring a tensor from `old` to `new`.
+    """The collectives that bring a tensor from `old` to `new`."""
+    steps = route(shape, itemsize, old, new, mesh)
+    return tuple([step.transfer for step in steps if step.transfer is not None])
 
-    Cutting further is free: each device keeps its part. An axis that goes to another dimension is
-    an exchange of all with all; an axis that no longer cuts is a gathering.
+
+def route(
+    shape: Shape, itemsize: int, old: Placement, new: Placement, mesh: Mesh
+) -> tuple[Step, ...]:
+    """The way from one placement to another in steps that are one collective each.
+
+    Cutting further is free: each device keeps its part. Axes that go to another dimension are an
+    exchange of all with all; axes that no longer cut are a gathering. Both work on the last axes of
+    a dimension; where others are meant, devices first exchange their parts.
     """
     if old == new:
         return ()
-    before = {axis: place for place, dim in enumerate(old.dims) for axis in dim}
-    after = {axis: place for place, dim in enumerate(new.dims) for axis in dim}
-    dims = [list(dim) for dim in old.dims]
-    for axis, place in after.items():
-        if axis not in before:
-            dims[place].append(axis)
-    found = []
-    moving = [a for a, place in before.items() if a in after and after[a] != place]
-    for axis in moving:
-        dims[before[axis]].remove(axis)
-        dims[after[axis]].append(axis)
-        found.append(Transfer("all-to-all", _bytes(shape, itemsize, dims, mesh), (axis,)))
-    gone = tuple([axis for axis in before if axis not in after])
-    if any(_keeps_minor(dim, gone) for dim in old.dims):
-        size = _bytes(shape, itemsize, dims, mesh)
-        found.append(Transfer("collective-permute", size, gone))
-    for dim in dims:
-        dim[:] = [axis for axis in dim if axis not in gone]
-    if gone:
-        found.append(Transfer("all-gather", _bytes(shape, itemsize, dims, mesh), gone))
-    return tuple(found)
+    way = _Way(shape, itemsize, old, mesh)
+    way.cut(new)
+    way.exchange(new)
+    way.gather(new)
+    way.arrange(new)
+    return tuple(way.steps)
 
 
-def _keeps_minor(dim: tuple[int, ...], gone: tuple[int, ...]) -> bool:
-    """Whether a dimension loses an axis before one that it keeps: its parts lie elsewhere then."""
-    kept = [axis not in gone for axis in dim]
-    return any(not early and late for early, late in pairwise(kept))
+class _Way:
+    """The placement on the way, as lists of axes that change."""
 
+    def __init__(self, shape: Shape, itemsize: int, old: Placement, mesh: Mesh) -> None:
+        self._shape, self._itemsize, self._mesh = shape, itemsize, mesh
+        self._dims = [list(dim) for dim in old.dims]
+        self.steps: list[Step] = []
 
-def _bytes(shape: Shape, itemsize: int, dims: list[list[int]], mesh: Mesh) -> int:
-    placement = Placement(tuple([tuple(dim) for dim in dims]))
-    return placement.elements(shape, mesh) * itemsize
+    def cut(self, new: Placement) -> None:
+        """Each device keeps a part of what it has."""
+        here = {axis for dim in self._dims for axis in dim}
+        further = [[axis for axis in dim if axis not in here] for dim in new.dims]
+        if any(further):
+            for dim, axes in zip(self._dims, further, strict=True):
+                dim += axes
+            self._note(None, ())
+
+    def exchange(self, new: Placement) -> None:
+        """Axes go from one dimension to another, all that go the same way at once."""
+        goal = {axis: place for place, dim in enumerate(new.dims) for axis in dim}
+        for source in range(len(self._dims)):
+            for target in range(len(self._dims)):
+                moving = [a for a in self._dims[source] if source != target == goal.get(a)]
+                if moving:
+                    self._to_end(source, moving)
+                    del self._dims[source][-len(moving) :]
+                    self._dims[target] += moving
+                    self._note("all-to-all", tuple(moving))
+
+    def gather(self, new: Placement) -> None:
+        """Axes that the new placement does not have are undone, one dimension after another."""
+        goal = set(new.axes)
+        for place, dim in enumerate(self._dims):
+            gone = [axis for axis in dim if axis not in goal]
+            if gone:
+                self._to_end(place, gone)
+                del self._dims[place][-len(gone) :]
+                self._note("all-gather", tuple(gone))
+
+    def arrange(self, new: Placement) -> None:
+        """Parts that lie on the wrong devices are exchanged."""
+        wrong = [p for p, dim in enumerate(new.dims) if list(dim) != self._dims[p]]
+        axes = tuple([axis for place in wrong for axis in self._dims[place]])
+        if wrong:
+            self._dims = [list(dim) for dim in new.dims]
+            self._note("collective-permute", axes)
+
+    def _to_end(self, place: int, last: list[int]) -> None:
+        dim = self._dims[place]
+        if dim[-len(last) :] != last:
+            axes = tuple(dim)
+            dim[:] = [axis for axis in dim if axis not in last] + last
+            self._note("collective-permute", axes)
+
+    def _note(self, kind: str | None, axes: tuple[int, ...]) -> None:
+        placement = Placement(tuple([tuple(dim) for dim in self._dims]))
+        size = placement.elements(self._shape, self._mesh) * self._itemsize
+        self.steps.append(Step(placement, None if kind is None else Transfer(kind, size, axes)))

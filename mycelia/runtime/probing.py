@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -39,18 +38,23 @@ def probe_cluster() -> Cluster:
     between, latency_between = (link, latency) if len(here) == len(devices) else _talk(devices)
     if len(here) == 1:
         link, latency = between, latency_between
-    measured = [_flops(here), _copying(here), link, between, latency, latency_between]
-    shared = _agreed([*measured, _memory(here)], devices, len(here))
-    known = replace(
-        KNOWN["cpu"],
-        name=f"{devices[0].platform} as measured",
+    measured = [_flops(here), _copying(here), _memory(here), link, latency]
+    flops, copying, memory, link, latency, between, latency_between = _agreed(
+        [*measured, between, latency_between], devices, len(here)
+    )
+    return Cluster(
+        f"{devices[0].platform} as measured",
         hosts=len(devices) // len(here),
         devices_per_host=len(here),
+        flops=flops,
+        memory=memory,
+        memory_bandwidth=copying,
+        link=link,
+        link_between_hosts=between,
+        latency=latency,
+        latency_between_hosts=latency_between,
         reduce_scatter=devices[0].platform != "cpu",
     )
-    names = ("flops", "memory_bandwidth", "link", "link_between_hosts", "latency")
-    names += ("latency_between_hosts", "memory")
-    return replace(known, **dict(zip(names, shared, strict=True)))
 
 
 def _flops(devices: Sequence[Any]) -> float:
@@ -123,6 +127,8 @@ def _agreed(measured: list[float], devices: Sequence[Any], here: int) -> list[fl
     mesh = Mesh((len(devices),))
     apart = sharding(tuple(devices), mesh, Placement(((0,), ())))
     together = sharding(tuple(devices), mesh, Placement(((),)))
-    rows = jax.make_array_from_process_local_data(apart, np.tile(np.float32(measured), (here, 1)))
+    rows = jax.make_array_from_process_local_data(
+        apart, np.tile(np.array(measured, np.float32), (here, 1))
+    )
     mean = jax.jit(lambda x: x.mean(axis=0), out_shardings=together)(rows)
     return [float(value) for value in np.asarray(mean.addressable_data(0))]

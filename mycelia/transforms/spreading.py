@@ -54,13 +54,18 @@ def current_request() -> Request | None:
         settings["search_mode"],
         level if settings["enable_parallel_optimizer"] else 0,
         sharing.get("parallel_optimizer_threshold", 64) * 1024,
-        world().size == 1 or data == "full_batch",
+        world().size == 1 or data != "data_parallel",
         data == "data_parallel",
         tuple(load(file)) if file else (),
         data if isinstance(data, tuple) else (),
         sharers if sharers > 0 else None,
         get_algo_parameters("fully_use_devices"),
     )
+
+
+def is_spread() -> bool:
+    """Whether programs that are compiled now run on several devices."""
+    return current_request() is not None
 
 
 def _save(planned: Planned) -> None:

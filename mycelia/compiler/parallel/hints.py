@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from mycelia.compiler.parallel.problem import Problem, Work
 from mycelia.compiler.parallel.strategies import Strategy

@@ -147,7 +147,9 @@ def data_limits(program: Program, problem: Problem, mesh: Mesh, request: Request
             pins[work] = (Strategy(((),) * len(work.axes)),)
     if not request.whole_batch:
         pins |= _cut_arguments(program, problem, mesh)
-    return Limits(optimizer_pins(program, problem, mesh, request, pins), lambda work: batch.get(work, ()))
+    return Limits(
+        optimizer_pins(program, problem, mesh, request, pins), lambda work: batch.get(work, ())
+    )
 
 
 def batch_axes(program: Program, problem: Problem) -> Mapping[Work, tuple[int, ...]]:

@@ -16,7 +16,9 @@ from mycelia.parallel.layout import flat_strategies
 
 def with_result_wishes(graph: Graph) -> Graph:
     """A copy of the graph in which results are laid out as users asked; itself if none did."""
-    wished = any(_wish(node) is not None for one in reachable_graphs(graph) for node in ordered(one))
+    wished = any(
+        _wish(node) is not None for one in reachable_graphs(graph) for node in ordered(one)
+    )
     return _Copy().graph(graph) if wished else graph
 
 
@@ -39,8 +41,8 @@ class _Copy:
         }
         for node in ordered(graph):
             if isinstance(node, Apply):
-                args = tuple([new[a] for a in node.args])
-                made = Apply(new.get(node.fn, node.fn), args, target, span=node.span, type=node.type)
+                fn, *args = [new.get(a, a) for a in (node.fn, *node.args)]
+                made = Apply(fn, tuple(args), target, span=node.span, type=node.type)
                 wish = _wish(node)
                 new[node] = made if wish is None else _laid_out(made, wish, target)
             elif isinstance(node, Constant) and isinstance(node.value, Graph):

@@ -30,6 +30,7 @@ from mycelia.ir.node import Apply, Constant, Node
 from mycelia.ir.types import TensorType
 from mycelia.ops.spreading import Redistribute
 from mycelia.parallel.mesh import Mesh, Placement
+from mycelia.parallel.redistribution import route
 
 Chosen = Mapping[Work, Strategy]
 
@@ -58,6 +59,8 @@ def write(graph: Graph, problem: Problem, placements: Placements, mesh: Mesh) ->
     mapping: dict[Node, Node] = {
         p: target.parameter(p.name, span=p.span, type=p.type) for p in graph.parameters
     }
+    for parameter, work in zip(target.parameters, problem.inputs, strict=True):
+        writer.lies[parameter] = placements.outputs(work)[0]
     output = writer.graph(graph, target, mapping, ())
     assert isinstance(output, Apply)
     target.output = writer.returned(output, problem)
@@ -70,6 +73,7 @@ class _Writer:
         self._placements = placements
         self._mesh = mesh
         self._moved: dict[tuple[Node, Placement], Node] = {}
+        self.lies: dict[Node, Placement] = {}  # where tensors of the new graph are known to lie
 
     def graph(self, graph: Graph, target: Graph, mapping: dict[Node, Node], at: Context) -> Node:
         for node in ordered(graph):
@@ -172,11 +176,22 @@ class _Writer:
     def _move(self, node: Node, placement: Placement, target: Graph) -> Node:
         if isinstance(node, Constant) or not placement.dims:
             return node
-        key = (node, placement)
-        if key not in self._moved:
-            op = Redistribute.of(self._mesh.sizes, placement.dims)
-            self._moved[key] = target.apply(op, node, span=node.span, type=node.type)
-        return self._moved[key]
+        for step in self._steps(node, placement):
+            key = (node, step)
+            if key not in self._moved:
+                op = Redistribute.of(self._mesh.sizes, step.dims)
+                self._moved[key] = target.apply(op, node, span=node.span, type=node.type)
+                self.lies[self._moved[key]] = step
+            node = self._moved[key]
+        return node
+
+    def _steps(self, node: Node, placement: Placement) -> list[Placement]:
+        """The placements on the way: each step is one collective, which XLA finds by itself."""
+        old, type_ = self.lies.get(node), node.type
+        if old is None:
+            return [placement]
+        steps = route(type_.shape, type_.dtype.numpy.itemsize, old, placement, self._mesh)
+        return [step.placement for step in steps]
 
     # ---- loops and branches --------------------------------------------------------------------
 

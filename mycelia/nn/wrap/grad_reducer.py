@@ -7,17 +7,21 @@ from typing import Any
 from mycelia.core.checks import check_bool, check_positive_int
 from mycelia.core.errors import wrong_type
 from mycelia.core.world import DEFAULT_WORLD_GROUP, world
+from mycelia.ir.slot import relied, slot
 from mycelia.nn.cell import Cell
 from mycelia.ops.arithmetic import mul
 from mycelia.ops.collective import AllReduce, ReduceOp
 from mycelia.ops.shaping import cast
 from mycelia.parallel.automatic import get_auto_parallel_context
+from mycelia.transforms.spreading import is_spread
 
 
 class DistributedGradReducer(Cell):
     """The gradients summed over the processes of `group`, divided by `degree` if `mean`.
 
-    What is left out is read off the context (`gradients_mean`) and the size of the group.
+    What is left out is read off the context (`gradients_mean`) and the size of the group. In a
+    program over several devices gradients are those of the whole batch already, and stay as they
+    are.
     """
 
     def __init__(
@@ -41,6 +45,8 @@ class DistributedGradReducer(Cell):
         self.parameter_length = len(parameters)
 
     def construct(self, grads: Any) -> Any:
+        if slot.call is not None and relied(is_spread):
+            return tuple(grads)
         return tuple(self._reduced(gradient) for gradient in grads)
 
     def _reduced(self, gradient: Any) -> Any:
