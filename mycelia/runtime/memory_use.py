@@ -84,5 +84,5 @@ def memory_summary() -> str:
 
 def _device_stats() -> dict[str, Any]:
     chosen = jax.config.jax_default_device  # type: ignore[attr-defined]
-    device = chosen or jax.devices()[0]
+    device = chosen or jax.local_devices()[0]
     return device.memory_stats() or {}

@@ -19,8 +19,8 @@ from mycelia.runtime.spreading import all_devices
 
 _REPEATS = 5  # a measurement is the median of so many
 _LONG_ENOUGH = 0.02  # seconds of one run, beside which the start of a program is nothing
-_PRODUCTS = (256, 512, 1024, 2048, 4096, 8192)  # rows and columns of matrices
-_COPIES = (1 << 20, 1 << 22, 1 << 24, 1 << 26)  # numbers that are copied
+_PRODUCTS = (512, 1024, 2048, 4096, 8192)  # rows and columns of matrices
+_COPIES = (1 << 22, 1 << 24, 1 << 26)  # numbers that are copied
 _FEW, _MANY = 16, 1 << 20  # numbers of a short message and of a long one
 
 

@@ -6,7 +6,7 @@ part of an array that all have together, one below the other; nothing is copied 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any
 
@@ -24,7 +24,7 @@ from mycelia.ir.primitive import Primitive
 from mycelia.ops.circle import AXIS, tracing_over
 from mycelia.ops.collective import Collective
 from mycelia.ops.point_to_point import NeighborExchange
-from mycelia.runtime.xla.compile import options
+from mycelia.runtime.xla.compile import compile, options
 
 _LOST = ("Connection closed by peer", "Connection reset by peer", "Socket closed", "Broken pipe")
 
@@ -42,11 +42,22 @@ def participants(graph: Graph) -> Ranks:
     """The processes that a graph meets, in the order of its program's axis; none if it does not."""
     if world().size == 1:
         return ()
-    nodes = [node for nodes in nodes_by_graph(graph).values() for node in nodes]
-    found = {op.participants(): None for op in map(primitive_of, nodes) if meets_others(op)}
+    return _met(primitive_of(node) for nodes in nodes_by_graph(graph).values() for node in nodes)
+
+
+def _met(operators: Iterable[Any]) -> Ranks:
+    found = {op.participants(): None for op in operators if meets_others(op)}
     if len(found) < 2:
         return next(iter(found), ())
     return tuple(sorted({rank for ranks in found for rank in ranks}))
+
+
+def compile_with(operators: Iterable[Any], function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function made of some operators as a program, over processes if one meets others."""
+    ranks = _met(operators) if world().size > 1 else ()
+    if not ranks:
+        return compile(function)
+    return RankProgram(function, ranks, is_whole=False, compiler_options=options())
 
 
 def jit(function: Callable[..., Any], graph: Graph, **how: Any) -> Any:

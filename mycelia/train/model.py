@@ -9,6 +9,7 @@ from mycelia.core.checks import check_bool, check_non_negative_int, check_positi
 from mycelia.core.errors import problem
 from mycelia.nn.cell import Cell
 from mycelia.nn.optim.optimizer import Optimizer
+from mycelia.nn.wrap.auto_parallel import AutoParallel
 from mycelia.nn.wrap.cell_wrapper import WithEvalCell, WithLossCell
 from mycelia.tensor.tensor import Tensor
 from mycelia.train.amp import build_train_network, check_levels
@@ -57,15 +58,20 @@ class Model:
         _check_kind("optimizer", optimizer, (Optimizer, Cell, type(None)))
         _check_kind("eval_network", eval_network, (Cell, type(None)))
         self._check_options(kwargs, optimizer, amp_level, boost_level)
+        self._predict_network, self._spreading = network, None
+        if isinstance(network, AutoParallel):
+            self._spreading, network = network, network.network
+            _check_kind("the network in AutoParallel", network, Cell)
         self._metrics = get_metrics(metrics)
         self._network, self._optimizer = self._boosted(network, optimizer, boost_level, kwargs)
         self._loss_fn = loss_fn
         self._amp_level = amp_level
         self._loss_scale_manager = kwargs.get("loss_scale_manager")
-        self._train_network = self._make_train_network(boost_level, kwargs)
+        self._train_network = self._spread(self._make_train_network(boost_level, kwargs))
         self._eval_indexes = eval_indexes
-        self._eval_network = self._make_eval_network(eval_network) if self._metrics else None
-        self._predict_network = network
+        self._eval_network = (
+            self._spread(self._make_eval_network(eval_network)) if self._metrics else None
+        )
 
     @property
     def train_network(self) -> Cell:
@@ -261,6 +267,10 @@ class Model:
         if not self._metrics:
             return network, optimizer
         return boost.network_auto_process_train(network, optimizer)
+
+    def _spread(self, network: Cell) -> Cell:
+        """The network over several devices, if the one that was given is an AutoParallel cell."""
+        return network if self._spreading is None else self._spreading.around(network)
 
     def _make_train_network(self, boost_level: str, options: dict[str, Any]) -> Cell:
         if self._optimizer is not None:

@@ -9,6 +9,7 @@ from mycelia.compiler.forms import Entries, Items, TensorForm
 from mycelia.compiler.parallel.planning import Planned, plan
 from mycelia.compiler.parallel.report import report
 from mycelia.compiler.parallel.request import Request
+from mycelia.core.errors import problem
 from mycelia.core.world import world
 from mycelia.ir.program import Program
 from mycelia.parallel.automatic import ParallelMode, parallel_settings
@@ -48,6 +49,12 @@ def current_request() -> Request | None:
     level = int(sharing.get("optimizer_level", "level1")[-1])
     data, file = settings["dataset_strategy"], settings["strategy_ckpt_load_file"]
     sharers = sharing.get("optimizer_weight_shard_size", settings["optimizer_weight_shard_size"])
+    if sharers > 0 and devices % sharers:
+        raise problem(
+            ValueError,
+            "optimizer_weight_shard_size does not divide the devices",
+            got=f"{sharers} of {devices} devices",
+        )
     return Request(
         settings["parallel_mode"],
         Cluster().with_devices(devices),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -29,7 +30,7 @@ class Running:
             text=True,
         )
 
-    def end(self, seconds: float = 60) -> tuple[int, str, str]:
+    def end(self, seconds: float = 150) -> tuple[int, str, str]:
         """The exit code, the output and the errors of the launcher."""
         try:
             output, errors = self.process.communicate(timeout=seconds)
@@ -60,7 +61,7 @@ class Running:
                     found[int(named[b"MYCELIA_RANK"])] = pid
         return [found[rank] for rank in sorted(found)]
 
-    def wait_for(self, what: Callable[[], bool], seconds: float = 30) -> None:
+    def wait_for(self, what: Callable[[], bool], seconds: float = 100) -> None:
         until = time.monotonic() + seconds
         while not what():
             assert time.monotonic() < until, f"waited {seconds} s in vain; left: {self.left()}"
@@ -77,6 +78,12 @@ def launch(folder: Path, options: list[str], script: str, *arguments: str) -> tu
     found = job.end()
     assert job.left() == []
     return found
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 def _read(path: Path) -> bytes:

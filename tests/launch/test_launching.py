@@ -12,7 +12,7 @@ import time
 import pytest
 
 from mycelia import cli
-from tests.launch.jobs import Running, launch
+from tests.launch.jobs import Running, free_port, launch
 
 STEPS = """
 import os, signal, subprocess, sys, time
@@ -173,9 +173,12 @@ def test_signals_to_the_launcher_end_all(tmp_path, number):
     assert job.left() == []
 
 
-def test_a_killed_launcher_leaves_nothing(tmp_path):
+@pytest.mark.parametrize("when", ["at the start", "in its steps"])
+def test_a_killed_launcher_leaves_nothing(tmp_path, when):
     job = Running(tmp_path, ["-n", "2"], STEPS + "steps(10**6, lambda: None)")
-    job.wait_for(lambda: len(job.ranks()) == 2)  # before they have joined
+    job.wait_for(lambda: len(job.ranks()) == 2)
+    if when == "in its steps":
+        job.wait_for_file("joined1")
     job.process.kill()
     job.process.communicate()
     until = time.monotonic() + 5
@@ -189,7 +192,7 @@ def test_two_hosts_meet_at_the_coordinator(tmp_path):
         STEPS
         + "print(communication.get_group_size(), communication.get_local_rank_size(), steps(2, int))"
     )
-    address = "127.0.0.1:29517"
+    address = f"127.0.0.1:{free_port()}"
     jobs = []
     for host in (0, 1):
         (tmp_path / str(host)).mkdir()
@@ -204,7 +207,7 @@ def test_the_environment_of_another_launcher_is_enough(tmp_path):
     (tmp_path / "script.py").write_text(
         STEPS.replace("mindspore", "mycelia") + "print(steps(1, int))"
     )
-    port = "29518"
+    port = str(free_port())
     shared = {"MS_WORKER_NUM": "2", "MS_SCHED_HOST": "127.0.0.1", "MS_SCHED_PORT": port}
     roles = [
         {"MS_ROLE": "MS_SCHED"},

@@ -222,6 +222,7 @@ def test_the_curve_of_ideal_scaling_lies_on_the_ideal_line():
     assert steps[0][1] > steps[1][1] > steps[2][1]
     # 1 to 2 is a third of the way from 1 to 8: both axes double from mark to mark
     assert (steps[1][0] - steps[0][0]) * 3 == pytest.approx(steps[2][0] - steps[0][0], abs=0.5)
+    assert (steps[1][1] - steps[0][1]) * 3 == pytest.approx(steps[2][1] - steps[0][1], abs=0.5)
 
 
 def test_a_program_that_gets_slower_stays_in_the_picture(tmp_path):

@@ -130,7 +130,8 @@ def test_repeated_blocks_are_folded_and_their_times_added():
 
 
 def test_rows_of_another_layout_line_or_move_are_not_folded():
-    others = [row(1, tensor="f32[48,64] (-, a)"), row(2, at="net.py:9"), row(3, moves=[REDUCE])]
+    others = [row(1, at="net.py:9"), row(2, moves=[REDUCE])]
+    others += [replace(row(3), **{side: ("f32[48,64] (-, a)",)}) for side in ("inputs", "outputs")]
     for other in others:
         assert [line.times for line in folded([row(0), other])] == [1, 1]
 

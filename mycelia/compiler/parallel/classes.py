@@ -13,7 +13,7 @@ from typing import Any
 
 from mycelia.compiler.parallel.problem import Work
 
-DISTANCE = 6
+DISTANCE = 3
 
 
 def classes(

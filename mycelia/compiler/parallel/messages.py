@@ -15,8 +15,8 @@ import numpy as np
 from mycelia.compiler.parallel.choices import Choices
 
 PASSES = 200
-PATIENCE = 12  # passes without a better bound or assignment
-CLOSE = 1e-4  # how far an assignment may be above the bound, as a part of it
+PATIENCE = 6  # passes without a better bound or assignment
+CLOSE = 1e-3  # how far an assignment may be above the bound, as a part of it
 
 
 @dataclass(frozen=True)

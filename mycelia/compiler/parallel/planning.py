@@ -118,7 +118,9 @@ def _best(problem: Problem, request: Request, tries: Sequence[Try]) -> _Outcome:
 
 
 def _data_parallel(program: Program, problem: Problem, request: Request) -> _Outcome:
-    mesh, cluster = Mesh((request.cluster.devices,)), request.cluster
+    cluster, sharers = request.cluster, request.sharers
+    groups = () if sharers is None else (cluster.devices // sharers, sharers)
+    mesh = Mesh(groups or (cluster.devices,))
     limits = data_limits(program, problem, mesh, request)
     slow = replace(
         cluster, flops=cluster.flops * _SLOW, memory_bandwidth=cluster.memory_bandwidth * _SLOW

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
+from itertools import combinations
+from math import inf
 from typing import Protocol
 
 from mycelia.compiler.parallel.choices import Table, tabulate
@@ -14,6 +16,10 @@ from mycelia.compiler.parallel.pricing import Prices
 from mycelia.compiler.parallel.problem import Work
 from mycelia.compiler.parallel.strategies import Limits, Strategy, extensions, strategies
 from mycelia.parallel.mesh import Mesh
+
+
+SWEEPS = 4  # of the recursive search over all axes of the mesh
+PAIRED = 4  # so many axes of a mesh are few enough to decide two at once
 
 
 @dataclass(frozen=True)
@@ -44,23 +50,42 @@ def recursive(
     """One mesh axis after another: each divides what the ones before left.
 
     Devices are halved (or cut by another prime) again and again, as in double recursion, so the
-    time grows with the logarithm of their number.
+    time grows with the logarithm of their number. Then axes are decided once more, now that
+    the others are known (two at once, if there are few), as long as the whole gets cheaper.
     """
     now = {work: Strategy(((),) * len(work.axes)) for work in works}
-    cost = 0.0
-    for axis in prices.mesh.axes:
-        allowed = partial(_further, now, axis, prices.mesh, limits)
-        told_apart = {work: (now[work], limits.identity(work)) for work in works}
-        table = tabulate(works, allowed, prices, told_apart, shared=shared)
-        chosen = eliminate(table.choices)
-        now, cost = table.strategies(chosen), table.choices.total(chosen)
+    cost, axes = inf, prices.mesh.axes
+    first = [((axis,), axes[: place + 1]) for place, axis in enumerate(axes)]
+    together = 2 if len(axes) <= PAIRED else 1
+    again = [(block, axes) for block in combinations(axes, min(together, len(axes)))]
+    for sweep in range(SWEEPS):
+        before = cost
+        for block, known in again if sweep else first:
+            allowed = partial(_further, now, block, known, prices.mesh, limits)
+            told_apart = {work: (now[work], limits.identity(work)) for work in works}
+            table = tabulate(works, allowed, prices, told_apart, shared=shared)
+            chosen = eliminate(table.choices)
+            total = table.choices.total(chosen)
+            if sweep == 0 or total < cost:
+                now, cost = table.strategies(chosen), total
+        if cost > before * (1 - 1e-3):
+            break
     return Found(now, cost)
 
 
 def _further(
-    now: Mapping[Work, Strategy], axis: int, mesh: Mesh, limits: Limits, work: Work
+    now: Mapping[Work, Strategy],
+    block: Sequence[int],
+    known: Collection[int],
+    mesh: Mesh,
+    limits: Limits,
+    work: Work,
 ) -> list[Strategy]:
-    return extensions(work, now[work], axis, mesh, limits)
+    """The strategies that some mesh axes can make of the one of the moment."""
+    found = [now[work]]
+    for axis in block:
+        found = [s for base in found for s in extensions(work, base, axis, known, mesh, limits)]
+    return list(dict.fromkeys(found))
 
 
 def full_table(works: Sequence[Work], limits: Limits, prices: Prices, *, shared: bool) -> Table:

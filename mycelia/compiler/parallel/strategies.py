@@ -104,27 +104,35 @@ def strategies(work: Work, mesh: Mesh, limits: Limits) -> list[Strategy]:
     return (none + [s for s in found if s.axes])[:MOST]
 
 
-def extensions(work: Work, base: Strategy, axis: int, mesh: Mesh, limits: Limits) -> list[Strategy]:
-    """The strategy as it is, and with one more mesh axis, wherever that may cut."""
+def extensions(
+    work: Work, base: Strategy, axis: int, known: Collection[int], mesh: Mesh, limits: Limits
+) -> list[Strategy]:
+    """The strategy without a mesh axis, and with it wherever it may cut; `known` are decided."""
+    bare = _only(base, [a for a in known if a != axis])
     every = [
-        Strategy(tuple([(*cut, axis) if i == place else cut for i, cut in enumerate(base.cuts)]))
+        Strategy(tuple([_with(cut, axis) if i == place else cut for i, cut in enumerate(bare.cuts)]))
         for place in limits.may_cut(work)
     ]
     if work in limits.pins:
-        pins = [p for p in limits.pins[work] if _up_to(p, axis - 1) == base]
-        return list(dict.fromkeys([_up_to(p, axis) for p in pins])) or [base]
+        others = [a for a in known if a != axis]
+        pins = [p for p in limits.pins[work] if _only(p, others) == bare]
+        return list(dict.fromkeys([_only(p, {*known, axis}) for p in pins])) or [base]
     even = [s for s in every if _is_possible(work, s, mesh, even=True)]
     if not even and not work.is_input:
         even = [s for s in every if _is_possible(work, s, mesh, even=False)]
     if even and limits.uses_all and not (work.is_input or work.is_edge):
         return even
-    return [base, *even]
+    return [bare, *even]
 
 
-def _up_to(strategy: Strategy, last: int) -> Strategy:
-    """What a strategy does with the mesh axes up to one of them."""
-    cuts = [tuple([axis for axis in cut if axis <= last]) for cut in strategy.cuts]
+def _only(strategy: Strategy, axes: Collection[int]) -> Strategy:
+    """What a strategy does with some mesh axes."""
+    cuts = [tuple([axis for axis in cut if axis in axes]) for cut in strategy.cuts]
     return Strategy(tuple(cuts))
+
+
+def _with(cut: tuple[int, ...], axis: int) -> tuple[int, ...]:
+    return tuple(sorted((*cut, axis)))
 
 
 def _assignments(work: Work, mesh: Mesh, limits: Limits, *, even: bool) -> Iterator[Strategy]:

@@ -9,8 +9,9 @@ import numpy as np
 from mycelia.ir.control import primitive_of
 from mycelia.ir.node import Apply, Constant, Node
 from mycelia.ir.primitive import Primitive, tagged
+from mycelia.runtime.ranks import compile_with
 from mycelia.runtime.watching import watched
-from mycelia.runtime.xla.compile import Programs, compile, without_engine_frames
+from mycelia.runtime.xla.compile import Programs, without_engine_frames
 from mycelia.runtime.xla.lower import apply_node
 
 _PROGRAMS = Programs()
@@ -38,7 +39,8 @@ class Segments:
         segment = _Segment(wanted, self.values)
         program = _PROGRAMS.get(segment.key)
         if program is None:
-            program = _PROGRAMS[segment.key] = compile(segment.run)
+            operators = [op for op, _ in segment.plan]
+            program = _PROGRAMS[segment.key] = compile_with(operators, segment.run)
         try:
             found = watched("segment", program, segment.inputs)
         except Exception as error:

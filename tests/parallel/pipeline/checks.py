@@ -93,7 +93,7 @@ def uneven_3_stages_of_2_devices():
 
 
 def uneven_7_stages():
-    check_equal(_with(TEXT, stages=7, devices=7, size=8, network=lambda: Transformer(7)))
+    check_equal(_with(TEXT, stages=7, devices=7, size=8, network=lambda: Transformer(3)))
 
 
 def transformer_2_stages_of_2_devices():
