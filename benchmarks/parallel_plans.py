@@ -37,7 +37,7 @@ from mycelia.compiler.parallel.pricing import Prices  # noqa: E402
 from mycelia.compiler.parallel.problem import build  # noqa: E402
 from mycelia.compiler.parallel.strategies import Limits  # noqa: E402
 from mycelia.parallel.cluster import KNOWN, Cluster  # noqa: E402
-from mycelia.parallel.mesh import Mesh, finest_mesh  # noqa: E402
+from mycelia.parallel.mesh import Mesh  # noqa: E402
 from mycelia.runtime.xla.memory_plan import memory_plan  # noqa: E402
 from mycelia.runtime.xla.traffic import moved_bytes  # noqa: E402
 from mycelia.transforms.looking import read_for  # noqa: E402
@@ -133,8 +133,10 @@ def known(name: str) -> Case:
 
 def quality() -> None:
     """Each search against the integer program, on the same table."""
-    print(f"{'network':12} {'cluster':7} {'mesh':6} {'optimum ms':>11} {'dynamic':>8} {'recursive':>9}"
-          f" {'s':>7} {'s':>6} {'s':>6}")
+    print(
+        f"{'network':12} {'cluster':7} {'mesh':6} {'optimum ms':>11} {'dynamic':>8} {'recursive':>9}"
+        f" {'s':>7} {'s':>6} {'s':>6}"
+    )
     cases = [("transformer4", transformer(4, 256, 8, 16, 64))]
     cases += [(n, known(n)) for n in ("mlp", "resnet", "bert", "gpt", "moe", "recommender")]
     for name, case in cases:
@@ -175,7 +177,9 @@ def hand() -> None:
 
 def seconds() -> None:
     """How long the search takes for deeper networks and larger clusters."""
-    print(f"{'layers':>6} {'devices':>8} {'works':>7} {'read s':>8} {'recursive s':>12} {'dynamic s':>10}")
+    print(
+        f"{'layers':>6} {'devices':>8} {'works':>7} {'read s':>8} {'recursive s':>12} {'dynamic s':>10}"
+    )
     for layers, devices in ((12, 8), (24, 8), (48, 8), (96, 8), (96, 1024)):
         case = transformer(layers, 1024, 16, 1024 if devices > 8 else 64, 128)
         reading, read = _timed(lambda c=case: read_for(c.step, c.batch))
