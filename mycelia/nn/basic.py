@@ -339,7 +339,7 @@ class Unfold(Cell):
             _check_rows_and_columns(argument, value)
         check_string("Unfold", "padding", str(padding).lower(), ("valid", "same"))
         sizes = [(1, 1, *value[1:3]) for value in (ksizes, strides, rates)]
-        self.extract_image_patches = ExtractImagePatches(*sizes, padding)
+        self.extract_image_patches = ExtractImagePatches.of(*sizes, padding)
 
     def construct(self, input_x: Any) -> Any:
         return self.extract_image_patches(input_x)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -36,14 +38,16 @@ def plan(
     mode: str = ParallelMode.AUTO_PARALLEL,
     search: str = "dynamic_programming",
     optimizer_level: int = 0,
+    memory: float = inf,
 ) -> Plan:
     """How `fn` would be spread over devices for arguments like these; it is read, not run.
 
     `cluster` is a `Cluster`, a file that describes one, or one of "cpu", "a100", "h100", "tpu_v4";
-    `devices` takes so many of them (all that are here, if neither is given).
+    `devices` takes so many of them (all that are here, if neither is given). With `memory`, the
+    bytes each device has, layouts that need more are not taken.
     """
     request = _request(devices, cluster, mode, search, optimizer_level)
-    return _planned(_program(fn, args), request)
+    return _planned(_program(fn, args), replace(request, memory=memory))
 
 
 def plans_of(fn: Callable[..., Any]) -> list[Plan]:

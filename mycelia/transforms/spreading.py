@@ -56,17 +56,17 @@ def current_request() -> Request | None:
             got=f"{sharers} of {devices} devices",
         )
     return Request(
-        settings["parallel_mode"],
-        Cluster().with_devices(devices),
-        settings["search_mode"],
-        level if settings["enable_parallel_optimizer"] else 0,
-        sharing.get("parallel_optimizer_threshold", 64) * 1024,
-        world().size == 1 or data != "data_parallel",
-        data == "data_parallel",
-        tuple(load(file)) if file else (),
-        data if isinstance(data, tuple) else (),
-        sharers if sharers > 0 else None,
-        get_algo_parameters("fully_use_devices"),
+        mode=settings["parallel_mode"],
+        cluster=Cluster().with_devices(devices),
+        search=settings["search_mode"],
+        level=level if settings["enable_parallel_optimizer"] else 0,
+        threshold=sharing.get("parallel_optimizer_threshold", 64) * 1024,
+        whole_batch=world().size == 1 or data != "data_parallel",
+        cuts_arguments=data == "data_parallel",
+        plans=tuple(load(file)) if file else (),
+        arguments=data if isinstance(data, tuple) else (),
+        sharers=sharers if sharers > 0 else None,
+        fully_use_devices=get_algo_parameters("fully_use_devices"),
     )
 
 

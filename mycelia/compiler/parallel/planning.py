@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 
+from mycelia.compiler.parallel.accounting import memory_bytes
 from mycelia.compiler.parallel.given import given_pins
 from mycelia.compiler.parallel.hints import Pins, Wishes
 from mycelia.compiler.parallel.pricing import Prices
@@ -16,12 +17,16 @@ from mycelia.compiler.parallel.search import SEARCHES, Found, Search, dynamic, r
 from mycelia.compiler.parallel.sharing import optimizer_pins
 from mycelia.compiler.parallel.strategies import Limits, Strategy
 from mycelia.compiler.parallel.writing import Placements, write
+from mycelia.core.errors import problem as problem_error
 from mycelia.ir.program import Program, Source, Spread
 from mycelia.parallel.automatic import ParallelMode
 from mycelia.parallel.mesh import Mesh, Placement, meshes
 
 # In data parallel mode the batch is cut whatever it costs: computing is priced as very slow.
 _SLOW = 1e-6
+
+# What a byte that stays on a device costs, in seconds: next to nothing, then more and more.
+WEIGHTS = (1e-15, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-6)
 
 
 @dataclass(eq=False)
@@ -104,11 +109,27 @@ Try = tuple[Mesh, Search, Pins]
 
 
 def _best(problem: Problem, request: Request, tries: Sequence[Try]) -> _Outcome:
-    """The cheapest of several searches."""
+    """The cheapest of several searches that fits into memory, which gets dearer until one does."""
+    for weight in WEIGHTS:
+        found = _cheapest(problem, request, tries, weight)
+        need = memory_bytes(problem, Placements(found.found.chosen), found.prices)
+        if need <= request.memory:
+            return found
+    raise problem_error(
+        MemoryError,
+        "no layout fits into the memory of a device",
+        got=f"{need / 1e6:.0f} MB for each of {request.cluster.devices} devices at least",
+        expected=f"{request.memory / 1e6:.0f} MB",
+        fix="use more devices, recompute layers (cell.recompute()) or a smaller batch",
+    )
+
+
+def _cheapest(problem: Problem, request: Request, tries: Sequence[Try], weight: float) -> _Outcome:
+    """The cheapest of several searches, if a byte that stays costs so many seconds."""
     best: _Outcome | None = None
     searched: dict[str, float] = {}
     for mesh, search, pins in tries:
-        prices = Prices(mesh, request.cluster)
+        prices = Prices(mesh, request.cluster, weight)
         found = search(problem.works, Limits(pins, uses_all=request.fully_use_devices), prices)
         searched[str(mesh)] = min(found.cost, searched.get(str(mesh), found.cost))
         if best is None or found.cost < best.found.cost:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from mycelia.compiler.parallel.accounting import Account, accounts
+from mycelia.compiler.parallel.accounting import Account, accounts, activation_bytes
 from mycelia.compiler.parallel.fingerprint import fingerprint
 from mycelia.compiler.parallel.planning import Planned
-from mycelia.compiler.parallel.pricing import Prices
-from mycelia.compiler.parallel.problem import Leaf, Problem, Work
+from mycelia.compiler.parallel.problem import Work
 from mycelia.compiler.parallel.strategies import Strategy
-from mycelia.compiler.parallel.writing import Placements
 from mycelia.ops.axes import Axis
 from mycelia.parallel.plans import Move, Plan, Row
 
@@ -35,28 +33,6 @@ def report(planned: Planned) -> Plan:
         planned.searched,
         planned.seconds,
     )
-
-
-def activation_bytes(problem: Problem, placements: Placements, prices: Prices) -> int:
-    """The most bytes of results that are alive at once, in the order of the works."""
-    last: dict[int, int] = {}
-    for number, work in enumerate(problem.works):
-        for leaf in work.inputs:
-            if leaf is not None:
-                last[id(leaf)] = number
-    kept = {id(leaf) for leaf in problem.results if isinstance(leaf, Leaf)}
-    ends: dict[int, list[int]] = {}
-    alive = most = 0
-    for number, work in enumerate(problem.works):
-        if not work.is_input:
-            for leaf in work.outputs:
-                size = prices.bytes(leaf.type, placements.of(leaf))
-                alive += size
-                if id(leaf) not in kept:
-                    ends.setdefault(last.get(id(leaf), number), []).append(size)
-            most = max(most, alive)
-        alive -= sum(ends.pop(number, ()))
-    return most
 
 
 def _row(number: int, account: Account, planned: Planned) -> Row:

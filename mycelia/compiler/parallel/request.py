@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 from mycelia.parallel.cluster import Cluster
 from mycelia.parallel.layout import Strategy
@@ -28,4 +29,5 @@ class Request:
     plans: tuple[Plan, ...] = ()  # made before, of this program or others
     arguments: tuple[Strategy | None, ...] = ()  # how single arguments come cut
     sharers: int | None = None
+    memory: float = inf  # bytes a device has
     fully_use_devices: bool = False  # operators that can use all devices do

@@ -17,7 +17,6 @@ from mycelia.compiler.parallel.problem import Work
 from mycelia.compiler.parallel.strategies import Limits, Strategy, extensions, strategies
 from mycelia.parallel.mesh import Mesh
 
-
 SWEEPS = 4  # of the recursive search over all axes of the mesh
 PAIRED = 4  # so many axes of a mesh are few enough to decide two at once
 

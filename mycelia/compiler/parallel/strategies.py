@@ -110,7 +110,9 @@ def extensions(
     """The strategy without a mesh axis, and with it wherever it may cut; `known` are decided."""
     bare = _only(base, [a for a in known if a != axis])
     every = [
-        Strategy(tuple([_with(cut, axis) if i == place else cut for i, cut in enumerate(bare.cuts)]))
+        Strategy(
+            tuple([_with(cut, axis) if i == place else cut for i, cut in enumerate(bare.cuts)])
+        )
         for place in limits.may_cut(work)
     ]
     if work in limits.pins:

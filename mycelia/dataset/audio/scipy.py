@@ -7,7 +7,7 @@ from typing import Any
 from mycelia.core.errors import problem
 
 try:
-    from scipy import signal  # type: ignore[import-untyped]
+    from scipy import signal
 except ImportError:  # the extra is not installed
     signal = None
 
