@@ -22,8 +22,8 @@ from mycelia.parallel.redistribution import Transfer, redistribution
 class Prices:
     """Prices on one mesh of one cluster, each worked out once.
 
-    `weight` is what a byte that stays on a device between two runs costs, in seconds: nothing,
-    unless memory is short.
+    `weight` is what a byte that stays on a device between two runs costs, in seconds: next to
+    nothing (of layouts that take the same time, the smaller one wins), unless memory is short.
     """
 
     mesh: Mesh

@@ -109,12 +109,7 @@ def extensions(
 ) -> list[Strategy]:
     """The strategy without a mesh axis, and with it wherever it may cut; `known` are decided."""
     bare = _only(base, [a for a in known if a != axis])
-    every = [
-        Strategy(
-            tuple([_with(cut, axis) if i == place else cut for i, cut in enumerate(bare.cuts)])
-        )
-        for place in limits.may_cut(work)
-    ]
+    every = [_further_cut(bare, place, axis) for place in limits.may_cut(work)]
     if work in limits.pins:
         others = [a for a in known if a != axis]
         pins = [p for p in limits.pins[work] if _only(p, others) == bare]
@@ -133,8 +128,11 @@ def _only(strategy: Strategy, axes: Collection[int]) -> Strategy:
     return Strategy(tuple(cuts))
 
 
-def _with(cut: tuple[int, ...], axis: int) -> tuple[int, ...]:
-    return tuple(sorted((*cut, axis)))
+def _further_cut(base: Strategy, place: int, axis: int) -> Strategy:
+    """The strategy with one more mesh axis cutting an axis of the work."""
+    cuts = list(base.cuts)
+    cuts[place] = tuple(sorted((*cuts[place], axis)))
+    return Strategy(tuple(cuts))
 
 
 def _assignments(work: Work, mesh: Mesh, limits: Limits, *, even: bool) -> Iterator[Strategy]:
