@@ -88,9 +88,16 @@ class Member:
             self._process.stdout.close()
         os.close(self.heartbeat)
 
+    @property
+    def follows(self) -> bool:
+        """Whether it ended because another process did: the engine aborts a process then."""
+        return self.pulse.follows or self.exit_code == -signal.SIGABRT
+
     def how_it_ended(self) -> str:
         """Words for its end."""
         code, at = self.exit_code or 0, self.pulse.where
+        if self.follows:
+            return f"was ended by the engine at {at}, having lost another process"
         if code < 0:
             return f"was killed by signal {-code} ({signal.Signals(-code).name}) at {at}"
         why = f": {self.pulse.error}" if self.pulse.error else ""

@@ -160,10 +160,9 @@ class Attempt:
 
 
 def _guilt(member: Member) -> tuple[int, int]:
-    """Small for those who failed by themselves: the engine aborts those whose partner is gone."""
-    code = member.exit_code or 0
-    follows = member.pulse.follows or code == -signal.SIGABRT
-    return (2 if follows else 0 if code < 0 or member.pulse.error else 1), member.rank
+    """Small for those who failed by themselves, and are sure to have done so."""
+    is_sure = (member.exit_code or 0) < 0 or member.pulse.error
+    return (2 if member.follows else 0 if is_sure else 1), member.rank
 
 
 @contextmanager

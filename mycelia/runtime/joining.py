@@ -19,6 +19,7 @@ from mycelia.runtime.xla.compile import forget_programs
 from mycelia.runtime.xla.keeping import one
 
 _FIRST_MEETING = 300  # seconds until all processes must have been started
+_AFTER_LAUNCHER = 10  # seconds: the launcher knows more, and says it first
 _LAST_MEETING = 86400  # seconds until all must have ended, if somebody ends them when one fails
 
 
@@ -41,7 +42,7 @@ def join(
                 local_device_ids=_own_device(local_rank),
                 cluster_detection_method="deactivate",
                 initialization_timeout=_FIRST_MEETING,
-                heartbeat_timeout_seconds=timeout,
+                heartbeat_timeout_seconds=timeout + _AFTER_LAUNCHER * is_watched,
                 shutdown_timeout_seconds=_LAST_MEETING if is_watched else _FIRST_MEETING,
             )
             jax.devices()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 from mycelia.compiler.forms import Entries, Items, TensorForm
@@ -10,6 +11,7 @@ from mycelia.compiler.parallel.planning import Planned, plan
 from mycelia.compiler.parallel.report import report
 from mycelia.compiler.parallel.request import Request
 from mycelia.core.errors import problem
+from mycelia.core.settings import memory_budget
 from mycelia.core.world import world
 from mycelia.ir.program import Program
 from mycelia.parallel.automatic import ParallelMode, parallel_settings
@@ -66,6 +68,7 @@ def current_request() -> Request | None:
         plans=tuple(load(file)) if file else (),
         arguments=data if isinstance(data, tuple) else (),
         sharers=sharers if sharers > 0 else None,
+        memory=memory_budget() or inf,
         fully_use_devices=get_algo_parameters("fully_use_devices"),
     )
 
