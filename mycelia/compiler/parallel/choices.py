@@ -59,55 +59,66 @@ class Options:
         return [placements[place] for placements in self._outputs]
 
 
-@dataclass(eq=False)
-class Table:
-    """Choices for classes of works, and the way back to works."""
-
-    choices: Choices
-    options: list[Options]
-    variable: dict[Work, int]
-
-    def strategies(self, chosen: Sequence[int]) -> dict[Work, Strategy]:
-        return {w: self.options[v].strategies[chosen[v]] for w, v in self.variable.items()}
-
-
-def tabulate(
-    works: Sequence[Work],
-    allowed: Callable[[Work], list[Strategy]],
-    prices: Prices,
-    told_apart: Mapping[Work, Any],
-    *,
-    shared: bool = True,
-) -> Table:
-    """The choices of all works; those that are alike share one, if `shared`."""
-    numbers = classes(works, told_apart) if shared else list(range(len(works)))
-    variable = dict(zip(works, numbers, strict=True))
-    first: dict[int, Work] = {}
-    for work, number in variable.items():
-        first.setdefault(number, work)
-    options = [Options(first[n], allowed(first[n])) for n in range(len(first))]
-    count = Counter(numbers)
-    choices = Choices(
-        [
-            np.array([count[n] * prices.work(o.work, s) for s in o.strategies])
-            for n, o in enumerate(options)
-        ]
-    )
-    for (source, result, user, place, type_), times in _uses(works, variable).items():
-        old = options[source].outputs(result)
-        new = options[user].inputs(place) if place >= 0 else options[user].outputs(0)
-        choices.link(source, user, times * prices.moves(type_, old, new))
-    return Table(choices, options, variable)
-
-
 Use = tuple[int, int, int, int, TensorType]
 
 
-def _uses(works: Sequence[Work], variable: Mapping[Work, int]) -> Counter[Use]:
-    """How often a result of one class goes to an input of another; place -1: it returns there."""
+@dataclass(eq=False)
+class Groups:
+    """Works that are decided together, and how often results of one group go to another."""
+
+    variable: dict[Work, int]
+    first: list[Work]  # one work of each group
+    count: list[int]  # how many there are in each
+    uses: Counter[Use]
+
+    @classmethod
+    def of(
+        cls, works: Sequence[Work], told_apart: Mapping[Work, Any], *, shared: bool = True
+    ) -> Groups:
+        """Works that are alike are one group, if `shared`."""
+        numbers = classes(works, told_apart) if shared else list(range(len(works)))
+        variable = dict(zip(works, numbers, strict=True))
+        first: dict[int, Work] = {}
+        for work, number in variable.items():
+            first.setdefault(number, work)
+        count = Counter(numbers)
+        order = range(len(first))
+        return cls(variable, [first[n] for n in order], [count[n] for n in order], _uses(variable))
+
+
+@dataclass(eq=False)
+class Table:
+    """Choices for groups of works, and the way back to works."""
+
+    choices: Choices
+    options: list[Options]
+    groups: Groups
+
+    def strategies(self, chosen: Sequence[int]) -> list[Strategy]:
+        """The strategy of each group."""
+        return [o.strategies[c] for o, c in zip(self.options, chosen, strict=True)]
+
+
+def tabulate(groups: Groups, allowed: Callable[[int], list[Strategy]], prices: Prices) -> Table:
+    """The choices of all groups, whose strategies `allowed` gives."""
+    options = [Options(work, allowed(number)) for number, work in enumerate(groups.first)]
+    choices = Choices(
+        [
+            np.array([count * prices.work(o.work, s) for s in o.strategies])
+            for o, count in zip(options, groups.count, strict=True)
+        ]
+    )
+    for (source, result, user, place, type_), times in groups.uses.items():
+        old = options[source].outputs(result)
+        new = options[user].inputs(place) if place >= 0 else options[user].outputs(0)
+        choices.link(source, user, times * prices.moves(type_, old, new))
+    return Table(choices, options, groups)
+
+
+def _uses(variable: Mapping[Work, int]) -> Counter[Use]:
+    """How often a result of one group goes to an input of another; place -1: it returns there."""
     found: Counter[Use] = Counter()
-    for work in works:
-        user = variable[work]
+    for work, user in variable.items():
         for place, leaf in enumerate(work.inputs):
             if leaf is not None:
                 found[variable[leaf.source], leaf.place, user, place, leaf.type] += work.times

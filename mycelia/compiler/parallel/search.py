@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -10,7 +10,7 @@ from itertools import combinations
 from math import inf
 from typing import Protocol
 
-from mycelia.compiler.parallel.choices import Table, tabulate
+from mycelia.compiler.parallel.choices import Groups, Table, tabulate
 from mycelia.compiler.parallel.elimination import eliminate
 from mycelia.compiler.parallel.pricing import Prices
 from mycelia.compiler.parallel.problem import Work
@@ -33,14 +33,14 @@ def dynamic(works: Sequence[Work], limits: Limits, prices: Prices, *, shared: bo
     """Dynamic programming over all strategies of all works."""
     table = full_table(works, limits, prices, shared=shared)
     chosen = eliminate(table.choices)
-    return Found(table.strategies(chosen), table.choices.total(chosen))
+    return _found(table.groups, table.strategies(chosen), table.choices.total(chosen))
 
 
 def exact(works: Sequence[Work], limits: Limits, prices: Prices, *, shared: bool = True) -> Found:
     """The optimum, by an integer program; its solver is loaded only now."""
     table = full_table(works, limits, prices, shared=shared)
     found = import_module("mycelia.compiler.parallel.integer").solve(table.choices)
-    return Found(table.strategies(found.chosen), found.cost)
+    return _found(table.groups, table.strategies(found.chosen), found.cost)
 
 
 def recursive(
@@ -49,10 +49,11 @@ def recursive(
     """One mesh axis after another: each divides what the ones before left.
 
     Devices are halved (or cut by another prime) again and again, as in double recursion, so the
-    time grows with the logarithm of their number. Then axes are decided once more, now that
-    the others are known (two at once, if there are few), as long as the whole gets cheaper.
+    time grows with the logarithm of their number. Then axes are decided once more, now that the
+    others are known (two at once, if there are few), as long as the whole gets cheaper.
     """
-    now = {work: Strategy(((),) * len(work.axes)) for work in works}
+    groups = _groups(works, limits, shared)
+    now = [Strategy(((),) * len(work.axes)) for work in groups.first]
     cost, axes = inf, prices.mesh.axes
     first = [((axis,), axes[: place + 1]) for place, axis in enumerate(axes)]
     together = 2 if len(axes) <= PAIRED else 1
@@ -60,28 +61,28 @@ def recursive(
     for sweep in range(SWEEPS):
         before = cost
         for block, known in again if sweep else first:
-            allowed = partial(_further, now, block, known, prices.mesh, limits)
-            told_apart = {work: (now[work], limits.identity(work)) for work in works}
-            table = tabulate(works, allowed, prices, told_apart, shared=shared)
+            allowed = partial(_further, groups, now, block, known, prices.mesh, limits)
+            table = tabulate(groups, allowed, prices)
             chosen = eliminate(table.choices)
             total = table.choices.total(chosen)
             if sweep == 0 or total < cost:
                 now, cost = table.strategies(chosen), total
         if cost > before * (1 - 1e-3):
             break
-    return Found(now, cost)
+    return _found(groups, now, cost)
 
 
 def _further(
-    now: Mapping[Work, Strategy],
+    groups: Groups,
+    now: Sequence[Strategy],
     block: Sequence[int],
     known: Collection[int],
     mesh: Mesh,
     limits: Limits,
-    work: Work,
+    number: int,
 ) -> list[Strategy]:
     """The strategies that some mesh axes can make of the one of the moment."""
-    found = [now[work]]
+    found, work = [now[number]], groups.first[number]
     for axis in block:
         found = [s for base in found for s in extensions(work, base, axis, known, mesh, limits)]
     return list(dict.fromkeys(found))
@@ -89,13 +90,17 @@ def _further(
 
 def full_table(works: Sequence[Work], limits: Limits, prices: Prices, *, shared: bool) -> Table:
     """All strategies of all works."""
-    return tabulate(
-        works,
-        lambda work: strategies(work, prices.mesh, limits),
-        prices,
-        {work: limits.identity(work) for work in works},
-        shared=shared,
-    )
+    groups = _groups(works, limits, shared)
+    return tabulate(groups, lambda n: strategies(groups.first[n], prices.mesh, limits), prices)
+
+
+def _groups(works: Sequence[Work], limits: Limits, shared: bool) -> Groups:
+    told_apart = {work: limits.identity(work) for work in works}
+    return Groups.of(works, told_apart, shared=shared)
+
+
+def _found(groups: Groups, strategies_: Sequence[Strategy], cost: float) -> Found:
+    return Found({work: strategies_[n] for work, n in groups.variable.items()}, cost)
 
 
 class Search(Protocol):
