@@ -181,7 +181,7 @@ def seconds() -> None:
         f"{'layers':>6} {'devices':>8} {'works':>7} {'read s':>8} {'recursive s':>12} {'dynamic s':>10}"
     )
     for layers, devices in ((12, 8), (24, 8), (48, 8), (96, 8), (96, 1024)):
-        case = transformer(layers, 1024, 16, 1024 if devices > 8 else 64, 128)
+        case = transformer(layers, 512, 16, 1024 if devices > 8 else 64, 128)
         reading, read = _timed(lambda c=case: read_for(c.step, c.batch))
         times = []
         for way in ("recursive_programming", "dynamic_programming"):

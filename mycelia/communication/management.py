@@ -77,6 +77,7 @@ def init(backend_name: str | None = None) -> None:
             now_at.local_rank,
             now_at.timeout,
             is_watched=WATCHED in os.environ,
+            is_one_host=now_at.local_size == now_at.size,
         )
     enter(
         World(

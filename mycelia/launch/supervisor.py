@@ -19,6 +19,7 @@ from mycelia.launch.watchdog import Seen, stuck
 _GLANCE = 0.1  # seconds between looks at the processes
 _GRACE = 1.0  # seconds between asking processes to end and ending them
 _COMPANY = 0.3  # seconds in which processes that end together do so
+_PAUSE = 2.0  # seconds without a look: the machine slept, or had no time for us
 _STUCK = 124  # the exit code of a job that was stuck
 
 
@@ -66,6 +67,7 @@ class Attempt:
         self._members: list[Member] = []
         self._shown: set[int] | None = None  # ranks whose output is shown, if not all
         self._number = number
+        self._looked = self._judges_from = monotonic()
 
     def run(self) -> End:
         try:
@@ -94,9 +96,17 @@ class Attempt:
             if all(code == 0 for code in codes):
                 self._listen_to_the_end()
                 return End(0)
+            self._notice_pauses()
             found = stuck(self._seen(), self._job.timeout)
-            if found is not None:
+            if found is not None and monotonic() >= self._judges_from:
                 return End(_STUCK, f"the job is stuck: {found.text}{self._rest(found.ranks)}")
+
+    def _notice_pauses(self) -> None:
+        """If this process stood still, so may the others have done: they get their time anew."""
+        now = monotonic()
+        if now - self._looked > _PAUSE:
+            self._judges_from = now + self._job.timeout
+        self._looked = now
 
     def _seen(self) -> dict[int, Seen]:
         return {

@@ -19,17 +19,24 @@ from mycelia.runtime.xla.compile import forget_programs
 from mycelia.runtime.xla.keeping import one
 
 _FIRST_MEETING = 300  # seconds until all processes must have been started
-_AFTER_LAUNCHER = 10  # seconds: the launcher knows more, and says it first
+_AFTER_LAUNCHER = 3600  # seconds: a launcher that watches all knows more, and says it first
 _LAST_MEETING = 86400  # seconds until all must have ended, if somebody ends them when one fails
 
 
 def join(
-    coordinator: str, rank: int, size: int, local_rank: int, timeout: int, is_watched: bool
+    coordinator: str,
+    rank: int,
+    size: int,
+    local_rank: int,
+    timeout: int,
+    *,
+    is_watched: bool,
+    is_one_host: bool,
 ) -> None:
     """Connect with the processes that meet at `coordinator` (host:port); rank 0 listens there.
 
-    A process that is not heard of for `timeout` seconds counts as lost. If nobody watches the
-    processes, one that fails ends at once, so that the others do not wait for it.
+    A process that is not heard of for `timeout` seconds counts as lost, unless a launcher watches
+    all of them. If nobody does, one that fails ends at once, so that the others do not wait for it.
     """
     _let_go_of_devices()
     jax.config.update("jax_enable_preemption_service", False)  # SIGTERM ends a process
@@ -42,7 +49,7 @@ def join(
                 local_device_ids=_own_device(local_rank),
                 cluster_detection_method="deactivate",
                 initialization_timeout=_FIRST_MEETING,
-                heartbeat_timeout_seconds=timeout + _AFTER_LAUNCHER * is_watched,
+                heartbeat_timeout_seconds=timeout + _AFTER_LAUNCHER * (is_watched and is_one_host),
                 shutdown_timeout_seconds=_LAST_MEETING if is_watched else _FIRST_MEETING,
             )
             jax.devices()

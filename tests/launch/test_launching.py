@@ -250,3 +250,18 @@ def test_help_says_how_it_is_used(capsys):
         cli.main(["launch", "--help"])
     shown = capsys.readouterr().out
     assert "mycelia launch -n 4 train.py" in shown and "--restarts" in shown
+
+
+def test_a_machine_that_stood_still_is_no_stuck_job(tmp_path):
+    script = STEPS + "steps(300, lambda: None)\nprint('over')"
+    job = Running(tmp_path, ["-n", "2", "--timeout", "2"], script)
+    job.wait_for_file("joined1")
+    everyone = job.left()
+    for pid in everyone:
+        os.kill(pid, signal.SIGSTOP)
+    time.sleep(4)
+    for pid in everyone:
+        os.kill(pid, signal.SIGCONT)
+    code, output, errors = job.end()
+    assert code == 0, errors
+    assert output.count("over") == 2

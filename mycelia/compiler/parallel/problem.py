@@ -7,9 +7,10 @@ program, or the edge of a loop body or branch. The axes of a work say how it may
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
+from mycelia.compiler.parallel.parts import Part, flat_types, parts_of
 from mycelia.ir.analysis import ordered
 from mycelia.ir.control import (
     CALL,
@@ -30,7 +31,7 @@ from mycelia.ir.graph import Graph
 from mycelia.ir.node import Apply, Constant, Node, Parameter
 from mycelia.ir.program import Program
 from mycelia.ir.types import TensorType
-from mycelia.ops.axes import Axis, axes_of
+from mycelia.ops.axes import Axis
 
 Context = tuple[Node, ...]  # the loops and branches around a node
 WHILE_PASSES = 8  # of a loop whose length only the run knows, when its work is priced
@@ -156,20 +157,16 @@ class _Builder:
         types = [t for _, type_ in data for t in flat_types(type_)]
         results = flat_types(node.type)
         if isinstance(op, Named) or type(op) is Effect:
-            parts = [_Part((), tuple(range(len(types))), tuple(range(len(results))), 0.0)]
+            parts = [Part((), tuple(range(len(types))), tuple(range(len(results))), 0.0)]
         else:
-            found = axes_of(op, args)
-            leaves = [None if i in found.unused else leaf for i, leaf in enumerate(leaves)]
-            parts = [_Part(found.axes, *_everything(types, results), found.flops)]
-            if getattr(op, "each_apart", False):
-                parts = _apart(parts[0], types, results)
+            parts = parts_of(op, args, types, results)
         made: list[Leaf | None] = [None] * len(results)
         for part in parts:
             work = Work(
                 op.name,
                 node,
                 part.axes,
-                tuple([leaves[i] for i in part.inputs]),
+                tuple([None if i in part.unused else leaves[i] for i in part.inputs]),
                 tuple([types[i] for i in part.inputs]),
                 tuple([results[i] for i in part.outputs]),
                 part.flops,
@@ -283,62 +280,6 @@ class _Builder:
         return *carried, *stacked
 
 
-@dataclass(frozen=True)
-class _Part:
-    """Some inputs and results of an operator that have nothing to do with the others."""
-
-    axes: tuple[Axis, ...]
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
-    flops: float
-
-
-def _apart(whole: _Part, types: Sequence[TensorType], results: Sequence[TensorType]) -> list[_Part]:
-    """The independent parts of an operator: tensors that share no axis are in different ones."""
-    home: dict[tuple[str, int], int] = {}
-    groups: list[list[Axis]] = []
-    for axis in whole.axes:
-        touched = [("in", i) for i, _ in axis.inputs] + [("out", i) for i, _ in axis.outputs]
-        touched += [("out", i) for i, _ in axis.combined]
-        old = sorted({home[t] for t in touched if t in home})
-        target = old[0] if old else len(groups)
-        if not old:
-            groups.append([])
-        for other in old[1:]:
-            groups[target] += groups[other]
-            groups[other] = []
-            home.update({t: target for t, g in home.items() if g == other})
-        groups[target].append(axis)
-        home.update(dict.fromkeys(touched, target))
-    parts = []
-    total = sum(_size(t) for t in types) or 1
-    for number, axes in enumerate(groups):
-        if not axes:
-            continue
-        inputs = tuple([i for i in range(len(types)) if home.get(("in", i)) == number])
-        outputs = tuple([i for i in range(len(results)) if home.get(("out", i)) == number])
-        share = sum(_size(types[i]) for i in inputs) / total
-        local = tuple([_renumbered(axis, inputs, outputs, share) for axis in axes])
-        parts.append(_Part(local, inputs, outputs, whole.flops * share))
-    rest = tuple([i for i in range(len(types)) if ("in", i) not in home])
-    left = tuple([i for i in range(len(results)) if ("out", i) not in home])
-    if left:
-        parts.append(_Part((), rest, left, 0.0))
-    return parts
-
-
-def _renumbered(
-    axis: Axis, inputs: tuple[int, ...], outputs: tuple[int, ...], share: float
-) -> Axis:
-    return replace(
-        axis,
-        inputs=tuple([(inputs.index(i), dim) for i, dim in axis.inputs]),
-        outputs=tuple([(outputs.index(i), dim) for i, dim in axis.outputs]),
-        combined=tuple([(outputs.index(i), how) for i, how in axis.combined]),
-        flops=axis.flops * share,
-    )
-
-
 def _own_axes(
     type_: TensorType, *, inputs: bool, before: int = 0, after: int = 0, count: int = 1
 ) -> tuple[Axis, ...]:
@@ -355,17 +296,6 @@ def _own_axes(
 def _given(graph: Graph, values: Sequence[Any]) -> dict[Node, Any]:
     """What the parameters of a graph stand for."""
     return dict(zip(graph.parameters, values, strict=True))
-
-
-def _size(type_: TensorType) -> int:
-    total = 1
-    for n in type_.shape:
-        total *= n
-    return total
-
-
-def _everything(types: Sequence[Any], results: Sequence[Any]) -> tuple[Any, Any]:
-    return tuple(range(len(types))), tuple(range(len(results)))
 
 
 def _is_static(node: Node) -> bool:
@@ -394,13 +324,6 @@ def flat(value: Any, type_: Any) -> list[Leaf | None]:
         parts = value if isinstance(value, tuple) else (None,) * len(type_)
         return [leaf for v, t in zip(parts, type_, strict=True) for leaf in flat(v, t)]
     return [value] if isinstance(type_, TensorType) else []
-
-
-def flat_types(type_: Any) -> list[TensorType]:
-    """The types of all tensors in a type."""
-    if isinstance(type_, tuple):
-        return [t for part in type_ for t in flat_types(part)]
-    return [type_] if isinstance(type_, TensorType) else []
 
 
 def nested(leaves: Iterable[Any], type_: Any) -> Any:
