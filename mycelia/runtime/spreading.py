@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -10,11 +10,13 @@ import jax
 import numpy as np
 
 from mycelia.core.errors import problem
+from mycelia.core.meetings import attendance, meeting
 from mycelia.core.seed import peek_key
 from mycelia.ir.program import Program
 from mycelia.ops.device import plain_forms
 from mycelia.ops.spreading import over, sharding
 from mycelia.parallel.mesh import Mesh, Placement, whole
+from mycelia.runtime import ranks
 from mycelia.runtime.executor import Executable, as_array
 from mycelia.runtime.xla.compile import Programs, options
 from mycelia.runtime.xla.lower import Lowered
@@ -95,7 +97,20 @@ class SpreadExecutable(Executable):
         return tuple(found)
 
     def _prepare(self, arrays: Sequence[Any]) -> None:
-        """Executables of several devices are not kept on disk."""
+        """Executables of several devices are not kept on disk; processes meet at each run."""
+        if self._is_shared:
+            self._run = partial(self._met, ranks.compiled(self._program, arrays))
+
+    def _met(self, program: Callable[..., Any], *arrays: Any) -> Any:
+        """What a run gives, when all processes have done it; a watchdog knows who is missing."""
+        every = tuple(sorted({device.process_index for device in self.devices}))
+        with meeting(self.program.name, every):
+            try:
+                found = jax.block_until_ready(program(*arrays))
+            except Exception as error:
+                raise ranks.translated(error, self.program.name, every) from None
+        attendance.runs += 1
+        return found
 
     def _inputs(self, arguments: Sequence[Any], given_away: Sequence[Any]) -> list[Any]:
         arrays: list[Any] = [None] * len(self.program.inputs)
