@@ -134,8 +134,8 @@ def known(name: str) -> Case:
 def quality() -> None:
     """Each search against the integer program, on the same table."""
     print(
-        f"{'network':12} {'cluster':7} {'mesh':6} {'optimum ms':>11} {'dynamic':>8} {'recursive':>9}"
-        f" {'s':>7} {'s':>6} {'s':>6}"
+        f"{'network':12} {'cluster':7} {'mesh':6} {'optimum ms':>11} {'dynamic':>8} "
+        f"{'recursive':>9} {'s':>7} {'s':>6} {'s':>6}"
     )
     cases = [("transformer4", transformer(4, 256, 8, 16, 64))]
     cases += [(n, known(n)) for n in ("mlp", "resnet", "bert", "gpt", "moe", "recommender")]
@@ -178,7 +178,8 @@ def hand() -> None:
 def seconds() -> None:
     """How long the search takes for deeper networks and larger clusters."""
     print(
-        f"{'layers':>6} {'devices':>8} {'works':>7} {'read s':>8} {'recursive s':>12} {'dynamic s':>10}"
+        f"{'layers':>6} {'devices':>8} {'works':>7} {'read s':>8} {'recursive s':>12} "
+        f"{'dynamic s':>10}"
     )
     for layers, devices in ((12, 8), (24, 8), (48, 8), (96, 8), (96, 1024)):
         case = transformer(layers, 512, 16, 1024 if devices > 8 else 64, 128)
