@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from mycelia.compiler.parallel.choices import count_readers
 from mycelia.compiler.parallel.pricing import Prices
 from mycelia.compiler.parallel.problem import Leaf, Problem, Work
 from mycelia.compiler.parallel.strategies import Strategy
@@ -39,15 +40,32 @@ def accounts(
     """All works of a plan, in order."""
     moved: set[tuple[int, Placement]] = set()
     found = []
+    parts = _wanted_in_parts(problem, chosen, placements, prices)
     for work in problem.works:
         strategy = chosen[work]
-        movements = [
-            Movement(t, work.times, "parts are put together") for t in prices.inner(work, strategy)
-        ]
+        sums = [parts.get((work, t), t) for t in prices.inner(work, strategy)]
+        movements = [Movement(t, work.times, "parts are put together") for t in sums]
         movements += _arrivals(work, placements, prices, moved)
         talk = sum(m.times * m.transfer.seconds(prices.mesh, prices.cluster) for m in movements)
         compute = 0.0 if work.is_input else work.times * prices.compute(work, strategy)
         found.append(Account(work, strategy, tuple(movements), compute, talk))
+    return found
+
+
+def _wanted_in_parts(
+    problem: Problem, chosen: dict[Work, Strategy], placements: Placements, prices: Prices
+) -> dict[tuple[Work, Transfer], Transfer]:
+    """Sums of which the only reader wants a part, and the collectives that give just that."""
+    found = {}
+    readers = count_readers(problem.works)
+    for work in problem.works:
+        for leaf, wanted in zip(work.inputs, placements.inputs(work), strict=True):
+            if leaf is None or readers[id(leaf)] != 1:
+                continue
+            source, strategy = leaf.source, chosen[leaf.source]
+            part = prices.scattered(source, strategy, leaf.place, wanted)
+            if part is not None:
+                found[source, replace(part, kind="all-reduce")] = part
     return found
 
 

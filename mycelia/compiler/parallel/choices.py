@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,7 +59,8 @@ class Options:
         return [placements[place] for placements in self._outputs]
 
 
-Use = tuple[int, int, int, int, TensorType]
+# Group and result, group and input, type, and whether the result is used there alone.
+Use = tuple[int, int, int, int, TensorType, bool]
 
 
 @dataclass(eq=False)
@@ -108,20 +109,45 @@ def tabulate(groups: Groups, allowed: Callable[[int], list[Strategy]], prices: P
             for o, count in zip(options, groups.count, strict=True)
         ]
     )
-    for (source, result, user, place, type_), times in groups.uses.items():
+    for (source, result, user, place, type_, alone), times in groups.uses.items():
         old = options[source].outputs(result)
         new = options[user].inputs(place) if place >= 0 else options[user].outputs(0)
-        choices.link(source, user, times * prices.moves(type_, old, new))
+        table = prices.moves(type_, old, new)
+        if alone and prices.cluster.reduce_scatter:
+            table = table - _savings(options[source], result, new, prices)
+        choices.link(source, user, times * table)
     return Table(choices, options, groups)
+
+
+def _savings(source: Options, result: int, new: list[Placement], prices: Prices) -> np.ndarray:
+    """What a sum costs less if its only reader wants a part of it, by pairs of options."""
+    work = source.work
+    wanted = list(dict.fromkeys(new))
+    each = [
+        [prices.saved(work, s, result, p) / work.times for p in wanted] for s in source.strategies
+    ]
+    return np.array(each)[:, [wanted.index(p) for p in new]]
 
 
 def _uses(variable: Mapping[Work, int]) -> Counter[Use]:
     """How often a result of one group goes to an input of another; place -1: it returns there."""
     found: Counter[Use] = Counter()
+    readers = count_readers(variable)
     for work, user in variable.items():
         for place, leaf in enumerate(work.inputs):
             if leaf is not None:
-                found[variable[leaf.source], leaf.place, user, place, leaf.type] += work.times
+                alone = readers[id(leaf)] == 1
+                source = variable[leaf.source], leaf.place
+                found[(*source, user, place, leaf.type, alone)] += work.times
         for leaf, times in work.returns:
-            found[variable[leaf.source], leaf.place, user, -1, leaf.type] += times
+            found[variable[leaf.source], leaf.place, user, -1, leaf.type, False] += times
+    return found
+
+
+def count_readers(works: Iterable[Work]) -> Counter[int]:
+    """How many inputs (and inputs of the next run) each tensor is, by its identity."""
+    found: Counter[int] = Counter()
+    for work in works:
+        found.update([id(leaf) for leaf in work.inputs if leaf is not None])
+        found.update([id(leaf) for leaf, _ in work.returns])
     return found

@@ -61,10 +61,14 @@ def _local(choices: Choices, around: Around, now: list[int], variable: int) -> n
 _LESS = 1e-12  # how much cheaper a move must be, as a part
 
 
+def _is_less(new: float, old: float) -> bool:
+    return new < old - abs(old) * _LESS
+
+
 def _move_one(choices: Choices, around: Around, now: list[int], variable: int) -> bool:
     cost = _local(choices, around, now, variable)
     best = int(cost.argmin())
-    if cost[best] < cost[now[variable]] * (1 - _LESS):
+    if _is_less(cost[best], cost[now[variable]]):
         now[variable] = best
         return True
     return False
@@ -76,7 +80,7 @@ def _move_two(choices: Choices, around: Around, now: list[int], one: int, other:
     second = _local(choices, around, now, other) - between[now[one], :]
     cost = first[:, None] + second[None, :] + between
     a, b = np.unravel_index(int(cost.argmin()), cost.shape)
-    if cost[a, b] < cost[now[one], now[other]] * (1 - _LESS):
+    if _is_less(cost[a, b], cost[now[one], now[other]]):
         now[one], now[other] = int(a), int(b)
         return True
     return False

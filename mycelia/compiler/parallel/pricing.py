@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -55,18 +55,8 @@ class Prices:
 
     def inner(self, work: Work, strategy: Strategy) -> list[Transfer]:
         """The collectives a work needs besides those that bring its inputs: sums of parts."""
-        found = []
-        outputs = strategy.outputs(work)
-        for place, type_ in enumerate(work.output_types):
-            axes = [
-                mesh_axis
-                for axis, cut in zip(work.axes, strategy.cuts, strict=True)
-                for mesh_axis in cut
-                if any(leaf == place for leaf, _ in axis.combined)
-            ]
-            if axes:
-                size = self.bytes(type_, outputs[place])
-                found.append(Transfer("all-reduce", size, tuple(axes)))
+        sums = [self.sum_of(work, strategy, place) for place in range(len(work.output_types))]
+        found = [transfer for transfer in sums if transfer is not None]
         for axis, cut in zip(work.axes, strategy.cuts, strict=True):
             if cut and axis.inner:
                 others = self.mesh.degree(a for a in strategy.axes if a not in cut)
@@ -74,6 +64,42 @@ class Prices:
             if cut and axis.divides % self.mesh.degree(cut):
                 found += self._shifted(work, axis, cut)
         return found
+
+    def sum_of(self, work: Work, strategy: Strategy, place: int) -> Transfer | None:
+        """The collective that puts the parts of one result together, if it comes in parts."""
+        axes = [
+            mesh_axis
+            for axis, cut in zip(work.axes, strategy.cuts, strict=True)
+            for mesh_axis in cut
+            if any(leaf == place for leaf, _ in axis.combined)
+        ]
+        if not axes:
+            return None
+        placement = strategy.outputs(work)[place]
+        size = self.bytes(work.output_types[place], placement)
+        return Transfer("all-reduce", size, tuple(axes))
+
+    def scattered(
+        self, work: Work, strategy: Strategy, place: int, wanted: Placement
+    ) -> Transfer | None:
+        """The collective that leaves each device its part of a sum, if only parts are wanted."""
+        whole_sum = self.sum_of(work, strategy, place) if self.cluster.reduce_scatter else None
+        if whole_sum is None:
+            return None
+        had = strategy.outputs(work)[place]
+        further = set(wanted.axes) - set(had.axes)
+        if not set(whole_sum.axes) <= further or not set(had.axes) <= set(wanted.axes):
+            return None
+        return replace(whole_sum, kind="reduce-scatter")
+
+    def saved(self, work: Work, strategy: Strategy, place: int, wanted: Placement) -> float:
+        """Seconds that such a collective takes less than a whole sum."""
+        part = self.scattered(work, strategy, place, wanted)
+        if part is None:
+            return 0.0
+        whole_sum = replace(part, kind="all-reduce")
+        seconds = [t.seconds(self.mesh, self.cluster) for t in (whole_sum, part)]
+        return work.times * (seconds[0] - seconds[1])
 
     def _shifted(self, work: Work, axis: Axis, cut: tuple[int, ...]) -> Iterator[Transfer]:
         """Uneven parts of dimensions that are joined or split do not lie where they belong."""
