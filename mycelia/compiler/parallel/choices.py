@@ -121,11 +121,8 @@ def tabulate(groups: Groups, allowed: Callable[[int], list[Strategy]], prices: P
 
 def _savings(source: Options, result: int, new: list[Placement], prices: Prices) -> np.ndarray:
     """What a sum costs less if its only reader wants a part of it, by pairs of options."""
-    work = source.work
     wanted = list(dict.fromkeys(new))
-    each = [
-        [prices.saved(work, s, result, p) / work.times for p in wanted] for s in source.strategies
-    ]
+    each = [[prices.saved(source.work, s, result, p) for p in wanted] for s in source.strategies]
     return np.array(each)[:, [wanted.index(p) for p in new]]
 
 

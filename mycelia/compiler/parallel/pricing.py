@@ -93,13 +93,13 @@ class Prices:
         return replace(whole_sum, kind="reduce-scatter")
 
     def saved(self, work: Work, strategy: Strategy, place: int, wanted: Placement) -> float:
-        """Seconds that such a collective takes less than a whole sum."""
+        """Seconds that such a collective takes less than a whole sum, in one run."""
         part = self.scattered(work, strategy, place, wanted)
         if part is None:
             return 0.0
         whole_sum = replace(part, kind="all-reduce")
         seconds = [t.seconds(self.mesh, self.cluster) for t in (whole_sum, part)]
-        return work.times * (seconds[0] - seconds[1])
+        return seconds[0] - seconds[1]
 
     def _shifted(self, work: Work, axis: Axis, cut: tuple[int, ...]) -> Iterator[Transfer]:
         """Uneven parts of dimensions that are joined or split do not lie where they belong."""
