@@ -8,6 +8,7 @@ from typing import Any
 
 from mycelia.core import seed, settings
 from mycelia.core.logs import logger
+from mycelia.core.meetings import note_step
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 from mycelia.train.callback.callback import (
@@ -115,6 +116,7 @@ class Training:
 
     def _results(self, group: list[list[Any]]) -> Sequence[Any]:
         results: Sequence[Any]
+        note_step(self._steps + 1)
         try:
             if len(group) == 1:
                 results = [self._network(*group[0])]
