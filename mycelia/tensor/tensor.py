@@ -125,7 +125,10 @@ class Tensor(Methods):
         return self.asnumpy()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return np.array(self._data, dtype=dtype, copy=copy)
+        data = self._data
+        if getattr(data, "is_fully_addressable", True) is False:
+            data = slot.gather(data)
+        return np.array(data, dtype=dtype, copy=copy)
 
     def __dlpack__(self, **kwargs: Any) -> Any:
         return np.array(self._data).__dlpack__(**kwargs)

@@ -212,8 +212,11 @@ def _as_tensor(value: Any) -> Any:
 
 
 def _copied(tensor: Any) -> Any:
-    """The numbers as they are now: a training writes to the memory of its parameters."""
-    return tensor if isinstance(tensor, str) else Tensor(np.array(tensor.asnumpy(), copy=True))
+    """The numbers as they are now: a training writes to the memory of its parameters.
+
+    They are read where they are: a parameter that moves to the host is rounded differently there.
+    """
+    return tensor if isinstance(tensor, str) else Tensor(np.array(tensor, copy=True))
 
 
 def _content(

@@ -35,7 +35,7 @@ _DTYPES = {theirs: ours for ours, theirs in _NAMES.items()}
 
 def encode(named: list[tuple[str, Any]], check: bool) -> Iterator[bytes]:
     """The bytes of a file with some tensors by name; texts become metadata."""
-    arrays = {n: np.asarray(t.asnumpy(), order="C") for n, t in named if not isinstance(t, str)}
+    arrays = {n: np.asarray(t, order="C") for n, t in named if not isinstance(t, str)}
     metadata = {"format": "ms"} | {n: t for n, t in named if isinstance(t, str)}
     if check:
         metadata = {_CRC: str(_checksum(arrays))} | metadata

@@ -11,7 +11,7 @@ from tests.launch.jobs import launch
 SCRIPT = (Path(__file__).parent / "every_collective.py").read_text()
 
 
-@pytest.mark.parametrize("processes", [2, 4])
+@pytest.mark.parametrize("processes", [2, pytest.param(4, marks=pytest.mark.slow)])
 def test_collectives_give_what_numpy_gives(processes, tmp_path):
     code, output, errors = launch(tmp_path, ["-n", str(processes)], SCRIPT)
     assert code == 0, output + errors

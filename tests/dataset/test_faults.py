@@ -199,7 +199,11 @@ def test_an_interrupted_script_leaves_nothing_behind(tmp_path: Path, how: signal
     script.write_text(textwrap.dedent(SCRIPT))
     before = set(os.listdir("/dev/shm")) if os.path.isdir("/dev/shm") else set()
     process = subprocess.Popen(
-        [sys.executable, script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, script],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored in background
     )
     assert process.stdout is not None
     pids = {int(process.stdout.readline()) for _ in range(40)}

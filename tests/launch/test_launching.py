@@ -252,6 +252,7 @@ def test_help_says_how_it_is_used(capsys):
     assert "mycelia launch -n 4 train.py" in shown and "--restarts" in shown
 
 
+@pytest.mark.slow
 def test_a_machine_that_stood_still_is_no_stuck_job(tmp_path):
     script = STEPS + "steps(300, lambda: None)\nprint('over')"
     job = Running(tmp_path, ["-n", "2", "--timeout", "2"], script)

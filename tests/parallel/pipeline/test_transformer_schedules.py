@@ -6,6 +6,8 @@ import pytest
 
 from tests.parallel.pipeline.running import checks, run_checks
 
+pytestmark = pytest.mark.slow
+
 GROUP = (
     "transformer_gpipe",
     "transformer_interleaved",
