@@ -44,11 +44,6 @@ class Placement:
         """All axes that cut the tensor."""
         return tuple([axis for dim in self.dims for axis in dim])
 
-    @cached_property
-    def is_whole(self) -> bool:
-        """Whether every device holds the whole tensor."""
-        return not any(self.dims)
-
     def local(self, shape: Shape, mesh: Mesh) -> Shape:
         """The shape of the largest part a device holds."""
         return tuple([-(-n // mesh.degree(dim)) for n, dim in zip(shape, self.dims, strict=True)])
@@ -60,14 +55,6 @@ class Placement:
     def is_even(self, shape: Shape, mesh: Mesh) -> bool:
         """Whether all devices hold parts of one size."""
         return all(n % mesh.degree(dim) == 0 for n, dim in zip(shape, self.dims, strict=True))
-
-    def inside(self, leading: int) -> Placement:
-        """The placement without its first dimensions."""
-        return Placement(self.dims[leading:])
-
-    def under(self, leading: int) -> Placement:
-        """The placement of a tensor with so many whole dimensions before."""
-        return Placement(((),) * leading + self.dims)
 
     def __str__(self) -> str:
         return "(" + ", ".join("".join(map(_letter, dim)) or "-" for dim in self.dims) + ")"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mycelia.compiler.autodiff.accumulate import is_inexact
 from mycelia.compiler.footprint import type_bytes
 from mycelia.compiler.parallel.stage_gradients import StageGraphs, differentiated
-from mycelia.compiler.parallel.stage_layouts import StageLayout
+from mycelia.compiler.parallel.stage_layouts import StageLayout, data_parallel
 from mycelia.compiler.parallel.stage_search import flops, stages_by_cost
 from mycelia.compiler.parallel.stages import (
     Part,
@@ -43,7 +43,7 @@ from mycelia.runtime.pipeline.schedule import (
     one_forward_one_backward,
 )
 from mycelia.runtime.pipeline.step import PipelinedStep
-from mycelia.transforms.pipelined import PipelineCall, PipelineRun, chosen_layouts, pipeline_in
+from mycelia.transforms.pipelined import PipelineCall, PipelineRun, pipeline_in
 
 
 def pipelined_step(program: Program) -> PipelinedStep | None:
@@ -179,7 +179,7 @@ def _chunks(
     for part in parts:
         inputs = tuple([_given(network, numbers, crossing, node) for node in part.inputs])
         is_data = [g.kind in (Kind.BATCH, Kind.CROSSING) for g in inputs]
-        layout = chosen_layouts()(part.graph, is_data, devices[part.place % len(devices)])
+        layout = data_parallel(part.graph, is_data, devices[part.place % len(devices)])
         own = tuple(
             [i for i, g in enumerate(inputs) if g.kind is Kind.STATE and g.number in trained]
         )

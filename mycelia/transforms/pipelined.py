@@ -10,7 +10,6 @@ import numpy as np
 
 from mycelia.compiler.autodiff.reverse import zeros_of
 from mycelia.compiler.forms import Entries, Form, Items, Known, TensorForm
-from mycelia.compiler.parallel.stage_layouts import Layouts, data_parallel
 from mycelia.compiler.reading import Read, read
 from mycelia.compiler.store import Entry
 from mycelia.compiler.tracer import Tracer, active_tracer
@@ -69,24 +68,6 @@ class PipelineRun(Named):
             "a pipeline runs only as a part of a training step of its own",
             fix="call the training step directly, not inside of another program",
         )
-
-
-@dataclass
-class _Choice:
-    layouts: Layouts = data_parallel
-
-
-_CHOICE = _Choice()
-
-
-def use_layouts(layouts: Layouts) -> None:
-    """Let another function say how values lie over the devices of each stage."""
-    _CHOICE.layouts = layouts
-
-
-def chosen_layouts() -> Layouts:
-    """The function that says how values lie over the devices of each stage."""
-    return _CHOICE.layouts
 
 
 def pipeline_is_on() -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mycelia.ir.analysis import ordered
@@ -22,13 +22,8 @@ class StageLayout:
     graph: Graph
 
 
-# From the graph of a stage, which of its parameters hold data of the micro-batch (the others are
-# weights and random keys), and the number of devices.
-Layouts = Callable[[Graph, Sequence[bool], int], StageLayout]
-
-
 def data_parallel(graph: Graph, is_data: Sequence[bool], devices: int) -> StageLayout:
-    """Data cut along its first dimension, weights whole on every device.
+    """Data of the micro-batch cut along its first dimension, weights and keys whole everywhere.
 
     Data that cannot be cut evenly comes whole, and is cut unevenly inside.
     """
