@@ -218,16 +218,29 @@ def sharing() -> None:
 
 
 def recompute() -> None:
-    """Memory of a step with and without layers that are run again in the backward pass."""
-    print(f"{'layers':>6} {'MB kept':>9} {'MB again':>9}")
-    for layers in (2, 4, 8):
+    """Memory of a step with and without layers that are run again in the backward pass.
+
+    A layer more needs its weights and two moments. Run again, it needs its input until then, its
+    gradients after that; at the peak all layers need the larger of both.
+    """
+    print(f"{'layers':>6} {'MB kept':>9} {'MB again':>9} {'a layer':>9} {'theory':>9}")
+    width, batch, tokens = 128, 64, 64
+    before: tuple[int, float] | None = None
+    for layers in (2, 4, 8, 16):
         found = []
         for again in (False, True):
-            case = transformer(layers, 128, 8, 64, 64)
+            case = transformer(layers, width, 8, batch, tokens)
             for block in case.network.blocks if again else ():
                 block.recompute()
             found.append(memory_plan(_compile(case, "data_parallel")).peak / 1e6)
-        print(f"{layers:6} {found[0]:9.1f} {found[1]:9.1f}", flush=True)
+        weights = sum(p.size * 4 for p in case.network.trainable_params()) / layers / 1e6
+        rows = batch * tokens * width * 4 / DEVICES / 1e6
+        line = f"{layers:6} {found[0]:9.1f} {found[1]:9.1f}"
+        if before is not None:
+            each = (found[1] - before[1]) / (layers - before[0])
+            line += f" {each:9.3f} {3 * weights + max(weights, rows):9.3f}"
+        print(line, flush=True)
+        before = layers, found[1]
 
 
 def _planned(program: Any, cluster: Cluster, way: str) -> Any:

@@ -26,6 +26,11 @@ def on_cpu() -> bool:
     return not _FORMS.plain and jax.default_backend() == "cpu" and selects_kernels()
 
 
+def drops_barriers() -> bool:
+    """Whether the engine takes barriers away and computes nothing twice, as XLA does on CPU."""
+    return jax.default_backend() == "cpu" and selects_kernels()
+
+
 @contextmanager
 def plain_forms() -> Iterator[None]:
     """Operators traced inside, in this thread, take the plain XLA forms.

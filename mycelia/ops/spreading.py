@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, lru_cache
 from typing import Any
@@ -14,6 +14,7 @@ from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
 from mycelia.ops.engine import Array, jax, jnp
 from mycelia.ops.op import Op
+from mycelia.ops.shaping import Barrier
 from mycelia.parallel.layout import Layout, Strategy, checked_strategy
 from mycelia.parallel.mesh import Mesh, Placement
 
@@ -70,6 +71,58 @@ class Redistribute(Op):
 
     def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return (self(dout),)
+
+
+class SpreadBarrier(Op):
+    """A barrier whose tensors lie on a mesh of devices as told; None where that is not known."""
+
+    mesh: tuple[int, ...]
+    values: tuple[tuple[tuple[int, ...], ...] | None, ...]
+    waits: tuple[tuple[tuple[int, ...], ...] | None, ...]
+    examples = (case(("f32[4,6]",), ("f32[2]",), mesh=(2,), values=(((0,), ()),), waits=(None,)),)
+
+    def infer(self, x: tuple[TensorType, ...], after: tuple[TensorType, ...]) -> Any:
+        return x
+
+    def lower(self, x: tuple[Array, ...], after: tuple[Array, ...]) -> tuple[Array, ...]:
+        return Barrier.of().lower(x, after)
+
+    def grad(self, x: Any, after: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        return dout, None
+
+    def locally(
+        self, function: Callable[..., Any], x: Sequence[Array], after: Sequence[Array]
+    ) -> list[Array]:
+        """`function(x, after)` on what each device has; tensors that are not cut evenly stay out.
+
+        A tensor of `x` that stays out comes back as it is.
+        """
+        mesh = Mesh(self.mesh)
+        places = [n for n, one in enumerate(x) if _is_even(one, self.values[n], mesh)]
+        waits = [n for n, one in enumerate(after) if _is_even(one, self.waits[n], mesh)]
+        if not places or not waits or not _CURRENT.devices:
+            return list(x)
+        specs = [
+            tuple([self._spec(told[n], mesh) for n in numbers])
+            for told, numbers in ((self.values, places), (self.waits, waits))
+        ]
+        run = jax.shard_map(
+            function,
+            mesh=_grid(_CURRENT.devices, mesh.sizes),
+            in_specs=tuple(specs),
+            out_specs=specs[0],
+            check_vma=False,
+        )
+        held = run(tuple([x[n] for n in places]), tuple([after[n] for n in waits]))
+        found = dict(zip(places, held, strict=True))
+        return [found.get(n, one) for n, one in enumerate(x)]
+
+    def _spec(self, dims: Any, mesh: Mesh) -> Any:
+        return sharding(_CURRENT.devices, mesh, Placement(dims)).spec
+
+
+def _is_even(array: Array, dims: Any, mesh: Mesh) -> bool:
+    return dims is not None and Placement(dims).is_even(jnp.shape(array), mesh)
 
 
 class LayOut(Op):

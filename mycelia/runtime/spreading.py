@@ -41,6 +41,10 @@ def _same(array: Any) -> Any:
     return array
 
 
+def _one(index: Any) -> np.ndarray:
+    return np.ones((), np.float32)
+
+
 class SpreadExecutable(Executable):
     """A program over the first devices of a job; every process runs it."""
 
@@ -58,6 +62,7 @@ class SpreadExecutable(Executable):
         self._is_shared = len({device.process_index for device in self.devices}) > 1
         super().__init__(program)
         self._wanted = [self._sharding(placement) for placement in self.spread.inputs]
+        self._one = jax.make_array_from_callback((), self._sharding(whole(0)), _one)
 
     def _sharding(self, placement: Placement) -> Any:
         return sharding(self.devices, self.spread.mesh, placement)
@@ -124,7 +129,7 @@ class SpreadExecutable(Executable):
         for place, number in self._arguments:
             array = peek_key() if number is None else as_array(arguments[number])
             arrays[place] = self._placed(array, place)
-        return arrays
+        return [*arrays, self._one]
 
     def _placed(self, array: Any, place: int) -> Any:
         """An array where the program wants it."""

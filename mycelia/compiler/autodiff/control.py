@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from mycelia.compiler.autodiff.accumulate import Cotangents, is_inexact
@@ -15,7 +16,7 @@ from mycelia.core.dtype import int64
 from mycelia.ir.clone import copy_nodes
 from mycelia.ir.control import RECOMPUTE, Vmap, graphs_of, operands_of, primitive_of
 from mycelia.ir.graph import Graph
-from mycelia.ir.node import Apply, Node
+from mycelia.ir.node import Apply, Node, Parameter
 from mycelia.ir.types import TensorType
 from mycelia.ops.loop_stack import StackRead, StackWrite
 from mycelia.ops.shaping import Barrier
@@ -135,11 +136,27 @@ class Rules:
         again = self.builder.apply(
             RECOMPUTE, (builder.graph, *nodes), builder.graph.output.type, node.span
         )
-        for place, number in enumerate(wanted):
-            grad = self.tracer.wrap(self.builder.item(again, place))
+        grads = [self.tracer.wrap(self.builder.item(again, i)) for i in range(len(wanted))]
+        self._release(operands, wanted, grads)
+        for number, grad in zip(wanted, grads, strict=True):
             cotangents.add(operands[number], grad)
         if part.needed is not None:
             self.tracer.note_needed(Tensor._wrap(self.builder.item(again, len(wanted))))
+
+    def _release(self, operands: Sequence[Node], wanted: Sequence[int], grads: list[Any]) -> None:
+        """Gradients of what was computed before come after those of weights.
+
+        So the engine cannot leave the latter for the end of the program, and with them all that
+        they need.
+        """
+        weights = [i for i, number in enumerate(wanted) if isinstance(operands[number], Parameter)]
+        others = [i for i in range(len(wanted)) if i not in weights]
+        if weights and others:
+            behind = Barrier.of()(
+                tuple([grads[i] for i in others]), tuple([grads[i] for i in weights])
+            )
+            for i, grad in zip(others, behind, strict=True):
+                grads[i] = grad
 
     # ---- maps -------------------------------------------------------------------------------
 

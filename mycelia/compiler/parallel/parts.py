@@ -9,6 +9,7 @@ from typing import Any
 from mycelia.core.shape import size
 from mycelia.ir.types import TensorType
 from mycelia.ops.axes import Axis, axes_of
+from mycelia.ops.shaping import Barrier
 from mycelia.ops.update_family import Update
 
 
@@ -32,7 +33,9 @@ def parts_of(
     found = axes_of(op, args)
     inputs, outputs = tuple(range(len(types))), tuple(range(len(results)))
     whole = Part(found.axes, inputs, outputs, found.flops, frozenset(found.unused))
-    return _apart(whole, types, results) if getattr(op, "each_apart", False) else [whole]
+    if isinstance(op, Barrier) or getattr(op, "each_apart", False):
+        return _apart(whole, types, results)
+    return [whole]
 
 
 def _entries(op: Update, args: tuple[Any, ...]) -> list[Part]:
@@ -131,10 +134,10 @@ def _apart(whole: Part, types: Sequence[TensorType], results: Sequence[TensorTyp
     parts = []
     total = sum(size(t.shape) for t in types) or 1
     for number, axes in enumerate(groups):
-        if not axes:
-            continue
         inputs = tuple([i for i in range(len(types)) if home.get(("in", i)) == number])
         outputs = tuple([i for i in range(len(results)) if home.get(("out", i)) == number])
+        if not outputs:
+            continue
         share = sum(size(types[i].shape) for i in inputs) / total
         local = tuple([_renumbered(axis, inputs, outputs, share) for axis in axes])
         parts.append(Part(local, inputs, outputs, whole.flops * share, whole.unused))

@@ -28,7 +28,8 @@ from mycelia.ir.control import (
 from mycelia.ir.graph import Graph
 from mycelia.ir.node import Apply, Constant, Node
 from mycelia.ir.types import TensorType
-from mycelia.ops.spreading import Redistribute
+from mycelia.ops.shaping import Barrier
+from mycelia.ops.spreading import Redistribute, SpreadBarrier
 from mycelia.parallel.mesh import Mesh, Placement
 from mycelia.parallel.redistribution import route
 
@@ -118,7 +119,16 @@ class _Writer:
                 if leaf is not None and self._placements.of(leaf) != placement:
                     wanted[place] = placement
         args = self._laid_out(node, args, wanted, target)
-        return self._pinned(_copied(node, target, args), works, target)
+        made = _copied(node, target, args)
+        if type(op) is Barrier:
+            made = target.apply(self._barrier(args), *args, span=node.span, type=node.type)
+        return self._pinned(made, works, target)
+
+    def _barrier(self, args: Sequence[Node]) -> SpreadBarrier:
+        """A barrier that knows where its tensors lie."""
+        lie = [[self.lies.get(n) for n in _parts(arg, arg.graph)] for arg in args]
+        values, waits = [tuple([p and p.dims for p in places]) for places in lie]
+        return SpreadBarrier.of(self._mesh.sizes, values, waits)
 
     def _laid_out(
         self, node: Apply, args: list[Node], wanted: dict[int, Placement], target: Graph

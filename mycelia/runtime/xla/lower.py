@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -30,8 +31,9 @@ from mycelia.ir.control import (
 from mycelia.ir.graph import Graph
 from mycelia.ir.node import Apply, Constant, Node, Parameter
 from mycelia.ir.primitive import Primitive
-from mycelia.ops.device import on_cpu
+from mycelia.ops.device import drops_barriers
 from mycelia.ops.shaping import Barrier
+from mycelia.ops.spreading import SpreadBarrier
 from mycelia.runtime.xla.in_place import other_readers
 from mycelia.runtime.xla.keeping import held_back, kept, worth_keeping
 from mycelia.runtime.xla.layout import Layouts
@@ -71,7 +73,9 @@ class _Order:
     def __init__(self, one: Any) -> None:
         self._orders: dict[Graph, tuple[list[Node], set[Node]]] = {}
         self.layouts = Layouts()
-        self.holds_back = on_cpu() and one is not None  # what XLA would compute early, or twice
+        self.holds_back = (
+            drops_barriers() and one is not None
+        )  # what XLA would compute early, or twice
         self.one = one
 
     def choices(self, in_place: int) -> dict[str, int]:
@@ -123,6 +127,8 @@ class _Order:
         args = [values[a] for a in node.args]
         if type(op) is Barrier and self.holds_back:
             return self._held_back(node, *args)
+        if type(op) is SpreadBarrier and self.holds_back:
+            return tuple(op.locally(partial(held_back, by=self.one), *args))
         if is_operator(op):
             return self.layouts.apply(op, args)
         if type(op) is Effect:
