@@ -121,12 +121,12 @@ class _Writer:
         args = self._laid_out(node, args, wanted, target)
         made = _copied(node, target, args)
         if type(op) is Barrier:
-            made = target.apply(self._barrier(args), *args, span=node.span, type=node.type)
+            made = target.apply(self._barrier(args, target), *args, span=node.span, type=node.type)
         return self._pinned(made, works, target)
 
-    def _barrier(self, args: Sequence[Node]) -> SpreadBarrier:
+    def _barrier(self, args: Sequence[Node], target: Graph) -> SpreadBarrier:
         """A barrier that knows where its tensors lie."""
-        lie = [[self.lies.get(n) for n in _parts(arg, arg.graph)] for arg in args]
+        lie = [[self.lies.get(n) for n in _parts(arg, target)] for arg in args]
         values, waits = [tuple([p and p.dims for p in places]) for places in lie]
         return SpreadBarrier.of(self._mesh.sizes, values, waits)
 
