@@ -43,34 +43,51 @@ def _entries(op: Update, args: tuple[Any, ...]) -> list[Part]:
     names = op.arguments.names[: len(args)]
     given = dict(zip(names, args, strict=True))
     count = len(given["params"])
-    starts = _starts(args)
-    written = tuple([given[name] for name in op.writes])
-    result_starts = _starts(written)
+    read = _Columns(args, count)
+    written = _Columns(tuple([given[name] for name in op.writes]), count)
     found = []
     for entry in range(count):
-        one = tuple([_entry(arg, entry, count) for arg in args])
-        inputs = _numbers(args, starts, entry, count)
-        outputs = _numbers(written, result_starts, entry, count, with_shared=entry == 0)
-        every = _numbers(written, result_starts, entry, count)
+        inputs, every = read.numbers(entry), written.numbers(entry)
+        outputs = every if entry == 0 else written.own_numbers(entry)
         fields = {
             name: (value[entry],)
             for name in ("weight_decay", "centralize")
             if (value := getattr(op, name))
         }
-        axes = axes_of(op.with_fields(**fields), one)
+        axes = axes_of(op.with_fields(**fields), read.entry(entry))
         local = tuple([_kept(axis, every, outputs) for axis in axes.axes])
         unused = frozenset([inputs[i] for i in axes.unused])
         found.append(Part(local, inputs, outputs, axes.flops, unused))
     return found
 
 
-def _starts(values: Sequence[Any]) -> list[int]:
-    """The number of the first tensor of each value."""
-    found, total = [], 0
-    for value in values:
-        found.append(total)
-        total += len(flat_types(value))
-    return found
+class _Columns:
+    """Values of an update: some have one tensor for each parameter, some are shared by all."""
+
+    def __init__(self, values: Sequence[Any], count: int) -> None:
+        self._values = values
+        self._is_each = [_is_each(value, count) for value in values]
+        self._starts, total = [], 0  # the number of the first tensor of each value
+        for value in values:
+            self._starts.append(total)
+            total += len(flat_types(value))
+
+    def entry(self, number: int) -> tuple[Any, ...]:
+        """The values for one parameter."""
+        pairs = zip(self._values, self._is_each, strict=True)
+        return tuple([(value[number],) if each else value for value, each in pairs])
+
+    def numbers(self, entry: int) -> tuple[int, ...]:
+        """The tensors of one parameter, and those that all share."""
+        found: list[int] = []
+        for value, each, start in zip(self._values, self._is_each, self._starts, strict=True):
+            found += [start + entry] if each else range(start, start + len(flat_types(value)))
+        return tuple(found)
+
+    def own_numbers(self, entry: int) -> tuple[int, ...]:
+        """The tensors of one parameter alone."""
+        pairs = zip(self._starts, self._is_each, strict=True)
+        return tuple([start + entry for start, each in pairs if each])
 
 
 def _is_each(value: Any, count: int) -> bool:
@@ -80,28 +97,6 @@ def _is_each(value: Any, count: int) -> bool:
         and len(value) == count
         and all(isinstance(part, TensorType) for part in value)
     )
-
-
-def _entry(value: Any, entry: int, count: int) -> Any:
-    return (value[entry],) if _is_each(value, count) else value
-
-
-def _numbers(
-    values: Sequence[Any],
-    starts: Sequence[int],
-    entry: int,
-    count: int,
-    *,
-    with_shared: bool = True,
-) -> tuple[int, ...]:
-    """The tensors of one entry, and those that all entries share."""
-    found: list[int] = []
-    for value, start in zip(values, starts, strict=True):
-        if _is_each(value, count):
-            found.append(start + entry)
-        elif with_shared:
-            found += range(start, start + len(flat_types(value)))
-    return tuple(found)
 
 
 def _kept(axis: Axis, every: tuple[int, ...], outputs: tuple[int, ...]) -> Axis:
