@@ -2,7 +2,8 @@
 
 A network of many equal layers gives a graph that repeats one part over and over. Where cells were
 marked for it (`lazy_inline`), each of their calls is a `block` node while the program is read. A
-chain of blocks becomes a scan over their stacked weights; gradients are taken of the scan.
+chain of blocks becomes a scan over their stacked weights; gradients are taken of the scan. So does
+a network that takes its batch in parts: each part is a `part` node, and the scan is over the parts.
 """
 
 from __future__ import annotations
@@ -15,12 +16,21 @@ from mycelia.compiler.building import Builder
 from mycelia.compiler.tracer import Tracer
 from mycelia.ir.analysis import ordered, same_graphs
 from mycelia.ir.clone import copy_into, inline
-from mycelia.ir.control import BLOCK, TUPLE, Item, Scan, graphs_of, operands_of, primitive_of
+from mycelia.ir.control import (
+    BLOCK,
+    PART,
+    TUPLE,
+    Item,
+    Scan,
+    graphs_of,
+    operands_of,
+    primitive_of,
+)
 from mycelia.ir.graph import Graph
 from mycelia.ir.node import Apply, Node
 from mycelia.ops.joining import Stack, Unstack
 
-LEAST = 3  # blocks; fewer are inlined
+LEAST = {BLOCK: 3, PART: 2}  # blocks; fewer are inlined
 
 
 def roll(tracer: Tracer, outputs: Sequence[Any]) -> list[Any]:
@@ -30,11 +40,11 @@ def roll(tracer: Tracer, outputs: Sequence[Any]) -> list[Any]:
         return list(outputs)
     given = builder.substituted(list(outputs))
     nodes = _needed(given)
-    blocks = [n for n in nodes if primitive_of(n) is BLOCK]
+    blocks = [n for n in nodes if primitive_of(n) in LEAST]
     if not blocks:
         return given
     for chain in _chains(blocks, nodes):
-        if len(chain.blocks) >= LEAST:
+        if len(chain.blocks) >= LEAST[primitive_of(chain.blocks[0])]:
             _scan(tracer, chain)
         else:
             for block in chain.blocks:
@@ -52,7 +62,7 @@ def _needed(outputs: Sequence[Any]) -> list[Apply]:
 
 @dataclass
 class _Chain:
-    """Blocks of which each takes results of the one before.
+    """Blocks of which each takes results of the one before, or parts of the data.
 
     `carried` says which operand is which result of the block before.
     """
@@ -99,9 +109,13 @@ def _continues(
         for place, operand in enumerate(operands_of(block))
         if type(op := primitive_of(operand)) is Item and _source(operand) is before
     }
-    if not carried or (len(chain.blocks) > 1 and carried != chain.carried):
-        return False
     first = chain.blocks[0]
+    if primitive_of(block) is not primitive_of(first):
+        return False
+    if not carried and primitive_of(block) is BLOCK:
+        return False
+    if len(chain.blocks) > 1 and carried != chain.carried:
+        return False
     types = [[o.type for o in operands_of(b)] for b in (first, block)]
     if types[0] != types[1] or any(first.type[r] != types[0][p] for p, r in carried.items()):
         return False

@@ -90,6 +90,13 @@ class Block(Named):
     """
 
 
+class Part(Block):
+    """part(@g, *operands): a block that takes one part of the data.
+
+    Parts that are alike become a scan even if none hands anything on to the next.
+    """
+
+
 class Scan(Named):
     """scan[...](@step, *carry, *mapped, *fixed): `step` for each place of the mapped operands.
 
@@ -150,7 +157,7 @@ class Custom(Named):
 
 
 TUPLE, SWITCH, WHILE, CALL = Tuple(), Switch(), While(), Call()
-RECOMPUTE, BLOCK = Recompute(), Block()
+RECOMPUTE, BLOCK, PART = Recompute(), Block(), Part()
 
 
 def primitive_of(node: Node) -> Any:

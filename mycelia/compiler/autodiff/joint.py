@@ -37,9 +37,14 @@ class Split:
 
 
 def split(
-    tracer: Tracer, graph: Graph, wanted: list[int], rules: Any, seeded: int | None = None
+    tracer: Tracer,
+    graph: Graph,
+    wanted: list[int],
+    rules: Any,
+    seeded: int | None = None,
+    first: int = 0,
 ) -> Split:
-    """Differentiate the first `seeded` results of `graph` for the parameters numbered `wanted`."""
+    """Differentiate results of `graph` (from `first` to `seeded`) for the parameters `wanted`."""
     builder = Builder(graph.name)
     parameters = tuple([builder.parameter(p.name, p.type) for p in graph.parameters])
     mapping: dict[Node, Node] = dict(zip(graph.parameters, parameters, strict=True))
@@ -50,7 +55,7 @@ def split(
         seeds = {
             i: builder.parameter(f"d{i}", node.type)
             for i, node in enumerate(outputs[:seeded])
-            if is_inexact(node.type)
+            if i >= first and is_inexact(node.type)
         }
         pairs = [(outputs[i], Tensor._wrap(seed)) for i, seed in seeds.items()]
         found = pull(tracer, pairs, [parameters[i] for i in wanted], rules)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from mycelia.compiler.autodiff.accumulate import Cotangents, is_inexact
@@ -22,10 +24,15 @@ from mycelia.tensor.tensor import Tensor
 def pull_scan(
     tracer: Tracer, node: Apply, dout: Any, cotangents: Cotangents, live: set[Node], rules: Any
 ) -> None:
-    """Replace a scan by one that remembers, and add the gradients of what it was given."""
+    """Replace a scan by one that remembers, and add the gradients of what it was given.
+
+    Where each pass can be differentiated at once, nothing is remembered.
+    """
     scan = _Scan(tracer, node, live, rules)
-    kept = scan.forward()
-    for number, grad in scan.backward(kept, dout).items():
+    grads = scan.at_once(dout)
+    if grads is None:
+        grads = scan.backward(scan.forward(), dout)
+    for number, grad in grads.items():
         if scan.operands[number] in live:
             cotangents.add(scan.operands[number], grad)
 
@@ -48,10 +55,82 @@ class _Scan:
         self.carried = [i for i in wanted if i < first]
         self.mapped = [i for i in wanted if first <= i < second and self.operands[i] in self.live]
         self.fixed = [i for i in wanted if second <= i and self.operands[i] in self.live]
-        graph = graphs_of(self.node)[0]
-        places = [*self.carried, *self.mapped, *self.fixed]
-        self.part: Split = split(self.tracer, graph, places, self.rules)
-        self.kept = [*used_carry(self.part, first), *self.part.residuals]
+        self.graph = graphs_of(self.node)[0]
+        self.places = [*self.carried, *self.mapped, *self.fixed]
+
+    @cached_property
+    def part(self) -> Split:
+        """One pass with its backward."""
+        return split(self.tracer, self.graph, self.places, self.rules)
+
+    @cached_property
+    def kept(self) -> list[Node]:
+        """What the backward of a pass needs to know of it."""
+        return [*used_carry(self.part, self.op.carry), *self.part.residuals]
+
+    # ---- one pass forward and back, then the next ------------------------------------------------
+
+    def at_once(self, dout: Any) -> dict[int, Tensor] | None:
+        """Gradients by the number of the operand, from a scan that goes back in every pass.
+
+        That is possible if the gradients of its results do not depend on what it gives, and if no
+        gradient goes from one pass to another. Then memory for one pass is enough for all.
+        """
+        tracer, op = self.tracer, self.op
+        if any(d is not None for d in dout[: op.carry]) or self._leads_to(dout[op.carry :]):
+            return None
+        part = split(tracer, self.graph, self.places, self.rules, first=op.carry)
+        carried = part.grads[: len(self.carried)]
+        if part.needed is not None or any(g is not None for g in carried):
+            return None
+        builder = Builder(f"{part.builder.graph.name}_at_once")
+        given = sorted(part.seeds)
+        parameters = [builder.parameter(p.name, p.type) for p in part.parameters[: op.carry]]
+        sums = [builder.parameter("sum", part.parameters[i].type) for i in self.fixed]
+        first, last = op.carry, op.carry + op.mapped
+        parameters += [builder.parameter(p.name, p.type) for p in part.parameters[first:last]]
+        mapping: dict[Node, Node] = {
+            part.seeds[p]: builder.parameter("d", part.seeds[p].type) for p in given
+        }
+        parameters += [builder.parameter(p.name, p.type) for p in part.parameters[last:]]
+        mapping |= zip(part.parameters, parameters, strict=True)
+        outputs = copy_nodes(list(part.outputs), builder.graph, mapping)
+        found = self.rules.gradients(part, builder, mapping, self.places)
+        grads = dict(zip(self.places, found, strict=True))
+        totals = self._added(builder, sums, [grads[i] for i in self.fixed])
+        stacked = [*outputs[first:], *(grads[i] for i in self.mapped)]
+        builder.graph.output = builder.tuple((*outputs[:first], *totals, *stacked))
+        operands = [tracer.wrap(o) for o in self.operands]
+        args = [*operands[:first], *(zeros_of(self.operands[i].type) for i in self.fixed)]
+        args += operands[first:last]
+        args += [self._seed(dout, p, self.node.type[p]) for p in given]
+        args += operands[last:]
+        scan = Scan(first + len(sums), op.mapped + len(given), op.length, op.reverse)
+        types = [n.type for n in (*outputs[:first], *totals)]
+        types += [self._stacked(n.type) for n in stacked]
+        nodes = [tracer.data_node(t) for t in args]
+        made = tracer.builder.apply(scan, (builder.graph, *nodes), tuple(types), self.node.span)
+        items = [tracer.builder.item(made, i) for i in range(len(types))]
+        results = [*items[:first], *items[first + len(sums) :][: len(outputs) - first]]
+        tracer.builder.replaced[self.node] = tracer.builder.tuple(tuple(results))
+        pulled = [*items[first : first + len(sums)], *items[len(items) - len(self.mapped) :]]
+        pairs = zip((*self.fixed, *self.mapped), pulled, strict=True)
+        return {number: tracer.wrap(item) for number, item in pairs}
+
+    def _leads_to(self, gradients: Sequence[Any]) -> bool:
+        """Whether gradients depend on what the scan gives."""
+        stack = [self.tracer.data_node(g) for g in gradients if g is not None]
+        seen: set[Node] = set()
+        while stack:
+            node = stack.pop()
+            if node is self.node:
+                return True
+            if node not in seen and isinstance(node, Apply):
+                stack += node.args
+            seen.add(node)
+        return False
+
+    # ---- all passes, then all of them back -------------------------------------------------------
 
     def forward(self) -> list[Node]:
         """The scan that remembers; gives what it kept, stacked."""
@@ -82,13 +161,9 @@ class _Scan:
         mapping |= {part.seeds[p]: builder.parameter("d", part.seeds[p].type) for p in given}
         mapping |= {p: builder.parameter(p.name, p.type) for p in part.parameters[op.carry :]}
         mapping |= {part.seeds[i]: a for i, a in zip(self.carried, after, strict=True)}
-        places = [*self.carried, *self.mapped, *self.fixed]
-        grads = dict(zip(places, self.rules.gradients(part, builder, mapping, places), strict=True))
-        with tracer.building(builder):
-            totals = [
-                tracer.data_node(add(Tensor._wrap(before), Tensor._wrap(grads[i])))
-                for i, before in zip(self.fixed, sums, strict=True)
-            ]
+        pulled = self.rules.gradients(part, builder, mapping, self.places)
+        grads = dict(zip(self.places, pulled, strict=True))
+        totals = self._added(builder, sums, [grads[i] for i in self.fixed])
         outputs = [*(grads[i] for i in self.carried), *totals, *(grads[i] for i in self.mapped)]
         builder.graph.output = builder.tuple(tuple(outputs))
         args = [self._seed(dout, i, self.operands[i].type) for i in self.carried]
@@ -104,6 +179,14 @@ class _Scan:
         made = tracer.builder.apply(back, (builder.graph, *nodes), tuple(types), self.node.span)
         found = [*self.carried, *self.fixed, *self.mapped]
         return {n: tracer.wrap(tracer.builder.item(made, i)) for i, n in enumerate(found)}
+
+    def _added(self, builder: Builder, sums: Sequence[Node], grads: Sequence[Node]) -> list[Node]:
+        """Sums of gradients with those of one pass."""
+        with self.tracer.building(builder):
+            return [
+                self.tracer.data_node(add(Tensor._wrap(before), Tensor._wrap(grad)))
+                for before, grad in zip(sums, grads, strict=True)
+            ]
 
     def _seed(self, dout: Any, place: int, type_: Any) -> Tensor:
         return dout[place] if dout[place] is not None else zeros_of(type_)

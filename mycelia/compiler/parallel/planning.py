@@ -10,7 +10,7 @@ from mycelia.compiler.parallel.accounting import memory_bytes
 from mycelia.compiler.parallel.given import given_pins
 from mycelia.compiler.parallel.hints import Pins, Wishes
 from mycelia.compiler.parallel.pricing import Prices
-from mycelia.compiler.parallel.problem import Problem, Work, build
+from mycelia.compiler.parallel.problem import Leaf, Problem, Work, build
 from mycelia.compiler.parallel.request import Request
 from mycelia.compiler.parallel.result_wishes import with_result_wishes
 from mycelia.compiler.parallel.search import SEARCHES, Found, Search, dynamic, recursive
@@ -197,7 +197,22 @@ def batch_axes(program: Program, problem: Problem) -> Mapping[Work, tuple[int, .
         for number in axes:
             for leaf, dim in work.axes[number].outputs:
                 marked.add((id(work.outputs[leaf]), dim))
+        marked |= {(id(leaf), 0) for leaf in _rows_of(work, marked)}
     return found
+
+
+def _rows_of(work: Work, batches: set[tuple[int, int]]) -> list[Leaf]:
+    """The results of a work that are some rows of a batch, which it cannot be cut along itself."""
+    taken = [number for number, leaf in enumerate(work.inputs) if (id(leaf), 0) in batches]
+    cut = {one for axis in work.axes for one in axis.inputs}
+    if all((number, 0) in cut for number in taken):
+        return []
+    given = {one for axis in work.axes for one in axis.outputs}
+    return [
+        leaf
+        for number, leaf in enumerate(work.outputs)
+        if leaf.type.shape and leaf.type.shape[0] > 1 and (number, 0) not in given
+    ]
 
 
 def _spread(

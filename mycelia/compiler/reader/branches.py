@@ -27,7 +27,7 @@ from mycelia.compiler.store import MISSING, Contents, Entry, Key, Place
 from mycelia.compiler.symbolic import Number
 from mycelia.core.dtype import int32
 from mycelia.core.source import Span
-from mycelia.ir.control import BLOCK
+from mycelia.ir.control import Block
 from mycelia.ir.node import Node
 from mycelia.ops.shaping import Cast
 
@@ -69,7 +69,7 @@ class Branches(Reader):
     def enclosed(self, primitive: Any, thunk: Callable[[], Any]) -> Any:
         """What `thunk` gives, as a graph that `primitive` runs. Blocks are only kept outermost."""
         builder, span = self.tracer.builder, self.tracer.span
-        if primitive is BLOCK and builder is not self.tracer.root:
+        if isinstance(primitive, Block) and builder is not self.tracer.root:
             return thunk()
         return self._joined([thunk], lambda sides: builder.enclose(primitive, sides[0], span))
 

@@ -6,6 +6,8 @@ from typing import Any
 
 from mycelia.core.checks import is_int
 from mycelia.core.errors import problem
+from mycelia.ir.control import PART
+from mycelia.ir.slot import call, slot
 from mycelia.nn.cell import Cell
 from mycelia.tensor.tensor import Tensor
 
@@ -38,7 +40,7 @@ class _InParts(Cell):
     def construct(self, *inputs: Any) -> Any:
         total = None
         for number in range(self._count):
-            found = self.network(*(self._part(x, number) for x in inputs))
+            found = _kept_together(self.network, *(self._part(x, number) for x in inputs))
             total = found if total is None else total + found
         return total
 
@@ -53,6 +55,13 @@ class _InParts(Cell):
             )
         length = x.shape[0] // self._count
         return x[number * length : (number + 1) * length]
+
+
+def _kept_together(network: Cell, *inputs: Any) -> Any:
+    """What a network gives for one part; in a program, parts are passes of one loop."""
+    if slot.enclosed is None:
+        return network(*inputs)
+    return slot.enclosed(PART, lambda: call(network, *inputs))
 
 
 class GradAccumulationCell(_InParts):
