@@ -1,6 +1,6 @@
 """Mycelia: an all-scenario deep-learning framework with MindSpore's interface on XLA."""
 
-from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from mycelia import context as context
@@ -9,13 +9,7 @@ from mycelia import nn as nn
 from mycelia import ops as ops
 from mycelia import parallel as parallel
 from mycelia import runtime as runtime
-from mycelia import train as train
 from mycelia import transforms as transforms
-from mycelia.amp import DynamicLossScaleManager as DynamicLossScaleManager
-from mycelia.amp import FixedLossScaleManager as FixedLossScaleManager
-from mycelia.amp import LossScaleManager as LossScaleManager
-from mycelia.amp import build_train_network as build_train_network
-from mycelia.compat import coverage as coverage
 from mycelia.context import get_context as get_context
 from mycelia.context import get_current_device as get_current_device
 from mycelia.context import set_context as set_context
@@ -48,6 +42,7 @@ from mycelia.core.dtype import uint8 as uint8
 from mycelia.core.dtype import uint16 as uint16
 from mycelia.core.dtype import uint32 as uint32
 from mycelia.core.dtype import uint64 as uint64
+from mycelia.core.lazy import LazyNames as _LazyNames
 from mycelia.core.seed import get_seed as get_seed
 from mycelia.core.seed import set_seed as set_seed
 from mycelia.core.settings import COMPATIBLE as COMPATIBLE
@@ -85,11 +80,14 @@ from mycelia.ops.spreading import reshard as reshard
 from mycelia.parallel import Layout as Layout
 from mycelia.parallel import ParallelMode as ParallelMode
 from mycelia.parallel import auto_parallel as _auto_parallel
+from mycelia.parallel import build_searched_strategy as build_searched_strategy
+from mycelia.parallel import checkpoint_transform as _checkpoint_transform
 from mycelia.parallel import function as _function
 from mycelia.parallel import get_algo_parameters as get_algo_parameters
 from mycelia.parallel import get_auto_parallel_context as get_auto_parallel_context
 from mycelia.parallel import get_offload_context as get_offload_context
 from mycelia.parallel import get_ps_context as get_ps_context
+from mycelia.parallel import merge_pipeline_strategys as merge_pipeline_strategys
 from mycelia.parallel import nn as _parallel_nn
 from mycelia.parallel import reset_algo_parameters as reset_algo_parameters
 from mycelia.parallel import reset_auto_parallel_context as reset_auto_parallel_context
@@ -123,57 +121,6 @@ from mycelia.tensor.symbol import Symbol as Symbol
 from mycelia.tensor.tensor import Tensor as Tensor
 from mycelia.tensor.tensor import is_tensor as is_tensor
 from mycelia.tensor.tensor import tensor as tensor
-from mycelia.train import F1 as F1
-from mycelia.train import MAE as MAE
-from mycelia.train import MSE as MSE
-from mycelia.train import ROC as ROC
-from mycelia.train import Accuracy as Accuracy
-from mycelia.train import BackupAndRestore as BackupAndRestore
-from mycelia.train import BleuScore as BleuScore
-from mycelia.train import Callback as Callback
-from mycelia.train import CheckpointConfig as CheckpointConfig
-from mycelia.train import ConfusionMatrix as ConfusionMatrix
-from mycelia.train import ConfusionMatrixMetric as ConfusionMatrixMetric
-from mycelia.train import CosineSimilarity as CosineSimilarity
-from mycelia.train import DatasetHelper as DatasetHelper
-from mycelia.train import Dice as Dice
-from mycelia.train import EarlyStopping as EarlyStopping
-from mycelia.train import Fbeta as Fbeta
-from mycelia.train import HausdorffDistance as HausdorffDistance
-from mycelia.train import History as History
-from mycelia.train import LambdaCallback as LambdaCallback
-from mycelia.train import LearningRateScheduler as LearningRateScheduler
-from mycelia.train import Loss as Loss
-from mycelia.train import LossMonitor as LossMonitor
-from mycelia.train import MeanSurfaceDistance as MeanSurfaceDistance
-from mycelia.train import Metric as Metric
-from mycelia.train import Model as Model
-from mycelia.train import ModelCheckpoint as ModelCheckpoint
-from mycelia.train import OcclusionSensitivity as OcclusionSensitivity
-from mycelia.train import OnRequestExit as OnRequestExit
-from mycelia.train import Perplexity as Perplexity
-from mycelia.train import Precision as Precision
-from mycelia.train import Recall as Recall
-from mycelia.train import ReduceLROnPlateau as ReduceLROnPlateau
-from mycelia.train import RootMeanSquareDistance as RootMeanSquareDistance
-from mycelia.train import RunContext as RunContext
-from mycelia.train import SummaryCollector as SummaryCollector
-from mycelia.train import SummaryRecord as SummaryRecord
-from mycelia.train import TimeMonitor as TimeMonitor
-from mycelia.train import Top1CategoricalAccuracy as Top1CategoricalAccuracy
-from mycelia.train import Top5CategoricalAccuracy as Top5CategoricalAccuracy
-from mycelia.train import TopKCategoricalAccuracy as TopKCategoricalAccuracy
-from mycelia.train import async_ckpt_thread_status as async_ckpt_thread_status
-from mycelia.train import auc as auc
-from mycelia.train import ckpt_to_safetensors as ckpt_to_safetensors
-from mycelia.train import connect_network_with_dataset as connect_network_with_dataset
-from mycelia.train import get_metric_fn as get_metric_fn
-from mycelia.train import load_checkpoint_async as load_checkpoint_async
-from mycelia.train import rearrange_inputs as rearrange_inputs
-from mycelia.train import safetensors_to_ckpt as safetensors_to_ckpt
-from mycelia.train.checkpoint import load_checkpoint as load_checkpoint
-from mycelia.train.checkpoint import load_param_into_net as load_param_into_net
-from mycelia.train.checkpoint import save_checkpoint as save_checkpoint
 from mycelia.transforms import GradOperation as GradOperation
 from mycelia.transforms import JitConfig as JitConfig
 from mycelia.transforms import constexpr as constexpr
@@ -198,6 +145,70 @@ from mycelia.transforms.planning import plan as _plan
 from mycelia.transforms.planning import plans_of as _plans_of
 from mycelia.transforms.planning import simulate as _simulate
 from mycelia.transforms.sharding import shard as shard
+
+if _TYPE_CHECKING:  # as `_lazy` finds them
+    from mycelia import train as train
+    from mycelia.amp import DynamicLossScaleManager as DynamicLossScaleManager
+    from mycelia.amp import FixedLossScaleManager as FixedLossScaleManager
+    from mycelia.amp import LossScaleManager as LossScaleManager
+    from mycelia.amp import build_train_network as build_train_network
+    from mycelia.compat import coverage as coverage
+    from mycelia.train import F1 as F1
+    from mycelia.train import MAE as MAE
+    from mycelia.train import MSE as MSE
+    from mycelia.train import ROC as ROC
+    from mycelia.train import Accuracy as Accuracy
+    from mycelia.train import BackupAndRestore as BackupAndRestore
+    from mycelia.train import BleuScore as BleuScore
+    from mycelia.train import Callback as Callback
+    from mycelia.train import CheckpointConfig as CheckpointConfig
+    from mycelia.train import ConfusionMatrix as ConfusionMatrix
+    from mycelia.train import ConfusionMatrixMetric as ConfusionMatrixMetric
+    from mycelia.train import CosineSimilarity as CosineSimilarity
+    from mycelia.train import DatasetHelper as DatasetHelper
+    from mycelia.train import Dice as Dice
+    from mycelia.train import EarlyStopping as EarlyStopping
+    from mycelia.train import Fbeta as Fbeta
+    from mycelia.train import HausdorffDistance as HausdorffDistance
+    from mycelia.train import History as History
+    from mycelia.train import LambdaCallback as LambdaCallback
+    from mycelia.train import LearningRateScheduler as LearningRateScheduler
+    from mycelia.train import Loss as Loss
+    from mycelia.train import LossMonitor as LossMonitor
+    from mycelia.train import MeanSurfaceDistance as MeanSurfaceDistance
+    from mycelia.train import Metric as Metric
+    from mycelia.train import Model as Model
+    from mycelia.train import ModelCheckpoint as ModelCheckpoint
+    from mycelia.train import OcclusionSensitivity as OcclusionSensitivity
+    from mycelia.train import OnRequestExit as OnRequestExit
+    from mycelia.train import Perplexity as Perplexity
+    from mycelia.train import Precision as Precision
+    from mycelia.train import Recall as Recall
+    from mycelia.train import ReduceLROnPlateau as ReduceLROnPlateau
+    from mycelia.train import RootMeanSquareDistance as RootMeanSquareDistance
+    from mycelia.train import RunContext as RunContext
+    from mycelia.train import SummaryCollector as SummaryCollector
+    from mycelia.train import SummaryRecord as SummaryRecord
+    from mycelia.train import TimeMonitor as TimeMonitor
+    from mycelia.train import Top1CategoricalAccuracy as Top1CategoricalAccuracy
+    from mycelia.train import Top5CategoricalAccuracy as Top5CategoricalAccuracy
+    from mycelia.train import TopKCategoricalAccuracy as TopKCategoricalAccuracy
+    from mycelia.train import async_ckpt_thread_status as async_ckpt_thread_status
+    from mycelia.train import auc as auc
+    from mycelia.train import ckpt_to_safetensors as ckpt_to_safetensors
+    from mycelia.train import connect_network_with_dataset as connect_network_with_dataset
+    from mycelia.train import get_metric_fn as get_metric_fn
+    from mycelia.train import load_checkpoint_async as load_checkpoint_async
+    from mycelia.train import load_distributed_checkpoint as load_distributed_checkpoint
+    from mycelia.train import load_segmented_checkpoints as load_segmented_checkpoints
+    from mycelia.train import merge_sliced_parameter as merge_sliced_parameter
+    from mycelia.train import rearrange_inputs as rearrange_inputs
+    from mycelia.train import safetensors_to_ckpt as safetensors_to_ckpt
+    from mycelia.train import sync_pipeline_shared_parameters as sync_pipeline_shared_parameters
+    from mycelia.train import unified_safetensors as unified_safetensors
+    from mycelia.train.checkpoint import load_checkpoint as load_checkpoint
+    from mycelia.train.checkpoint import load_param_into_net as load_param_into_net
+    from mycelia.train.checkpoint import save_checkpoint as save_checkpoint
 
 _allocator.keep_memory()
 _cache.apply()
@@ -226,19 +237,56 @@ for _cell in (nn.MicroBatchInterleaved, nn.PipelineCell, _Pipeline, nn.PipelineG
 del _found, _cell
 
 # Parts that many programs do without are imported when they are asked for.
-_LATER = (
-    *("amp", "boost", "communication", "compat", "dataset", "experimental", "hal", "log"),
-    *("mindrecord", "mint", "numpy", "profiler", "rewrite", "scipy"),
+_TRAINING = """
+F1 MAE MSE ROC Accuracy BackupAndRestore BleuScore Callback CheckpointConfig
+ConfusionMatrix ConfusionMatrixMetric CosineSimilarity DatasetHelper Dice EarlyStopping
+Fbeta HausdorffDistance History LambdaCallback LearningRateScheduler Loss LossMonitor
+MeanSurfaceDistance Metric Model ModelCheckpoint OcclusionSensitivity OnRequestExit
+Perplexity Precision Recall ReduceLROnPlateau RootMeanSquareDistance RunContext
+SummaryCollector SummaryRecord TimeMonitor Top1CategoricalAccuracy Top5CategoricalAccuracy
+TopKCategoricalAccuracy async_ckpt_thread_status auc ckpt_to_safetensors
+connect_network_with_dataset get_metric_fn load_checkpoint_async rearrange_inputs
+safetensors_to_ckpt load_checkpoint load_param_into_net save_checkpoint
+""".split()
+_CHECKPOINTS_IN_PARTS = """
+load_distributed_checkpoint load_segmented_checkpoints merge_sliced_parameter
+sync_pipeline_shared_parameters unified_safetensors
+""".split()
+_TRAINING += _CHECKPOINTS_IN_PARTS
+for _module in (parallel, _checkpoint_transform):  # MindSpore users look for them here as well
+    _names = _LazyNames(_module.__name__, dict.fromkeys(_CHECKPOINTS_IN_PARTS, "mycelia.train:"))
+    _module.__getattr__ = _names.find  # type: ignore[method-assign]
+del _module, _names
+_SCALING = (
+    "DynamicLossScaleManager",
+    "FixedLossScaleManager",
+    "LossScaleManager",
+    "build_train_network",
 )
-_LATER_NAMES = {
-    **dict.fromkeys(("Node", "NodeType", "ScopedValue", "SymbolTree"), "rewrite"),
-    "Profiler": "profiler",
-}
+_lazy = _LazyNames(
+    __name__,
+    {
+        **dict.fromkeys(("amp", "boost", "communication", "compat", "dataset", "experimental")),
+        **dict.fromkeys(("hal", "log", "mindrecord", "mint", "numpy", "profiler", "rewrite")),
+        **dict.fromkeys(("scipy", "train")),
+        **dict.fromkeys(_TRAINING, "mycelia.train:"),
+        **dict.fromkeys(_SCALING, "mycelia.amp:"),
+        **dict.fromkeys(("Node", "NodeType", "ScopedValue", "SymbolTree"), "mycelia.rewrite:"),
+        "Profiler": "mycelia.profiler:",
+        "coverage": "mycelia.compat:",
+    },
+)
 
 
 def __getattr__(name: str) -> _Any:
-    if name in _LATER:
-        return _import_module(f"mycelia.{name}")
-    if name in _LATER_NAMES:
-        return getattr(_import_module(f"mycelia.{_LATER_NAMES[name]}"), name)
-    raise AttributeError(f"module 'mycelia' has no attribute {name!r}")
+    return _lazy.find(name)
+
+
+def __dir__() -> list[str]:
+    return _lazy.listed()
+
+
+__all__ = [  # of `from mycelia import *`: all that is here, and what training needs
+    *(_name for _name in list(globals()) if not _name.startswith("_")),
+    *("amp", "boost", "compat", "coverage", "train", *_SCALING, *_TRAINING),
+]

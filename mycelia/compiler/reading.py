@@ -6,20 +6,20 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mycelia.compiler.building import constant, type_of_array
 from mycelia.compiler.footprint import type_bytes
 from mycelia.compiler.forms import Conflict, Form, form_of, leaf_data, leaf_type
 from mycelia.compiler.guards import Guards
 from mycelia.compiler.passes.pipeline import optimize
-from mycelia.compiler.reader.interpreter import Interpreter
 from mycelia.compiler.reader.stack_notes import with_stack
 from mycelia.compiler.rolling import roll
 from mycelia.compiler.store import MISSING, Numbers
 from mycelia.compiler.symbolic import Number, ValueNeeded
 from mycelia.compiler.tracer import KEY, Tracer, conflict_error
 from mycelia.core import settings
+from mycelia.core.lazy import LazyModule
 from mycelia.core.seed import draw_keys, peek_key
 from mycelia.core.source import reading
 from mycelia.ir.graph import Graph
@@ -27,6 +27,11 @@ from mycelia.ir.node import Node
 from mycelia.ir.program import Input, Program, Source
 from mycelia.ir.snapshot import snapshot
 from mycelia.tensor.tensor import Tensor
+
+if TYPE_CHECKING:
+    from mycelia.compiler.reader import interpreter as source_reader
+else:
+    source_reader = LazyModule("mycelia.compiler.reader.interpreter")
 
 DEEPEST = 20_000  # Python frames while reading: nested user code takes several each
 
@@ -43,14 +48,20 @@ class Read:
     stages: list[tuple[str, Graph]]
 
 
-def read(fn: Callable[..., Any], name: str, arguments: Form, capacity: int = 64) -> Read:
+def read(
+    fn: Callable[..., Any],
+    name: str,
+    arguments: Form,
+    capacity: int = 64,
+    budget: int | None = None,
+) -> Read:
     """Read `fn` into a program; its inputs are the leaves of `arguments`, a pair (args, kwargs).
 
-    If the program might need more memory than the settings allow, it is read again, and gradients
-    remember no more than what is left besides the inputs.
+    If the program might need more memory than its `budget`, that of the settings if none is given,
+    it is read again, and gradients remember no more than what is left besides the inputs.
     """
     found = _read(fn, name, arguments, capacity, None)
-    budget = settings.memory_budget()
+    budget = settings.memory_budget() if budget is None else budget
     if budget is None:
         return found
     given = sum(type_bytes(p.type) for p in found.program.graph.parameters)
@@ -62,7 +73,7 @@ def _read(
 ) -> Read:
     started = perf_counter()
     tracer = Tracer(name, capacity, allowed)
-    interpreter = Interpreter(tracer)
+    interpreter = source_reader.Interpreter(tracer)
     targets = [target for _, target in arguments.leaves(MISSING)]
     nodes = [tracer.root.parameter(f"x{i}", leaf_type(t)) for i, t in enumerate(targets)]
     given = [Tensor._wrap(node) for node in nodes]

@@ -33,7 +33,7 @@ class Attendance:
 
     counts: dict[Ranks, int] = field(default_factory=dict)
     waiting: Waiting | None = None
-    compiling: bool = False  # that takes as long as it takes
+    busy: bool = False  # with what takes as long as it takes
     runs: int = 0  # of whole programs that meet others
     step: int | None = None  # as a training loop counts them
 
@@ -71,13 +71,13 @@ def waiting_for(what: str, ranks: Ranks) -> Iterator[None]:
 
 
 @contextmanager
-def compiling() -> Iterator[None]:
-    """This process compiles a program: nobody should think that it is stuck."""
-    attendance.compiling = True
+def busy() -> Iterator[None]:
+    """This process is at what takes long but ends (compiling, writing): it is not stuck."""
+    attendance.busy = True
     try:
         yield
     finally:
-        attendance.compiling = False
+        attendance.busy = False
 
 
 @contextmanager

@@ -1,8 +1,8 @@
 """Data pipelines: sources, steps, samplers and transforms with MindSpore's interface."""
 
-from importlib import import_module as _import_module
 from typing import Any as _Any
 
+from mycelia.core.lazy import LazyNames as _LazyNames
 from mycelia.dataset import config as config
 from mycelia.dataset import transforms as transforms
 from mycelia.dataset import vision as vision
@@ -98,9 +98,14 @@ from mycelia.dataset.runtime.batching import BatchInfo as BatchInfo
 zip = _dataset.zip_datasets
 
 
+_lazy = _LazyNames(  # what they need is slow to import
+    __name__, {"audio": None, "debug": None, "text": None, "utils": "mycelia.dataset.viewing"}
+)
+
+
 def __getattr__(name: str) -> _Any:
-    if name in ("audio", "debug", "text"):  # what they need is slow to import
-        return _import_module(f"mycelia.dataset.{name}")
-    if name == "utils":
-        return _import_module("mycelia.dataset.viewing")
-    raise AttributeError(f"module 'mycelia.dataset' has no attribute {name!r}")
+    return _lazy.find(name)
+
+
+def __dir__() -> list[str]:
+    return _lazy.listed()

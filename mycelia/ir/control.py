@@ -167,6 +167,11 @@ def primitive_of(node: Node) -> Any:
     return None
 
 
+def parts_of(node: Node) -> tuple[Node, ...]:
+    """The parts of a tuple that is made in the graph; any other node has none."""
+    return node.args if isinstance(node, Apply) and primitive_of(node) is TUPLE else ()
+
+
 def graphs_of(node: Apply) -> list[Graph]:
     """The graphs a control primitive was given, in order."""
     return [a.value for a in node.args if isinstance(a, Constant) and isinstance(a.value, Graph)]

@@ -227,19 +227,16 @@ class Arguments:
 
     @classmethod
     def of(cls, op: type[Primitive]) -> Arguments:
-        parameters = list(inspect.signature(op.lower).parameters.values())[1:]
-        variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
-        named = [p for p in parameters if p.kind is not p.VAR_POSITIONAL]
+        names, defaults, variadic = _parameters(inspect.unwrap(op.lower))
         if op.draws:
-            named = named[:-1]
-        names = tuple(p.name for p in named)
+            names = names[:-1]
         missing = [n for n in (*op.static, *op.writes) if n not in names and not variadic]
         if missing:
             raise TypeError(f"{op.__name__}.lower has no argument called {missing[0]}")
         static = tuple(i for i, n in enumerate(names) if n in op.static)
-        defaults = {i: p.default for i, p in enumerate(named) if p.default is not p.empty}
+        known = {i: defaults[n] for i, n in enumerate(names) if n in defaults}
         data_names = tuple(n for n in names if n not in op.static)
-        return cls(names, data_names, static, defaults, variadic)
+        return cls(names, data_names, static, known, variadic)
 
     def bind(
         self, owner: str, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -289,6 +286,23 @@ class Arguments:
             got=got,
             expected=f"{owner}()({', '.join(self.names)})",
         )
+
+
+def _parameters(method: Any) -> tuple[tuple[str, ...], dict[str, Any], bool]:
+    """The parameters of a method after the first, their defaults, and whether there is `*args`.
+
+    They are read off the code: `inspect.signature` of hundreds of classes would be a good part of
+    the time that `import mycelia` takes.
+    """
+    code = method.__code__
+    count = code.co_argcount + code.co_kwonlyargcount
+    variadic = bool(code.co_flags & inspect.CO_VARARGS)
+    names = code.co_varnames[1:count]
+    if code.co_flags & inspect.CO_VARKEYWORDS:
+        names += code.co_varnames[count + variadic : count + variadic + 1]
+    last = method.__defaults__ or ()
+    ends = zip(code.co_varnames[code.co_argcount - len(last) : code.co_argcount], last, strict=True)
+    return names, dict(ends) | (method.__kwdefaults__ or {}), variadic
 
 
 def freeze(value: Any) -> Any:

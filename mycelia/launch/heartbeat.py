@@ -83,7 +83,7 @@ def _pulse(ended: bool, error: str, follows: bool) -> Pulse:
         ranks=at.ranks if at else (),
         number=at.number if at else 0,
         seconds=monotonic() - at.since if at else 0.0,
-        is_busy=attendance.compiling,
+        is_busy=attendance.busy,
         ended=ended,
         error=error,
         follows=follows,

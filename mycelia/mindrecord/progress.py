@@ -7,11 +7,10 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
-try:
-    from rich.console import Console
-    from rich.progress import track
-except ImportError:  # the extra is not installed: a plain line instead
-    track = None  # type: ignore[assignment]
+from mycelia.core.lazy import optional_module
+
+rich_progress = optional_module("rich.progress")  # without it, a plain line
+rich_console = optional_module("rich.console")
 
 T = TypeVar("T")
 _PAUSE = 0.2  # seconds between two changes of the line
@@ -21,9 +20,9 @@ def shown(rows: Iterable[T], label: str, total: int | None = None) -> Iterator[T
     """The same rows; a terminal shows how many of them came so far."""
     if not sys.stderr.isatty():
         return iter(rows)
-    if track is not None and total is not None:
-        console = Console(stderr=True)
-        return iter(track(rows, label, total, console=console, transient=True))
+    if rich_progress is not None and total is not None:
+        console = rich_console.Console(stderr=True)
+        return iter(rich_progress.track(rows, label, total, console=console, transient=True))
     return _counted(rows, label, total)
 
 

@@ -1148,6 +1148,7 @@ from mycelia.ops.special import polygamma as polygamma
 from mycelia.ops.special import zeta as zeta
 from mycelia.ops.spreading import LayOut as LayOut
 from mycelia.ops.spreading import Redistribute as Redistribute
+from mycelia.ops.spreading import SpreadBarrier as SpreadBarrier
 from mycelia.ops.spreading import reshard as reshard
 from mycelia.ops.stages import EnterStage as EnterStage
 from mycelia.ops.state import Assign as Assign

@@ -11,12 +11,6 @@ from mycelia.ops.contraction import check_matrices
 from mycelia.ops.engine import Array, jax, jnp
 from mycelia.ops.op import Op
 
-_SOLVERS = {
-    "cg": jax.scipy.sparse.linalg.cg,
-    "bicgstab": jax.scipy.sparse.linalg.bicgstab,
-    "gmres": jax.scipy.sparse.linalg.gmres,
-}
-
 
 class KrylovSolve(Op):
     """x with matrix @ x = b, from the guess `x0`, with `preconditioner` close to the inverse.
@@ -50,7 +44,8 @@ class KrylovSolve(Op):
         options: dict[str, Any] = {"tol": self.tol, "atol": self.atol, "maxiter": self.maxiter}
         if self.method == "gmres":
             options |= {"restart": self.restart, "solve_method": self.solve_method}
-        found, _ = _SOLVERS[self.method](
+        solvers = jax.scipy.sparse.linalg  # not at the top: jax imports it when it is asked for
+        found, _ = getattr(solvers, self.method)(
             lambda v: jnp.matmul(matrix, v),
             jnp.asarray(b),
             x0=jnp.asarray(x0),

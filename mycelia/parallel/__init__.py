@@ -8,6 +8,8 @@ from mycelia.parallel.cluster import Cluster as Cluster
 from mycelia.parallel.layout import Layout as Layout
 from mycelia.parallel.offload import get_offload_context as get_offload_context
 from mycelia.parallel.offload import set_offload_context as set_offload_context
+from mycelia.parallel.plan_files import build_searched_strategy as build_searched_strategy
+from mycelia.parallel.plan_files import merge_pipeline_strategys as merge_pipeline_strategys
 from mycelia.parallel.plans import Plan as Plan
 from mycelia.parallel.search import get_algo_parameters as get_algo_parameters
 from mycelia.parallel.search import reset_algo_parameters as reset_algo_parameters

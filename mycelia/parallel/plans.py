@@ -8,14 +8,19 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from operator import index
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mycelia.core.errors import problem, wrong_type
 from mycelia.core.files import write_atomically
+from mycelia.core.lazy import LazyModule
 from mycelia.parallel.cluster import Cluster
 from mycelia.parallel.mesh import Mesh, Placement
-from mycelia.parallel.plan_html import page
 from mycelia.parallel.plan_text import show
+
+if TYPE_CHECKING:
+    from mycelia.parallel import plan_html
+else:
+    plan_html = LazyModule("mycelia.parallel.plan_html")
 
 _FORMAT = "mycelia plans 1"
 
@@ -182,7 +187,7 @@ class Plan:
 
     def to_html(self, path: str | Path) -> None:
         """Write the plan as one HTML file that needs nothing else: totals, drawings, a table."""
-        write_atomically(path, [page(self).encode()])
+        write_atomically(path, [plan_html.page(self).encode()])
 
     def save(self, path: str | Path) -> None:
         """Write the plan to a JSON file, beside the plans of other programs there."""

@@ -8,16 +8,17 @@ import sys
 from types import TracebackType
 
 import jax
-from jax.extend.backend import clear_backends
 
 from mycelia.core import settings
 from mycelia.core.errors import problem
+from mycelia.core.lazy import LazyModule
 from mycelia.core.meetings import meeting
 from mycelia.runtime import devices
 from mycelia.runtime.ranks import mesh_of
 from mycelia.runtime.xla.compile import forget_programs
 from mycelia.runtime.xla.keeping import one
 
+_backend = LazyModule("jax.extend.backend")  # all of jax.extend comes with it
 _FIRST_MEETING = 300  # seconds until all processes must have been started
 _AFTER_LAUNCHER = 3600  # seconds: a launcher that watches all knows more, and says it first
 _LAST_MEETING = 86400  # seconds until all must have ended, if somebody ends them when one fails
@@ -97,7 +98,7 @@ def _let_go_of_devices() -> None:
             fix="call communication.init() first, before tensors are computed and networks made",
         )
     jax.config.update("jax_default_device", None)
-    clear_backends()
+    _backend.clear_backends()
 
 
 def _use_chosen_device() -> None:

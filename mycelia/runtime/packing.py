@@ -12,7 +12,7 @@ from typing import Any
 
 from mycelia.ir.analysis import ordered
 from mycelia.ir.clone import copy_nodes
-from mycelia.ir.control import TUPLE, Item, primitive_of
+from mycelia.ir.control import TUPLE, Item, parts_of, primitive_of
 from mycelia.ir.graph import Graph
 from mycelia.ir.node import Apply, Node
 from mycelia.ir.program import Input, Program, Source
@@ -56,7 +56,7 @@ class _Plan:
             (n for n in self.nodes if isinstance(primitive_of(n), Update)), None
         )
         self.arguments = {} if self.update is None else _arguments_of(self.update)
-        params = _parts(self.arguments["params"]) if self.arguments else ()
+        params = parts_of(self.arguments["params"]) if self.arguments else ()
         self.order = {p: i for i, p in enumerate(params)}  # of parameters in the update
         self.stacks = {n.args[0].args: n for n in self.nodes if self._is_stack_of_parameters(n)}
         taken: set[Node] = set()
@@ -109,7 +109,7 @@ class _Plan:
         )
 
     def _is_alike(self, name: str, node: Node, group: Group, places: list[int]) -> bool:
-        parts = _parts(node)
+        parts = parts_of(node)
         is_each = len(parts) == len(self.order)
         if name == "gradients" or not is_each:
             return is_each or not isinstance(node.type, tuple) or node.type == ()
@@ -179,7 +179,7 @@ class _Plan:
             return {}
         found = {}
         for name in primitive_of(self.update).writes:
-            parts = _parts(self.arguments[name])
+            parts = parts_of(self.arguments[name])
             if len(parts) == len(self.order) and name != "params":
                 by_param = dict(zip(self.order, parts, strict=True))
                 found[name] = [g.like(tuple([by_param[m] for m in g.members])) for g in updated]
@@ -193,7 +193,7 @@ class _Plan:
         alone = [i for i in range(len(self.order)) if i not in inside]
         args = []
         for name, node in arguments.items():
-            parts = _parts(node)
+            parts = parts_of(node)
             if len(parts) != len(self.order):
                 args += copy_nodes([node], graph, self.mapping)
                 continue
@@ -246,10 +246,6 @@ class _Plan:
             whole = wholes[op.writes.index(name)]
             for i, group in enumerate(groups):
                 group.written = graph.apply(Item(len(alone) + i), whole, type=group.type)
-
-
-def _parts(node: Node) -> tuple[Node, ...]:
-    return node.args if isinstance(node, Apply) and primitive_of(node) is TUPLE else ()
 
 
 def _arguments_of(update: Apply) -> dict[str, Node]:

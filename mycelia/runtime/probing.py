@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from statistics import median
 from time import perf_counter
 from typing import Any
 
@@ -100,7 +99,7 @@ def _seconds(program: Callable[[Any], Any], array: Any) -> float:
         started = perf_counter()
         jax.block_until_ready(program(array))
         found.append(perf_counter() - started)
-    return median(found)
+    return float(np.median(found))
 
 
 def _each(devices: Sequence[Any], shape: tuple[int, ...], kind: Any) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from mycelia.core.errors import problem
-from mycelia.core.meetings import Ranks, attendance, compiling, meeting, waiting_for
+from mycelia.core.meetings import Ranks, attendance, busy, meeting, waiting_for
 from mycelia.core.world import world
 from mycelia.ir.analysis import nodes_by_graph
 from mycelia.ir.control import primitive_of
@@ -70,7 +70,7 @@ def jit(function: Callable[..., Any], graph: Graph, **how: Any) -> Any:
 
 def compiled(program: Any, arrays: Sequence[Any]) -> Any:
     """A program for such arrays, compiled now and kept nowhere: each process has its own."""
-    with compiling():
+    with busy():
         return program.lower(*arrays).compile()
 
 

@@ -1,4 +1,7 @@
-"""Arrays that pipelines left on the devices of their stages, for programs of one device."""
+"""Arrays that pipelines left on the devices of their stages, for programs of one device.
+
+If the stages belong to several processes, all of these must run the program: each gets its copy.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from typing import Any, ClassVar
 
 import jax
 
+from mycelia.runtime.pipeline.crossing import Staged, everywhere
 from mycelia.runtime.xla.keeping import one
 
 
@@ -21,6 +25,8 @@ def together(arrays: Any) -> Any:
     (device,) = home
 
     def moved(array: Any) -> Any:
+        if isinstance(array, Staged):
+            return jax.device_put(everywhere(array), device)
         if not isinstance(array, jax.Array) or array.devices() == home:
             return array
         return jax.device_put(array, device)

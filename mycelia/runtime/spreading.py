@@ -18,6 +18,7 @@ from mycelia.ops.spreading import over, sharding
 from mycelia.parallel.mesh import Mesh, Placement, whole
 from mycelia.runtime import ranks
 from mycelia.runtime.executor import Executable, as_array
+from mycelia.runtime.pipeline.crossing import Staged, everywhere
 from mycelia.runtime.xla.compile import Programs, options
 from mycelia.runtime.xla.lower import Lowered
 
@@ -28,7 +29,12 @@ def all_devices() -> tuple[Any, ...]:
 
 
 def gathered(array: Any) -> np.ndarray:
-    """The numbers of an array that several processes hold parts of; all of them must ask."""
+    """The numbers of an array that several processes hold parts of; all of them must ask.
+
+    If some hold nothing of it (it lies on a stage of a pipeline), these must ask too.
+    """
+    if isinstance(array, Staged):
+        return np.asarray(everywhere(array))
     if not array.is_fully_replicated:
         devices = array.sharding.mesh.devices
         mesh = Mesh(devices.shape)
@@ -62,7 +68,9 @@ class SpreadExecutable(Executable):
         self._is_shared = len({device.process_index for device in self.devices}) > 1
         super().__init__(program)
         self._wanted = [self._sharding(placement) for placement in self.spread.inputs]
-        self._one = jax.make_array_from_callback((), self._sharding(whole(0)), _one)
+        self._one = jax.make_array_from_callback(
+            (), self._sharding(whole(0)), _one, dtype=np.float32
+        )
 
     def _sharding(self, placement: Placement) -> Any:
         return sharding(self.devices, self.spread.mesh, placement)

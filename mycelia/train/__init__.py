@@ -1,5 +1,6 @@
 """Training: Model, callbacks, metrics, mixed precision, checkpoints."""
 
+from mycelia.parallel.plan_files import build_searched_strategy as build_searched_strategy
 from mycelia.train.amp import build_train_network as build_train_network
 from mycelia.train.background import async_ckpt_thread_status as async_ckpt_thread_status
 from mycelia.train.callback import BackupAndRestore as BackupAndRestore
@@ -28,6 +29,19 @@ from mycelia.train.dataset_helper import DatasetHelper as DatasetHelper
 from mycelia.train.dataset_helper import (
     connect_network_with_dataset as connect_network_with_dataset,
 )
+from mycelia.train.distributed_checkpoint.loading import (
+    load_distributed_checkpoint as load_distributed_checkpoint,
+)
+from mycelia.train.distributed_checkpoint.merging import (
+    load_segmented_checkpoints as load_segmented_checkpoints,
+)
+from mycelia.train.distributed_checkpoint.merging import (
+    merge_sliced_parameter as merge_sliced_parameter,
+)
+from mycelia.train.distributed_checkpoint.merging import (
+    sync_pipeline_shared_parameters as sync_pipeline_shared_parameters,
+)
+from mycelia.train.distributed_checkpoint.merging import unified_safetensors as unified_safetensors
 from mycelia.train.loss_scale_manager import DynamicLossScaleManager as DynamicLossScaleManager
 from mycelia.train.loss_scale_manager import FixedLossScaleManager as FixedLossScaleManager
 from mycelia.train.loss_scale_manager import LossScaleManager as LossScaleManager

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-import numpy as np
-
 from mycelia.core.errors import problem, wrong_type, wrong_value
-from mycelia.core.files import write_atomically
 from mycelia.core.logs import logger
 from mycelia.core.sealing import seal, unseal
 from mycelia.nn.cell import Cell
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 from mycelia.train import ckpt_format, safetensors_format
-from mycelia.train.background import finish, write_later
+from mycelia.train.background import finish
+from mycelia.train.distributed_checkpoint.index import found_index, is_index
+from mycelia.train.distributed_checkpoint.reading import all_of, all_of_run
+from mycelia.train.distributed_checkpoint.saving import comes_in_parts, save_parts
+from mycelia.train.distributed_checkpoint.whole import save_whole
 
 CKPT, SAFETENSORS = "ckpt", "safetensors"
 RUN_ENTRY = "mycelia.run"  # the state of a training run, for which see run_state.py
@@ -42,7 +44,32 @@ def save_checkpoint(
     `enc_key` encrypts it, `crc_check` adds a checksum, `format` may be "safetensors". With
     `async_save` (True, "thread" or "process") a thread writes the file: the parameters may change
     meanwhile, what was asked for is saved.
+
+    Parameters that several processes hold parts of are gathered, if all of them call this; the
+    first one writes the file. Without `integrated_save` nothing is gathered: each process writes
+    the parts that its devices hold to `rank_<r>` in the folder of the file, and
+    `<name>.index.json` there, written last, is what `load_checkpoint` takes. There is a checksum
+    always, and no key. On one device alone the whole is one part, and the file one as ever.
     """
+    saved_file(
+        save_obj, ckpt_file_name, integrated_save, async_save, append_dict, enc_key, enc_mode,
+        choice_func, crc_check, format,
+    )  # fmt: skip
+
+
+def saved_file(
+    save_obj: Any,
+    ckpt_file_name: str,
+    integrated_save: bool = True,
+    async_save: bool | str = False,
+    append_dict: dict[str, Any] | None = None,
+    enc_key: bytes | None = None,
+    enc_mode: str = "AES-GCM",
+    choice_func: Callable[[str], bool] | None = None,
+    crc_check: bool = False,
+    format: str = CKPT,
+) -> Path:
+    """`save_checkpoint`; gives the file that this process writes last, to wait for it."""
     check_async_save("save_checkpoint", async_save)
     path = _with_suffix(ckpt_file_name, _checked_format("save_checkpoint", format, enc_key))
     chosen = [
@@ -51,10 +78,14 @@ def save_checkpoint(
         if choice_func is None or choice_func(name)
     ]
     chosen += [(name, _as_tensor(value)) for name, value in (append_dict or {}).items()]
-    write: Callable[[Path, Iterator[bytes]], None] = write_atomically
-    if async_save:
-        chosen, write = [(name, _copied(tensor)) for name, tensor in chosen], write_later
-    write(path, _content(chosen, format, enc_key, enc_mode, crc_check))
+    if not integrated_save and comes_in_parts(chosen):
+        _check_no_key("save_checkpoint", enc_key)
+        own = [entry for entry in chosen if is_hidden(entry[0])]
+        shared = [entry for entry in chosen if not is_hidden(entry[0])]
+        return save_parts(shared, own, path, later=bool(async_save))
+    content = partial(_content, format=format, key=enc_key, mode=enc_mode, check=crc_check)
+    save_whole(path, chosen, content, later=bool(async_save))
+    return path
 
 
 def load_checkpoint(
@@ -72,11 +103,12 @@ def load_checkpoint(
 ) -> dict[str, Parameter]:
     """Read a checkpoint into a dict of parameters, and into `net` if one is given.
 
-    `filter_prefix` leaves names out; `specify_prefix`, or else `choice_func`, chooses names.
+    `filter_prefix` leaves names out; `specify_prefix`, or else `choice_func`, chooses names. Of a
+    checkpoint in parts, give the index or its folder: the parameters are whole.
     `remove_redundancy` says that each process saved a part of its own; one process has all parts.
     """
     _checked_format("load_checkpoint", format, dec_key)
-    path = Path(ckpt_file_name)
+    path = found_index(Path(ckpt_file_name))
     error = finish(path)
     if error is not None:
         raise error
@@ -112,6 +144,8 @@ def read_whole(path: Path, key: bytes | None, mode: str) -> dict[str, Any]:
 
     One without a checksum may hold parameters, but no state of a run.
     """
+    if is_index(path):
+        return all_of_run(path)
     format = SAFETENSORS if path.suffix == f".{SAFETENSORS}" else CKPT
     data = memoryview(path.read_bytes())
     found = _decoded(path, data, format, key, mode, check=True)
@@ -148,7 +182,7 @@ def load_param_into_net(
     given = {name: parameter_dict.get(before + name) for name in own}
     for name, parameter in own.items():
         if given[name] is not None:
-            _check_fits(parameter, given[name], strict_load)
+            check_fits(parameter, given[name], strict_load)
     for name, parameter in own.items():
         if given[name] is not None:
             parameter.set_data(given[name])
@@ -174,7 +208,8 @@ def _words_before(own: Collection[str], given: Collection[str]) -> str:
     return before
 
 
-def _check_fits(own: Parameter, given: Any, strict: bool) -> None:
+def check_fits(own: Parameter, given: Any, strict: bool) -> None:
+    """Raise if a parameter cannot take what a checkpoint has."""
     if not isinstance(given, Tensor):
         raise wrong_type("load_param_into_net", own.name, given, "Parameter")
     if own.shape != given.shape:
@@ -211,16 +246,8 @@ def _as_tensor(value: Any) -> Any:
     return value if isinstance(value, (Tensor, str)) else Tensor(value)
 
 
-def _copied(tensor: Any) -> Any:
-    """The numbers as they are now: a training writes to the memory of its parameters.
-
-    They are read where they are: a parameter that moves to the host is rounded differently there.
-    """
-    return tensor if isinstance(tensor, str) else Tensor(np.array(tensor, copy=True))
-
-
 def _content(
-    named: list[tuple[str, Any]], format: str, key: bytes | None, mode: str, check: bool
+    named: Sequence[tuple[str, Any]], format: str, key: bytes | None, mode: str, check: bool
 ) -> Iterator[bytes]:
     """The bytes of a file, piece by piece."""
     if format == SAFETENSORS:
@@ -239,6 +266,9 @@ def _content(
 
 def _read(path: Path, format: str, key: bytes | None, mode: str, check: bool) -> dict[str, Any]:
     """Arrays and texts by name."""
+    if is_index(path):
+        _check_no_key("load_checkpoint", key)
+        return all_of(path)
     if path.suffix == f".{SAFETENSORS}" and format != SAFETENSORS:
         raise problem(
             ValueError,
@@ -288,6 +318,15 @@ def _checked_format(function: str, format: str, key: bytes | None) -> str:
             fix="use format='ckpt', or no key",
         )
     return format
+
+
+def _check_no_key(function: str, key: bytes | None) -> None:
+    if key is not None:
+        raise problem(
+            ValueError,
+            f"{function}: a checkpoint in parts is not encrypted",
+            fix="leave the key out, or save whole files: integrated_save=True",
+        )
 
 
 def _parameter(name: str, array: Any) -> Any:

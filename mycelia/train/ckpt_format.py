@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ _CRC = b"crc_num"  # stands before a checksum at the end of a file, which has te
 _CRC_SIZE = 10
 
 
-def encode(named: list[tuple[str, Any]]) -> Iterator[bytes]:
+def encode(named: Sequence[tuple[str, Any]]) -> Iterator[bytes]:
     """The bytes of a file with some tensors (or texts) by name."""
     for name, tensor in named:
         tag = wire.bytes_field(1, name.encode())

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mycelia.core.checks import check_bool, check_int, check_positive_int
 from mycelia.core.dtype import DType, from_numpy
 from mycelia.core.errors import problem
-from mycelia.dataset.api.iterators import Iterator as DatasetIterator
+from mycelia.core.lazy import LazyModule
 from mycelia.nn.cell import Cell
 from mycelia.tensor.tensor import Tensor
 from mycelia.transforms.sinking import data_sink
+
+if TYPE_CHECKING:
+    from mycelia.dataset.api import iterators
+else:
+    iterators = LazyModule("mycelia.dataset.api.iterators")
 
 
 class DatasetHelper:
@@ -53,10 +58,10 @@ class DatasetHelper:
     def state(self, taken: int) -> dict[str, Any]:
         """Where the data stand, after `taken` batches of an epoch."""
         batches, found = self._batches(), None
-        if isinstance(batches, DatasetIterator):
-            found = batches.state() | {"row": taken}  # not those prepared for a step that failed
-        elif hasattr(batches, "state"):
+        if hasattr(batches, "state"):
             found = batches.state()
+            if isinstance(batches, iterators.Iterator):
+                found = found | {"row": taken}  # not those prepared for a step that failed
         return {"taken": taken, "iterator": found}
 
     def restore(self, state: dict[str, Any]) -> None:

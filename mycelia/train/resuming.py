@@ -24,6 +24,7 @@ from mycelia.train.checkpoint import (
     read_whole,
 )
 from mycelia.train.dataset_helper import size_of
+from mycelia.train.distributed_checkpoint.index import home, is_index
 from mycelia.train.run_state import EPOCH_END, RunState, read_state
 
 _SUFFIXES = (f".{CKPT}", f".{SAFETENSORS}")
@@ -76,7 +77,7 @@ def _is_same_run(found: Saved, facts: Any) -> bool:
 
 def _newest(path: Path, keys: Sequence[Key]) -> Saved | None:
     """The newest whole checkpoint with the state of a run, in a folder; or the file itself."""
-    if path.is_file() or path.suffix in _SUFFIXES:
+    if path.is_file() or _is_checkpoint(path):
         return _the_file(path, keys)
     for file in _candidates(path):
         found = _whole(file, keys)
@@ -120,8 +121,13 @@ def _candidates(folder: Path) -> list[Path]:
     """The checkpoints in a folder, the newest first."""
     if not folder.is_dir():
         return []
-    files = [file for file in folder.iterdir() if file.suffix in _SUFFIXES and file.is_file()]
-    return sorted(files, key=_age)
+    found = {folder: None, home(folder): None}
+    files = [file for place in found for file in place.iterdir() if file.is_file()]
+    return sorted(filter(_is_checkpoint, files), key=_age)
+
+
+def _is_checkpoint(file: Path) -> bool:
+    return file.suffix in _SUFFIXES or is_index(file)
 
 
 def _age(file: Path) -> tuple[int, str]:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
 from typing import Any
 from zlib import crc32
 
 import numpy as np
 
 from mycelia.core.dtype import by_name
+from mycelia.core.errors import problem
+from mycelia.core.shape import Shape
 
 _ALIGNMENT = 8
 _MOST = 100 * 1024 * 1024  # bytes of a header; what says more is no such file
@@ -33,26 +38,53 @@ _NAMES = {
 _DTYPES = {theirs: ours for ours, theirs in _NAMES.items()}
 
 
-def encode(named: list[tuple[str, Any]], check: bool) -> Iterator[bytes]:
+@dataclass(frozen=True)
+class Entry:
+    """A tensor in a file; `begin` is counted in bytes from the start of the file."""
+
+    dtype: Any
+    shape: Shape
+    begin: int
+
+
+def encode(named: Sequence[tuple[str, Any]], check: bool) -> Iterator[bytes]:
     """The bytes of a file with some tensors by name; texts become metadata."""
     arrays = {n: np.asarray(t, order="C") for n, t in named if not isinstance(t, str)}
     metadata = {"format": "ms"} | {n: t for n, t in named if isinstance(t, str)}
     if check:
         metadata = {_CRC: str(_checksum(arrays))} | metadata
+    yield head({name: (a.dtype.name, a.shape) for name, a in arrays.items()}, metadata)
+    for array in arrays.values():
+        yield array.tobytes()
+
+
+def head(kinds: Mapping[str, tuple[str, Shape]], metadata: Mapping[str, str]) -> bytes:
+    """What a file begins with: the dtypes and shapes of the tensors that follow, in their order."""
     header: dict[str, Any] = {_METADATA: metadata}
     end = 0
-    for name, array in arrays.items():
-        start, end = end, end + array.nbytes
+    for name, (dtype, shape) in kinds.items():
+        start, end = end, end + prod(shape) * by_name(checked_dtype(name, dtype)).numpy.itemsize
         header[name] = {
-            "dtype": _NAMES[array.dtype.name],
-            "shape": list(array.shape),
+            "dtype": _NAMES[dtype],
+            "shape": list(shape),
             "data_offsets": [start, end],
         }
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % _ALIGNMENT)
-    yield len(text).to_bytes(8, "little") + text
-    for array in arrays.values():
-        yield array.tobytes()
+    return len(text).to_bytes(8, "little") + text
+
+
+def checked_dtype(name: str, dtype: str) -> str:
+    """The dtype of a tensor, which such files can hold."""
+    if dtype not in _NAMES:
+        raise problem(
+            TypeError,
+            f"save_checkpoint: files of format 'safetensors' cannot hold {name}",
+            got=dtype,
+            expected=f"one of {', '.join(_NAMES)}",
+            fix="save it as real and imaginary part, or in a whole file of format 'ckpt'",
+        )
+    return dtype
 
 
 def decode(data: memoryview, check: bool) -> dict[str, Any]:
@@ -65,6 +97,27 @@ def decode(data: memoryview, check: bool) -> dict[str, Any]:
     return arrays
 
 
+def places(path: Path) -> tuple[dict[str, Entry], dict[str, str]]:
+    """Where the tensors of a file are, and its metadata; no numbers are read. Raises as `decode`.
+
+    A file that ends before its last tensor does is refused.
+    """
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        if size < 8 or length > min(_MOST, size - 8):
+            raise ValueError("its header is longer than the file")
+        header = _header(file.read(length))
+    metadata = header.pop(_METADATA, {})
+    found = {}
+    for name, place in header.items():
+        dtype, shape, start, end = _place(place, size - 8 - length)
+        if end - start != prod(shape) * dtype.itemsize:
+            raise ValueError(f"{end - start} bytes for {name} of shape {shape}")
+        found[name] = Entry(dtype, tuple(shape), 8 + length + start)
+    return found, metadata
+
+
 def has_checksum(data: memoryview) -> bool:
     """Whether such a file holds a checksum of its numbers. Raises as `decode` does."""
     return _CRC in _split(data)[0].get(_METADATA, {})
@@ -75,21 +128,31 @@ def _split(data: memoryview) -> tuple[dict[str, Any], memoryview]:
     size = int.from_bytes(data[:8], "little")
     if len(data) < 8 or size > min(_MOST, len(data) - 8):
         raise ValueError("its header is longer than the file")
-    header = json.loads(bytes(data[8 : 8 + size]))
+    return _header(bytes(data[8 : 8 + size])), data[8 + size :]
+
+
+def _header(text: bytes) -> dict[str, Any]:
+    header = json.loads(text)
     if not isinstance(header, dict):
         raise ValueError("its header is no object")
-    return header, data[8 + size :]
+    return header
 
 
 def _array(place: Any, content: memoryview) -> np.ndarray:
+    dtype, shape, start, end = _place(place, len(content))
+    return np.frombuffer(content[start:end], dtype).reshape(shape)
+
+
+def _place(place: Any, length: int) -> tuple[Any, list[int], int, int]:
+    """What an entry of the header says, of a file with so many bytes of numbers."""
     try:
         dtype, shape = by_name(_DTYPES[place["dtype"]]).numpy, [int(n) for n in place["shape"]]
         start, end = place["data_offsets"]
     except (KeyError, TypeError) as error:
         raise ValueError(f"an entry of its header is not understood: {place}") from error
-    if not 0 <= start <= end <= len(content):
-        raise ValueError(f"numbers from {start} to {end} of {len(content)} bytes")
-    return np.frombuffer(content[start:end], dtype).reshape(shape)
+    if not 0 <= start <= end <= length:
+        raise ValueError(f"numbers from {start} to {end} of {length} bytes")
+    return np.dtype(dtype), shape, start, end
 
 
 def _checksum(arrays: dict[str, np.ndarray]) -> int:

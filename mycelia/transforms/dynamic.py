@@ -5,18 +5,24 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mycelia.compiler.buckets import Bucket, Fit, fit, grown, is_alone, make_bucket, sizes_for
-from mycelia.compiler.padding.extents import Sizes, Unprovable
 from mycelia.compiler.reading import Read
 from mycelia.compiler.symbolic import ValueNeeded
 from mycelia.core.errors import problem
+from mycelia.core.lazy import LazyModule
 from mycelia.runtime.executor import Executable, as_array
 from mycelia.tensor.tensor import Tensor
 from mycelia.tensor.unsized import UNKNOWN
+
+if TYPE_CHECKING:
+    from mycelia.compiler import buckets
+    from mycelia.compiler.padding import extents
+else:  # what arguments without dynamic sizes do without
+    buckets = LazyModule("mycelia.compiler.buckets")
+    extents = LazyModule("mycelia.compiler.padding.extents")
 
 
 class Signature:
@@ -199,7 +205,7 @@ def _resized(expected: Any, value: Any, new: Mapping[int, int]) -> Any:
 class Shared:
     """The program of a bucket, and the sizes that were run with it."""
 
-    bucket: Bucket
+    bucket: buckets.Bucket
     executable: Executable
     used: list[tuple[int, ...]] = field(default_factory=list)
 
@@ -236,14 +242,14 @@ class Fitted:
     """One size of arguments, run by the program of its bucket."""
 
     shared: Shared
-    fit: Fit
+    fit: buckets.Fit
     is_first: bool  # the program was made for this size
 
     def __call__(self, leaves: Sequence[Any]) -> list[Any]:
         """The results for arguments of this size."""
         shapes = self.fit.bucket.shapes
         padded = [
-            grown(np.asarray(as_array(leaf)), shapes[i])
+            buckets.grown(np.asarray(as_array(leaf)), shapes[i])
             if i in shapes and leaf.shape != shapes[i]
             else leaf
             for i, leaf in enumerate(leaves)
@@ -267,10 +273,10 @@ class Buckets:
     ) -> Fitted | str:
         """How to run arguments of this size; a reason where they need a program of their own."""
         dynamic = self.signature.sizes(args, kwargs)
-        symbols = tuple(dict.fromkeys(n for n in dynamic if not is_alone(n)))
+        symbols = tuple(dict.fromkeys(n for n in dynamic if not buckets.is_alone(n)))
         if not symbols:
             return ""
-        sizes = sizes_for(symbols)
+        sizes = buckets.sizes_for(symbols)
         padded = self.signature.resized(args, kwargs, dict(zip(symbols, sizes.padded, strict=True)))
         places = tuple(symbols.index(n) if n in symbols else None for n in dynamic)
         key = (key_of(*padded), places)
@@ -284,7 +290,7 @@ class Buckets:
         return f"{_listed(symbols)}: {found}" if isinstance(found, str) else found
 
     def _make(
-        self, real: Read, sizes: Sizes, padded: Any, probe: Any, read_at: ReadAt
+        self, real: Read, sizes: extents.Sizes, padded: Any, probe: Any, read_at: ReadAt
     ) -> Shared | Refused:
         try:
             larger, other = read_at(*padded), read_at(*probe)
@@ -294,17 +300,17 @@ class Buckets:
             why = f"for another size it raises {type(error).__name__}: {_first_line(error)}"
             return Refused(why, real)
         try:
-            bucket = make_bucket(sizes, real, larger, other)
-        except Unprovable as error:
+            bucket = buckets.make_bucket(sizes, real, larger, other)
+        except extents.Unprovable as error:
             return Refused(error.why, real)
         return Shared(bucket, Executable(bucket.program))
 
-    def _fit(self, shared: Shared, sizes: Sizes, real: Read) -> Fitted | str:
+    def _fit(self, shared: Shared, sizes: extents.Sizes, real: Read) -> Fitted | str:
         # The probes that the bucket was made with tell its axes apart.
-        known = Sizes(sizes.real, sizes.padded, shared.bucket.sizes.probe)
+        known = extents.Sizes(sizes.real, sizes.padded, shared.bucket.sizes.probe)
         try:
-            found = fit(shared.bucket, known, real)
-        except Unprovable as error:
+            found = buckets.fit(shared.bucket, known, real)
+        except extents.Unprovable as error:
             return error.why
         is_first = not shared.used
         shared.used += [sizes.real] if sizes.real not in shared.used else []

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mycelia.compiler.reading import Read
 from mycelia.core.errors import problem
 from mycelia.ir.analysis import nodes_by_graph
 from mycelia.ir.program import Program
 from mycelia.runtime.executor import Executable
-from mycelia.runtime.pipeline.step import PipelinedStep
 from mycelia.transforms.jit import Compiled, Entry, jit
+
+if TYPE_CHECKING:
+    from mycelia.runtime.pipeline.step import PipelinedStep
 
 
 @dataclass(frozen=True)

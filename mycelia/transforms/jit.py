@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial, update_wrapper
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mycelia.compiler.forms import Entries, Form, FunctionForm, Items, Known, NumberForm, TensorForm
-from mycelia.compiler.parallel.planning import Planned
 from mycelia.compiler.reader.function import Function, capture, recapture
 from mycelia.compiler.reading import Read, read, read_lazily
 from mycelia.compiler.symbolic import Number, ValueNeeded
@@ -18,22 +17,29 @@ from mycelia.compiler.tracer import active_tracer
 from mycelia.core import settings
 from mycelia.core.dtype import from_numpy
 from mycelia.core.errors import problem
+from mycelia.core.lazy import LazyModule
 from mycelia.core.seed import peek_key
-from mycelia.ir.program import Source
+from mycelia.ir.program import Program, Source
 from mycelia.ir.slot import call
 from mycelia.ir.types import TensorType
 from mycelia.parallel.automatic import settings_version
 from mycelia.runtime.eager.mode import mode
 from mycelia.runtime.executor import Executable, Overflow, finish
-from mycelia.runtime.pipeline.step import PipelinedStep
 from mycelia.runtime.sinking import Sunk
 from mycelia.runtime.vm.segments import Segments
 from mycelia.tensor.tensor import Tensor
 from mycelia.transforms.differentiable import DifferentiableGraph
 from mycelia.transforms.dynamic import Buckets, Fitted, Signature
-from mycelia.transforms.pipeline_building import pipelined_step
-from mycelia.transforms.spreading import executable_of, of_all_processes
+from mycelia.transforms.pipelined import pipeline_in
+from mycelia.transforms.spreading import budgets, executable_of, of_all_processes
 from mycelia.transforms.stages import write_stages
+
+if TYPE_CHECKING:
+    from mycelia.compiler.parallel.planning import Planned
+    from mycelia.runtime.pipeline.step import PipelinedStep
+    from mycelia.transforms import pipeline_building
+else:
+    pipeline_building = LazyModule("mycelia.transforms.pipeline_building")
 
 FIRST_CAPACITY = 64
 
@@ -122,17 +128,31 @@ class Compiled:
         arguments = of_all_processes(arguments)
         entry = Entry(arguments, capacity=capacity)
         try:
-            entry.read = read(self.fn, self.name, arguments, capacity)
+            self._read_within_memory(entry)
         except ValueNeeded as needed:
             entry.vm_reason = needed.why
             return entry
-        write_stages(self.name, len(self.history), entry.read.stages)
-        entry.executable = pipelined_step(entry.read.program)
-        if entry.executable is None:
-            entry.executable, entry.planned = executable_of(entry.read.program)
         if self.buckets is not None:
             self._fit(entry, args, kwargs, values, capacity)
         return entry
+
+    def _read_within_memory(self, entry: Entry) -> None:
+        """Read the function; once more, remembering less, if no layout fits into the devices."""
+        choices = budgets()
+        for number, budget in enumerate(choices, 1):
+            entry.read = read(self.fn, self.name, entry.arguments, entry.capacity, budget)
+            write_stages(self.name, len(self.history), entry.read.stages)
+            try:
+                return self._make_executable(entry, entry.read.program)
+            except MemoryError:
+                if number == len(choices):
+                    raise
+
+    def _make_executable(self, entry: Entry, program: Program) -> None:
+        if pipeline_in(program) is not None:
+            entry.executable = pipeline_building.pipelined_step(program)
+        else:
+            entry.executable, entry.planned = executable_of(program)
 
     def _fit(self, entry: Entry, args: Any, kwargs: Any, values: bool, capacity: int) -> None:
         """Let a program for several sizes run the entry, if that is certain to be the same."""

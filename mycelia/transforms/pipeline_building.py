@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-from mycelia.compiler.autodiff.accumulate import is_inexact
 from mycelia.compiler.footprint import type_bytes
-from mycelia.compiler.parallel.stage_gradients import StageGraphs, differentiated
-from mycelia.compiler.parallel.stage_layouts import StageLayout, data_parallel
 from mycelia.compiler.parallel.stage_search import flops, stages_by_cost
-from mycelia.compiler.parallel.stages import (
-    Part,
-    Placed,
-    cut,
-    has_marks,
-    needing,
-    stages_by_marks,
-)
+from mycelia.compiler.parallel.stages import Placed, cut, has_marks, stages_by_marks
 from mycelia.compiler.parallel.step_parts import StepParts, step_parts
 from mycelia.core.errors import problem
 from mycelia.ir.analysis import ordered
 from mycelia.ir.control import primitive_of
 from mycelia.ir.node import Apply, Node, Parameter
 from mycelia.ir.program import Program, Source
-from mycelia.parallel.automatic import ParallelMode, PipelineSettings
+from mycelia.parallel.automatic import PipelineSettings
 from mycelia.runtime.eager.mode import recording_into
 from mycelia.runtime.pipeline.places import Place, stage_devices
 from mycelia.runtime.pipeline.program import (
-    Given,
     Kind,
     PartProgram,
     PipelineProgram,
@@ -43,7 +31,17 @@ from mycelia.runtime.pipeline.schedule import (
     one_forward_one_backward,
 )
 from mycelia.runtime.pipeline.step import PipelinedStep
+from mycelia.transforms.pipeline_chunks import (
+    Chunk,
+    check_writes,
+    chunks_of,
+    differentiate,
+    kept_bytes,
+    taken_bytes,
+)
 from mycelia.transforms.pipelined import PipelineCall, PipelineRun, pipeline_in
+from mycelia.transforms.spreading import current_request
+from mycelia.transforms.stage_planning import lay_out, plans_of_chunks, with_layouts
 
 
 def pipelined_step(program: Program) -> PipelinedStep | None:
@@ -63,11 +61,10 @@ def _pipelined(program: Program, run: Apply, call: PipelineCall) -> PipelinedSte
         raise problem(RuntimeError, "a pipelined step has no loops of unknown length")
     if len(program.graph.output.type) != program.results + len(program.writes):
         raise problem(RuntimeError, "a pipelined step prints nothing and calls no Python")
-    alone = settings.mode == ParallelMode.STAND_ALONE
-    devices = stage_devices(settings.stages, settings.devices, alone)
+    devices = stage_devices(settings.stages, settings.devices, current_request() is None)
     places = [Place(own) for own in devices]
     pipeline, reports = _pipeline(call, [len(own) for own in devices])
-    step = _step(program, run, pipeline)
+    step = _step(program, run, pipeline, [len(own) for own in devices])
     report = PipelineReport(
         pipeline.schedule.name, call.micro_batches, pipeline.schedule.bubble(), tuple(reports)
     )
@@ -92,26 +89,6 @@ def _schedule(settings: PipelineSettings, batches: int) -> Schedule:
 # ---- the network in stages -----------------------------------------------------------------------
 
 
-@dataclass
-class _Chunk:
-    """A chunk while its pipeline is being made."""
-
-    part: Part
-    inputs: tuple[Given, ...]
-    layout: StageLayout
-    crossing: tuple[int, ...]
-    active: tuple[int, ...]  # inputs with gradients that earlier chunks want
-    trained: tuple[int, ...]  # inputs whose gradients are summed
-    graphs: StageGraphs | None = None
-    cotangents: tuple[tuple[int, int], ...] = ()
-    seeded: tuple[int, ...] = ()
-
-    def pulled(self) -> tuple[int, ...]:
-        """The crossing values whose gradients it gives."""
-        assert self.graphs is not None
-        return tuple([self.inputs[i].number for i in self.graphs.pulled])
-
-
 def _pipeline(
     call: PipelineCall, devices: Sequence[int]
 ) -> tuple[PipelineProgram, list[StageReport]]:
@@ -125,9 +102,11 @@ def _pipeline(
             "a network could not be cut into the stages of the pipeline",
             got=f"parts for stages {[part.place for part in parts]} of {total}",
         )
-    chunks = _chunks(call, placed, parts, devices)
-    _check_writes(call, chunks)
-    _differentiate(call, chunks)
+    schedule = _schedule(settings, call.micro_batches)
+    chunks = chunks_of(call, placed, parts)
+    check_writes(call, chunks)
+    differentiate(call, chunks)
+    lay_out(call, chunks, devices, schedule.live())
     homes: dict[int, int] = {}
     for chunk in chunks:
         for given in chunk.inputs:
@@ -137,7 +116,6 @@ def _pipeline(
         if one.source is Source.STATE:
             homes.setdefault(number, 0)
     arguments = [g.which if g.source is Source.ARGUMENT else -1 for g in network.inputs]
-    schedule = _schedule(settings, call.micro_batches)
     program = PipelineProgram(
         network,
         tuple([_stage_program(chunk) for chunk in chunks]),
@@ -164,103 +142,17 @@ def _placed(call: PipelineCall) -> Placed:
     return stages_by_cost(graph, data, by_source[Source.STATE], count)
 
 
-def _chunks(
-    call: PipelineCall, placed: Placed, parts: Sequence[Part], devices: Sequence[int]
-) -> list[_Chunk]:
-    network = call.network
-    numbers: dict[Node, int] = {p: i for i, p in enumerate(placed.graph.parameters)}
-    crossing: dict[Node, int] = {}
-    for part in parts:
-        for node in part.crossing:
-            crossing[node] = len(crossing)
-    trained = set(call.differentiated)
-    live: set[int] = set()  # crossing values that depend on weights
-    found = []
-    for part in parts:
-        inputs = tuple([_given(network, numbers, crossing, node) for node in part.inputs])
-        is_data = [g.kind in (Kind.BATCH, Kind.CROSSING) for g in inputs]
-        layout = data_parallel(part.graph, is_data, devices[part.place % len(devices)])
-        own = tuple(
-            [i for i, g in enumerate(inputs) if g.kind is Kind.STATE and g.number in trained]
-        )
-        taken = tuple(
-            [i for i, g in enumerate(inputs) if g.kind is Kind.CROSSING and g.number in live]
-        )
-        nodes = [n for n in ordered(part.graph) if isinstance(n, Apply)]
-        touched = needing(nodes, {part.graph.parameters[i] for i in (*own, *taken)})
-        assert isinstance(part.graph.output, Apply)
-        for node, inner in zip(part.crossing, part.graph.output.args, strict=False):
-            if inner in touched and is_inexact(inner.type):
-                live.add(crossing[node])
-        given = tuple([crossing[node] for node in part.crossing])
-        found.append(_Chunk(part, inputs, layout, given, taken, own))
-    return found
-
-
-def _given(
-    network: Program, numbers: Mapping[Node, int], crossing: Mapping[Node, int], node: Node
-) -> Given:
-    if not isinstance(node, Parameter):
-        return Given(Kind.CROSSING, crossing[node])
-    number = numbers[node]
-    source = network.inputs[number].source
-    if source is Source.STATE:
-        return Given(Kind.STATE, number)
-    if source is Source.RANDOM:
-        return Given(Kind.RANDOM, number)
-    return Given(Kind.BATCH if node.type.shape else Kind.WHOLE, number)
-
-
-def _check_writes(call: PipelineCall, chunks: Sequence[_Chunk]) -> None:
-    """A state that the network writes is read and written in one stage only."""
-    network = call.network
-    numbers = {id(g.which): i for i, g in enumerate(network.inputs)}
-    for place, tensor in enumerate(network.writes, network.results):
-        number = numbers[id(tensor)]
-        readers = {c.part.place for c in chunks if Given(Kind.STATE, number) in c.inputs}
-        writers = {c.part.place for c in chunks if place in c.part.results}
-        if len(readers | writers) > 1 or not writers:
-            raise problem(
-                RuntimeError,
-                "a network changes a parameter in one stage of a pipeline and reads it in another",
-                got=f"{getattr(tensor, 'name', 'a tensor')} in stages {sorted(readers | writers)}",
-            )
-
-
-def _differentiate(call: PipelineCall, chunks: Sequence[_Chunk]) -> None:
-    """The graphs of all chunks; the last one first, for it says which gradients come."""
-    coming: dict[int, list[int]] = {}  # crossing value: the chunks its gradients come from
-    for chunk in reversed(chunks):
-        seeds: dict[int, int] = {}
-        cotangents: list[tuple[int, int]] = []
-        for place, number in enumerate(chunk.crossing):
-            if number in coming:
-                seeds[place] = len(coming[number])
-                cotangents += [(number, reader) for reader in coming[number]]
-        if 0 in chunk.part.results:
-            seeds[len(chunk.crossing) + chunk.part.results.index(0)] = 1
-            chunk.seeded = (0,)
-        portable = [i for i, g in enumerate(chunk.inputs) if g.kind is Kind.STATE]
-        graph = chunk.layout.graph
-        chunk.graphs = differentiated(
-            graph, seeds, chunk.active, chunk.trained, portable, call.keeps
-        )
-        chunk.cotangents = tuple(cotangents)
-        for number in chunk.pulled():
-            coming.setdefault(number, []).append(chunk.part.place)
-
-
-def _stage_program(chunk: _Chunk) -> StageProgram:
-    graphs = chunk.graphs
-    assert graphs is not None
+def _stage_program(chunk: Chunk) -> StageProgram:
+    layout = chunk.laid_out
+    graphs = layout.graphs
     summed = tuple([chunk.inputs[i].number for i in graphs.summed])
     return StageProgram(
         chunk.part.place,
-        chunk.layout.mesh,
+        layout.mesh,
         graphs.forward,
         graphs.backward,
         chunk.inputs,
-        chunk.layout.inputs,
+        layout.inputs,
         chunk.crossing,
         chunk.part.results,
         graphs.kept,
@@ -275,7 +167,9 @@ def _stage_program(chunk: _Chunk) -> StageProgram:
 # ---- the step around it --------------------------------------------------------------------------
 
 
-def _step(program: Program, run: Apply, pipeline: PipelineProgram) -> StepProgram:
+def _step(
+    program: Program, run: Apply, pipeline: PipelineProgram, devices: Sequence[int]
+) -> StepProgram:
     network, graph = pipeline.network, program.graph
     states = [i for i, g in enumerate(network.inputs) if g.source is Source.STATE]
     called_with = len(run.args) - len(states)
@@ -290,7 +184,7 @@ def _step(program: Program, run: Apply, pipeline: PipelineProgram) -> StepProgra
     given = [last, *(pipeline.homes[n] for n in (*pipeline.differentiated, *pipeline.written))]
     found = step_parts(graph, run, called_with, homes, given, last)
     parts = _part_programs(found)
-    return StepProgram(
+    step = StepProgram(
         program,
         pipeline,
         tuple(in_step),
@@ -299,6 +193,7 @@ def _step(program: Program, run: Apply, pipeline: PipelineProgram) -> StepProgra
         found.passed,
         _homes(program, found, parts),
     )
+    return with_layouts(step, devices)
 
 
 def _part_programs(found: StepParts) -> tuple[PartProgram, ...]:
@@ -342,13 +237,13 @@ def _homes(program: Program, found: StepParts, parts: Sequence[PartProgram]) -> 
 
 def _reports(
     call: PipelineCall,
-    chunks: Sequence[_Chunk],
+    chunks: Sequence[Chunk],
     program: PipelineProgram,
     devices: Sequence[int],
 ) -> list[StageReport]:
     types = [p.type for p in call.network.graph.parameters]
     live = program.schedule.live()
-    peaks = program.schedule.peaks([_kept(c) for c in chunks])
+    peaks = program.schedule.peaks([kept_bytes(c) for c in chunks])
     found = []
     for stage, count in enumerate(devices):
         own = [c for c in chunks if c.part.place % len(devices) == stage]
@@ -361,31 +256,12 @@ def _reports(
                 count,
                 cost,
                 sum(type_bytes(types[n]) for n in states),
-                sum(_taken(c) for c in own),
+                sum(taken_bytes(c) for c in own),
                 sum(type_bytes(n.type) for c in own for n in c.part.crossing),
-                sum(_kept(c) for c in own),
+                sum(kept_bytes(c) for c in own),
                 live[stage],
                 peaks[stage],
+                plans_of_chunks(own),
             )
         )
     return found
-
-
-def _taken(chunk: _Chunk) -> int:
-    pairs = zip(chunk.inputs, chunk.part.graph.parameters, strict=True)
-    return sum(type_bytes(p.type) for g, p in pairs if g.kind is Kind.CROSSING)
-
-
-def _kept(chunk: _Chunk) -> int:
-    """The bytes a chunk keeps for the backward of one micro-batch, states apart."""
-    graphs = chunk.graphs
-    assert graphs is not None
-    if graphs.backward is None:
-        return 0
-    first = len(graphs.inputs)
-    parameters = graphs.backward.parameters
-    total = sum(type_bytes(p.type) for p in parameters[first : first + graphs.kept])
-    for number, parameter in zip(graphs.inputs, parameters, strict=False):
-        if chunk.inputs[number].kind not in (Kind.STATE, Kind.WHOLE):
-            total += type_bytes(parameter.type)
-    return total

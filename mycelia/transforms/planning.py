@@ -6,14 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mycelia.compiler.parallel.planning import plan as plan_program
-from mycelia.compiler.parallel.report import report
-from mycelia.compiler.parallel.request import Request
-from mycelia.compiler.parallel.search import SEARCHES
 from mycelia.compiler.symbolic import ValueNeeded
 from mycelia.core.errors import problem, wrong_type, wrong_value
+from mycelia.core.lazy import LazyModule
 from mycelia.ir.program import Program
 from mycelia.parallel.automatic import ParallelMode
 from mycelia.parallel.cluster import KNOWN, Cluster
@@ -22,6 +19,15 @@ from mycelia.parallel.scaling import Scaling
 from mycelia.runtime.spreading import all_devices
 from mycelia.transforms.jit import compiled_of
 from mycelia.transforms.looking import in_pieces, read_for
+
+if TYPE_CHECKING:
+    from mycelia.compiler.parallel import planning, report, request
+    from mycelia.runtime.pipeline import step as pipelines
+else:  # the planner, which programs on one device do without
+    planning = LazyModule("mycelia.compiler.parallel.planning")
+    report = LazyModule("mycelia.compiler.parallel.report")
+    request = LazyModule("mycelia.compiler.parallel.request")
+    pipelines = LazyModule("mycelia.runtime.pipeline.step")
 
 _MODES = (
     ParallelMode.DATA_PARALLEL,
@@ -46,15 +52,24 @@ def plan(
     `devices` takes so many of them (all that are here, if neither is given). With `memory`, the
     bytes each device has, layouts that need more are not taken.
     """
-    request = _request(devices, cluster, mode, search, optimizer_level)
-    return _planned(_program(fn, args), replace(request, memory=memory))
+    wanted = _request(devices, cluster, mode, search, optimizer_level)
+    return _planned(_program(fn, args), replace(wanted, memory=memory))
 
 
 def plans_of(fn: Callable[..., Any]) -> list[Plan]:
-    """The plans of all programs that a function or cell was compiled to so far."""
+    """The plans of all programs that a function or cell was compiled to so far.
+
+    Of a step in a pipeline, those of its stages.
+    """
     entries = compiled_of(fn).entries.values()
+    found = []
     every = [e for entry in entries for e in (entry, *(entry.by_value or {}).values())]
-    return [report(e.planned) for e in every if e.planned is not None]
+    for entry in every:
+        if entry.planned is not None:
+            found.append(report.report(entry.planned))
+        elif isinstance(entry.executable, pipelines.PipelinedStep):
+            found += [plan for stage in entry.executable.report.stages for plan in stage.plans]
+    return found
 
 
 def simulate(
@@ -77,8 +92,8 @@ def simulate(
     return Scaling(tuple(found))
 
 
-def _planned(program: Program, request: Request) -> Plan:
-    return report(plan_program(program, request))
+def _planned(program: Program, wanted: request.Request) -> Plan:
+    return report.report(planning.plan(program, wanted))
 
 
 def _program(fn: Callable[..., Any], args: tuple[Any, ...]) -> Program:
@@ -94,11 +109,11 @@ def _request(
     mode: str,
     search: str,
     level: int,
-) -> Request:
+) -> request.Request:
     if mode not in _MODES:
         raise wrong_value("plan", "mode", mode, f"one of {', '.join(_MODES)}")
-    if search not in SEARCHES:
-        raise wrong_value("plan", "search", search, f"one of {', '.join(SEARCHES)}")
+    if search not in planning.SEARCHES:
+        raise wrong_value("plan", "search", search, f"one of {', '.join(planning.SEARCHES)}")
     if level not in (0, 1, 2, 3):
         raise wrong_value("plan", "optimizer_level", level, "0, 1, 2 or 3")
     found = cluster_of(cluster)
@@ -108,7 +123,7 @@ def _request(
         if not isinstance(devices, int) or devices < 1:
             raise wrong_value("plan", "devices", devices, "a number of devices")
         found = found.with_devices(devices)
-    return Request(mode, found, search, level)
+    return request.Request(mode, found, search, level)
 
 
 def cluster_of(given: Cluster | str | Path | None) -> Cluster:

@@ -9,7 +9,7 @@ import numpy as np
 
 from mycelia.core.checks import check_positive_int
 from mycelia.core.errors import problem, wrong_type
-from mycelia.runtime.pipeline.step import PipelinedStep
+from mycelia.runtime.executor import Executable
 from mycelia.runtime.sinking import Sunk, why_not
 from mycelia.tensor.tensor import Tensor
 from mycelia.transforms.jit import Compiled, Entry, compiled_of
@@ -70,7 +70,7 @@ def why_one_by_one(entry: Entry) -> str:
     """Why the calls of an entry cannot be joined into one program, or nothing."""
     if entry.executable is None or entry.read is None:
         return f"it runs in the vm: {entry.vm_reason}"
-    if isinstance(entry.executable, PipelinedStep):
+    if not isinstance(entry.executable, Executable):
         return "it is a pipeline"
     if entry.planned is not None:
         return "it is spread over several devices"

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mycelia.compiler.forms import Entries, Items, TensorForm
-from mycelia.compiler.parallel.planning import Planned, plan
-from mycelia.compiler.parallel.report import report
-from mycelia.compiler.parallel.request import Request
 from mycelia.core.errors import problem
+from mycelia.core.lazy import LazyModule
 from mycelia.core.settings import memory_budget
 from mycelia.core.world import world
 from mycelia.ir.program import Program
@@ -21,24 +19,33 @@ from mycelia.parallel.search import get_algo_parameters
 from mycelia.runtime.executor import Executable
 from mycelia.runtime.spreading import SpreadExecutable, all_devices
 
+if TYPE_CHECKING:
+    from mycelia.compiler.parallel import planning, report, request
+else:  # the planner, which programs on one device do without
+    planning = LazyModule("mycelia.compiler.parallel.planning")
+    report = LazyModule("mycelia.compiler.parallel.report")
+    request = LazyModule("mycelia.compiler.parallel.request")
+
 _SPREADING = (
     ParallelMode.DATA_PARALLEL,
     ParallelMode.SEMI_AUTO_PARALLEL,
     ParallelMode.AUTO_PARALLEL,
 )
 
+_SHARES = (1.0, 0.5, 0.25, 0.0)
 
-def executable_of(program: Program) -> tuple[Executable, Planned | None]:
+
+def executable_of(program: Program) -> tuple[Executable, planning.Planned | None]:
     """A program ready to run: spread over all devices if the settings say so."""
-    request = current_request()
-    if request is None:
+    wanted = current_request()
+    if wanted is None:
         return Executable(program), None
-    planned = plan(program, request)
+    planned = planning.plan(program, wanted)
     _save(planned)
     return SpreadExecutable(planned.program), planned
 
 
-def current_request() -> Request | None:
+def current_request() -> request.Request | None:
     """What programs are planned for now; None where each runs on one device."""
     settings = parallel_settings()
     if settings["parallel_mode"] not in _SPREADING:
@@ -57,7 +64,7 @@ def current_request() -> Request | None:
             "optimizer_weight_shard_size does not divide the devices",
             got=f"{sharers} of {devices} devices",
         )
-    return Request(
+    return request.Request(
         mode=settings["parallel_mode"],
         cluster=Cluster().with_devices(devices),
         search=settings["search_mode"],
@@ -73,22 +80,34 @@ def current_request() -> Request | None:
     )
 
 
+def budgets() -> tuple[int | None, ...]:
+    """The bytes that a program may take, one after another until a layout fits into a device.
+
+    Several devices have so much together; of what lies on each of them, or is cut unevenly, they
+    hold more than one device would, so that gradients may have to remember less.
+    """
+    budget, wanted = memory_budget(), current_request()
+    if budget is None or wanted is None:
+        return (budget,)
+    return tuple([int(budget * wanted.cluster.devices * share) for share in _SHARES])
+
+
 def is_spread() -> bool:
     """Whether programs that are compiled now run on several devices."""
     return current_request() is not None
 
 
-def _save(planned: Planned) -> None:
+def _save(planned: planning.Planned) -> None:
     """Write the plan to the file that the settings name; of several processes the first does."""
     file = parallel_settings()["strategy_ckpt_save_file"]
     if file and world().rank == 0:
-        save([report(planned)], file)
+        save([report.report(planned)], file)
 
 
 def of_all_processes(arguments: Items) -> Items:
     """The arguments of all processes together, where each brings its part of the batch."""
-    request = None if world().size == 1 else current_request()
-    if request is None or request.whole_batch:
+    wanted = None if world().size == 1 else current_request()
+    if wanted is None or wanted.whole_batch:
         return arguments
     return _widened(arguments, world().size)
 

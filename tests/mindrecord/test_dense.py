@@ -100,7 +100,7 @@ def test_progress_is_silent_without_a_terminal(monkeypatch):
 
 def test_progress_counts_rows_on_a_terminal(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
-    monkeypatch.setattr(progress, "track", None)
+    monkeypatch.setattr(progress, "rich_progress", None)
     monkeypatch.setattr(progress, "_PAUSE", -1.0)
     assert list(progress.shown(iter("abc"), "MnistToMR", 3)) == list("abc")
     assert sys.stderr.getvalue().split("\r")[1] == "MnistToMR: 1 of 3 rows"

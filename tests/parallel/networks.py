@@ -40,7 +40,7 @@ def slow_momentum(net: nn.Cell) -> nn.Optimizer:
 
 def adam(net: nn.Cell) -> nn.Optimizer:
     """With an eps above rounding: Adam divides by the size of gradients, also of those near 0."""
-    return nn.Adam(net.trainable_params(), 0.002, eps=1e-6)
+    return nn.Adam(net.trainable_params(), 0.002, eps=1e-5)
 
 
 def smooth_resnet() -> nn.Cell:

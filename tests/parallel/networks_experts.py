@@ -33,7 +33,7 @@ class Experts(nn.Cell):
         up, down = (experts, width, inner), (experts, inner, width)
         self.up = ms.Parameter(initializer(Normal(width**-0.5), up), name="up")
         self.down = ms.Parameter(initializer(Normal(inner**-0.5), down), name="down")
-        self.first, self.second, self.relu = ops.BatchMatMul(), ops.BatchMatMul(), ops.ReLU()
+        self.first, self.second, self.gelu = ops.BatchMatMul(), ops.BatchMatMul(), ops.GeLU()
         self.softmax = ops.Softmax(-1)
 
     def construct(self, x):
@@ -44,7 +44,7 @@ class Experts(nn.Cell):
         dispatch = (combine > 0).astype(x.dtype)
         given = ops.einsum("gsec,gsm->egcm", dispatch, x)
         given = given.reshape((self.experts, texts * self.capacity, width))
-        result = self.second(self.relu(self.first(given, self.up)), self.down)
+        result = self.second(self.gelu(self.first(given, self.up)), self.down)
         result = result.reshape((self.experts, texts, self.capacity, width))
         return ops.einsum("gsec,egcm->gsm", combine, result), balance
 

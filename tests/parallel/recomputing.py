@@ -2,8 +2,9 @@
 
     python tests/parallel/recomputing.py '[[4, true, "data_parallel"]]'
 
-Each case is a number of layers, whether they are run again, and a parallel mode. Printed are the
-peaks of memory on a device, the bytes that one sends in a step, and the losses of three steps.
+Each case is a number of layers, whether they are run again, a parallel mode, and maybe the memory
+of a device in GB. Printed are the peaks of memory on a device, the bytes that one sends in a step,
+and the losses of three steps.
 """
 
 import json
@@ -49,7 +50,8 @@ def main():
         for seed in (1, 2)
     )
     peaks, sent, losses = [], [], []
-    for layers, again, mode in json.loads(sys.argv[1]):
+    for layers, again, mode, *memory in json.loads(sys.argv[1]):
+        ms.set_context(max_device_memory=f"{memory[0] if memory else 1024}GB")
         one = step(layers, again, mode)
         executable = one._compiled().entry((x, y), {}).executable
         compiled = executable._lowered_for([x, y]).compile()

@@ -49,7 +49,7 @@ def test_a_terminal(monkeypatch, has_rich):
     if has_rich:
         pytest.importorskip("rich")
     else:
-        monkeypatch.setattr(displaying, "Progress", None)
+        monkeypatch.setattr(displaying, "rich_progress", None)
     file = Terminal()
     dense_model().train(1, rows(), train.ProgressBar(per_second=1e9, file=file))
     text = file.getvalue()

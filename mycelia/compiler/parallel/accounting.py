@@ -88,33 +88,3 @@ def _arrivals(
         moved.add((id(leaf), placement))
         for transfer in prices.transfers(leaf.type, placements.of(leaf), placement):
             yield Movement(transfer, times, why)
-
-
-def memory_bytes(problem: Problem, placements: Placements, prices: Prices) -> int:
-    """Bytes a device needs at most: what stays between two runs, and results in between."""
-    stays = sum(
-        prices.bytes(work.output_types[0], placements.outputs(work)[0]) for work in problem.inputs
-    )
-    return stays + activation_bytes(problem, placements, prices)
-
-
-def activation_bytes(problem: Problem, placements: Placements, prices: Prices) -> int:
-    """The most bytes of results that are alive at once, in the order of the works."""
-    last: dict[int, int] = {}
-    for number, work in enumerate(problem.works):
-        for leaf in work.inputs:
-            if leaf is not None:
-                last[id(leaf)] = number
-    kept = {id(leaf) for leaf in problem.results if isinstance(leaf, Leaf)}
-    ends: dict[int, list[int]] = {}
-    alive = most = 0
-    for number, work in enumerate(problem.works):
-        if not work.is_input:
-            for leaf in work.outputs:
-                size = prices.bytes(leaf.type, placements.of(leaf))
-                alive += size
-                if id(leaf) not in kept:
-                    ends.setdefault(last.get(id(leaf), number), []).append(size)
-            most = max(most, alive)
-        alive -= sum(ends.pop(number, ()))
-    return most

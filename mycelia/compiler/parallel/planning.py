@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 
-from mycelia.compiler.parallel.accounting import memory_bytes
 from mycelia.compiler.parallel.given import given_pins
 from mycelia.compiler.parallel.hints import Pins, Wishes
+from mycelia.compiler.parallel.memory import memory_bytes
 from mycelia.compiler.parallel.pricing import Prices
 from mycelia.compiler.parallel.problem import Leaf, Problem, Work, build
 from mycelia.compiler.parallel.request import Request
 from mycelia.compiler.parallel.result_wishes import with_result_wishes
 from mycelia.compiler.parallel.search import SEARCHES, Found, Search, dynamic, recursive
+from mycelia.compiler.parallel.settled import NOTHING, Settled
 from mycelia.compiler.parallel.sharing import optimizer_pins
 from mycelia.compiler.parallel.strategies import Limits, Strategy
 from mycelia.compiler.parallel.writing import Placements, write
@@ -45,12 +46,12 @@ class Planned:
     pinned: frozenset[Work] = frozenset()  # works whose strategies were given
 
 
-def plan(program: Program, request: Request) -> Planned:
+def plan(program: Program, request: Request, settled: Settled = NOTHING) -> Planned:
     """The program laid out over the devices of the cluster."""
     started = perf_counter()
     program = replace(program, graph=with_result_wishes(program.graph))
     problem = build(program)
-    outcome = _search(program, problem, request)
+    outcome = _search(program, problem, request, settled)
     mesh, chosen = outcome.prices.mesh, outcome.found.chosen
     seconds = perf_counter() - started
     placements = Placements(chosen)
@@ -78,17 +79,17 @@ class _Outcome:
     pinned: frozenset[Work]
 
 
-def _search(program: Program, problem: Problem, request: Request) -> _Outcome:
+def _search(program: Program, problem: Problem, request: Request, settled: Settled) -> _Outcome:
     given = given_pins(problem, request)
     if given is not None:
         mesh, pins = given
-        return _best(problem, request, [(mesh, dynamic, pins)])
+        return _best(problem, request, settled, [(mesh, dynamic, pins)])
     devices = request.cluster.devices
     if request.mode == ParallelMode.DATA_PARALLEL:
-        return _data_parallel(program, problem, request)
+        return _data_parallel(program, problem, request, settled)
     wishes = Wishes(program, problem, request.arguments)
-    finest = wishes.mesh(devices)
-    hints = wishes.pins(finest)
+    finest = settled.mesh or wishes.mesh(devices)
+    hints = wishes.pins(finest) | settled.pins(problem)
     semi = request.mode == ParallelMode.SEMI_AUTO_PARALLEL
     if not request.whole_batch or (semi and request.cuts_arguments):
         hints = _cut_arguments(program, problem, finest) | hints
@@ -97,22 +98,26 @@ def _search(program: Program, problem: Problem, request: Request) -> _Outcome:
         return optimizer_pins(program, problem, mesh, request, hints, frozenset(hints))
 
     if hints or request.mode == ParallelMode.SEMI_AUTO_PARALLEL:
-        return _best(problem, request, [(finest, SEARCHES[request.search], pins_on(finest))])
-    tries: list[Try] = [(finest, recursive, pins_on(finest))]
+        tries: list[Try] = [(finest, SEARCHES[request.search], pins_on(finest))]
+        return _best(problem, request, settled, tries)
+    tries = [(finest, recursive, pins_on(finest))]
     if request.search != "recursive_programming":
         search = SEARCHES[request.search]
-        tries = [(mesh, search, pins_on(mesh)) for mesh in meshes(devices)] + tries
-    return _best(problem, request, tries)
+        every = meshes(devices) if settled.mesh is None else [settled.mesh]
+        tries = [(mesh, search, pins_on(mesh)) for mesh in every] + tries
+    return _best(problem, request, settled, tries)
 
 
 Try = tuple[Mesh, Search, Pins]
 
 
-def _best(problem: Problem, request: Request, tries: Sequence[Try]) -> _Outcome:
+def _best(problem: Problem, request: Request, settled: Settled, tries: Sequence[Try]) -> _Outcome:
     """The cheapest of several searches that fits into memory, which gets dearer until one does."""
     for weight in WEIGHTS:
         found = _cheapest(problem, request, tries, weight)
-        need = memory_bytes(problem, Placements(found.found.chosen), found.prices)
+        placements = Placements(found.found.chosen)
+        need = memory_bytes(problem, placements, found.prices)
+        need += settled.held_bytes(problem, placements, found.prices)
         if need <= request.memory:
             return found
     raise problem_error(
@@ -138,11 +143,13 @@ def _cheapest(problem: Problem, request: Request, tries: Sequence[Try], weight: 
     return best
 
 
-def _data_parallel(program: Program, problem: Problem, request: Request) -> _Outcome:
+def _data_parallel(
+    program: Program, problem: Problem, request: Request, settled: Settled
+) -> _Outcome:
     cluster, sharers = request.cluster, request.sharers
     groups = () if sharers is None else (cluster.devices // sharers, sharers)
-    mesh = Mesh(groups or (cluster.devices,))
-    limits = data_limits(program, problem, mesh, request)
+    mesh = settled.mesh or Mesh(groups or (cluster.devices,))
+    limits = data_limits(program, problem, mesh, request, settled)
     slow = replace(
         cluster, flops=cluster.flops * _SLOW, memory_bandwidth=cluster.memory_bandwidth * _SLOW
     )
@@ -161,7 +168,13 @@ def _cut_arguments(program: Program, problem: Problem, mesh: Mesh) -> Pins:
     return found
 
 
-def data_limits(program: Program, problem: Problem, mesh: Mesh, request: Request) -> Limits:
+def data_limits(
+    program: Program,
+    problem: Problem,
+    mesh: Mesh,
+    request: Request,
+    settled: Settled = NOTHING,
+) -> Limits:
     """Only the batch is cut; parameters lie everywhere, unless the optimizer shares them out."""
     batch = batch_axes(program, problem)
     pins: Pins = {}
@@ -170,8 +183,10 @@ def data_limits(program: Program, problem: Problem, mesh: Mesh, request: Request
             pins[work] = (Strategy(((),) * len(work.axes)),)
     if not request.whole_batch:
         pins |= _cut_arguments(program, problem, mesh)
+    placed = settled.pins(problem)
     return Limits(
-        optimizer_pins(program, problem, mesh, request, pins), lambda work: batch.get(work, ())
+        optimizer_pins(program, problem, mesh, request, pins | placed, frozenset(placed)),
+        lambda work: batch.get(work, ()),
     )
 
 

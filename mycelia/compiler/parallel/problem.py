@@ -29,7 +29,7 @@ from mycelia.ir.control import (
 )
 from mycelia.ir.graph import Graph
 from mycelia.ir.node import Apply, Constant, Node, Parameter
-from mycelia.ir.program import Program
+from mycelia.ir.program import Program, Source
 from mycelia.ir.types import TensorType
 from mycelia.ops.axes import Axis
 
@@ -85,10 +85,19 @@ class Problem:
 
 
 def build(program: Program) -> Problem:
-    """The works of a program; what it writes to its inputs returns to them."""
+    """The works of a program; what it writes to its inputs returns to them.
+
+    Inputs that stand for one tensor (a weight, and the sum of its gradients) lie alike.
+    """
     builder = _Builder()
     graph = program.graph
-    inputs = [builder.input(parameter) for parameter in graph.parameters]
+    alike: dict[int, Work] = {}
+    inputs: list[Work] = []
+    for parameter, given in zip(graph.parameters, program.inputs, strict=True):
+        key = id(given.which if given.source is Source.STATE else parameter)
+        if key not in alike:
+            alike[key] = builder.input(parameter)
+        inputs.append(alike[key])
     env: dict[Node, Any] = dict(zip(graph.parameters, [w.outputs[0] for w in inputs], strict=True))
     found = builder.graph(graph, env, (), 1)
     results = list(found)

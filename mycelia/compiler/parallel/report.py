@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from mycelia.compiler.parallel.accounting import Account, accounts, activation_bytes
+from mycelia.compiler.parallel.accounting import Account, accounts
 from mycelia.compiler.parallel.fingerprint import fingerprint
+from mycelia.compiler.parallel.memory import activation_bytes
 from mycelia.compiler.parallel.planning import Planned
 from mycelia.compiler.parallel.problem import Work
 from mycelia.compiler.parallel.strategies import Strategy

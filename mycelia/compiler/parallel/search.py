@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
 from itertools import combinations
 from math import inf
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from mycelia.compiler.parallel.choices import Groups, Table, tabulate
 from mycelia.compiler.parallel.elimination import eliminate
 from mycelia.compiler.parallel.pricing import Prices
 from mycelia.compiler.parallel.problem import Work
 from mycelia.compiler.parallel.strategies import Limits, Strategy, extensions, strategies
+from mycelia.core.lazy import LazyModule
 from mycelia.parallel.mesh import Mesh
+
+if TYPE_CHECKING:
+    from mycelia.compiler.parallel import integer
+else:  # it needs scipy
+    integer = LazyModule("mycelia.compiler.parallel.integer")
 
 SWEEPS = 4  # of the recursive search over all axes of the mesh
 PAIRED = 4  # so many axes of a mesh are few enough to decide two at once
@@ -39,7 +44,7 @@ def dynamic(works: Sequence[Work], limits: Limits, prices: Prices, *, shared: bo
 def exact(works: Sequence[Work], limits: Limits, prices: Prices, *, shared: bool = True) -> Found:
     """The optimum, by an integer program; its solver is loaded only now."""
     table = full_table(works, limits, prices, shared=shared)
-    found = import_module("mycelia.compiler.parallel.integer").solve(table.choices)
+    found = integer.solve(table.choices)
     return _found(table.groups, table.strategies(found.chosen), found.cost)
 
 

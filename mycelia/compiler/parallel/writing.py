@@ -23,6 +23,7 @@ from mycelia.ir.control import (
     Item,
     Scan,
     graphs_of,
+    parts_of,
     primitive_of,
 )
 from mycelia.ir.graph import Graph
@@ -269,6 +270,5 @@ def _with_graphs(args: Sequence[Node], new: Mapping[Graph, Graph]) -> list[Node]
 
 
 def _parts(node: Node, target: Graph) -> Sequence[Node]:
-    if isinstance(node, Apply) and primitive_of(node) is TUPLE:
-        return node.args
-    return [target.apply(Item(i), node, type=t) for i, t in enumerate(node.type)]
+    """The parts of a tuple, taken out of it where it is not made in the graph."""
+    return parts_of(node) or [target.apply(Item(i), node, type=t) for i, t in enumerate(node.type)]

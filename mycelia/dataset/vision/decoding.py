@@ -7,12 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mycelia.core.errors import problem
+from mycelia.core.lazy import optional_module
 from mycelia.dataset.vision import pillow as P
 
-try:
-    import simplejpeg
-except ImportError:  # the extra is not installed
-    simplejpeg = None
+simplejpeg = optional_module("simplejpeg")
 
 _JPEG, _END = b"\xff\xd8", b"\xff\xd9"
 _SEQUENTIAL = (0xC0, 0xC1)

@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from mycelia.core.lazy import optional_module
 from mycelia.dataset.vision import pillow as P
 
-try:
-    from PIL import ImageEnhance, ImageOps
-except ImportError:  # the extra is not installed
-    ImageEnhance = ImageOps = None  # type: ignore[assignment]
+ImageEnhance = optional_module("PIL.ImageEnhance")
+ImageOps = optional_module("PIL.ImageOps")
 
 
 def enhanced(owner: str, name: str, image: Any, factor: float) -> Any:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from mycelia.core.errors import problem
+from mycelia.core.lazy import optional_module
 
-try:
-    import cv2
 
-    cv2.setNumThreads(1)  # the workers of a pipeline share the processors already
-except ImportError:  # the extra is not installed
-    cv2 = None  # type: ignore[assignment]
+def _keep_to_one_thread(module: Any) -> None:
+    """The workers of a pipeline share the processors already."""
+    module.setNumThreads(1)
+
+
+cv2 = optional_module("cv2", _keep_to_one_thread)
 
 
 def opencv(owner: str) -> Any:

@@ -10,12 +10,9 @@ from typing import Any
 import numpy as np
 
 from mycelia.core.errors import problem
+from mycelia.core.lazy import optional_module
 
-try:
-    from PIL import Image, UnidentifiedImageError
-except ImportError:  # the extra is not installed
-    Image = None  # type: ignore[assignment]
-    UnidentifiedImageError = OSError  # type: ignore[assignment,misc]
+Image = optional_module("PIL.Image")
 
 
 def pillow(owner: str) -> Any:
@@ -66,7 +63,7 @@ def decoded(owner: str, data: np.ndarray) -> Any:
 def _named_errors(owner: str) -> Iterator[None]:
     try:
         yield
-    except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
+    except (OSError, SyntaxError, ValueError) as error:
         raise problem(
             RuntimeError, f"{owner}: the bytes are no image that can be decoded", got=str(error)
         ) from error

@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from mycelia.core.errors import problem
+from mycelia.core.lazy import optional_module
 
-try:
-    import av
-except ImportError:  # the extra is not installed
-    av = None  # type: ignore[assignment]
+av = optional_module("av")
 
 
 def opened(owner: str, source: Any) -> Any:

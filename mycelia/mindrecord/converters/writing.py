@@ -11,14 +11,11 @@ import numpy as np
 
 from mycelia.core.checks import is_int
 from mycelia.core.errors import problem
+from mycelia.core.lazy import optional_module
 from mycelia.mindrecord.progress import shown
 from mycelia.mindrecord.writer import FileWriter
 
-try:
-    from PIL import Image
-except ImportError:  # the extra is not installed
-    Image = None  # type: ignore[assignment]
-
+Image = optional_module("PIL.Image")
 _ROWS_AT_A_TIME = 256
 _JPEG_QUALITY = 95
 _LARGE_PAGE = 1 << 26

@@ -1,4 +1,4 @@
-"""Devices of the stages of a pipeline, and moving arrays between them."""
+"""Devices of the stages of a pipeline, and running programs and putting arrays there."""
 
 from __future__ import annotations
 
@@ -7,57 +7,90 @@ from contextlib import contextmanager
 from typing import Any
 
 import jax
+import numpy as np
 
 from mycelia.core.errors import problem
+from mycelia.core.meetings import busy, meeting
 from mycelia.ir.graph import Graph
+from mycelia.ir.types import TensorType
 from mycelia.ops.device import plain_forms
 from mycelia.ops.spreading import over, sharding
 from mycelia.parallel.mesh import Mesh, Placement, whole
+from mycelia.runtime.pipeline.crossing import Staged, everywhere, own_rank, placed, ranks_of
+from mycelia.runtime.ranks import translated
 from mycelia.runtime.xla.compile import options, without_engine_frames
 from mycelia.runtime.xla.lower import Lowered
 
 
 def stage_devices(stages: int, wanted: int | None, alone: bool) -> list[tuple[Any, ...]]:
-    """The devices of each stage: as many for each as there are, or one if `alone`."""
-    devices = jax.devices()
-    if jax.process_count() > 1:
-        raise problem(
-            RuntimeError,
-            "a pipeline runs in one process with several devices",
-            got=f"{jax.process_count()} processes",
-        )
+    """The devices of each stage, in the order of processes; one for each if `alone`.
+
+    All devices are used: where stages do not divide them, the first stages have one more.
+    """
+    devices = sorted(jax.devices(), key=lambda device: (device.process_index, device.id))
     count = len(devices) if wanted is None else wanted
     if count > len(devices) or count < stages:
         raise problem(
             RuntimeError,
             "a pipeline needs a device for each stage",
             got=f"{stages} stages, device_num={wanted}, {len(devices)} devices",
-            fix="set pipeline_stages to fewer, or start with more (virtual) devices",
+            fix="set pipeline_stages to fewer, or start with more (virtual) devices or processes",
         )
-    each = 1 if alone else count // stages
-    return [tuple(devices[s * each : (s + 1) * each]) for s in range(stages)]
+    ends = np.cumsum([0, *stage_sizes(stages, count)])
+    found = [tuple(devices[ends[s] : ends[s + 1]]) for s in range(stages)]
+    return [own[:1] for own in found] if alone else found
+
+
+def stage_sizes(stages: int, devices: int) -> list[int]:
+    """How many devices each stage has."""
+    each, more = divmod(devices, stages)
+    return [each + (stage < more) for stage in range(stages)]
 
 
 class Place:
-    """The devices of one stage."""
+    """The devices of one stage.
 
-    def __init__(self, devices: Sequence[Any]) -> None:
+    In a job of several processes its values are `Staged`: every process knows of them, those that
+    have its devices hold them, and only those run its programs. All processes call all methods, in
+    one order. A place that is not `is_shared` belongs to this process alone, and its values too.
+    """
+
+    def __init__(self, devices: Sequence[Any], is_shared: bool | None = None) -> None:
         self.devices = tuple(devices)
         self.everywhere = Mesh((len(self.devices),))
+        self.is_shared = jax.process_count() > 1 if is_shared is None else is_shared
+        self.ranks = ranks_of(self.devices)
+        self.is_mine = own_rank() in self.ranks
 
     def sharding(self, placement: Placement, mesh: Mesh | None = None) -> Any:
         return sharding(self.devices, mesh or self.everywhere, placement)
 
+    def put(self, array: Any, wanted: Any) -> Any:
+        """An array, wherever it is, as `wanted` says, on devices of this place."""
+        if self.is_shared:
+            return placed(array, wanted)
+        return jax.device_put(everywhere(array), wanted)
+
     def whole(self, array: Any) -> Any:
         """An array, whole on each device of the stage."""
-        return jax.device_put(array, self.sharding(whole(array.ndim)))
+        return self.put(array, self.sharding(whole(array.ndim)))
+
+    def holds(self, array: Any) -> bool:
+        """Whether an array lies on the devices of the stage, in whatever way."""
+        kind = Staged if self.is_shared else jax.Array
+        return isinstance(array, kind) and set(array.devices()) == set(self.devices)
+
+    def has(self, array: Any, wanted: Any) -> bool:
+        """Whether an array lies on the devices of the stage as `wanted` says."""
+        return self.holds(array) and array.sharding.is_equivalent_to(wanted, array.ndim)
 
     def compiled(
         self, graph: Graph, donated: Iterable[int] = (), outputs: Sequence[Any] | None = None
     ) -> Callable[..., Any]:
         """A graph as a function on arrays that lie on these devices.
 
-        `outputs` are shardings of the results, None where the engine may choose.
+        `outputs` are shardings of the results, None where the engine may choose; a result that
+        other processes are to know of needs one.
         """
         chosen: dict[str, Any] = {} if outputs is None else {"out_shardings": tuple(outputs)}
         program = jax.jit(
@@ -67,20 +100,81 @@ class Place:
             keep_unused=True,
             **chosen,
         )
-        return self.run(program)
+        if not self.is_shared:
+            return self.run(program)
+        types = graph.output.type
+        return _SharedProgram(self, graph.name, program, types, outputs or [None] * len(types))
 
     def run(self, program: Callable[..., Any]) -> Callable[..., Any]:
         """A compiled function that is traced for these devices."""
-        several = len(self.devices) > 1
 
         def call(*arrays: Any) -> Any:
             try:
-                with over(self.devices), plain_forms() if several else _nothing():
+                with self.tracing():
                     return program(*arrays)
             except Exception as error:
                 raise without_engine_frames(error) from None
 
         return call
+
+    def zeros(self, types: Sequence[TensorType], shardings: Sequence[Any]) -> Callable[[], Any]:
+        """A function that makes arrays of zeros here."""
+
+        def make() -> Any:
+            return tuple([jax.numpy.zeros(t.shape, t.dtype.numpy) for t in types])
+
+        program = jax.jit(make, out_shardings=tuple(shardings))
+        if not self.is_shared:
+            return program
+        return _SharedProgram(self, "zeros", program, types, shardings)
+
+    @contextmanager
+    def tracing(self) -> Any:
+        """What is traced inside is for these devices."""
+        with over(self.devices), plain_forms() if len(self.devices) > 1 else _nothing():
+            yield
+
+
+class _SharedProgram:
+    """A program of one stage in a job of several processes; those without its devices run nothing.
+
+    If several processes have its devices, they meet at every run, and wait for its end.
+    """
+
+    def __init__(
+        self, place: Place, name: str, program: Any, types: Sequence[Any], outputs: Sequence[Any]
+    ) -> None:
+        self._place, self._name, self._program = place, name, program
+        self._types, self._outputs = types, outputs
+        self._compiled: dict[Any, Any] = {}  # by how the arguments lie
+
+    def __call__(self, *values: Any) -> list[Any]:
+        found: Sequence[Any] = [None] * len(self._types)
+        if self._place.is_mine:
+            arrays = [v.array if isinstance(v, Staged) else v for v in values]
+            try:
+                found = self._run(arrays)
+            except Exception as error:
+                raise without_engine_frames(error) from None
+        return [
+            array if wanted is None else Staged(type_.shape, type_.dtype.numpy, wanted, array)
+            for array, type_, wanted in zip(found, self._types, self._outputs, strict=True)
+        ]
+
+    def _run(self, arrays: Sequence[Any]) -> Any:
+        place = self._place
+        key = tuple([array.sharding for array in arrays])
+        if key not in self._compiled:
+            with busy(), place.tracing():
+                self._compiled[key] = self._program.lower(*arrays).compile()
+        program = self._compiled[key]
+        if len(place.ranks) == 1:
+            return program(*arrays)
+        with meeting(self._name, place.ranks):
+            try:
+                return jax.block_until_ready(program(*arrays))
+            except Exception as error:
+                raise translated(error, self._name, place.ranks) from None
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from mycelia.ir.graph import Graph
@@ -103,6 +103,8 @@ class StepProgram:
     `program` is the step as a whole; `before` gives the arguments of the pipeline and the gradient
     of its result. The values of the step are its inputs, then what the pipeline gives (its result,
     the gradients of `differentiated`, what is `written`), then what parts give each other.
+    States of the step alone (moments) lie on the mesh of their stage as `placements` say, whole if
+    it says nothing.
     """
 
     program: Program
@@ -112,3 +114,4 @@ class StepProgram:
     parts: tuple[PartProgram, ...]
     passed: Mapping[int, int]
     homes: Mapping[int, int]  # of inputs of the step
+    placements: Mapping[int, tuple[Mesh, Placement]] = field(default_factory=dict)

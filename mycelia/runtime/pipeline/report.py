@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mycelia.parallel.plans import Plan
+
 
 @dataclass(frozen=True)
 class StageReport:
@@ -19,6 +21,12 @@ class StageReport:
     kept_bytes: int  # between forward and backward, for one micro-batch and all chunks
     live: int  # the most runs of its chunks between forward and backward
     peak_bytes: int  # kept at most, by theory
+    plans: tuple[Plan, ...] = ()  # of its chunks, if it has several devices
+
+    @property
+    def mesh(self) -> str:
+        """The grid of its devices."""
+        return "x".join(map(str, self.plans[0].mesh)) if self.plans else str(self.devices)
 
 
 @dataclass(frozen=True)
@@ -44,7 +52,7 @@ class PipelineReport:
         for one in self.stages:
             measured = str(self.measured[one.stage]) if self.measured else "-"
             lines.append(
-                f"{one.stage:5} {one.devices:7} {one.chunks:6} {one.cost:9.3g} "
+                f"{one.stage:5} {one.mesh:>7} {one.chunks:6} {one.cost:9.3g} "
                 f"{one.parameter_bytes:11} {one.taken_bytes:9} {one.kept_bytes:9} "
                 f"{one.live:5} {one.peak_bytes:12} {measured:>14}"
             )

@@ -1,6 +1,8 @@
 """Running a pipeline: one executable for each stage and direction, in the order of the schedule.
 
-Nothing here waits: the engine queues what it is given, and every device works off its own queue.
+In one process nothing here waits: the engine queues what it is given, and every device works off
+its own queue. Of several processes each goes through all events, runs the stages it has devices of,
+and waits only where values go from one process to another (`crossing.py` says why that ends).
 """
 
 from __future__ import annotations
@@ -12,11 +14,12 @@ from typing import Any
 import jax
 import numpy as np
 
-from mycelia.ir.types import TensorType
 from mycelia.parallel.mesh import Placement, whole
+from mycelia.runtime.pipeline.crossing import Staged
+from mycelia.runtime.pipeline.order import Handover, events
 from mycelia.runtime.pipeline.places import Place
 from mycelia.runtime.pipeline.program import Given, Kind, PipelineProgram, StageProgram
-from mycelia.runtime.pipeline.schedule import dispatch_order
+from mycelia.runtime.pipeline.schedule import Action
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,7 @@ class _Run:
     states: dict[tuple[int, int], Any]  # by device and input of the network
     seed: Any
     keys: list[Any]
+    given: dict[Action, list[Any]] = field(default_factory=dict)  # for other chunks, not moved yet
     moved: dict[tuple[int, int, int], Any] = field(default_factory=dict)  # crossing, batch, chunk
     pulled: dict[tuple[int, int, int], Any] = field(default_factory=dict)
     kept: dict[tuple[int, int], tuple[list[Any], list[Any]]] = field(default_factory=dict)
@@ -61,10 +65,10 @@ class Pipeline:
 
     def __init__(self, program: PipelineProgram, places: Sequence[Place]) -> None:
         self.program, self.places = program, places
-        self._actions = dispatch_order(program.schedule)
-        self._stages = [self._compiled(stage) for stage in program.stages]
+        self._events = events(program.schedule)
         self._readers = self._find_readers()
         self._made = {c: s.number for s in program.stages for c in s.crossing}
+        self._stages = [self._compiled(stage) for stage in program.stages]
         self._add = jax.jit(lambda a, b: a + b)
         self.most_bytes = [0] * len(places)  # kept at once by each device group in the last run
         self.most_live = [0] * len(places)
@@ -98,28 +102,26 @@ class Pipeline:
         for stage in self._stages:
             if stage.zeros is not None:
                 run.sums[stage.program.number] = list(stage.zeros())
-        for action in self._actions:
-            stage = self._stages[action.chunk]
-            if action.is_forward:
-                self._forward(run, stage, action.batch)
+        for event in self._events:
+            if isinstance(event, Handover):
+                self._hand_over(run, event.action)
+            elif event.is_forward:
+                self._forward(run, self._stages[event.chunk], event)
             else:
-                self._backward(run, stage, action.batch)
+                self._backward(run, self._stages[event.chunk], event)
         return Finished(run.result, self._gradients(run), run.written)
 
     # ---- one action --------------------------------------------------------------------------
 
-    def _forward(self, run: _Run, stage: _Stage, batch: int) -> None:
-        program = stage.program
+    def _forward(self, run: _Run, stage: _Stage, action: Action) -> None:
+        program, batch = stage.program, action.batch
         arrays = [
             self._input(run, stage, given, place, batch)
             for place, given in enumerate(program.inputs)
         ]
         found = stage.forward(*arrays)
         count, results = len(program.crossing), len(program.results)
-        for number, array in zip(program.crossing, found, strict=False):
-            for reader, place in self._readers[number]:
-                wanted = self._stages[reader].shardings[place]
-                run.moved[number, batch, reader] = jax.device_put(array, wanted)
+        run.given[action] = list(found[:count])
         for number, array in zip(program.results, found[count:], strict=False):
             self._take_result(run, stage, number, array)
         if stage.backward is not None:
@@ -140,19 +142,19 @@ class Pipeline:
             if given.kind is Kind.BATCH:
                 length = array.shape[0] // self.program.schedule.batches
                 array = array[batch * length : (batch + 1) * length]
-        return jax.device_put(array, stage.shardings[place])
+        return stage.place.put(array, stage.shardings[place])
 
     def _take_result(self, run: _Run, stage: _Stage, number: int, array: Any) -> None:
         """The network's result is summed; a state it writes is read by the next micro-batch."""
         if number == 0:
-            run.result = array if run.result is None else self._add(run.result, array)
+            run.result = array if run.result is None else self._added(run.result, array)
             return
         state = self.program.written[number - 1]
         run.written[state] = array
         run.states[self.place_of(stage.program.number), state] = array
 
-    def _backward(self, run: _Run, stage: _Stage, batch: int) -> None:
-        program = stage.program
+    def _backward(self, run: _Run, stage: _Stage, action: Action) -> None:
+        program, batch = stage.program, action.batch
         if stage.backward is None:
             return
         inputs, kept = run.kept.pop((program.number, batch))
@@ -160,18 +162,38 @@ class Pipeline:
         seeds += [run.seed for _ in program.seeded]
         found = stage.backward(*inputs, *kept, *seeds, *run.sums.get(program.number, ()))
         count = len(program.pulled)
-        for number, array in zip(program.pulled, found, strict=False):
-            maker = self._stages[self._made[number]]
-            wanted = maker.place.sharding(*self._placement_of(number))
-            run.pulled[number, batch, program.number] = jax.device_put(array, wanted)
+        run.given[action] = list(found[:count])
         if program.summed:
             run.sums[program.number] = list(found[count:])
 
+    def _hand_over(self, run: _Run, action: Action) -> None:
+        """What an action gave goes to the chunks that take it."""
+        program = self._stages[action.chunk].program
+        given = run.given.pop(action, ())
+        if action.is_forward:
+            for number, array in zip(program.crossing, given, strict=True):
+                for reader, place in self._readers[number]:
+                    stage = self._stages[reader]
+                    moved = stage.place.put(array, stage.shardings[place])
+                    run.moved[number, action.batch, reader] = moved
+            return
+        for number, array in zip(program.pulled, given, strict=False):
+            maker = self._stages[self._made[number]].place
+            wanted = maker.sharding(*self._placement_of(number))
+            run.pulled[number, action.batch, action.chunk] = maker.put(array, wanted)
+
+    def _added(self, one: Any, other: Any) -> Any:
+        """The sum of two arrays that lie alike."""
+        if not isinstance(one, Staged):
+            return self._add(one, other)
+        total = None if one.array is None else self._add(one.array, other.array)
+        return Staged(one.shape, one.dtype, one.sharding, total)
+
     def _placement_of(self, number: int) -> tuple[Placement, Any]:
-        """Where the gradient of a crossing value goes: as the value lies where it is first read."""
+        """Where a crossing value and its gradient lie in their stage: as where it is first read."""
         reader, place = self._readers[number][0]
-        stage = self._stages[reader].program
-        maker = self._stages[self._made[number]].program
+        stage = self.program.stages[reader]
+        maker = self.program.stages[self._made[number]]
         if stage.mesh == maker.mesh:
             return stage.placements[place], stage.mesh
         return whole(len(stage.placements[place].dims)), maker.mesh
@@ -179,6 +201,8 @@ class Pipeline:
     def _note(self, run: _Run, chunk: int) -> None:
         """Count what a group of devices keeps, arrays of states apart."""
         device = self.place_of(chunk)
+        if self.places[device].is_shared and not self.places[device].is_mine:
+            return
         mine = [(c, b) for c, b in run.kept if self.place_of(c) == device]
         total = 0
         for own, batch in mine:
@@ -195,7 +219,7 @@ class Pipeline:
     def _compiled(self, program: StageProgram) -> _Stage:
         place = self.places[self.place_of(program.number)]
         shardings = tuple([place.sharding(p, program.mesh) for p in program.placements])
-        forward = place.compiled(program.forward)
+        forward = place.compiled(program.forward, (), self._forward_outputs(program, place))
         if program.backward is None:
             return _Stage(program, place, forward, None, None, shardings)
         by_state = {g.number: i for i, g in enumerate(program.inputs) if g.kind is Kind.STATE}
@@ -206,8 +230,22 @@ class Pipeline:
         donated = range(first, first + len(sums))
         backward = place.compiled(program.backward, donated, [*pulled, *sums])
         types = [p.type for p in program.backward.parameters[first:]]
-        zeros = _zeros(types, sums) if sums else None
+        zeros = place.zeros(types, sums) if sums else None
         return _Stage(program, place, forward, backward, zeros, shardings)
+
+    def _forward_outputs(self, program: StageProgram, place: Place) -> list[Any] | None:
+        """How results lie that other processes must know of; the engine chooses in one process."""
+        if not place.is_shared:
+            return None
+        found = [place.sharding(*self._placement_of(number)) for number in program.crossing]
+        for number in program.results:
+            if number:
+                at = program.inputs.index(Given(Kind.STATE, self.program.written[number - 1]))
+                found.append(place.sharding(program.placements[at], program.mesh))
+            else:
+                shape = self.program.network.graph.output.type[0].shape
+                found.append(place.sharding(whole(len(shape))))
+        return found + [None] * program.kept
 
     def _find_readers(self) -> dict[int, list[tuple[int, int]]]:
         """For each crossing value, the chunks that take it and at which place."""
@@ -227,7 +265,7 @@ class Pipeline:
             device = self.place_of(stage.program.number)
             for place, given in enumerate(stage.program.inputs):
                 if given.kind is Kind.STATE and (device, given.number) not in found:
-                    array = jax.device_put(states[given.number], stage.shardings[place])
+                    array = stage.place.put(states[given.number], stage.shardings[place])
                     found[device, given.number] = array
         return found
 
@@ -238,23 +276,14 @@ class Pipeline:
         for stage in self._stages:
             program = stage.program
             for number, total in zip(program.summed, run.sums.get(program.number, ()), strict=True):
-                if self.place_of(program.number) != homes[number]:
-                    total = jax.device_put(total, self.home_sharding(number))
-                found[number] = total if number not in found else self._add(found[number], total)
+                total = self.places[homes[number]].put(total, self.home_sharding(number))
+                found[number] = total if number not in found else self._added(found[number], total)
         for number in self.program.differentiated:
             if number not in found:
                 array = run.states[homes[number], number]
-                found[number] = jax.numpy.zeros_like(array)
+                zeros = np.zeros(array.shape, array.dtype)
+                found[number] = self.places[homes[number]].put(zeros, self.home_sharding(number))
         return found
 
 
 _COUNTED = (Kind.BATCH, Kind.CROSSING, Kind.RANDOM)
-
-
-def _zeros(types: Sequence[TensorType], shardings: Sequence[Any]) -> Callable[[], Any]:
-    """A function that makes sums to start from."""
-
-    def make() -> Any:
-        return tuple([jax.numpy.zeros(t.shape, t.dtype.numpy) for t in types])
-
-    return jax.jit(make, out_shardings=tuple(shardings))

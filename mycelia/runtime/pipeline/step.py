@@ -11,6 +11,7 @@ import jax
 import numpy as np
 
 from mycelia.core.errors import problem
+from mycelia.core.meetings import attendance
 from mycelia.core.seed import peek_key
 from mycelia.ir.analysis import used_parameters
 from mycelia.ir.graph import Graph
@@ -18,6 +19,7 @@ from mycelia.ir.node import Apply, Node, Parameter
 from mycelia.ir.program import Program, Source
 from mycelia.parallel.mesh import Placement, whole
 from mycelia.runtime.executor import as_array, finish
+from mycelia.runtime.pipeline.crossing import Staged, everywhere, rows_of_all
 from mycelia.runtime.pipeline.places import Place
 from mycelia.runtime.pipeline.program import PartProgram, StepProgram
 from mycelia.runtime.pipeline.report import PipelineReport
@@ -39,11 +41,13 @@ class PipelinedStep:
         self.choices: dict[str, int] = {}
         self.pipeline = Pipeline(step.pipeline, places)
         self._planned = report
-        self._before = _Before(step.before, places[0])
+        self._is_shared = places[0].is_shared
+        own = Place(jax.local_devices()[:1], is_shared=False) if self._is_shared else places[0]
+        self._before = _Before(step.before, own)
         self._network = {s: n for n, s in enumerate(step.states) if s >= 0}
         self._donated = [self._given_away(number) for number in range(len(step.parts))]
         self._parts = [
-            places[part.stage].compiled(part.graph, donated)
+            places[part.stage].compiled(part.graph, donated, self._part_outputs(part))
             for part, donated in zip(step.parts, self._donated, strict=True)
         ]
 
@@ -70,7 +74,8 @@ class PipelinedStep:
         outputs = self._run_parts(values, shared)
         Scattered.present = True
         finish(program, outputs, arguments)
-        return outputs[: program.results]
+        attendance.runs += self._is_shared
+        return [everywhere(result) for result in outputs[: program.results]]
 
     def _run_parts(self, values: dict[int, Any], shared: set[int]) -> list[Any]:
         step = self.step
@@ -80,7 +85,7 @@ class PipelinedStep:
             arrays = [self._at(place, part.stage, number, values) for number in part.inputs]
             for number in donated:
                 if part.inputs[number] in shared:
-                    arrays[number] = jax.numpy.array(arrays[number])
+                    arrays[number] = _copied(arrays[number])
                 else:
                     values.pop(part.inputs[number])
             found = run(*arrays)
@@ -91,9 +96,7 @@ class PipelinedStep:
     def _at(self, place: Place, stage: int, number: int, values: dict[int, Any]) -> Any:
         """A value on the devices of a stage: there already, or moved."""
         array = values[number]
-        if isinstance(array, jax.Array) and set(array.devices()) == set(place.devices):
-            return array
-        return place.whole(array)
+        return array if place.holds(array) else place.whole(array)
 
     # ---- inputs --------------------------------------------------------------------------------
 
@@ -104,24 +107,31 @@ class PipelinedStep:
             if given.source is Source.RANDOM:
                 found[number] = peek_key()
             elif given.source is Source.ARGUMENT:
-                found[number] = as_array(arguments[given.which])
+                found[number] = self._argument(number, as_array(arguments[given.which]))
             else:
                 found[number] = self._state(number, given.which)
         return found
+
+    def _argument(self, number: int, array: Any) -> Any:
+        """An argument, whole in every process: each brings it so, or its rows of it."""
+        wanted = self.program.graph.parameters[number].type.shape
+        if self._is_shared and tuple(array.shape) != tuple(wanted):
+            return rows_of_all(array)
+        return array
 
     def _state(self, number: int, tensor: Any) -> Any:
         if number in self._network:
             wanted = self.pipeline.home_sharding(self._network[number])
         elif number in self._homes:
             place = self.places[self._homes[number]]
-            array = tensor._data
-            if isinstance(array, jax.Array) and set(array.devices()) == set(place.devices):
+            mesh, placement = self.step.placements.get(number, (None, _whole(tensor)))
+            wanted, array = place.sharding(placement, mesh), tensor._data
+            if place.has(array, wanted):
                 return array
-            wanted = place.sharding(_whole(tensor))
         else:
             return tensor._data
         array = np.array(tensor._data) if tensor._shared else tensor._data
-        moved = jax.device_put(array, wanted)
+        moved = self.places[0].put(array, wanted)
         if moved is not tensor._data and not tensor._shared:
             tensor._data = moved
         return moved
@@ -165,6 +175,30 @@ class PipelinedStep:
         }
         return tuple([place for place, i in enumerate(part.inputs) if i in own])
 
+    def _part_outputs(self, part: PartProgram) -> list[Any] | None:
+        """How results of a part lie, which other processes must know; the engine chooses in one.
+
+        States stay as they were, the rest is whole on each device.
+        """
+        if not self._is_shared:
+            return None
+        place, program = self.places[part.stage], self.program
+        found = [place.sharding(whole(len(t.shape))) for t in part.graph.output.type]
+        numbers = {id(g.which): i for i, g in enumerate(program.inputs)}
+        for at, output in enumerate(part.results, len(part.crossing)):
+            if output >= program.results:
+                state = numbers.get(id(program.writes[output - program.results]), -1)
+                if self._homes.get(state) == part.stage:
+                    found[at] = self._home_sharding(state, len(part.graph.output.type[at].shape))
+        return found
+
+    def _home_sharding(self, number: int, ndim: int) -> Any:
+        """How a state of the step lies where it lives."""
+        if number in self._network:
+            return self.pipeline.home_sharding(self._network[number])
+        mesh, placement = self.step.placements.get(number, (None, whole(ndim)))
+        return self.places[self._homes[number]].sharding(placement, mesh)
+
     # ---- looking at it ---------------------------------------------------------------------------
 
     @property
@@ -202,11 +236,15 @@ class _Before:
         self._run = place.compiled(graph)
 
     def __call__(self, values: dict[int, Any]) -> list[Any]:
-        found = {i: values[number] for i, number in self._passed.items()}
+        found = {i: everywhere(values[number]) for i, number in self._passed.items()}
         if self._made:
             arrays = [self._place.whole(values[i]) for i in self._inputs]
             found |= zip(self._made, self._run(*arrays), strict=True)
         return [found[i] for i in sorted(found)]
+
+
+def _copied(array: Any) -> Any:
+    return array.copied() if isinstance(array, Staged) else jax.numpy.array(array)
 
 
 def _whole(tensor: Any) -> Placement:

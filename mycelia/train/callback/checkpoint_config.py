@@ -21,8 +21,8 @@ class CheckpointConfig:
     newest `keep_checkpoint_max` stay or, if that is 0, one for each
     `keep_checkpoint_per_n_minutes`. `append_info` lists what is saved along: "epoch_num",
     "step_num" and a dict. With `exception_save` an error during training saves one more.
-    `async_save`, `enc_key`, `enc_mode` and `format` are those of `save_checkpoint`; there is
-    always a checksum.
+    `integrated_save`, `async_save`, `enc_key`, `enc_mode` and `format` are those of
+    `save_checkpoint`; there is always a checksum.
     """
 
     def __init__(
@@ -52,8 +52,8 @@ class CheckpointConfig:
         if saved_network is not None and not isinstance(saved_network, Cell):
             raise wrong_type(owner, "saved_network", saved_network, "None or Cell")
         check_async_save(owner, async_save)
-        _check_options(crc_check, remove_redundancy, format)
         self.integrated_save = check_bool(owner, "integrated_save", integrated_save)
+        _check_options(crc_check, remove_redundancy, format, integrated_save)
         self.exception_save = check_bool(owner, "exception_save", exception_save)
         self.async_save = async_save
         self.saved_network = saved_network
@@ -114,16 +114,18 @@ def _count(argument: str, value: Any) -> int | None:
     return None if value is None else check_non_negative_int("CheckpointConfig", argument, value)
 
 
-def _check_options(crc_check: Any, remove_redundancy: Any, format: Any) -> None:
+def _check_options(
+    crc_check: Any, remove_redundancy: Any, format: Any, integrated_save: bool
+) -> None:
     for argument, value in (("crc_check", crc_check), ("remove_redundancy", remove_redundancy)):
         if not isinstance(value, bool):
             raise wrong_value("CheckpointConfig", argument, value, "a bool")
     check_string("CheckpointConfig", "format", format, (CKPT, SAFETENSORS))
-    if remove_redundancy:
+    if remove_redundancy and integrated_save:
         raise problem(
             TypeError,
-            "CheckpointConfig: remove_redundancy is for training on several devices",
-            fix="leave it out",
+            "CheckpointConfig: remove_redundancy is for checkpoints in parts",
+            fix="set integrated_save=False: each part is written once then; or leave it out",
         )
 
 

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from mycelia.core.errors import problem, wrong_type, wrong_value
+from mycelia.core.world import world
+from mycelia.train.distributed_checkpoint.index import (
+    INDEX_SUFFIX,
+    is_index,
+    remove,
+    remove_unfinished,
+)
+
+_INDEX = re.escape(INDEX_SUFFIX.removeprefix("."))
 
 
 def made_directory(owner: str, argument: str, path: Any) -> str:
@@ -35,17 +45,30 @@ def checked_prefix(prefix: Any) -> str:
 
 def unused_prefix(directory: str, prefix: str) -> str:
     """The prefix, with a number if files of earlier runs begin with it."""
-    pattern = re.compile(rf"{re.escape(prefix)}(?:_(\d+))?-\d+_\d+.*\.(?:ckpt|safetensors)")
+    suffixes = rf"(?:ckpt|safetensors|{_INDEX})"
+    pattern = re.compile(rf"{re.escape(prefix)}(?:_(\d+))?-\d+_\d+.*\.{suffixes}")
     used = [pattern.fullmatch(name) for name in os.listdir(directory)]
     numbers = [int(found[1] or 0) for found in used if found is not None]
     return f"{prefix}_{max(numbers) + 1}" if numbers else prefix
 
 
 def saved_files(directory: str, prefix: str, suffix: str) -> list[Path]:
-    """The checkpoints with a prefix, the oldest first."""
-    pattern = re.compile(rf"{re.escape(prefix)}-[^a-zA-Z]*\.{suffix}")
-    found = [file for file in Path(directory).iterdir() if pattern.fullmatch(file.name)]
-    return sorted(found, key=lambda file: (file.stat().st_mtime_ns, file.name))
+    """The checkpoints with a prefix, whole ones and indices of parts, the oldest first."""
+    pattern = re.compile(rf"{re.escape(prefix)}-[^a-zA-Z]*\.(?:{suffix}|{_INDEX})")
+    found: list[tuple[int, str, Path]] = []
+    for file in Path(directory).iterdir():
+        if pattern.fullmatch(file.name):
+            with suppress(FileNotFoundError):  # another process has removed it just now
+                found.append((file.stat().st_mtime_ns, file.name, file))
+    return [file for *_, file in sorted(found)]
+
+
+def remove_saved(file: Path) -> None:
+    """Remove a checkpoint with all its parts; another process may have done so."""
+    if is_index(file):
+        remove(file)
+    else:
+        file.unlink(missing_ok=True)
 
 
 def remove_leftovers(directory: str | Path, name: str) -> None:
@@ -54,3 +77,5 @@ def remove_leftovers(directory: str | Path, name: str) -> None:
     for file in Path(directory).iterdir():
         if pattern.fullmatch(file.name):
             file.unlink(missing_ok=True)
+    if world().rank == 0:
+        remove_unfinished(Path(directory), name)

@@ -7,11 +7,10 @@ import sys
 import time
 from typing import Any, Protocol, TextIO
 
-try:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
-except ImportError:  # the extra is not installed: a line without a bar instead
-    Progress = None  # type: ignore[assignment, misc]
+from mycelia.core.lazy import optional_module
+
+rich_progress = optional_module("rich.progress")  # without it, a line without a bar
+rich_console = optional_module("rich.console")
 
 
 class Display(Protocol):
@@ -28,9 +27,11 @@ class Bar:
     """A bar of rich, which needs a terminal."""
 
     def __init__(self, file: TextIO) -> None:
-        columns = BarColumn(bar_width=24), TextColumn("{task.description}")
-        console = Console(file=file)
-        self._progress = Progress(*columns, console=console, auto_refresh=False, transient=True)
+        parts, console = rich_progress, rich_console.Console(file=file)
+        columns = parts.BarColumn(bar_width=24), parts.TextColumn("{task.description}")
+        self._progress = parts.Progress(
+            *columns, console=console, auto_refresh=False, transient=True
+        )
         self._task: Any = None
 
     def show(self, done: int, total: int, text: str) -> None:
@@ -88,4 +89,4 @@ def display(file: TextIO | None, every: float) -> Display:
     found = sys.stdout if file is None else file
     if not found.isatty():
         return Lines(found, every)
-    return Line(found) if Progress is None else Bar(found)
+    return Line(found) if rich_progress is None else Bar(found)

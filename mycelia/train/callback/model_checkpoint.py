@@ -10,6 +10,9 @@ from typing import Any
 
 from mycelia.core.errors import wrong_type
 from mycelia.core.logs import logger
+from mycelia.core.meetings import busy
+from mycelia.core.world import world
+from mycelia.runtime.array_parts import told_by_all
 from mycelia.train.background import finish
 from mycelia.train.callback.callback import Callback, step_in_epoch
 from mycelia.train.callback.checkpoint_config import CheckpointConfig
@@ -17,11 +20,14 @@ from mycelia.train.callback.checkpoint_files import (
     checked_prefix,
     made_directory,
     remove_leftovers,
+    remove_saved,
     saved_files,
     unused_prefix,
 )
 from mycelia.train.callback.run_saving import run_entries
-from mycelia.train.checkpoint import save_checkpoint
+from mycelia.train.checkpoint import saved_file
+from mycelia.train.distributed_checkpoint.index import home, index_path
+from mycelia.train.distributed_checkpoint.whole import needs_all_processes
 
 _COUNTS = {"epoch_num": "cur_epoch_num", "step_num": "cur_step_num"}
 
@@ -34,6 +40,9 @@ class ModelCheckpoint(Callback):
 
     The state of the run is saved along, so that `Model.train(..., resume_from=directory)` goes on
     from there with the same prefix. A save that fails is a warning, and the training goes on.
+
+    Without `integrated_save`, several devices and processes save parts: the checkpoint is then
+    `directory/prefix-<epoch>_<step in epoch>.index.json`, and the directory is one for all.
     """
 
     def __init__(
@@ -50,7 +59,7 @@ class ModelCheckpoint(Callback):
         self._directory_function = directory if callable(directory) else None
         self._directory = os.getcwd()
         if directory is not None and not callable(directory):
-            self._directory = made_directory("ModelCheckpoint", "directory", directory)
+            self._directory = self._made_directory(directory)
         self._asked = self._prefix = "" if callable(prefix) else checked_prefix(prefix)
         if not callable(prefix) and not callable(directory):
             self._prefix = unused_prefix(self._directory, self._prefix)
@@ -73,9 +82,8 @@ class ModelCheckpoint(Callback):
         if self._prefix_function is not None:
             self._prefix = checked_prefix(self._prefix_function(facts))
         if self._directory_function is not None:
-            found = self._directory_function(facts)
-            self._directory = made_directory("ModelCheckpoint", "directory", found)
-        if self._is_due(facts.cur_step_num):
+            self._directory = self._made_directory(self._directory_function(facts))
+        if self._is_due(facts):
             self._save(facts)
 
     def on_train_interrupted(self, run_context: Any) -> None:
@@ -94,10 +102,14 @@ class ModelCheckpoint(Callback):
 
     def __exit__(self, kind: Any = None, *error: Any) -> None:
         """After an error, save what there is if the configuration asks for it."""
+        self._settle(together=kind is None)
+        if kind is None or not self._config.exception_save or self._facts is None:
+            return
+        if self._meets_others(self._facts):
+            logger.warning("ModelCheckpoint: after an error nothing is saved: others may not come")
+            return
+        self._save_as(self._facts, f"{self._numbered(self._facts)}_breakpoint")
         self._settle()
-        if kind is not None and self._config.exception_save and self._facts is not None:
-            self._save_as(self._facts, f"{self._numbered(self._facts)}_breakpoint")
-            self._settle()
 
     @property
     def encryption(self) -> tuple[bytes | None, str]:
@@ -120,12 +132,30 @@ class ModelCheckpoint(Callback):
             self._prefix = state["prefix"]
             remove_leftovers(self._directory, self._prefix)
 
-    def _is_due(self, step: int) -> bool:
+    def _made_directory(self, path: Any) -> str:
+        found = made_directory("ModelCheckpoint", "directory", path)
+        return found if self._config.integrated_save else str(home(Path(found)))
+
+    def _is_due(self, facts: Any) -> bool:
         config = self._config
         if config.save_checkpoint_steps:
-            return step >= self._last_step + config.save_checkpoint_steps
+            return facts.cur_step_num >= self._last_step + config.save_checkpoint_steps
         seconds = config.save_checkpoint_seconds or 0
-        return seconds > 0 and time.time() - self._last_time > seconds
+        is_due = seconds > 0 and time.time() - self._last_time > seconds
+        if seconds > 0 and self._meets_others(facts):  # whose clocks are others
+            return bool(told_by_all("ModelCheckpoint", [is_due])[0, 0])
+        return is_due
+
+    def _meets_others(self, facts: Any) -> bool:
+        """Whether a save is one of all processes."""
+        if world().size == 1:
+            return False
+        named = [(one.name, one) for one in self._network(facts).get_parameters()]
+        return not self._config.integrated_save or needs_all_processes(named)
+
+    def _network(self, facts: Any) -> Any:
+        saved = self._config.saved_network
+        return facts.train_network if saved is None else saved
 
     def _save(self, facts: Any) -> None:
         self._settle()
@@ -144,11 +174,19 @@ class ModelCheckpoint(Callback):
             self._note_failure(error)
         return self._failure is None
 
-    def _settle(self) -> None:
-        """Wait for a file that is written in the background, and remove older ones after that."""
+    def _settle(self, together: bool = True) -> None:
+        """Wait for a file that is written in the background, and remove older ones after that.
+
+        With parts, all processes learn `together` whether theirs were written.
+        """
         if self._pending is None:
             return
-        error, self._pending = finish(self._pending), None
+        with busy():  # a wait that ends: nobody is stuck meanwhile
+            error, self._pending = finish(self._pending), None
+        if together and not self._config.integrated_save:
+            failed = told_by_all("ModelCheckpoint", [error is not None])[:, 0]
+            if error is None and failed.any():
+                error = OSError(f"rank {int(failed.argmax())} could not write its part")
         if error is None:
             self._make_room()
         else:
@@ -171,9 +209,8 @@ class ModelCheckpoint(Callback):
             if count in self._append_dict:
                 self._append_dict[count] = self._counted_before[count] + facts[fact]
         path = os.path.join(self._directory, f"{name}.{config.format}")
-        network = facts.train_network if config.saved_network is None else config.saved_network
-        save_checkpoint(
-            network,
+        file = saved_file(
+            self._network(facts),
             path,
             config.integrated_save,
             config.async_save,
@@ -184,8 +221,8 @@ class ModelCheckpoint(Callback):
             format=config.format,
         )
         if config.async_save:
-            self._pending = Path(path)
-        return path
+            self._pending = file
+        return path if file == Path(path) else str(index_path(Path(path)))
 
     def _run_entries(self, facts: Any) -> dict[str, Any]:
         """The state of the run, unless another network is saved or nobody knows it."""
@@ -195,13 +232,15 @@ class ModelCheckpoint(Callback):
     def _make_room(self) -> None:
         """Remove older checkpoints, as the configuration says, now that a newer one is there."""
         config = self._config
+        if not config.integrated_save and world().rank > 0:
+            return  # the first process does it for all
         older = saved_files(self._directory, self._prefix, config.format)[:-1]
         minutes = config.keep_checkpoint_per_n_minutes
         if config.keep_checkpoint_max:
             for file in older[: max(len(older) + 1 - config.keep_checkpoint_max, 0)]:
-                file.unlink(missing_ok=True)
+                remove_saved(file)
         elif minutes and time.time() - self._last_keep < minutes * 60:
             recent = [f for f in older if time.time() - f.stat().st_mtime < minutes * 60]
             for file in recent[1:]:
-                file.unlink(missing_ok=True)
+                remove_saved(file)
         self._last_keep = time.time()

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from mycelia import log
 from mycelia.core.checks import check_bool, check_positive_int, is_number
 from mycelia.core.errors import problem
-from mycelia.dataset.api.dataset import Dataset
-from mycelia.dataset.api.serialising import serialize
+from mycelia.core.lazy import LazyModule
 from mycelia.insight.hyper_parameters import Outcome, RunEnd, RunStart, Value
 from mycelia.insight.pixels import is_picture
 from mycelia.tensor.parameter import Parameter
@@ -23,6 +22,11 @@ from mycelia.train.callback.summary_options import OWNER, check_lineage, checked
 from mycelia.train.summary.network_graph import network_graph
 from mycelia.train.summary.options import checked_directory, checked_export
 from mycelia.train.summary.summary_record import SummaryRecord
+
+if TYPE_CHECKING:
+    from mycelia import dataset as data_pipeline
+else:
+    data_pipeline = LazyModule("mycelia.dataset")
 
 _DEFAULT_HISTOGRAMS = 5
 _MOST_TENSORS = 20  # records of TensorSummary, unless collect_tensor_freq says otherwise
@@ -160,8 +164,9 @@ class SummaryCollector(Callback):
             batch = tuple(facts.train_dataset_element)
             inputs = batch if facts.loss_fn is None else batch[:1]
             self._run.record.add_value("graph", "network", network_graph(facts.network, inputs))
-        if self._collected.collect_dataset_graph and isinstance(facts.train_dataset, Dataset):
-            pipeline = serialize(facts.train_dataset)
+        data = facts.train_dataset
+        if self._collected.collect_dataset_graph and isinstance(data, data_pipeline.Dataset):
+            pipeline = data_pipeline.serialize(data)
             self._run.record.add_value("dataset_graph", "train_dataset", pipeline)
 
     # ---- at steps ---------------------------------------------------------------------------

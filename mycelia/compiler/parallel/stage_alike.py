@@ -1,0 +1,83 @@
+"""Stages that are alike are planned once: the same blocks in different stages."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+
+from mycelia.compiler.parallel.fingerprint import fingerprint
+from mycelia.compiler.parallel.hints import Wishes
+from mycelia.compiler.parallel.planning import Planned, plan
+from mycelia.compiler.parallel.problem import Leaf, Problem, build
+from mycelia.compiler.parallel.report import report
+from mycelia.compiler.parallel.request import Request
+from mycelia.compiler.parallel.result_wishes import with_result_wishes
+from mycelia.compiler.parallel.settled import Settled
+from mycelia.ir.program import Program
+from mycelia.parallel.automatic import ParallelMode
+
+
+class AlikePlans:
+    """Plans so far; a program like an earlier one follows the plan of that."""
+
+    def __init__(self) -> None:
+        self._found: dict[Hashable, Planned] = {}
+
+    def plan(self, program: Program, request: Request, settled: Settled) -> Planned:
+        """The plan of a program, searched for if there was none like it."""
+        if request.mode == ParallelMode.DATA_PARALLEL or request.plans:  # little to search for
+            return plan(program, request, settled)
+        written = replace(program, graph=with_result_wishes(program.graph))
+        problem = build(written)
+        key = _likeness(written, problem, request, settled)
+        before = self._found.get(key)
+        if before is None:
+            self._found[key] = found = plan(program, request, settled)
+            return found
+        own = replace(report(before), fingerprint=fingerprint(problem))  # names of weights differ
+        following = replace(request, plans=(own,))
+        found = plan(program, following, settled)
+        pairs = zip(found.problem.works, before.problem.works, strict=True)
+        pinned = frozenset([new for new, old in pairs if old in before.pinned])
+        return replace(found, request=request, searched=before.searched, pinned=pinned)
+
+
+def _likeness(program: Program, problem: Problem, request: Request, settled: Settled) -> Hashable:
+    """All that a plan depends on: works, how they hang together, wishes, what is settled."""
+    wishes = Wishes(program, problem, request.arguments)
+    mesh = settled.mesh or wishes.mesh(request.cluster.devices)
+    pins = wishes.pins(mesh)
+    numbers = {
+        id(leaf): (number, leaf.place)
+        for number, work in enumerate(problem.works)
+        for leaf in work.outputs
+    }
+
+    def number_of(leaf: Leaf | None) -> tuple[int, int] | None:
+        return None if leaf is None else numbers[id(leaf)]
+
+    works = tuple(
+        [
+            (
+                work.identity,
+                work.axes,
+                work.input_types,
+                work.output_types,
+                work.times,
+                tuple(map(number_of, work.inputs)),
+                tuple([(number_of(leaf), times) for leaf, times in work.returns]),
+                pins.get(work),
+            )
+            for work in problem.works
+        ]
+    )
+    held = (settled.placed, settled.held_inputs, settled.held_results)
+    sources = tuple([given.source for given in program.inputs])
+    return (
+        mesh,
+        request.cluster,
+        request.memory,
+        works,
+        sources,
+        *[tuple(sorted(mapping.items(), key=lambda item: item[0])) for mapping in held],
+    )

@@ -1,0 +1,192 @@
+"""The index of a checkpoint in parts: the file that makes it one, written when all parts are there.
+
+A checkpoint `folder/net` is `folder/net.index.json` and `folder/rank_<r>/net@<g>.safetensors` for
+each process. Every save has another number g, so no file that an index names is written again: a
+crash leaves the index of before, and all files it names.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from mycelia.core.errors import problem
+from mycelia.core.files import write_atomically
+from mycelia.core.world import world
+
+INDEX_SUFFIX = ".index.json"
+_FORMAT = "mycelia parts 1"
+_WHOLE_SUFFIXES = (".ckpt", ".safetensors")
+
+
+@dataclass(frozen=True)
+class Index:
+    """The files of a checkpoint, one for each process that saved it, with their sizes in bytes."""
+
+    path: Path
+    generation: int
+    sizes: dict[str, int]
+
+    @property
+    def files(self) -> list[Path]:
+        return [self.path.parent / name for name in self.sizes]
+
+    def content(self) -> bytes:
+        """The bytes of the index file."""
+        facts = {"format": _FORMAT, "generation": self.generation, "files": self.sizes}
+        return json.dumps(facts, indent=1).encode() + b"\n"
+
+
+def is_index(path: Path) -> bool:
+    """Whether a file is called like an index."""
+    return path.name.endswith(INDEX_SUFFIX)
+
+
+def index_path(path: Path) -> Path:
+    """The index of a checkpoint that is to be saved at `path`.
+
+    Scripts that give each process a folder `rank_<r>` of its own mean the folder around these.
+    """
+    name = path.name
+    for suffix in (*_WHOLE_SUFFIXES, INDEX_SUFFIX):
+        name = name.removesuffix(suffix)
+    return home(path.parent) / f"{name}{INDEX_SUFFIX}"
+
+
+def home(folder: Path) -> Path:
+    """The folder of checkpoints in parts, for one that may be that of one process of several."""
+    is_own = world().size > 1 and folder.name == f"rank_{world().rank}"
+    return folder.parent if is_own else folder
+
+
+def part_path(index: Path, rank: int, generation: int) -> Path:
+    """The file that a process writes."""
+    return index.parent / f"rank_{rank}" / f"{_stem(index)}@{generation}.safetensors"
+
+
+def next_generation(index: Path) -> int:
+    """A number that no file of this checkpoint has yet."""
+    return 1 + max([number for _, number in _part_files(index)], default=-1)
+
+
+def write_index(index: Path, generation: int, processes: int) -> None:
+    """Make the parts of so many processes a checkpoint, and remove those of the one before."""
+    write_atomically(index, [made(index, generation, processes).content()])
+    remove_others(index, generation)
+
+
+def made(index: Path, generation: int, processes: int) -> Index:
+    """The index of files that are there."""
+    files = [part_path(index, rank, generation) for rank in range(processes)]
+    names = [str(file.relative_to(index.parent)) for file in files]
+    return Index(
+        index, generation, {n: f.stat().st_size for n, f in zip(names, files, strict=True)}
+    )
+
+
+def read_index(path: Path) -> Index:
+    """The index in a file; all files that it names are there, with the sizes it says."""
+    index = _parsed(path)
+    for file, size in zip(index.files, index.sizes.values(), strict=True):
+        _check_file(index, file, size)
+    return index
+
+
+def _parsed(path: Path) -> Index:
+    try:
+        found = json.loads(path.read_text())
+        if found["format"] != _FORMAT:
+            raise ValueError(f"its format is {found['format']!r}")
+        sizes = {name: int(size) for name, size in found["files"].items()}
+        return Index(path, int(found["generation"]), sizes)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise problem(
+            ValueError,
+            "the index of the checkpoint cannot be read",
+            got=f"{path}: {str(error).splitlines()[0]}",
+            expected="a file that save_checkpoint(..., integrated_save=False) wrote",
+        ) from None
+
+
+def _check_file(index: Index, file: Path, size: int) -> None:
+    if not file.is_file():
+        raise problem(
+            ValueError,
+            f"a file of the checkpoint {index.path} is missing: what one process wrote",
+            got=f"no {file}",
+            expected=f"the files of {len(index.sizes)} processes",
+            fix="put it back, or use another checkpoint: none of its parts is elsewhere",
+        )
+    if file.stat().st_size != size:
+        raise problem(
+            ValueError,
+            f"a file of the checkpoint {index.path} was cut off, or replaced",
+            got=f"{file} of {file.stat().st_size} bytes",
+            expected=f"{size} bytes",
+        )
+
+
+def found_index(path: Path) -> Path:
+    """The index that a path means: itself, or the only one in a folder."""
+    if not path.is_dir():
+        return path
+    found = sorted(path.glob(f"*{INDEX_SUFFIX}"))
+    if len(found) == 1:
+        return found[0]
+    raise problem(
+        ValueError,
+        f"load_checkpoint: the folder {path} holds {len(found) or 'no'} checkpoints in parts",
+        got=", ".join(file.name for file in found[:5]),
+        expected=f"one file *{INDEX_SUFFIX}, written when the parts of all processes are there",
+        fix="give the index of the one you mean" if found else "check the path",
+    )
+
+
+def remove(index: Path) -> None:
+    """Remove a checkpoint: first the index, so that it is never half of one."""
+    index.unlink(missing_ok=True)
+    remove_others(index, None)
+
+
+def remove_older(index: Path) -> None:
+    """Remove the parts of saves before the one that the index is of."""
+    if index.exists():
+        newest = _parsed(index).generation
+        for file, number in list(_part_files(index)):
+            if number < newest:
+                file.unlink(missing_ok=True)
+
+
+def remove_others(index: Path, generation: int | None) -> None:
+    """Remove the parts of all saves of a checkpoint but one."""
+    for file, number in list(_part_files(index)):
+        if number != generation:
+            file.unlink(missing_ok=True)
+
+
+def remove_unfinished(folder: Path, name: str) -> None:
+    """Remove what killed processes left of checkpoints whose names begin with `name`."""
+    pattern = re.compile(rf"(?P<stem>{re.escape(name)}.*)@\d+\.safetensors")
+    temporary = re.compile(rf"\.{re.escape(name)}.*\.[0-9a-f]{{32}}")
+    for file in list(folder.glob("rank_*/*")):
+        part = pattern.fullmatch(file.name)
+        is_orphan = part is not None and not (folder / f"{part['stem']}{INDEX_SUFFIX}").exists()
+        if is_orphan or temporary.fullmatch(file.name):
+            file.unlink(missing_ok=True)
+
+
+def _part_files(index: Path) -> Iterator[tuple[Path, int]]:
+    """The files of all saves of a checkpoint, with the numbers of the saves."""
+    pattern = re.compile(rf"{re.escape(_stem(index))}@(\d+)\.safetensors")
+    for folder in index.parent.glob("rank_*"):
+        for file in folder.iterdir() if folder.is_dir() else ():
+            found = pattern.fullmatch(file.name)
+            if found is not None:
+                yield file, int(found[1])
+
+
+def _stem(index: Path) -> str:
+    return index.name.removesuffix(INDEX_SUFFIX)
