@@ -35,7 +35,7 @@ def momentum(net: nn.Cell) -> nn.Optimizer:
 
 
 def slow_momentum(net: nn.Cell) -> nn.Optimizer:
-    return nn.Momentum(net.trainable_params(), 0.0005, 0.9)
+    return nn.Momentum(net.trainable_params(), 0.0001, 0.9)
 
 
 def adam(net: nn.Cell) -> nn.Optimizer:
