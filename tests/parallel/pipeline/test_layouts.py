@@ -7,16 +7,26 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 FILE = Path(__file__).with_name("layout_checks.py")
+QUICK = (
+    "megatron_2_stages_of_4_devices",
+    "automatic_2_stages_of_4_devices",
+    "automatic_stages_of_4_and_3_devices",
+)
 
 
-def checks() -> list[str]:
+def checks() -> list[Any]:
     body = ast.parse(FILE.read_text()).body
     names = [s.name for s in body if isinstance(s, ast.FunctionDef)]
-    return [name for name in names if name[0] != "_" and name != "main"]
+    return [
+        name if name in QUICK else pytest.param(name, marks=pytest.mark.slow)
+        for name in names
+        if name[0] != "_" and name != "main"
+    ]
 
 
 @pytest.mark.parametrize("name", checks())
