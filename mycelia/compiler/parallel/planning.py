@@ -18,6 +18,7 @@ from mycelia.compiler.parallel.settled import NOTHING, Settled
 from mycelia.compiler.parallel.sharing import optimizer_pins
 from mycelia.compiler.parallel.strategies import Limits, Strategy
 from mycelia.compiler.parallel.writing import Placements, write
+from mycelia.core.collecting import without_collecting
 from mycelia.core.errors import problem as problem_error
 from mycelia.ir.program import Program, Source, Spread
 from mycelia.parallel.automatic import ParallelMode
@@ -46,6 +47,7 @@ class Planned:
     pinned: frozenset[Work] = frozenset()  # works whose strategies were given
 
 
+@without_collecting()
 def plan(program: Program, request: Request, settled: Settled = NOTHING) -> Planned:
     """The program laid out over the devices of the cluster."""
     started = perf_counter()
