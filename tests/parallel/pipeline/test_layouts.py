@@ -12,11 +12,7 @@ from typing import Any
 import pytest
 
 FILE = Path(__file__).with_name("layout_checks.py")
-QUICK = (
-    "megatron_2_stages_of_4_devices",
-    "automatic_2_stages_of_4_devices",
-    "automatic_stages_of_4_and_3_devices",
-)
+QUICK = ("megatron_2_stages_of_4_devices", "automatic_stages_of_4_and_3_devices")
 
 
 def checks() -> list[Any]:
