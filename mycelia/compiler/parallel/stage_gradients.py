@@ -18,7 +18,7 @@ from mycelia.compiler.tracer import Tracer
 from mycelia.core.errors import problem
 from mycelia.ir.analysis import ordered, used_parameters
 from mycelia.ir.clone import copy_nodes
-from mycelia.ir.control import TUPLE
+from mycelia.ir.control import TUPLE, parts_of
 from mycelia.ir.graph import Graph
 from mycelia.ir.node import Apply, Constant, Node, Parameter
 from mycelia.ops.arithmetic import Add
@@ -63,7 +63,7 @@ def differentiated(
     wanted = [*pulled, *summed]
     if not seeds or not wanted:
         return StageGraphs(optimize(_first(graph, ())), 0)
-    order = (*seeds, *(i for i in range(len(_parts(graph))) if i not in seeds))
+    order = (*seeds, *(i for i in range(len(parts_of(graph.output))) if i not in seeds))
     tracer = Tracer(graph.name)
     with tracer.active(_no_calls, _no_numbers):
         part = split(tracer, _first(graph, order), wanted, Rules(tracer), len(seeds))
@@ -136,7 +136,7 @@ def _forward(
     found = copy_nodes([*outputs, *residuals], builder.graph, mapping)
     builder.finish(builder.tuple(tuple(found)))
     forward = optimize(builder.graph)
-    results = _parts(forward)
+    results = parts_of(forward.output)
     kept: dict[Node, int] = {}
     stands_for: dict[Node, Node | int] = {}
     for residual, node in zip(residuals, results[len(outputs) :], strict=True):
@@ -161,16 +161,11 @@ def _first(graph: Graph, order: Sequence[int]) -> Graph:
     """A copy of a graph with its results in another order."""
     target = Graph(graph.name, span=graph.span)
     mapping: dict[Node, Node] = {p: target.parameter(p.name, type=p.type) for p in graph.parameters}
-    parts = _parts(graph)
+    parts = parts_of(graph.output)
     chosen = [parts[i] for i in order] if order else list(parts)
     found = copy_nodes(chosen, target, mapping)
     target.output = target.apply(TUPLE, *found, type=tuple([f.type for f in found]))
     return target
-
-
-def _parts(graph: Graph) -> tuple[Node, ...]:
-    assert isinstance(graph.output, Apply)
-    return graph.output.args
 
 
 def _sum(tracer: Tracer, nodes: Sequence[Node]) -> Node:

@@ -19,9 +19,9 @@ from mycelia.compiler.parallel.stage_alike import AlikePlans
 from mycelia.compiler.parallel.stage_gradients import StageGraphs
 from mycelia.ir.analysis import used_parameters
 from mycelia.ir.clone import copy_nodes
-from mycelia.ir.control import TUPLE
+from mycelia.ir.control import TUPLE, parts_of
 from mycelia.ir.graph import Graph
-from mycelia.ir.node import Apply, Node
+from mycelia.ir.node import Node
 from mycelia.ir.program import Input, Program
 from mycelia.ops.spreading import Redistribute
 from mycelia.parallel.mesh import Mesh, Placement, whole
@@ -81,7 +81,7 @@ def joined(
     mapping: dict[Node, Node] = {
         p: target.parameter(p.name, span=p.span, type=p.type) for p in forward.parameters
     }
-    results = copy_nodes(_parts(forward), target, mapping)
+    results = copy_nodes(parts_of(forward.output), target, mapping)
     given, returned = list(inputs), [results[place] for place in written]
     writes = list(written.values())
     if backward is not None:
@@ -94,7 +94,7 @@ def joined(
         own |= zip(backward.parameters[again:first], kept, strict=True)
         for parameter in backward.parameters[first:]:
             own[parameter] = builder.parameter(parameter.name, parameter.type)
-        returned += copy_nodes(_parts(backward), target, own)
+        returned += copy_nodes(parts_of(backward.output), target, own)
         sums = [inputs[i] for i in graphs.summed]
         given += [*seeds, *sums]
         writes += [inputs[i].which for i in (*graphs.pulled, *graphs.summed)]
@@ -131,7 +131,7 @@ def _with_forward(joint: JointStage, planned: Planned) -> StageGraphs:
         p: target.parameter(p.name, span=p.span, type=p.type)
         for p in graph.parameters[: len(old.parameters)]
     }
-    found = copy_nodes(_parts(graph)[: joint.forward_results], target, mapping)
+    found = copy_nodes(parts_of(graph.output)[: joint.forward_results], target, mapping)
     target.output = target.apply(TUPLE, *found, type=tuple([n.type for n in found]))
     return replace(joint.graphs, forward=target)
 
@@ -140,7 +140,7 @@ def _with_backward(graphs: StageGraphs, joint: JointStage, planned: Planned) -> 
     """The backward is what is left of the joint graph, with what was kept as parameters."""
     assert graphs.backward is not None
     graph, count = planned.program.graph, len(graphs.forward.parameters)
-    results = _parts(graph)
+    results = parts_of(graph.output)
     builder = Builder(graphs.backward.name, span=graph.span)
     target = builder.graph
     inputs = [target.parameter(p.name, span=p.span, type=p.type) for p in graph.parameters[:count]]
@@ -168,8 +168,3 @@ def _as_inside(planned: Planned, number: int, parameter: Node, target: Graph) ->
     if placement.is_even(leaf.type.shape, mesh):
         return parameter
     return target.apply(Redistribute.of(mesh.sizes, placement.dims), parameter, type=parameter.type)
-
-
-def _parts(graph: Graph) -> tuple[Node, ...]:
-    assert isinstance(graph.output, Apply)
-    return graph.output.args

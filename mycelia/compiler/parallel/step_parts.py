@@ -19,7 +19,15 @@ from mycelia.compiler.tracer import Tracer
 from mycelia.core.dtype import bool_, float32, promote
 from mycelia.ir.analysis import ordered
 from mycelia.ir.clone import copy_nodes
-from mycelia.ir.control import SWITCH, TUPLE, Item, graphs_of, operands_of, primitive_of
+from mycelia.ir.control import (
+    SWITCH,
+    TUPLE,
+    Item,
+    graphs_of,
+    operands_of,
+    parts_of,
+    primitive_of,
+)
 from mycelia.ir.graph import Graph
 from mycelia.ir.node import Apply, Node, Parameter
 from mycelia.ops.arithmetic import addn, div, maximum, mul
@@ -189,9 +197,9 @@ class _Spreading:
         """One update for the parameters of each stage."""
         names = op.arguments.names
         given = dict(zip(names, args, strict=False))
-        params = _parts(given["params"])
+        params = parts_of(given["params"])
         count = len(params)
-        each = {name for name, arg in given.items() if len(_parts(arg)) == count}
+        each = {name for name, arg in given.items() if len(parts_of(arg)) == count}
         by_stage: dict[int | None, list[int]] = {}
         for place, param in enumerate(params):
             by_stage.setdefault(self.stage_of(param), []).append(place)
@@ -224,12 +232,12 @@ class _Spreading:
         return self.builder.tuple((None, self.builder.tuple(tuple(wholes))))
 
     def _chosen(self, node: Node, places: Sequence[int]) -> Node:
-        parts = _parts(node)
+        parts = parts_of(node)
         return self.builder.tuple(tuple([parts[i] for i in places]))
 
     def _clipped(self, args: tuple[Node, ...]) -> Node:
         """Tensors scaled by one factor: their squares are summed where they are."""
-        tensors = [Tensor._wrap(n) for n in _parts(args[0])]
+        tensors = [Tensor._wrap(n) for n in parts_of(args[0])]
         wide = [cast(t, promote(t.dtype, float32)) for t in tensors]
         squares = [cast(reduce_sum(mul(w, w)), wide[0].dtype) for w in wide]
         length = sqrt(maximum(addn(squares), _TINY))
@@ -249,7 +257,7 @@ class _Spreading:
             inner = _Spreading(self.tracer, self.builder)
             inner._stages = self._stages
             inner.mapping = dict(zip(graph.parameters, operands, strict=True))
-            sides.append(_parts(inner.emit(graph)))
+            sides.append(parts_of(inner.emit(graph)))
         condition = Tensor._wrap(args[0])
         found = []
         for no, yes in zip(*sides, strict=True):
@@ -261,11 +269,6 @@ class _Spreading:
         return self.builder.tuple(tuple(found))
 
 
-def _parts(node: Node) -> tuple[Node, ...]:
-    """The parts of a tuple made in this graph; a single value has none."""
-    return node.args if isinstance(node, Apply) and primitive_of(node) is TUPLE else ()
-
-
 def _leaves(nodes: Sequence[Node]) -> list[Node]:
     """Nodes with tuples as their parts."""
     found: list[Node] = []
@@ -273,7 +276,7 @@ def _leaves(nodes: Sequence[Node]) -> list[Node]:
     while waiting:
         node = waiting.pop()
         if primitive_of(node) is TUPLE:
-            waiting += reversed(_parts(node))
+            waiting += reversed(parts_of(node))
         else:
             found.append(node)
     return found

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 
@@ -37,6 +36,7 @@ from tests.parallel.pipeline.models import (
     train,
     vectors,
 )
+from tests.parallel.pipeline.running import run_here
 
 GPIPE = {"pipeline_config": {"pipeline_interleave": False, "pipeline_scheduler": "gpipe"}}
 INTERLEAVED = {
@@ -281,20 +281,5 @@ def _raises(kind: type[Exception], text: str, run: Callable[[], object]) -> None
         raise AssertionError(f"nothing was raised; expected {kind.__name__}: {text}")
 
 
-def main() -> None:
-    everything = {n: f for n, f in globals().items() if callable(f) and "_" in n and n[0] != "_"}
-    for name, check in list(everything.items()):
-        if getattr(check, "__module__", "") != "__main__" or not name.startswith(
-            tuple(sys.argv[1:])
-        ):
-            continue
-        try:
-            check()
-        except Exception:
-            print(f"FAILED {name} {traceback.format_exc()!r}", flush=True)
-        else:
-            print(f"passed {name}", flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    run_here(globals())

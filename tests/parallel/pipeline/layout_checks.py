@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-import traceback
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,7 @@ from mycelia.runtime.xla.lower import Lowered
 from mycelia.runtime.xla.traffic import moved_bytes
 from tests.parallel.pipeline.layout_models import Decoder, sentences
 from tests.parallel.pipeline.models import Case, Trained, adam, check_equal, momentum, train
+from tests.parallel.pipeline.running import run_here
 
 AUTOMATIC = {"parallel_mode": "auto_parallel"}
 BY_BATCH = {"parallel_mode": "data_parallel"}
@@ -169,20 +169,5 @@ def settings_of_memory():
         ms.set_context(max_device_memory="1024GB")
 
 
-def main() -> None:
-    everything = {n: f for n, f in globals().items() if callable(f) and "_" in n and n[0] != "_"}
-    for name, check in list(everything.items()):
-        if getattr(check, "__module__", "") != "__main__" or not name.startswith(
-            tuple(sys.argv[1:])
-        ):
-            continue
-        try:
-            check()
-        except Exception:
-            print(f"FAILED {name} {traceback.format_exc()!r}", flush=True)
-        else:
-            print(f"passed {name}", flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    run_here(globals())
