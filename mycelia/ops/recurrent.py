@@ -32,6 +32,7 @@ _Pull = Callable[[State, Any, State | None], tuple[State, Array, Array]]
 _LSTM_GATES = ("s", "s", "t", "s")
 _UNROLLED = 2  # moments in one pass of the forward loop
 _LARGE, _MANY = 1 << 15, 8  # numbers of a weight, and columns, of a large product
+_WIDE = 32  # columns from which it is as fast as one product for all moments
 _LSTM_EXAMPLE = ("f32[3,2,4]", "f32[2,5]", "f32[2,5]", "f32[20,4]", "f32[20,5]")
 
 
@@ -43,6 +44,7 @@ class Recurrent(Op, register=False):
     """
 
     gates = 1
+    adds_up = False  # input and hidden state give to the gates alike: their gradients are the same
     takes_missing_gradients = True
 
     def step(self, state: State, from_input: Array, from_hidden: Array) -> tuple[State, State]:
@@ -60,7 +62,8 @@ class Recurrent(Op, register=False):
             d_before, d_input, d_hidden = back(d_after)
             return d_before, d_input, d_hidden if d_kept is None else d_hidden + d_kept[0]
 
-        return pull, (states, from_input, kept[0])
+        by_moment = jnp.moveaxis(from_input, 1, 0).reshape(kept[0].shape)
+        return pull, (states, by_moment, kept[0])
 
     def outputs(self, x: TensorType, h: TensorType) -> TensorType:
         """The type of all hidden states."""
@@ -106,7 +109,7 @@ class Recurrent(Op, register=False):
 class LSTMLayer(Recurrent):
     """Long short-term memory; gates in the order input, forget, cell, output."""
 
-    gates = 4
+    gates, adds_up = 4, True
     examples = (
         case(*_LSTM_EXAMPLE, "f32[20]", "f32[20]", None),
         case(*_LSTM_EXAMPLE, None, None, "i32[2]:<4"),
@@ -276,27 +279,35 @@ class RecurrentGrad(Op, register=False):
         state = tuple(_flat(part) for part in state)
         hidden = jnp.concatenate([state[0][None], _flat(outputs[:-1])])  # before each moment
         running = None if seq_length is None else _running(outputs.shape, seq_length)
-        from_input = _from_input(x, w_ih, b_ih, self.op.gates)
+        from_input = _from_input(x, w_ih)
+        if b_ih is not None:
+            from_input = from_input + b_ih[:, None, None]
         pull, moments = self.op.pulls((hidden, *state[1:]), from_input, _joined(kept))
         to_hidden = lax.optimization_barrier(w_hh.T)
 
-        def back(d_state: State, moment: Any) -> tuple[State, tuple[Array, Array | None]]:
-            now, dout, inner, given = moment
+        def back(carry: tuple[State, State], moment: Any) -> tuple[tuple[State, State], None]:
+            d_state, written = carry
+            time, now, dout, inner, given = moment
             d_after = _or_zero(now, (d_state[0] + dout, *d_state[1:]))
             given = None if given is None else _or_zero(now, given)
-            d_before, d_input, d_hidden = pull(d_after, inner, given)
-            product = _times(to_hidden, d_hidden.reshape(rows, batch)).reshape(features * batch)
-            other = None if d_hidden is d_input else d_hidden
-            return _where(now, (d_before[0] + product, *d_before[1:]), d_state), (d_input, other)
+            d_before, *d_gates = pull(d_after, inner, given)
+            columns = [d.reshape(rows, batch) for d in d_gates[: len(written)]]
+            product = _times(to_hidden, columns[-1]).reshape(features * batch)
+            written = tuple(
+                lax.dynamic_update_index_in_dim(all_, column, time, 1)
+                for all_, column in zip(written, columns, strict=True)
+            )
+            return (_where(now, (d_before[0] + product, *d_before[1:]), d_state), written), None
 
         given = None if d_kept is None else _joined(d_kept)
-        every = (running, _flat(d_outputs), moments, given)
+        every = (jnp.arange(x.shape[0]), running, _flat(d_outputs), moments, given)
         d_last = tuple(_flat(part) for part in d_last)
-        d_state, (d_input, other) = lax.scan(back, d_last, every, reverse=True)
-        other = d_input if other is None else other
-        by_input, by_hidden = _by_gate(d_input, rows, batch), _by_gate(other, rows, batch)
+        # Each moment writes its columns. What is there before does not matter: zeros would cost.
+        start = (kept[0].reshape(from_input.shape),) * (1 if self.op.adds_up else 2)
+        (d_state, written), _ = lax.scan(back, (d_last, start), every, reverse=True)
+        by_input, by_hidden = (d.reshape(rows, -1) for d in (written[0], written[-1]))
         return (
-            (_rows(d_input, rows, batch) @ w_ih).reshape(x.shape),
+            jnp.moveaxis((w_ih.T @ by_input).reshape(-1, *x.shape[:2]), 0, 2),
             tuple([_rows(part, features, batch) for part in d_state]),
             by_input @ x.reshape(x.shape[0] * batch, x.shape[2]),
             by_hidden @ _rows(hidden, features, batch),
@@ -351,11 +362,13 @@ def _rows(x: Array, features: int, batch: int) -> Array:
     return jnp.swapaxes(parts, -1, -2).reshape(size(parts.shape[:-2]) * batch, features)
 
 
-def _from_input(x: Array, weight: Array, bias: Array | None, gates: int) -> Array:
-    """What the input gives to the gates, for all moments."""
-    product = jnp.moveaxis(lax.dot_general(weight, x, (((1,), (2,)), ((), ()))), 0, 1)
-    product = product if bias is None else product + bias[:, None]
-    return product.reshape(x.shape[0], gates, weight.shape[0] // gates * x.shape[1])
+def _from_input(x: Array, weight: Array) -> Array:
+    """What the input gives to the gates without bias: (gates and features, moments, batch)."""
+    return lax.dot_general(weight, x, (((1,), (2,)), ((), ())))
+
+
+def _with(columns: Array, bias: Array | None) -> Array:
+    return columns if bias is None else columns + jnp.broadcast_to(bias[:, None], columns.shape)
 
 
 def _times(weight: Array, columns: Array) -> Array:
@@ -365,8 +378,7 @@ def _times(weight: Array, columns: Array) -> Array:
     columns takes 0.18 ms instead of 0.23, and 0.29 if the batch comes first.
     """
     rows, count = weight.shape[0], columns.shape[-1]
-    is_large = weight.size >= _LARGE and count >= _MANY and weight.dtype == jnp.float32
-    if not is_large or not on_cpu():
+    if not _is_large(weight, count):
         return weight @ columns
     image, kernel = weight.reshape(1, rows, 1, -1), columns.reshape(1, 1, -1, count)
     axes = ("NHWC", "HWIO", "NHWC")
@@ -374,10 +386,9 @@ def _times(weight: Array, columns: Array) -> Array:
     return found.reshape(rows, count)
 
 
-def _by_gate(x: Array, rows: int, batch: int) -> Array:
-    """Of (moments, gates, features x batch), a row for each gate and feature."""
-    parts = jnp.swapaxes(x.reshape(x.shape[0], rows, batch), 0, 1)
-    return lax.optimization_barrier(parts.reshape(rows, x.shape[0] * batch))
+def _is_large(weight: Array, columns: int) -> bool:
+    large = weight.size >= _LARGE and columns >= _MANY
+    return large and weight.dtype == jnp.float32 and on_cpu()
 
 
 def _running(shape: Shape, seq_length: Array) -> Array:
@@ -399,23 +410,29 @@ def _or_zero(running: Array | None, values: State) -> State:
 def _over_time(
     op: Recurrent, state: State, x: Array, weights: tuple[Any, ...], seq_length: Array | None
 ) -> tuple[Any, ...]:
-    """Run `op` over axis 0; gives hidden states, the last state, what is kept."""
+    """Run `op` over axis 0; gives hidden states, the last state, what is kept.
+
+    Where a moment has many columns, the products with the input are made moment by moment, too:
+    they fill the time in which the state has to wait, and need not be written and turned around.
+    """
     w_ih, w_hh, b_ih, b_hh = weights
     batch, features = state[0].shape
     shape = (x.shape[0], batch, features)
     running = None if seq_length is None else _running(shape, seq_length)
-    bias = None if b_hh is None else jnp.broadcast_to(b_hh[:, None], (len(b_hh), batch))
+
+    inside = batch >= _WIDE and _is_large(w_ih, batch)
 
     def body(before: State, moment: tuple[Any, Array]) -> tuple[State, tuple[State, State]]:
         now, from_input = moment
-        product = _times(w_hh, before[0].reshape(features, batch))
-        from_hidden = product if bias is None else product + bias
-        after, kept = op.step(before, from_input, from_hidden.reshape(from_input.shape))
+        from_input = _times(w_ih, from_input) if inside else from_input
+        from_hidden = _times(w_hh, before[0].reshape(features, batch))
+        given = [_with(from_input, b_ih), _with(from_hidden, b_hh)]
+        after, kept = op.step(before, *[part.reshape(op.gates, -1) for part in given])
         return _where(now, after, before), (_or_zero(now, after[:1]), _or_zero(now, kept))
 
     state = tuple(_flat(part) for part in state)
-    every = (running, _from_input(x, w_ih, b_ih, op.gates))
-    last, ((outputs,), kept) = lax.scan(body, state, every, unroll=_UNROLLED)
+    given = jnp.swapaxes(x, 1, 2) if inside else jnp.moveaxis(_from_input(x, w_ih), 0, 1)
+    last, ((outputs,), kept) = lax.scan(body, state, (running, given), unroll=_UNROLLED)
     ends = [_rows(part, features, batch) for part in last]
     kept = tuple([k.reshape(*k.shape[:-1], features, batch) for k in kept])
     return (_rows(outputs, features, batch).reshape(shape), *ends, kept)
