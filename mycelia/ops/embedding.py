@@ -20,6 +20,7 @@ from mycelia.ops.selecting import where
 class Embedding(Op):
     """The row of `weight` for each index; the gradient leaves one row out, or counts repeats."""
 
+    rows_of = 1
     padding_idx: int | None = None
     scale_grad_by_freq: bool = False
     examples = (

@@ -35,6 +35,7 @@ class Gather(Op):
     """Slices of a tensor along an axis, picked by index; leading `batch_dims` axes go together."""
 
     static = ("axis",)
+    rows_of = 0
     batch_dims: int = 0
     examples = (
         case("f32[4,3]", "i32[2]:<4", 0),
@@ -245,6 +246,7 @@ class EmbeddingLookup(Op):
     """Rows of a table whose first row has the number `offset`; zeros for numbers outside."""
 
     static = ("offset",)
+    rows_of = 0
     examples = (case("f32[4,2]", "i64[3]:<6", 0), case("f32[4,2]", "i32[2,2]:<6", 2))
 
     def infer(self, input_params: TensorType, input_indices: TensorType, offset: Any) -> TensorType:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mycelia.core.errors import problem
-from mycelia.core.shape import broadcast, size
+from mycelia.core.shape import Shape, broadcast, size
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
 from mycelia.ops.arithmetic import add
@@ -52,6 +52,11 @@ class MatMul(Op):
         other, columns = y.shape[::-1] if self.transpose_b else y.shape
         check_inner_sizes(self.name, x, y, inner, other)
         return x.with_shape((rows, columns))
+
+    def kept_orders(self, x: TensorType, y: TensorType) -> dict[int, Shape]:
+        """A weight (out, in) whose gradient comes as (in, out) is best kept so."""
+        fits = self.transpose_b and not self.transpose_a and on_cpu()
+        return {1: (1, 0)} if fits and _turns_result(x.shape[0], *y.shape) else {}
 
     def lower(self, x: Array, y: Array) -> Array:
         inner = 1 if self.transpose_b else 0
@@ -256,13 +261,18 @@ def over_rows(x: Array, y: Array) -> Array:
     A direct dot takes 51 ms where a transposed copy and a plain dot take 30 (a large weight
     gradient of Dense). What is copied is one side, or the other and the result, if that is less.
     """
-    rows, columns, others = x.shape[0], x.shape[1], y.shape[1]
     if max(x.size, y.size) < _SMALL:
         return contract(x, y, (((0,), (0,)), ((), ())))
     plain = (((1,), (0,)), ((), ()))
-    if rows * columns <= rows * others + columns * others:
+    if not _turns_result(x.shape[0], x.shape[1], y.shape[1]):
         return contract(lax.optimization_barrier(x.T), y, plain)
     return lax.optimization_barrier(contract(lax.optimization_barrier(y.T), x, plain)).T
+
+
+def _turns_result(rows: int, columns: int, others: int) -> bool:
+    """Whether y and the result of x^T y, which is large enough for copies, are less than x."""
+    is_small = rows * max(columns, others) < _SMALL
+    return not is_small and rows * columns > rows * others + columns * others
 
 
 def _product_grads(product: Any, trans_a: bool, trans_b: bool, x: Any, y: Any, dout: Any) -> Any:

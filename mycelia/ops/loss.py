@@ -24,6 +24,7 @@ from mycelia.ops.loss_family import (
 )
 from mycelia.ops.op import Op, default_grad, unsupported_dtype
 from mycelia.ops.precision import widened
+from mycelia.ops.softmax import powers
 
 _TINY = 1e-12  # keeps the logarithms of probabilities finite
 
@@ -88,14 +89,13 @@ class SparseSoftmaxCrossEntropyWithLogits(Op):
 
     def lower(self, logits: Array, labels: Array) -> Array:
         wide = widened(logits)
-        log_probabilities = jax.nn.log_softmax(wide, axis=-1)
+        found, total, peak = powers(wide)
         if self.is_grad:
-            pulled = jnp.exp(log_probabilities) - jax.nn.one_hot(
-                labels, wide.shape[-1], dtype=wide.dtype
-            )
-            return (pulled / max(labels.size, 1)).astype(logits.dtype)
-        picked = jnp.take_along_axis(log_probabilities, jnp.asarray(labels)[..., None], axis=-1)
-        return -jnp.mean(picked, dtype=wide.dtype).astype(logits.dtype)
+            wanted = jax.nn.one_hot(labels, wide.shape[-1], dtype=wide.dtype)
+            count = max(labels.size, 1)
+            return (found * (1 / (total * count)) - wanted / count).astype(logits.dtype)
+        picked = jnp.take_along_axis(wide, jnp.asarray(labels)[..., None], axis=-1)
+        return jnp.mean(jnp.log(total) + peak - picked, dtype=wide.dtype).astype(logits.dtype)
 
     def grad(self, logits: Any, labels: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         if self.is_grad:

@@ -66,6 +66,7 @@ class Op(Primitive):
     ends_elementwise: ClassVar[bool] = False  # so is the last step towards the (first) result
     each_apart: ClassVar[bool] = False  # parts of its tuples have nothing to do with each other
     last_fields: ClassVar[dict[str, Any]] = {}  # make it work on images with the channels last
+    rows_of: ClassVar[int | None] = None  # the argument of which it reads a few rows only
     readings: ClassVar[int] = 1  # how often it goes through its largest arguments
 
     def __init_subclass__(cls, register: bool = True, **kwargs: Any) -> None:

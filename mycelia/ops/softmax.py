@@ -14,6 +14,7 @@ from mycelia.ops.engine import Array, jnp
 from mycelia.ops.op import Op, unsupported_dtype
 from mycelia.ops.precision import widened
 from mycelia.ops.shaping import cast
+from mycelia.ops.sums import last_max, last_sum
 
 _CASES = (case("f32[2,3]"), case("f32[2,3,4]", axis=1), case("f32[2,0]"), case("f32[0,3]"))
 
@@ -150,6 +151,16 @@ def _check(op: str, x: TensorType, axes: tuple[int, ...]) -> None:
         raise problem(ValueError, f"{op}: a scalar has no axis", got=str(x))
     for axis in axes:
         normalize_axis(axis, x.ndim, op)
+
+
+def powers(x: Array) -> tuple[Array, Array, Array]:
+    """Of softmax along the last axis: exp(x - peak), their sum, and the peak.
+
+    Whoever asks for them again in one program, as a gradient does, gets the same arrays.
+    """
+    peak = last_max(x)
+    found = jnp.exp(x - peak)
+    return found, last_sum(found), peak
 
 
 def _peak(x: Array, axis: int | tuple[int, ...]) -> Array:

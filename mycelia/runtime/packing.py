@@ -75,16 +75,22 @@ class _Plan:
         return len(set(members)) == len(members) >= LEAST and all(map(self._may_be_packed, members))
 
     def _turned(self) -> list[TurnedGroup]:
-        """Parameters that an operator wants with another order of axes."""
+        """Parameters that an operator wants with another order of axes, and none as rows."""
         found = []
+        picked = self._picked()
         for node in self.nodes:
             op = primitive_of(node)
             if not isinstance(op, Op):
                 continue
             for place, order in op.kept_orders(*[n.type for n in node.args]).items():
-                if self._may_be_packed(node.args[place]):
+                if self._may_be_packed(node.args[place]) and node.args[place] not in picked:
                     found.append(TurnedGroup((node.args[place],), order))
         return found
+
+    def _picked(self) -> set[Node]:
+        """Of which a few rows are read somewhere: those lie together as they are."""
+        reads = [(n, op.rows_of) for n in self.nodes if isinstance(op := primitive_of(n), Op)]
+        return {n.args[place] for n, place in reads if place is not None}
 
     def _may_be_packed(self, node: Node) -> bool:
         return node in self.inputs and may_be_packed(self.inputs[node].which)

@@ -1,4 +1,4 @@
-"""Weights of convolutions live with the order of axes that XLA wants, and nobody notices."""
+"""Weights live with the order of axes that XLA wants, and nobody notices."""
 
 import numpy as np
 import pytest
@@ -102,3 +102,40 @@ def test_inference_after_training_uses_the_new_weights(tmp_path):
     assert float(other(x())) == pytest.approx(found, rel=1e-6)
     ms.set_context(mode=ms.PYNATIVE_MODE)
     assert float(net(x())) == pytest.approx(found, rel=1e-4)
+
+
+class Words(nn.Cell):
+    """Words in, a score for each word out, by a weight of its own or by the table of the words."""
+
+    def __init__(self, tied):
+        super().__init__()
+        self.table, self.wide = nn.Embedding(96, 32), nn.Dense(32, 128, activation="tanh")
+        self.narrow, self.head = nn.Dense(128, 32), nn.Dense(32, 96, has_bias=False)
+        if tied:
+            self.head.weight = self.table.embedding_table
+
+    def construct(self, words):
+        return (self.head(self.narrow(self.wide(self.table(words)))) ** 2).mean()
+
+
+def trained_words(optimizer, tied, selected):
+    ms.set_context(kernel_selection=selected)
+    ms.set_seed(5)
+    net = Words(tied)
+    step = nn.TrainOneStepCell(net, OPTIMIZERS[optimizer](net)).set_train()
+    words = Tensor(np.random.default_rng(2).integers(0, 96, (8, 64)).astype(np.int32))
+    losses = [float(step(words)) for _ in range(4)]
+    names = turned(net)
+    return losses, {p.name: p.asnumpy() for p in step.get_parameters()}, names
+
+
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("optimizer", ["momentum", "adam", "lamb"])
+def test_wide_dense_layers_keep_their_weights_as_their_gradients_come(optimizer, tied):
+    losses, parameters, names = trained_words(optimizer, tied, selected=True)
+    wanted, expected, none = trained_words(optimizer, tied, selected=False)
+    np.testing.assert_allclose(losses, wanted, rtol=1e-4)
+    for name, array in expected.items():
+        np.testing.assert_allclose(parameters[name], array, rtol=1e-3, atol=1e-4, err_msg=name)
+    assert names == (["wide.weight"] if tied else ["wide.weight", "head.weight"])
+    assert none == []
