@@ -13,7 +13,13 @@ from mycelia.ir.types import TensorType
 from mycelia.ops.arithmetic import add
 from mycelia.ops.batch_last import prefers_batch_last
 from mycelia.ops.channels import along_channels, channel_axis, channel_sum
-from mycelia.ops.contraction import check_inner_sizes, check_same_dtype, contract, wide_dtype
+from mycelia.ops.contraction import (
+    check_inner_sizes,
+    check_same_dtype,
+    contract,
+    contract_each,
+    wide_dtype,
+)
 from mycelia.ops.device import on_cpu
 from mycelia.ops.engine import Array, jnp, lax
 from mycelia.ops.op import Op
@@ -119,8 +125,7 @@ class BatchMatMul(Op):
         if y.ndim == 2 and not self.transpose_a:
             return contract(x, y, (((inner_x,), (inner_y,)), ((), ())))
         if x.shape[:-2] == y.shape[:-2]:
-            batch = tuple(range(x.ndim - 2))
-            return contract(x, y, (((inner_x,), (inner_y,)), (batch, batch)))
+            return contract_each(x, y, inner_x, inner_y)
         left = jnp.swapaxes(x, -1, -2) if self.transpose_a else x
         right = jnp.swapaxes(y, -1, -2) if self.transpose_b else y
         return jnp.matmul(left, right, preferred_element_type=wide_dtype(x.dtype)).astype(x.dtype)
