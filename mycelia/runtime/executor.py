@@ -129,6 +129,8 @@ class Executable:
         others = [(i, g) for i, g in enumerate(inputs) if i not in set(self._donated)]
         self._state = [(i, g.which) for i, g in others if g.source is Source.STATE]
         self._arguments = [(i, g.which) for i, g in others if g.source is not Source.STATE]
+        gathered = [*self._donated, *[i for i, _ in (*self._state, *self._arguments)]]
+        self._order = np.argsort(gathered).tolist()  # of inputs among those gathered
         self._begin()
 
     def _fitted(self, program: Program) -> Program:
@@ -159,7 +161,7 @@ class Executable:
         try:
             if self.first_run is None:
                 self._prepare(arrays)
-            found = watched(program.graph.name, self._run, *arrays)
+            found = watched(program.graph.name, self._run, arrays)
         except Exception as error:
             raise without_engine_frames(error) from None
         if self.first_run is None:
@@ -179,14 +181,10 @@ class Executable:
 
     def _inputs(self, arguments: Sequence[Any], given_away: Sequence[Any]) -> list[Any]:
         """All inputs of a run: arguments and state, arrays to be given away, and the number one."""
-        arrays: list[Any] = [None] * len(self.program.inputs)
-        for place, array in zip(self._donated, given_away, strict=True):
-            arrays[place] = array
-        for place, tensor in self._state:
-            arrays[place] = state_array(tensor)
-        for place, number in self._arguments:
-            arrays[place] = peek_key() if number is None else as_array(arguments[number])
-        arrays.append(one())
+        gathered = [*given_away, *[state_array(tensor) for _, tensor in self._state]]
+        for _, number in self._arguments:
+            gathered.append(peek_key() if number is None else as_array(arguments[number]))
+        arrays = [*[gathered[place] for place in self._order], one()]
         return together(arrays) if Scattered.present else arrays
 
     def _lowered_for(self, arguments: Sequence[Any]) -> Any:

@@ -67,7 +67,7 @@ class Sunk:
         arguments = [_stacked([as_array(b[i]) for b in batches]) for i in self._argument_places()]
         try:
             inputs = state, fixed, arguments, self._keys(count), one()
-            state, results = watched(program.graph.name, self._run, *inputs)
+            state, results = watched(program.graph.name, self._run, inputs)
         except Exception as error:
             raise without_engine_frames(error) from None
         assert program.drawn is not None

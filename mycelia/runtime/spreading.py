@@ -19,7 +19,7 @@ from mycelia.parallel.mesh import Mesh, Placement, whole
 from mycelia.runtime import ranks
 from mycelia.runtime.executor import Executable, as_array
 from mycelia.runtime.pipeline.crossing import Staged, everywhere
-from mycelia.runtime.xla.compile import Programs, options
+from mycelia.runtime.xla.compile import Programs, spread_options
 from mycelia.runtime.xla.lower import Lowered
 
 
@@ -87,7 +87,7 @@ class SpreadExecutable(Executable):
             partial(self._traced, self._lowered),
             donate_argnums=self._donated,
             out_shardings=self._results(),
-            compiler_options=options(program.graph),
+            compiler_options=spread_options(program.graph),
             keep_unused=True,
         )
         self._run = self._program

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -18,7 +18,7 @@ class Watch:
 watch = Watch()
 
 
-def watched(name: str, program: Callable[..., Any], *inputs: Any) -> Any:
+def watched(name: str, program: Callable[..., Any], inputs: Sequence[Any]) -> Any:
     """What `program` gives; if anybody watches, the run is told when its results are there."""
     if watch.heard is None:
         return program(*inputs)

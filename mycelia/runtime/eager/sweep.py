@@ -171,7 +171,7 @@ def _pull_compiled(run: list[Entry], cotangents: Cotangents) -> None:
         program = _programs[key] = compile(_program(structure, statics, key[1]))
     try:
         seeds = [cotangents.pop(m)._data for _, m in given]
-        found = watched("backward", program, numbering.arrays, seeds)
+        found = watched("backward", program, (numbering.arrays, seeds))
     except Exception as error:
         raise without_engine_frames(error) from None
     names = {number: mark for mark, number in numbering.marks.items()}

@@ -18,7 +18,7 @@ from mycelia.ops.spreading import over, sharding
 from mycelia.parallel.mesh import Mesh, Placement, whole
 from mycelia.runtime.pipeline.crossing import Staged, everywhere, own_rank, placed, ranks_of
 from mycelia.runtime.ranks import translated
-from mycelia.runtime.xla.compile import options, without_engine_frames
+from mycelia.runtime.xla.compile import spread_options, without_engine_frames
 from mycelia.runtime.xla.lower import Lowered
 
 
@@ -96,7 +96,7 @@ class Place:
         program = jax.jit(
             Lowered(graph),
             donate_argnums=tuple(donated),
-            compiler_options=options(graph),
+            compiler_options=spread_options(graph),
             keep_unused=True,
             **chosen,
         )

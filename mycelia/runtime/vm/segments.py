@@ -42,7 +42,7 @@ class Segments:
             operators = [op for op, _ in segment.plan]
             program = _PROGRAMS[segment.key] = compile_with(operators, segment.run)
         try:
-            found = watched("segment", program, segment.inputs)
+            found = watched("segment", program, (segment.inputs,))
         except Exception as error:
             raise without_engine_frames(error) from None
         self.values.update(zip(segment.nodes, found, strict=True))
