@@ -21,6 +21,7 @@ from mycelia.runtime.executor import Executable, as_array
 from mycelia.runtime.pipeline.crossing import Staged, everywhere
 from mycelia.runtime.xla.compile import Programs, spread_options
 from mycelia.runtime.xla.lower import Lowered
+from mycelia.runtime.xla.memory_plan import memory_plan
 
 
 def all_devices() -> tuple[Any, ...]:
@@ -91,6 +92,19 @@ class SpreadExecutable(Executable):
             keep_unused=True,
         )
         self._run = self._program
+        self._ready: Any = None  # the program, if it was compiled before its first run
+
+    def peak(self) -> int:
+        """The bytes that the program needs on each device; it is compiled to know."""
+        types = [parameter.type for parameter in self.program.graph.parameters]
+        given = [
+            jax.ShapeDtypeStruct(type_.shape, type_.dtype.numpy, sharding=wanted)
+            for type_, wanted in zip(types, self._wanted, strict=True)
+        ]
+        self._ready = ranks.compiled(self._program, [*given, self._one])
+        if not self._is_shared:
+            self._run = self._ready
+        return memory_plan(self._ready).peak
 
     def _traced(self, lowered: Lowered, *arrays: Any) -> Any:
         with over(self.devices), plain_forms():
@@ -112,7 +126,8 @@ class SpreadExecutable(Executable):
     def _prepare(self, arrays: Sequence[Any]) -> None:
         """Executables of several devices are not kept on disk; processes meet at each run."""
         if self._is_shared:
-            self._run = partial(self._met, ranks.compiled(self._program, arrays))
+            ready = self._ready or ranks.compiled(self._program, arrays)
+            self._run = partial(self._met, ready)
 
     def _met(self, program: Callable[..., Any], *arrays: Any) -> Any:
         """What a run gives, when all processes have done it; a watchdog knows who is missing."""

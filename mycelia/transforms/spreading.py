@@ -33,6 +33,7 @@ _SPREADING = (
 )
 
 _SHARES = (1.0, 0.5, 0.25, 0.0)
+_ATTEMPTS = 3  # to plan for a little less memory, since the compiled program takes more
 
 
 def executable_of(program: Program) -> tuple[Executable, planning.Planned | None]:
@@ -41,8 +42,36 @@ def executable_of(program: Program) -> tuple[Executable, planning.Planned | None
     if wanted is None:
         return Executable(program), None
     planned = planning.plan(program, wanted)
+    executable = SpreadExecutable(planned.program)
+    if wanted.memory < inf:
+        executable, planned = _fitting(program, wanted, executable, planned)
     _save(planned)
-    return SpreadExecutable(planned.program), planned
+    return executable, planned
+
+
+def _fitting(
+    program: Program,
+    wanted: request.Request,
+    executable: SpreadExecutable,
+    planned: planning.Planned,
+) -> tuple[SpreadExecutable, planning.Planned]:
+    """The same, or planned for less memory until the compiled program has no more than is there.
+
+    What a plan says of its memory is close to that, but the engine may hold a few arrays longer.
+    """
+    memory, need = wanted.memory, executable.peak()
+    for _ in range(_ATTEMPTS):
+        if need <= memory:
+            return executable, planned
+        wanted = replace(wanted, memory=wanted.memory * memory / need)
+        planned = planning.plan(program, wanted)
+        executable = SpreadExecutable(planned.program)
+        before, need = need, executable.peak()
+        if need >= before:
+            break
+    if need > memory:
+        raise planning.does_not_fit(need, memory, wanted.cluster.devices)
+    return executable, planned
 
 
 def current_request() -> request.Request | None:

@@ -122,11 +122,16 @@ def _best(problem: Problem, request: Request, settled: Settled, tries: Sequence[
         need += settled.held_bytes(problem, placements, found.prices)
         if need <= request.memory:
             return found
-    raise problem_error(
+    raise does_not_fit(need, request.memory, request.cluster.devices)
+
+
+def does_not_fit(need: float, memory: float, devices: int) -> Exception:
+    """The error for a program whose best layout needs more bytes than a device has."""
+    return problem_error(
         MemoryError,
         "no layout fits into the memory of a device",
-        got=f"{need / 1e6:.0f} MB for each of {request.cluster.devices} devices at least",
-        expected=f"{request.memory / 1e6:.0f} MB",
+        got=f"{need / 1e6:.0f} MB for each of {devices} devices at least",
+        expected=f"{memory / 1e6:.0f} MB",
         fix="use more devices, recompute layers (cell.recompute()) or a smaller batch",
     )
 
