@@ -52,6 +52,8 @@ def row_sum(x: Array) -> Array:
     """The sum over all axes but the last.
 
     Measured: two sums over terms of 8x28x28 rows with 512 channels take 1.2 ms instead of 39.
+    Errors grow with the number of terms that are added one after the other, so that there are
+    three rounds of adding up.
     """
     *leading, channels = x.shape
     rows = size(tuple(leading))
@@ -61,7 +63,9 @@ def row_sum(x: Array) -> Array:
     few = _few(rows)
     if few > 1:
         flat = jnp.sum(flat.reshape(rows // few, few, channels), axis=1, dtype=x.dtype)
-    return jnp.ones(flat.shape[:1], x.dtype) @ flat
+    while len(flat) >= _LONG_ROWS and (few := _few(len(flat))) > 1:
+        flat = reduce(jnp.add, jnp.split(flat, few))
+    return jnp.ones(len(flat), x.dtype) @ flat
 
 
 def last_sum(x: Array) -> Array:

@@ -63,7 +63,9 @@ def _fitting(
     for _ in range(_ATTEMPTS):
         if need <= memory:
             return executable, planned
-        wanted = replace(wanted, memory=wanted.memory * memory / need)
+        said = planning.memory_bytes(planned.problem, planned.placements, planned.prices)
+        dearness = planned.prices.weight  # with less of it, no plan needed as little as this one
+        wanted = replace(wanted, memory=said * memory / need, least_dear=dearness)
         planned = planning.plan(program, wanted)
         executable = SpreadExecutable(planned.program)
         before, need = need, executable.peak()

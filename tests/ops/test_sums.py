@@ -1,10 +1,12 @@
 """Sums of many numbers take other forms than XLA's own; the results are the same."""
 
+import jax
 import numpy as np
 import pytest
 
 import mycelia as ms
 from mycelia import Tensor, ops
+from mycelia.ops.sums import last_max, last_sum, row_sum, summed
 
 SHAPES = [(1 << 14,), (40000, 3), (100, 100, 7), (8192 * 2 + 5,), (3, 50000), (64, 16, 20, 20)]
 
@@ -40,3 +42,28 @@ def test_infinities_stay():
     assert ops.sum(Tensor(x)).asnumpy() == np.inf
     x[9] = -np.inf
     assert np.isnan(ops.sum(Tensor(x)).asnumpy())
+
+
+def numbers(*shape):
+    return np.random.default_rng(0).normal(0.5, 1, shape).clip(0).astype(np.float32)
+
+
+@pytest.mark.parametrize("rows, channels", [(8 * 112 * 112, 16), (25088, 64), (4096, 7), (997, 3)])
+def test_sums_of_rows_are_exact(rows, channels):
+    x = numbers(rows, channels)
+    wanted = x.sum(axis=0, dtype=np.float64)
+    np.testing.assert_allclose(jax.jit(row_sum)(x), wanted, rtol=8e-7)
+
+
+def test_sums_along_the_last_axis_and_of_everything_are_exact():
+    x = numbers(96, 8192)
+    rows = x.sum(axis=-1, keepdims=True, dtype=np.float64)
+    np.testing.assert_allclose(jax.jit(last_sum)(x), rows, rtol=8e-7)
+    np.testing.assert_allclose(jax.jit(summed)(x), x.sum(dtype=np.float64), rtol=8e-7)
+
+
+@pytest.mark.parametrize("length", [8192, 300, 257, 5])
+def test_the_largest_number_is_found(length):
+    x = numbers(33, length) - 3
+    found = jax.jit(last_max)(x)
+    np.testing.assert_array_equal(found, x.max(axis=-1, keepdims=True))

@@ -115,7 +115,7 @@ Try = tuple[Mesh, Search, Pins]
 
 def _best(problem: Problem, request: Request, settled: Settled, tries: Sequence[Try]) -> _Outcome:
     """The cheapest of several searches that fits into memory, which gets dearer until one does."""
-    for weight in WEIGHTS:
+    for weight in [w for w in WEIGHTS if w >= request.least_dear]:
         found = _cheapest(problem, request, tries, weight)
         placements = Placements(found.found.chosen)
         need = memory_bytes(problem, placements, found.prices)

@@ -30,4 +30,5 @@ class Request:
     arguments: tuple[Strategy | None, ...] = ()  # how single arguments come cut
     sharers: int | None = None
     memory: float = inf  # bytes a device has
+    least_dear: float = 0.0  # seconds that a byte of them costs at least in a search for layouts
     fully_use_devices: bool = False  # operators that can use all devices do
