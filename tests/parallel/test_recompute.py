@@ -14,16 +14,20 @@ from tests.parallel.recomputing import INNER, ROWS, WIDTH
 WORKER = Path(__file__).with_name("recomputing.py")
 
 
-def measured(devices, *cases):
+def run(devices, *cases):
     root = Path(__file__).resolve().parents[2]
     flags = f"--xla_force_host_platform_device_count={devices} --xla_backend_optimization_level=0"
-    done = subprocess.run(
+    return subprocess.run(
         [sys.executable, WORKER, json.dumps(cases)],
         capture_output=True,
         text=True,
         cwd=root,
         env=os.environ | {"XLA_FLAGS": flags, "PYTHONPATH": str(root)},
     )
+
+
+def measured(devices, *cases):
+    done = run(devices, *cases)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -64,3 +68,12 @@ def test_a_budget_is_met_by_running_again_and_by_cutting():
     assert peaks[0] > 1.3 * peaks[1] > 1.3 * peaks[2]
     for found in losses[1:]:
         np.testing.assert_allclose(found, losses[0], rtol=1e-5)
+
+
+def test_data_parallel_training_keeps_to_its_budget_or_says_so():
+    """There are no layouts to choose from, only layers to run again."""
+    (peak,), _, _ = measured(8, (8, False, "data_parallel", 0.006))
+    assert peak <= 0.006 * 2**30
+    refused = run(8, (8, False, "data_parallel", 0.003))
+    assert refused.returncode
+    assert "MemoryError: no layout fits into the memory of a device" in refused.stderr
