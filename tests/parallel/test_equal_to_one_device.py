@@ -22,7 +22,7 @@ LONGEST = 1800  # seconds that a process may take; devices that wait for each ot
 # Most networks and every mode, on a number of devices that divides sizes and on one that does not.
 # The slow tests run all of them.
 FEW = {
-    ("data_parallel", 4): ("recommender",),
+    ("data_parallel", 4): ("mlp",),
     ("data_parallel", 7): ("mlp",),
     ("semi_auto_parallel", 4): ("gpt",),
     ("semi_auto_parallel", 7): ("mlp", "moe"),
