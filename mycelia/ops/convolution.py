@@ -14,6 +14,7 @@ from mycelia.ir.primitive import freeze
 from mycelia.ir.types import TensorType
 from mycelia.ops import convolving, convolving_last
 from mycelia.ops.contraction import check_same_dtype
+from mycelia.ops.convolving import Way
 from mycelia.ops.engine import Array, jnp
 from mycelia.ops.linalg import BiasAdd
 from mycelia.ops.op import Op, unsupported_dtype
@@ -71,6 +72,9 @@ class _Convolution(Op, register=False):
         """XLA's library for CPU wants (*kernel, in, out)."""
         fits = self.group == 1 and self.prefers_last(x, weight) and prod(self.window.kernel) > 1
         return {1: (*range(2, self.rank + 2), 1, 0)} if fits else {}
+
+    def form(self, x: Array, weight: Array) -> str:
+        return _form(self, x.shape, weight.shape)
 
     def backward_fields(self) -> tuple[Any, ...]:
         """The fields of the gradient operators, in their order."""
@@ -155,6 +159,10 @@ class _Backward(Op, register=False):
     def channels_last(self) -> bool:
         return self.data_format == "NHWC"
 
+    def late(self) -> dict[int, int]:
+        """XLA would rearrange them during the forward pass, and hold them twice until here."""
+        return {1: 0} if prod(self.window.kernel) > 1 else {}
+
     def forward_fields(self) -> tuple[Any, ...]:
         """The fields of the convolution this is a gradient of, in its order."""
         pad = self.pad if self.pad_list is None else self.pad_list
@@ -189,6 +197,9 @@ class _InputGradient(_Backward, register=False):
             input_size, weight.shape, self.window, self.group
         )
 
+    def form(self, dout: Array, weight: Array, input_size: Shape) -> str:
+        return _form(self, input_size, weight.shape)
+
     def lower(self, dout: Array, weight: Array, input_size: Shape) -> Array:
         if not self.channels_last:
             return convolving.input_gradient(dout, weight, self.window, self.group, input_size)
@@ -209,6 +220,9 @@ class _WeightGradient(_Backward, register=False):
         return not self.channels_last and convolving.prefers_last(
             x.shape, filter_size, self.window, self.group
         )
+
+    def form(self, dout: Array, x: Array, filter_size: Shape) -> str:
+        return _form(self, x.shape, filter_size, of_weight=True)
 
     def lower(self, dout: Array, x: Array, filter_size: Shape) -> Array:
         if not self.channels_last:
@@ -429,6 +443,15 @@ def _check_fields(op: Any) -> None:
 def _window_of(op: Any) -> Window:
     pads = op.pad if getattr(op, "pad_list", None) is None else op.pad_list
     return read_window(op.name, op.rank, op.kernel_size, op.stride, op.dilation, op.pad_mode, pads)
+
+
+def _form(op: Any, shape: Shape, weight: Shape, *, of_weight: bool = False) -> str:
+    """The way it is computed, unless that is the plain one."""
+    if op.channels_last:
+        way = convolving_last.way_of(shape, weight, op.window, op.group, of_weight=of_weight)
+    else:
+        way = convolving.way_of(shape, weight, op.window, op.group)
+    return "" if way is Way.PLAIN else way.value
 
 
 def _backward_fields(op: _Backward) -> tuple[Any, ...]:

@@ -29,12 +29,14 @@ _MANY_COPIES = 1 << 23
 
 
 class Way(Enum):
-    """The ways a convolution without groups can be computed."""
+    """The ways a convolution can be computed, alone or for each group."""
 
     PLAIN = "a plain XLA convolution"
     POINTWISE = "a product over the channels"
     COLUMNS = "a product with columns of shifted copies"
-    TILES = "a product with patches of tiles, the batch innermost"
+    TILES = "a product with patches of tiles"
+    SUMS_FIRST = "products of sums and differences"
+    SHIFTED = "sums of shifted products"
 
 
 def choose_way(shape: Shape, outputs: int, window: Window) -> Way:
@@ -52,6 +54,16 @@ def choose_way(shape: Shape, outputs: int, window: Window) -> Way:
         return Way.TILES
     columns = shape[0] * shape[1] * prod(window.kernel) * prod(window.output(shape[2:]))
     return Way.COLUMNS if shape[1] <= _FEW_INPUTS and columns <= _MANY_COPIES else Way.PLAIN
+
+
+def way_of(shape: Shape, weight: Shape, window: Window, groups: int) -> Way:
+    """How a convolution of an input of `shape` is computed."""
+    if groups == 1:
+        return choose_way(shape, weight[0], window)
+    if on_cpu() and groups == shape[1]:
+        return Way.SHIFTED
+    part = (shape[0], shape[1] // groups, *shape[2:])
+    return choose_way(part, weight[0] // groups, window) if on_cpu() else Way.PLAIN
 
 
 def prefers_last(shape: Shape, weight: Shape, window: Window, groups: int) -> bool:

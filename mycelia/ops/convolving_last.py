@@ -2,7 +2,8 @@
 
 Weights are (out, *kernel, in / groups). This is how convolutions of many channels are fastest on
 CPU: XLA's own library wants the channels innermost, a 1x1 kernel is one matrix product without any
-copy, and loops over the channels use vector instructions.
+copy, and loops over the channels use vector instructions. A 3x3 kernel over many channels needs
+fewer products than the plain form makes (see `winograd`).
 """
 
 from __future__ import annotations
@@ -13,12 +14,33 @@ from math import prod
 import numpy as np
 
 from mycelia.core.shape import Shape
+from mycelia.ops import winograd
 from mycelia.ops.contraction import wide_dtype
+from mycelia.ops.convolving import Way
 from mycelia.ops.device import on_cpu
 from mycelia.ops.engine import Array, jax, jnp, lax
 from mycelia.ops.shifting import dilated, offsets, shifted, taken_back
 from mycelia.ops.sums import row_sum
 from mycelia.ops.window import Window
+
+
+def way_of(
+    shape: Shape, weight: Shape, window: Window, groups: int, *, of_weight: bool = False
+) -> Way:
+    """How a convolution, or a gradient of it, is computed for an input of `shape`."""
+    if _is_depthwise(shape, weight, groups):
+        return Way.SHIFTED
+    part = (*shape[:-1], shape[-1] // groups)
+    return _choose(part, (weight[0] // groups, *weight[1:]), window, of_weight=of_weight)
+
+
+def _choose(shape: Shape, weight: Shape, window: Window, *, of_weight: bool = False) -> Way:
+    if not on_cpu():
+        return Way.PLAIN
+    if prod(window.kernel) == 1 and not np.any(window.padding(shape[1:-1])):
+        return Way.POINTWISE
+    fewer = winograd.is_faster(shape, weight, window, of_weight=of_weight)
+    return Way.SUMS_FIRST if fewer else Way.PLAIN
 
 
 def convolve(x: Array, weight: Array, window: Window, groups: int) -> Array:
@@ -65,7 +87,10 @@ def weight_gradient(dout: Array, x: Array, window: Window, groups: int, shape: S
 
 
 def _whole(x: Array, weight: Array, window: Window, groups: int = 1) -> Array:
-    if not _is_pointwise(x.shape, window):
+    way = _choose(x.shape, weight.shape, window)
+    if way is Way.SUMS_FIRST:
+        return winograd.convolve(x, weight, window.padding(x.shape[1:-1]))
+    if way is Way.PLAIN:
         return _plain(x, weight, window, groups)
     visited = _visited(x, window)
     product = _dot(_rows(visited), _matrix(weight), 1, 1)
@@ -75,7 +100,10 @@ def _whole(x: Array, weight: Array, window: Window, groups: int = 1) -> Array:
 def _whole_input_gradient(
     dout: Array, weight: Array, window: Window, shape: Shape, groups: int = 1
 ) -> Array:
-    if not _is_pointwise(shape, window):
+    way = _choose(shape, weight.shape, window)
+    if way is Way.SUMS_FIRST:
+        return winograd.input_gradient(dout, weight, window.padding(shape[1:-1]))
+    if way is Way.PLAIN:
         spec = jax.ShapeDtypeStruct(shape, dout.dtype)
         return jax.linear_transpose(lambda x: _plain(x, weight, window, groups), spec)(dout)[0]
     product = _dot(_rows(dout), _matrix(weight), 1, 0).reshape(*dout.shape[:-1], shape[-1])
@@ -91,7 +119,10 @@ def _whole_input_gradient(
 def _whole_weight_gradient(
     dout: Array, x: Array, window: Window, shape: Shape, groups: int = 1
 ) -> Array:
-    if not _is_pointwise(x.shape, window):
+    way = _choose(x.shape, shape, window, of_weight=True)
+    if way is Way.SUMS_FIRST:
+        return winograd.weight_gradient(dout, x, window.padding(x.shape[1:-1]))
+    if way is Way.PLAIN:
         spec = jax.ShapeDtypeStruct(shape, dout.dtype)
         return jax.linear_transpose(lambda w: _plain(x, w, window, groups), spec)(dout)[0]
     visited = _visited(x, window)
@@ -112,11 +143,6 @@ def _plain(x: Array, weight: Array, window: Window, groups: int = 1) -> Array:
         dimension_numbers=lax.ConvDimensionNumbers(images, kernels, images),
         feature_group_count=groups,
     )
-
-
-def _is_pointwise(shape: Shape, window: Window) -> bool:
-    """Whether the kernel is one point that needs no padding: a product over the channels."""
-    return on_cpu() and prod(window.kernel) == 1 and not np.any(window.padding(shape[1:-1]))
 
 
 def _visited(x: Array, window: Window) -> Array:

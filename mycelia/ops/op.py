@@ -132,6 +132,14 @@ class Op(Primitive):
         """Parameters are best kept with their axes in these orders between calls, by argument."""
         return {}
 
+    def late(self) -> dict[int, int]:
+        """Arguments that it rearranges first, each with the one to have before that is done."""
+        return {}
+
+    def form(self, *args: Any) -> str:
+        """How it is computed for arrays like these, if in another way than XLA's own."""
+        return ""
+
     def prefers_last(self, *args: Any) -> bool:
         """Whether arrays like these are worth moving their channels to the end for."""
         return False

@@ -419,15 +419,14 @@ def _over_time(
     batch, features = state[0].shape
     shape = (x.shape[0], batch, features)
     running = None if seq_length is None else _running(shape, seq_length)
-
     inside = batch >= _WIDE and _is_large(w_ih, batch)
 
     def body(before: State, moment: tuple[Any, Array]) -> tuple[State, tuple[State, State]]:
         now, from_input = moment
         from_input = _times(w_ih, from_input) if inside else from_input
         from_hidden = _times(w_hh, before[0].reshape(features, batch))
-        given = [_with(from_input, b_ih), _with(from_hidden, b_hh)]
-        after, kept = op.step(before, *[part.reshape(op.gates, -1) for part in given])
+        parts = [_with(from_input, b_ih), _with(from_hidden, b_hh)]
+        after, kept = op.step(before, *[part.reshape(op.gates, -1) for part in parts])
         return _where(now, after, before), (_or_zero(now, after[:1]), _or_zero(now, kept))
 
     state = tuple(_flat(part) for part in state)

@@ -52,8 +52,8 @@ def row_sum(x: Array) -> Array:
     """The sum over all axes but the last.
 
     Measured: two sums over terms of 8x28x28 rows with 512 channels take 1.2 ms instead of 39.
-    Errors grow with the number of terms that are added one after the other, so that there are
-    three rounds of adding up.
+    Errors grow with the number of terms that are added one after the other, so a few are added
+    up at a time, until few are left.
     """
     *leading, channels = x.shape
     rows = size(tuple(leading))

@@ -33,7 +33,7 @@ _SPREADING = (
 )
 
 _SHARES = (1.0, 0.5, 0.25, 0.0)
-_ATTEMPTS = 3  # to plan for a little less memory, since the compiled program takes more
+_ATTEMPTS = 4  # to plan, each time for a little less memory
 
 
 def executable_of(program: Program) -> tuple[Executable, planning.Planned | None]:
@@ -41,39 +41,31 @@ def executable_of(program: Program) -> tuple[Executable, planning.Planned | None
     wanted = current_request()
     if wanted is None:
         return Executable(program), None
-    planned = planning.plan(program, wanted)
-    executable = SpreadExecutable(planned.program)
-    if wanted.memory < inf:
-        executable, planned = _fitting(program, wanted, executable, planned)
+    executable, planned = _fitting(program, wanted)
     _save(planned)
     return executable, planned
 
 
 def _fitting(
-    program: Program,
-    wanted: request.Request,
-    executable: SpreadExecutable,
-    planned: planning.Planned,
+    program: Program, wanted: request.Request
 ) -> tuple[SpreadExecutable, planning.Planned]:
-    """The same, or planned for less memory until the compiled program has no more than is there.
+    """A program with its plan, planned for less memory until it has no more than is there.
 
     What a plan says of its memory is close to that, but the engine may hold a few arrays longer.
     """
-    memory, need = wanted.memory, executable.peak()
+    memory, need = wanted.memory, inf
     for _ in range(_ATTEMPTS):
+        planned = planning.plan(program, wanted)
+        executable = SpreadExecutable(planned.program)
+        before, need = need, executable.peak() if memory < inf else 0
         if need <= memory:
             return executable, planned
+        if need >= before:
+            break
         said = planning.memory_bytes(planned.problem, planned.placements, planned.prices)
         dearness = planned.prices.weight  # with less of it, no plan needed as little as this one
         wanted = replace(wanted, memory=said * memory / need, least_dear=dearness)
-        planned = planning.plan(program, wanted)
-        executable = SpreadExecutable(planned.program)
-        before, need = need, executable.peak()
-        if need >= before:
-            break
-    if need > memory:
-        raise planning.does_not_fit(need, memory, wanted.cluster.devices)
-    return executable, planned
+    raise planning.does_not_fit(min(need, before), memory, wanted.cluster.devices)
 
 
 def current_request() -> request.Request | None:

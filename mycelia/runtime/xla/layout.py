@@ -8,6 +8,7 @@ first that does care gets a plain array, which costs a transpose.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -39,6 +40,7 @@ class Layouts:
 
     kept: int = 0  # operators that ran with the channels last
     moved: set[int] = field(default_factory=set)  # images that were transposed, by identity
+    forms: Counter[str] = field(default_factory=Counter)  # of operators, as they were chosen
 
     def apply(self, op: Primitive, args: list[Any]) -> Any:
         """What an operator gives for arrays, some of them perhaps with the channels last."""
@@ -50,7 +52,12 @@ class Layouts:
             if result is not None:
                 self.kept += 1
                 return result
-        return op.lower(*self.plain(args))
+        return self._lower(op, self.plain(args))
+
+    def _lower(self, op: Primitive, args: list[Any]) -> Any:
+        if isinstance(op, Op) and (form := op.form(*args)):
+            self.forms[f"{op.name} as {form}"] += 1
+        return op.lower(*args)
 
     def plain(self, value: Any) -> Any:
         """A value, and all its parts, in the axes of the graph."""
@@ -73,7 +80,7 @@ class Layouts:
         last = op.last()
         if last is None:
             return None
-        return _marked(last.lower(*[self._image(a, rank) for a in args]), rank)
+        return _marked(self._lower(last, [self._image(a, rank) for a in args]), rank)
 
     def _reduce(self, op: Reduction, x: Last, axis: Any = ()) -> Any:
         rank = x.array.ndim

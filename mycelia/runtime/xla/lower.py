@@ -31,7 +31,8 @@ from mycelia.ir.control import (
 from mycelia.ir.graph import Graph
 from mycelia.ir.node import Apply, Constant, Node, Parameter
 from mycelia.ir.primitive import Primitive
-from mycelia.ops.device import drops_barriers
+from mycelia.ops.device import drops_barriers, on_cpu
+from mycelia.ops.op import Op
 from mycelia.ops.shaping import Barrier
 from mycelia.ops.spreading import SpreadBarrier
 from mycelia.runtime.xla.in_place import other_readers
@@ -85,6 +86,7 @@ class _Order:
             "images transposed": len(self.layouts.moved),
             "values kept": sum(len(kept) for _, kept in self._orders.values()),
             "weights written after other readers": in_place,
+            **self.layouts.forms,
         }
         return {name: count for name, count in found.items() if count and self.holds_back}
 
@@ -130,10 +132,17 @@ class _Order:
         if type(op) is SpreadBarrier and self.holds_back:
             return tuple(op.locally(partial(held_back, by=self.one), *args))
         if is_operator(op):
-            return self.layouts.apply(op, args)
+            return self.layouts.apply(op, self._in_time(op, args))
         if type(op) is Effect:
             args = self.layouts.plain(args)
         return apply_node(op, args)
+
+    def _in_time(self, op: Any, args: list[Any]) -> list[Any]:
+        """The arguments of an operator, those held back that it would rearrange too early."""
+        if self.holds_back and isinstance(op, Op) and on_cpu():
+            for late, before in op.late().items():
+                args[late] = held_back([args[late]], [args[before]], self.one)[0]
+        return args
 
     def _held_back(self, node: Apply, values: tuple[Any, ...], after: tuple[Any, ...]) -> Any:
         """What a barrier gives: the program's own parameters are there in any case."""

@@ -1,0 +1,158 @@
+"""3x3 convolutions with fewer multiplications, channels last: Winograd's F(2x2, 3x3).
+
+Two neighbouring outputs of a kernel of three numbers need six products. Sums and differences of the
+four inputs that they share, made first, bring that down to four; along both axes it is 16 products
+instead of 36 for four outputs. With all channels of all tiles, each of the 16 is a matrix product.
+The factors are 1 and 1/2, so results are as exact as those of the plain form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import prod
+
+import numpy as np
+
+from mycelia.core.shape import Shape
+from mycelia.ops.engine import Array, jnp, lax
+from mycelia.ops.window import Pads, Window
+
+_Rows = Sequence[Sequence[float]]
+
+_OF_INPUT: _Rows = ((1, 0, -1, 0), (0, 1, 1, 0), (0, -1, 1, 0), (0, 1, 0, -1))
+_OF_KERNEL: _Rows = ((1, 0, 0), (0.5, 0.5, 0.5), (0.5, -0.5, 0.5), (0, 0, 1))
+_TO_OUTPUT: _Rows = ((1, 1, 1, 0), (0, 1, -1, -1))
+_TILE = 2
+_CHANNELS, _FEW_CHANNELS = 96, 64
+_TILES, _MANY_TILES = 96, 1 << 13
+
+
+def is_faster(shape: Shape, weight: Shape, window: Window, *, of_weight: bool = False) -> bool:
+    """Whether this form of a convolution, or of the gradient of its weight, is the faster one.
+
+    Measured on two cores, batch 8: 256 channels of 14x14 take 5.4 ms instead of 9.5, the gradient
+    of the input 5.8 instead of 10.3, of the weight 6.7 instead of 9.9. With fewer channels there is
+    less to save, while the sums take as long; with few tiles it is the kernel's sums that cost.
+    """
+    if window.kernel != (3, 3) or max(window.strides) > 1 or max(window.dilation) > 1:
+        return False
+    channels = min(shape[-1], weight[0])
+    tiles = shape[0] * prod(_tiles(size) for size in window.output(shape[1:-1]))
+    few = of_weight or tiles > _MANY_TILES
+    enough = channels >= (_CHANNELS if few else _FEW_CHANNELS) and tiles >= _TILES
+    return enough and max(map(max, window.padding(shape[1:-1]))) <= _TILE
+
+
+def convolve(x: Array, weight: Array, pads: Pads) -> Array:
+    """The convolution of `x` (batch, height, width, in) with `weight` (out, 3, 3, in)."""
+    return _convolve(x, jnp.transpose(weight, (1, 2, 3, 0)), pads, 1)
+
+
+def input_gradient(dout: Array, weight: Array, pads: Pads) -> Array:
+    """The gradient of the input: a convolution with the kernel turned round."""
+    kernel = jnp.transpose(weight, (1, 2, 3, 0))[::-1, ::-1]
+    around = tuple((_TILE - low, _TILE - high) for low, high in pads)
+    return _convolve(dout, kernel, around, 2)
+
+
+def weight_gradient(dout: Array, x: Array, pads: Pads) -> Array:
+    """The gradient of the weight (out, 3, 3, in): each step of the convolution, turned round."""
+    tiles = [_tiles(count) for count in dout.shape[1:3]]
+    ends = [(0, _TILE * t - n) for t, n in zip(tiles, dout.shape[1:3], strict=True)]
+    rows = jnp.stack(_mixed(_turned(_TO_OUTPUT), _places(_padded(dout, ends), 1)))
+    products = _mixed(_turned(_TO_OUTPUT), _places(rows, 3))
+    pairs = zip(_input_parts(x, pads, tiles), products, strict=True)
+    kernels = [_products(a, _flat(b), 1, 1) for a, b in pairs]
+    columns = _mixed(_turned(_OF_KERNEL), kernels)
+    found = [jnp.stack(_mixed(_turned(_OF_KERNEL), column)) for column in columns]
+    return jnp.transpose(jnp.stack(found, 1), (3, 0, 1, 2))
+
+
+def _convolve(x: Array, kernel: Array, pads: Pads, inner: int) -> Array:
+    """The convolution with a kernel (3, 3, in, out), or (3, 3, out, in) where `inner` is 2."""
+    sizes = [n + sum(p) - 2 for n, p in zip(x.shape[1:3], pads, strict=True)]
+    tiles = [_tiles(size) for size in sizes]
+    kernels = _kernel_parts(kernel)
+    pairs = zip(_input_parts(x, pads, tiles), kernels, strict=True)
+    columns = _mixed(_TO_OUTPUT, [_products(a, b, 2, inner) for a, b in pairs])
+    shape = (x.shape[0], *tiles, kernel.shape[4 - inner])
+    places = [[y.reshape(shape) for y in _mixed(_TO_OUTPUT, c)] for c in columns]
+    lines = [jnp.stack(line, 3) for line in zip(*places, strict=True)]
+    whole = jnp.stack(lines, 2).reshape(shape[0], *(_TILE * t for t in tiles), shape[-1])
+    return whole[:, : sizes[0], : sizes[1]]
+
+
+def _input_parts(x: Array, pads: Pads, tiles: Sequence[int]) -> list[Array]:
+    """The four parts along the width; each (part along the height, tile, channel)."""
+    edges = [
+        (low, _TILE * (t + 1) - low - n)
+        for t, n, (low, _) in zip(tiles, x.shape[1:3], pads, strict=True)
+    ]
+    lines = jnp.stack(_mixed(_OF_INPUT, _patches(_padded(x, edges), 1)))
+    return [_flat(part) for part in _mixed(_OF_INPUT, _patches(lines, 3))]
+
+
+def _kernel_parts(kernel: Array) -> list[Array]:
+    lines = jnp.stack(_mixed(_OF_KERNEL, kernel))
+    return _mixed(_OF_KERNEL, jnp.moveaxis(lines, 1, 0))
+
+
+def _mixed(rows: _Rows, parts: Iterable[Array]) -> list[Array]:
+    """For each row, the sum of the parts, each times its factor."""
+    known = list(parts)
+    return [_weighted(row, known) for row in rows]
+
+
+def _weighted(row: Sequence[float], parts: Sequence[Array]) -> Array:
+    terms = [(f, part) for f, part in zip(row, parts, strict=True) if f]
+    total: Array = None
+    for factor, part in terms:
+        term = part if abs(factor) == 1 else part * np.asarray(abs(factor), part.dtype)
+        if total is None:
+            total = term if factor > 0 else -term
+        else:
+            total = total + term if factor > 0 else total - term
+    return total
+
+
+def _turned(rows: _Rows) -> _Rows:
+    return tuple(zip(*rows, strict=True))
+
+
+def _patches(x: Array, axis: int) -> list[Array]:
+    """The four inputs of each tile along an axis; patches of neighbouring tiles share two."""
+    pairs = _in_pairs(x, axis)
+    count = pairs.shape[axis] - 1
+    moved = [lax.slice_in_dim(pairs, i, i + count, axis=axis) for i in range(2)]
+    return [p for pair in moved for p in _of_pairs(pair, axis)]
+
+
+def _places(x: Array, axis: int) -> list[Array]:
+    """The two places of each tile along an axis."""
+    return _of_pairs(_in_pairs(x, axis), axis)
+
+
+def _in_pairs(x: Array, axis: int) -> Array:
+    return x.reshape(*x.shape[:axis], -1, _TILE, *x.shape[axis + 1 :])
+
+
+def _of_pairs(pairs: Array, axis: int) -> list[Array]:
+    return [lax.index_in_dim(pairs, i, axis + 1, keepdims=False) for i in range(_TILE)]
+
+
+def _products(a: Array, b: Array, inner_a: int, inner_b: int) -> Array:
+    return lax.dot_general(a, b, (((inner_a,), (inner_b,)), ((0,), (0,))))
+
+
+def _flat(parts: Array) -> Array:
+    """(part, batch, tile, tile, channel) as (part, tile, channel)."""
+    return parts.reshape(parts.shape[0], -1, parts.shape[-1])
+
+
+def _padded(x: Array, edges: Sequence[tuple[int, int]]) -> Array:
+    around = [(0, 0, 0), *((low, high, 0) for low, high in edges), (0, 0, 0)]
+    return lax.pad(x, np.zeros((), x.dtype), around) if np.any(around) else x
+
+
+def _tiles(outputs: int) -> int:
+    return -(-outputs // _TILE)

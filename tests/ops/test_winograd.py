@@ -1,0 +1,166 @@
+"""3x3 convolutions with fewer products: the same numbers, as exact, chosen where they are faster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mycelia as ms
+from mycelia import Tensor, nn, ops
+from mycelia.core.shape import Shape
+from mycelia.ops import winograd
+from mycelia.ops.convolving import Way
+from mycelia.ops.convolving_last import convolve, input_gradient, way_of, weight_gradient
+from mycelia.ops.device import plain_forms
+from mycelia.ops.window import Window, read_window
+
+SAME = read_window("", 2, 3, 1, pad_mode="same")
+
+
+def _operands(shape: Shape, outputs: int, window: Window, dtype: Any = np.float64) -> list[Any]:
+    random = np.random.default_rng(7)
+    dout = (shape[0], *window.output(shape[1:3]), outputs)
+    shapes = (shape, (outputs, 3, 3, shape[-1]), dout)
+    return [random.normal(size=s).astype(dtype) for s in shapes]
+
+
+def _everything(x: Any, weight: Any, dout: Any, window: Window) -> list[np.ndarray]:
+    found = (
+        convolve(x, weight, window, 1),
+        input_gradient(dout, weight, window, 1, x.shape),
+        weight_gradient(dout, x, window, 1, weight.shape),
+    )
+    return [np.asarray(f) for f in found]
+
+
+def _fewer(x: Any, weight: Any, dout: Any, window: Window) -> list[np.ndarray]:
+    pads = window.padding(x.shape[1:3])
+    found = (
+        winograd.convolve(x, weight, pads),
+        winograd.input_gradient(dout, weight, pads),
+        winograd.weight_gradient(dout, x, pads),
+    )
+    return [np.asarray(f) for f in found]
+
+
+@pytest.mark.slow
+@settings(max_examples=25, deadline=None)
+@given(
+    sizes=st.tuples(*[st.integers(3, 9)] * 2),
+    pads=st.tuples(*[st.integers(0, 2)] * 4),
+    channels=st.tuples(*[st.integers(1, 3)] * 2),
+)
+def test_any_sizes_and_paddings_give_the_numbers_of_a_plain_convolution(
+    sizes: Shape, pads: Any, channels: Any
+):
+    _assert_same_numbers(sizes, pads, channels)
+
+
+@pytest.mark.parametrize(("sizes", "pads"), [((7, 4), (1, 1, 1, 1)), ((5, 6), (0, 2, 1, 0))])
+def test_the_numbers_are_those_of_a_plain_convolution(sizes: Shape, pads: Any):
+    _assert_same_numbers(sizes, pads, (3, 2))
+
+
+def _assert_same_numbers(sizes: Shape, pads: Any, channels: Any) -> None:
+    window = read_window("", 2, 3, 1, 1, "pad", pads)
+    operands = _operands((2, *sizes, channels[0]), channels[1], window)
+    with plain_forms():
+        plain = _everything(*operands, window)
+    for found, wanted in zip(_fewer(*operands, window), plain, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("channels", [96, 256])
+def test_results_are_nearly_as_exact_as_plain_ones(channels: int):
+    x, weight, dout = _operands((2, 14, 14, channels), channels, SAME)
+    with plain_forms():
+        exact = _everything(x, weight, dout, SAME)
+        narrow = [a.astype(np.float32) for a in (x, weight, dout)]
+        plain = _everything(*narrow, SAME)
+    chosen = _everything(*narrow, SAME)
+    for found, other, wanted in zip(chosen, plain, exact, strict=True):
+        assert found.dtype == np.float32
+        assert _error(found, wanted) < 3 * _error(other, wanted)
+
+
+def _error(found: np.ndarray, wanted: np.ndarray) -> float:
+    return float(np.sqrt(np.mean((found - wanted) ** 2)) / wanted.std())
+
+
+def test_half_precision_goes_in_and_comes_out():
+    operands = _operands((2, 14, 14, 96), 96, SAME, np.float16)
+    with plain_forms():
+        plain = _everything(*operands, SAME)
+    for found, wanted in zip(_everything(*operands, SAME), plain, strict=True):
+        assert found.dtype == np.float16
+        np.testing.assert_allclose(found, wanted, rtol=2e-3, atol=0.1)
+
+
+@pytest.mark.parametrize(
+    ("shape", "outputs", "window", "way"),
+    [
+        ((8, 14, 14, 256), 256, SAME, Way.SUMS_FIRST),
+        ((8, 56, 56, 64), 64, SAME, Way.SUMS_FIRST),
+        ((64, 32, 32, 64), 64, SAME, Way.PLAIN),
+        ((8, 56, 56, 32), 64, SAME, Way.PLAIN),
+        ((1, 7, 7, 512), 512, SAME, Way.PLAIN),
+        ((8, 28, 28, 128), 128, read_window("", 2, 3, 2, pad_mode="same"), Way.PLAIN),
+        ((8, 28, 28, 128), 128, read_window("", 2, 3, 1, 2), Way.PLAIN),
+        ((8, 28, 28, 128), 128, read_window("", 2, 3, 1, 1, "pad", 3), Way.PLAIN),
+        ((8, 28, 28, 128), 128, read_window("", 2, 5, 1), Way.PLAIN),
+        ((8, 28, 28, 128), 128, read_window("", 2, 1, 1), Way.POINTWISE),
+    ],
+)
+def test_it_is_taken_where_it_was_measured_to_be_faster(
+    shape: Shape, outputs: int, window: Window, way: Way
+):
+    weight = (outputs, *window.kernel, shape[-1])
+    assert way_of(shape, weight, window, 1) is way
+    with plain_forms():
+        assert way_of(shape, weight, window, 1) is Way.PLAIN
+
+
+def test_the_gradient_of_a_weight_needs_more_channels():
+    shape, weight = (8, 56, 56, 64), (64, 3, 3, 64)
+    assert way_of(shape, weight, SAME, 1, of_weight=True) is Way.PLAIN
+    assert way_of(shape, weight, SAME, 1) is Way.SUMS_FIRST
+
+
+def test_groups_are_counted_each():
+    shape, weight = (8, 14, 14, 256), (256, 3, 3, 64)
+    assert way_of(shape, weight, SAME, 4) is Way.SUMS_FIRST
+    assert way_of(shape, (256, 3, 3, 32), SAME, 8) is Way.PLAIN
+    assert way_of(shape, (256, 3, 3, 1), SAME, 256) is Way.SHIFTED
+
+
+class _Block(nn.Cell):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Conv2d(96, 96, 3, weight_init="normal")
+        self.second = nn.Conv2d(96, 96, 3, weight_init="normal")
+
+    def construct(self, x: Any) -> Any:
+        return x + self.second(ops.relu(self.first(x)))
+
+
+@pytest.mark.usefixtures("graph_mode")
+def test_a_network_trains_to_the_same_numbers_and_explains_itself():
+    x = Tensor(np.random.default_rng(2).normal(size=(2, 96, 14, 14)).astype(np.float32))
+
+    def trained(selects: bool) -> tuple[list[float], Any]:
+        ms.set_seed(1)
+        ms.set_context(kernel_selection=selects)
+        net = nn.WithLossCell(_Block(), lambda out, _: (out * out).mean())
+        step = nn.TrainOneStepCell(net, nn.Momentum(net.trainable_params(), 1e-4, 0.9))
+        losses = [float(step(x, x)) for _ in range(5)]
+        return losses, ms.jit.explain(step).choices[0]
+
+    plain, _ = trained(selects=False)
+    chosen, choices = trained(selects=True)
+    np.testing.assert_allclose(chosen, plain, rtol=1e-5)
+    for name in ("Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"):
+        assert choices[f"{name} as products of sums and differences"] > 0
