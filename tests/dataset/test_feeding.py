@@ -141,6 +141,7 @@ class Taker:
         return not self._thread.is_alive()
 
 
+@pytest.mark.slow
 def test_a_gate_lets_as_many_rows_through_as_it_is_told():
     told = []
     data = numbers(12).sync_wait("gate", num_batch=2, callback=told.append)

@@ -288,6 +288,7 @@ np.savez("wanted.npz", **wanted)
 """
 
 
+@pytest.mark.slow
 def test_devices_of_one_process_save_parts_that_load_on_another_mesh(tmp_path):
     first, second = tmp_path / "first", tmp_path / "second"
     first.mkdir()

@@ -187,7 +187,8 @@ def losses_of(mode, steps=6, scale=1.0, make=nn.thor, **options):
 OTHERS = {"frequency": 3, "block_size": 8, "weight_decay": 0.01}
 
 
-@pytest.mark.parametrize("options", [{}, pytest.param(OTHERS, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [{}, OTHERS])
 def test_both_modes_agree(options):
     compiled = losses_of(ms.GRAPH_MODE, **options)
     np.testing.assert_allclose(losses_of(ms.PYNATIVE_MODE, **options), compiled, rtol=1e-3)

@@ -25,7 +25,7 @@ FEW = {
     ("data_parallel", 4): ("mlp",),
     ("data_parallel", 7): ("mlp",),
     ("semi_auto_parallel", 4): ("gpt",),
-    ("semi_auto_parallel", 7): ("mlp", "moe"),
+    ("semi_auto_parallel", 7): ("moe",),
     ("auto_parallel", 4): ("mlp", "bert"),
     ("auto_parallel", 7): ("gpt",),
     ("pipeline", 4): ("recommender",),

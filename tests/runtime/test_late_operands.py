@@ -26,7 +26,7 @@ class _Chain(nn.Cell):
         return x.mean()
 
 
-@pytest.mark.parametrize("channels", [32, 128])
+@pytest.mark.parametrize("channels", [32, pytest.param(128, marks=pytest.mark.slow)])
 def test_activations_are_not_held_in_two_orders(channels: int, monkeypatch: pytest.MonkeyPatch):
     x = Tensor(np.random.default_rng(0).normal(size=(8, channels, 16, 16)).astype(np.float32))
 

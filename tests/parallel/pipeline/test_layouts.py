@@ -9,7 +9,7 @@ import pytest
 from tests.parallel.pipeline.running import checks, run_checks
 
 FILE = Path(__file__).with_name("layout_checks.py")
-QUICK = ("megatron_2_stages_of_4_devices", "automatic_stages_of_4_and_3_devices")
+QUICK = ("megatron_2_stages_of_4_devices",)
 
 
 @pytest.mark.parametrize(
