@@ -74,9 +74,9 @@ def _assert_same_numbers(sizes: Shape, pads: Any, channels: Any) -> None:
         np.testing.assert_allclose(found, wanted, rtol=1e-11, atol=1e-11)
 
 
-@pytest.mark.parametrize("channels", [96, 256])
+@pytest.mark.parametrize("channels", [128, 256])
 def test_results_are_nearly_as_exact_as_plain_ones(channels: int):
-    x, weight, dout = _operands((2, 14, 14, channels), channels, SAME)
+    x, weight, dout = _operands((8, 14, 14, channels), channels, SAME)
     with plain_forms():
         exact = _everything(x, weight, dout, SAME)
         narrow = [a.astype(np.float32) for a in (x, weight, dout)]
@@ -92,7 +92,7 @@ def _error(found: np.ndarray, wanted: np.ndarray) -> float:
 
 
 def test_half_precision_goes_in_and_comes_out():
-    operands = _operands((2, 14, 14, 96), 96, SAME, np.float16)
+    operands = _operands((8, 14, 14, 128), 128, SAME, np.float16)
     with plain_forms():
         plain = _everything(*operands, SAME)
     for found, wanted in zip(_everything(*operands, SAME), plain, strict=True):
@@ -108,6 +108,7 @@ def test_half_precision_goes_in_and_comes_out():
         ((64, 32, 32, 64), 64, SAME, Way.PLAIN),
         ((8, 56, 56, 32), 64, SAME, Way.PLAIN),
         ((1, 7, 7, 512), 512, SAME, Way.PLAIN),
+        ((1, 28, 28, 128), 128, SAME, Way.PLAIN),
         ((8, 28, 28, 128), 128, read_window("", 2, 3, 2, pad_mode="same"), Way.PLAIN),
         ((8, 28, 28, 128), 128, read_window("", 2, 3, 1, 2), Way.PLAIN),
         ((8, 28, 28, 128), 128, read_window("", 2, 3, 1, 1, "pad", 3), Way.PLAIN),
@@ -131,8 +132,8 @@ def test_the_gradient_of_a_weight_needs_more_channels():
 
 
 def test_groups_are_counted_each():
-    shape, weight = (8, 14, 14, 256), (256, 3, 3, 64)
-    assert way_of(shape, weight, SAME, 4) is Way.SUMS_FIRST
+    shape = (8, 56, 56, 256)
+    assert way_of(shape, (256, 3, 3, 64), SAME, 4) is Way.SUMS_FIRST
     assert way_of(shape, (256, 3, 3, 32), SAME, 8) is Way.PLAIN
     assert way_of(shape, (256, 3, 3, 1), SAME, 256) is Way.SHIFTED
 
@@ -140,8 +141,8 @@ def test_groups_are_counted_each():
 class _Block(nn.Cell):
     def __init__(self) -> None:
         super().__init__()
-        self.first = nn.Conv2d(96, 96, 3, weight_init="normal")
-        self.second = nn.Conv2d(96, 96, 3, weight_init="normal")
+        self.first = nn.Conv2d(128, 128, 3, weight_init="normal")
+        self.second = nn.Conv2d(128, 128, 3, weight_init="normal")
 
     def construct(self, x: Any) -> Any:
         return x + self.second(ops.relu(self.first(x)))
@@ -149,7 +150,7 @@ class _Block(nn.Cell):
 
 @pytest.mark.usefixtures("graph_mode")
 def test_a_network_trains_to_the_same_numbers_and_explains_itself():
-    x = Tensor(np.random.default_rng(2).normal(size=(2, 96, 14, 14)).astype(np.float32))
+    x = Tensor(np.random.default_rng(2).normal(size=(8, 128, 14, 14)).astype(np.float32))
 
     def trained(selects: bool) -> tuple[list[float], Any]:
         ms.set_seed(1)
