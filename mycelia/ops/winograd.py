@@ -42,12 +42,8 @@ def is_faster(shape: Shape, weight: Shape, window: Window, *, of_weight: bool = 
     tiles = shape[0] * prod(_tiles(size) for size in window.output(shape[1:-1]))
     least = _CHANNELS if of_weight or tiles > _MANY_TILES else _FEW_CHANNELS
     much = of_weight or tiles * shape[-1] * weight[0] >= _WORK
-    return (
-        channels >= least
-        and tiles >= _TILES
-        and much
-        and max(map(max, window.padding(shape[1:-1]))) <= _TILE
-    )
+    reach = max(map(max, window.padding(shape[1:-1])))
+    return channels >= least and tiles >= _TILES and much and reach <= _TILE
 
 
 def convolve(x: Array, weight: Array, pads: Pads) -> Array:
