@@ -423,14 +423,14 @@ def _over_time(
 
     def body(before: State, moment: tuple[Any, Array]) -> tuple[State, tuple[State, State]]:
         now, from_input = moment
-        from_input = _times(w_ih, from_input) if inside else from_input
+        from_input = _times(w_ih, from_input.T) if inside else from_input
         from_hidden = _times(w_hh, before[0].reshape(features, batch))
         parts = [_with(from_input, b_ih), _with(from_hidden, b_hh)]
         after, kept = op.step(before, *[part.reshape(op.gates, -1) for part in parts])
         return _where(now, after, before), (_or_zero(now, after[:1]), _or_zero(now, kept))
 
     state = tuple(_flat(part) for part in state)
-    given = jnp.swapaxes(x, 1, 2) if inside else jnp.moveaxis(_from_input(x, w_ih), 0, 1)
+    given = x if inside else jnp.moveaxis(_from_input(x, w_ih), 0, 1)
     last, ((outputs,), kept) = lax.scan(body, state, (running, given), unroll=_UNROLLED)
     ends = [_rows(part, features, batch) for part in last]
     kept = tuple([k.reshape(*k.shape[:-1], features, batch) for k in kept])
