@@ -96,11 +96,17 @@ def state_array(tensor: Any) -> Any:
 
 
 def owned_arrays(tensors: Iterable[Any]) -> list[Any]:
-    """The arrays of tensors, or copies if anyone else looks at them: they may be given away."""
+    """The arrays of tensors, or copies if anyone else looks at them: they may be given away.
+
+    A large array of the host moves to the device before the first run, which needs most memory.
+    """
     found = []
     for tensor in tensors:
         array = tensor._data
-        if tensor._shared or type(array) is np.ndarray:
+        on_host = type(array) is np.ndarray
+        if on_host and array.size >= LARGE and not tensor._shared:
+            array = tensor._data = jax.numpy.array(array)
+        elif on_host or tensor._shared:
             array = np.array(array)
         elif getrefcount(array) > _REFERENCES:
             array = jax.numpy.array(array)

@@ -1,0 +1,44 @@
+"""Arrays that a program may overwrite: the host's own are not held beside those of the device."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import jax
+import numpy as np
+
+from mycelia import Tensor
+from mycelia.runtime.executor import owned_arrays
+from mycelia.runtime.feeding import LARGE
+
+
+def _tensor(count: int) -> Tensor:
+    tensor = Tensor(np.arange(count, dtype=np.float32))
+    tensor._data, tensor._shared = np.arange(count, dtype=np.float32), False
+    return tensor
+
+
+def test_a_large_array_of_the_host_is_gone_before_the_run():
+    tensor = _tensor(LARGE)
+    host = weakref.ref(tensor._data)
+    (array,) = owned_arrays([tensor])
+    assert isinstance(array, jax.Array) and tensor._data is array
+    array.block_until_ready()
+    gc.collect()
+    assert host() is None
+    np.testing.assert_array_equal(tensor.asnumpy(), np.arange(LARGE))
+
+
+def test_what_others_look_at_is_copied():
+    tensor = _tensor(LARGE)
+    seen = tensor._data
+    tensor._shared = True
+    (array,) = owned_arrays([tensor])
+    assert tensor._data is seen and not np.shares_memory(array, seen)
+
+
+def test_a_small_array_is_copied():
+    tensor = _tensor(4)
+    (array,) = owned_arrays([tensor])
+    assert type(array) is np.ndarray and not np.shares_memory(array, tensor._data)
