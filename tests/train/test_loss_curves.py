@@ -26,6 +26,10 @@ NETS = {
     | IMAGES
     | {"net": "resnet", "bottleneck": False, "large_stem": False}
     | {"stages": [[16, 1, 1], [32, 1, 2]]},  # width, blocks, stride
+    "wide resnet": SLOWLY
+    | IMAGES
+    | {"net": "resnet", "bottleneck": False, "large_stem": False}
+    | {"stages": [[128, 1, 1]]},  # convolutions with fewer products
     "mobilenet": QUICKLY
     | IMAGES
     | {"net": "mobilenet", "stem": 8, "features": 32}
