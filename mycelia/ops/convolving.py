@@ -12,8 +12,6 @@ from collections.abc import Callable
 from enum import Enum
 from math import prod
 
-import numpy as np
-
 from mycelia.core.shape import Shape
 from mycelia.ops import depthwise, tiling
 from mycelia.ops.batch_last import prefers_batch_last
@@ -48,7 +46,7 @@ def choose_way(shape: Shape, outputs: int, window: Window) -> Way:
     """
     if not on_cpu():
         return Way.PLAIN
-    if prod(window.kernel) == 1 and not np.any(window.padding(shape[2:])):
+    if window.is_a_point(shape[2:]):
         return Way.POINTWISE
     if _suits_tiles(shape, outputs, window):
         return Way.TILES
@@ -58,12 +56,10 @@ def choose_way(shape: Shape, outputs: int, window: Window) -> Way:
 
 def way_of(shape: Shape, weight: Shape, window: Window, groups: int) -> Way:
     """How a convolution of an input of `shape` is computed."""
-    if groups == 1:
-        return choose_way(shape, weight[0], window)
-    if on_cpu() and groups == shape[1]:
+    if on_cpu() and groups == shape[1] > 1:
         return Way.SHIFTED
     part = (shape[0], shape[1] // groups, *shape[2:])
-    return choose_way(part, weight[0] // groups, window) if on_cpu() else Way.PLAIN
+    return choose_way(part, weight[0] // groups, window)
 
 
 def prefers_last(shape: Shape, weight: Shape, window: Window, groups: int) -> bool:

@@ -9,7 +9,6 @@ fewer products than the plain form makes (see `winograd`).
 from __future__ import annotations
 
 from functools import reduce
-from math import prod
 
 import numpy as np
 
@@ -37,7 +36,7 @@ def way_of(
 def _choose(shape: Shape, weight: Shape, window: Window, *, of_weight: bool = False) -> Way:
     if not on_cpu():
         return Way.PLAIN
-    if prod(window.kernel) == 1 and not np.any(window.padding(shape[1:-1])):
+    if window.is_a_point(shape[1:-1]):
         return Way.POINTWISE
     fewer = winograd.is_faster(shape, weight, window, of_weight=of_weight)
     return Way.SUMS_FIRST if fewer else Way.PLAIN

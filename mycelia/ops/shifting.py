@@ -5,6 +5,7 @@ The last axes of the arrays are the spatial ones, as many as the window has.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
@@ -12,6 +13,11 @@ import numpy as np
 from mycelia.core.shape import Shape
 from mycelia.ops.engine import Array, lax
 from mycelia.ops.window import Window
+
+
+def with_zeros(x: Array, edges: Sequence[tuple[int, int, int]]) -> Array:
+    """`x` with zeros before, after and between its numbers; as it is if there are none to add."""
+    return lax.pad(x, np.zeros((), x.dtype), edges) if np.any(edges) else x
 
 
 def offsets(window: Window) -> list[Shape]:

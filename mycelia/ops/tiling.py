@@ -16,11 +16,10 @@ from dataclasses import dataclass
 from itertools import product
 from math import prod
 
-import numpy as np
-
 from mycelia.core.shape import Shape
 from mycelia.ops.batch_last import batch_first, batch_last
 from mycelia.ops.engine import Array, jnp, lax
+from mycelia.ops.shifting import with_zeros
 from mycelia.ops.window import Window
 
 TILE = 2
@@ -99,7 +98,7 @@ def to_tiles(images: Array, tile: Shape) -> Array:
     counts = [-(-n // t) for n, t in zip(images.shape[2:], tile, strict=True)]
     wanted = [c * t for c, t in zip(counts, tile, strict=True)]
     edges = [(0, w - n, 0) for w, n in zip(wanted, images.shape[2:], strict=True)]
-    whole = _padded(batch_last(images), ((0, 0, 0), *edges, (0, 0, 0)))
+    whole = with_zeros(batch_last(images), ((0, 0, 0), *edges, (0, 0, 0)))
     rows = _split(whole, list(zip(counts, tile, strict=True)))
     return lax.optimization_barrier(rows.reshape(prod(tile) * images.shape[1], -1))
 
@@ -134,7 +133,9 @@ def _kernels(weight: Array, axes: Sequence[_Axis]) -> Array:
     """The weight at each place of a tile: a row for each place and output channel."""
     rest = ((0, 0, 0),) * 2
     rows = [
-        _padded(weight, rest + tuple((s, a.patch - a.kernel - s, 0) for s, a in zip(starts, axes)))
+        with_zeros(
+            weight, rest + tuple((s, a.patch - a.kernel - s, 0) for s, a in zip(starts, axes))
+        )
         for starts in _places(axes)
     ]
     stacked = jnp.moveaxis(jnp.stack(rows), 2, -1)
@@ -148,7 +149,7 @@ def _patches(x: Array, axes: Sequence[_Axis]) -> Array:
         blocks[-1] += 1
     ends = [n * a.tile - a.size - a.before for n, a in zip(blocks, axes, strict=True)]
     edges = [(a.before, end, 0) for a, end in zip(axes, ends, strict=True)]
-    images = batch_last(_padded(x, ((0, 0, 0), (0, 0, 0), *edges)))
+    images = batch_last(with_zeros(x, ((0, 0, 0), (0, 0, 0), *edges)))
     found = _split(images, [(n, a.tile) for n, a in zip(blocks, axes, strict=True)])
     for i, axis in reversed(list(enumerate(axes))):
         parts = [_piece(found, axis, k, i, i - len(axes) - 1) for k in range(axis.pieces)]
@@ -173,10 +174,10 @@ def _added_up(patches: Array, axes: Sequence[_Axis]) -> Array:
             edges = [(0, 0, 0)] * found.ndim
             edges[i] = (0, axis.tile - count, 0)
             edges[rank + 1 + i] = (k, axis.pieces - 1 - k, 0)
-            total = total + _padded(part, edges)
+            total = total + with_zeros(part, edges)
         found = lax.optimization_barrier(total)
     edges = [(-a.before, a.before + a.size - a.blocks * a.tile, 0) for a in axes]
-    return batch_first(_padded(_merged(found, rank), ((0, 0, 0), *edges, (0, 0, 0))))
+    return batch_first(with_zeros(_merged(found, rank), ((0, 0, 0), *edges, (0, 0, 0))))
 
 
 def _from_tiles(rows: Array, channels: int, axes: Sequence[_Axis]) -> Array:
@@ -201,7 +202,3 @@ def _merged(apart: Array, rank: int) -> Array:
     sizes = [apart.shape[outer] * apart.shape[inner] for outer, inner in pairs]
     ordered = apart.transpose(rank, *(n for pair in pairs for n in pair), 2 * rank + 1)
     return ordered.reshape(apart.shape[rank], *sizes, apart.shape[-1])
-
-
-def _padded(x: Array, edges: Sequence[tuple[int, int, int]]) -> Array:
-    return lax.pad(x, np.zeros((), x.dtype), edges) if np.any(edges) else x

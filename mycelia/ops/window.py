@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from mycelia.core.checks import check_non_negative_int, is_int
@@ -80,6 +81,10 @@ class Window:
             return low, max(needed, 0) - low
         low, high = self._given(axis)
         return low, max(high, needed - low)
+
+    def is_a_point(self, sizes: Shape) -> bool:
+        """Whether it is one number wide and meets no padding."""
+        return prod(self.kernel) == 1 and not any(map(any, self.padding(sizes)))
 
     def _given(self, axis: int) -> tuple[int, int]:
         return self.pads[axis] if self.pad_mode == "pad" else (0, 0)

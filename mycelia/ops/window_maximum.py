@@ -17,7 +17,7 @@ from mycelia.core.shape import Shape
 from mycelia.ops.apart import apart
 from mycelia.ops.batch_last import batch_first, batch_last, prefers_batch_last
 from mycelia.ops.engine import Array, jnp, lax
-from mycelia.ops.shifting import dilated, offsets, shifted, taken_back
+from mycelia.ops.shifting import dilated, offsets, shifted, taken_back, with_zeros
 from mycelia.ops.window import Window
 from mycelia.ops.window_reduction import is_plain, plain_largest, plain_largest_gradient
 
@@ -160,4 +160,4 @@ def _merged(parts: list[Array], axis: int) -> Array:
 def _filled_up(x: Array, shape: Shape) -> Array:
     """Zeros at the end of each axis, where no window reaches."""
     missing = [(0, wanted - size, 0) for wanted, size in zip(shape, x.shape, strict=True)]
-    return lax.pad(x, np.zeros((), x.dtype), missing) if np.any(missing) else x
+    return with_zeros(x, missing)

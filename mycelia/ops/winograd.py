@@ -3,18 +3,20 @@
 Two neighbouring outputs of a kernel of three numbers need six products. Sums and differences of the
 four inputs that they share, made first, bring that down to four; along both axes it is 16 products
 instead of 36 for four outputs. With all channels of all tiles, each of the 16 is a matrix product.
-The factors are 1 and 1/2, so results are as exact as those of the plain form.
+The factors are 1 and 1/2, so that errors of rounding grow little: measured, they are 0.9 times
+those of the plain form with 64 channels, 1.6 times with 256 and 2.3 times with 512.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import reduce
 from math import prod
 
-import numpy as np
-
 from mycelia.core.shape import Shape
+from mycelia.ops.contraction import contract_each
 from mycelia.ops.engine import Array, jnp, lax
+from mycelia.ops.shifting import with_zeros
 from mycelia.ops.window import Pads, Window
 
 _Rows = Sequence[Sequence[float]]
@@ -23,7 +25,7 @@ _OF_INPUT: _Rows = ((1, 0, -1, 0), (0, 1, 1, 0), (0, -1, 1, 0), (0, 1, 0, -1))
 _OF_KERNEL: _Rows = ((1, 0, 0), (0.5, 0.5, 0.5), (0.5, -0.5, 0.5), (0, 0, 1))
 _TO_OUTPUT: _Rows = ((1, 1, 1, 0), (0, 1, -1, -1))
 _TILE = 2
-_CHANNELS, _FEW_CHANNELS = 96, 64
+_CHANNELS, _FEW_CHANNELS = 96, 64  # needed for gradients of weights and many tiles, and else
 _TILES, _MANY_TILES = 96, 1 << 13
 _WORK = 6 << 20  # numbers multiplied for each of the 16 products
 
@@ -65,7 +67,7 @@ def weight_gradient(dout: Array, x: Array, pads: Pads) -> Array:
     rows = jnp.stack(_mixed(_turned(_TO_OUTPUT), _places(_padded(dout, ends), 1)))
     products = _mixed(_turned(_TO_OUTPUT), _places(rows, 3))
     pairs = zip(_input_parts(x, pads, tiles), products, strict=True)
-    kernels = [_products(a, _flat(b), 1, 1) for a, b in pairs]
+    kernels = [contract_each(a, _flat(b), 1, 1) for a, b in pairs]
     columns = _mixed(_turned(_OF_KERNEL), kernels)
     found = [jnp.stack(_mixed(_turned(_OF_KERNEL), column)) for column in columns]
     return jnp.transpose(jnp.stack(found, 1), (3, 0, 1, 2))
@@ -77,7 +79,7 @@ def _convolve(x: Array, kernel: Array, pads: Pads, inner: int) -> Array:
     tiles = [_tiles(size) for size in sizes]
     kernels = _kernel_parts(kernel)
     pairs = zip(_input_parts(x, pads, tiles), kernels, strict=True)
-    columns = _mixed(_TO_OUTPUT, [_products(a, b, 2, inner) for a, b in pairs])
+    columns = _mixed(_TO_OUTPUT, [contract_each(a, b, 2, inner) for a, b in pairs])
     shape = (x.shape[0], *tiles, kernel.shape[4 - inner])
     places = [[y.reshape(shape) for y in _mixed(_TO_OUTPUT, c)] for c in columns]
     lines = [jnp.stack(line, 3) for line in zip(*places, strict=True)]
@@ -107,15 +109,11 @@ def _mixed(rows: _Rows, parts: Iterable[Array]) -> list[Array]:
 
 
 def _weighted(row: Sequence[float], parts: Sequence[Array]) -> Array:
-    terms = [(f, part) for f, part in zip(row, parts, strict=True) if f]
-    total: Array = None
-    for factor, part in terms:
-        term = part if abs(factor) == 1 else part * np.asarray(abs(factor), part.dtype)
-        if total is None:
-            total = term if factor > 0 else -term
-        else:
-            total = total + term if factor > 0 else total - term
-    return total
+    return reduce(jnp.add, [_times(f, part) for f, part in zip(row, parts, strict=True) if f])
+
+
+def _times(factor: float, part: Array) -> Array:
+    return part if factor == 1 else -part if factor == -1 else part * factor
 
 
 def _turned(rows: _Rows) -> _Rows:
@@ -143,18 +141,13 @@ def _of_pairs(pairs: Array, axis: int) -> list[Array]:
     return [lax.index_in_dim(pairs, i, axis + 1, keepdims=False) for i in range(_TILE)]
 
 
-def _products(a: Array, b: Array, inner_a: int, inner_b: int) -> Array:
-    return lax.dot_general(a, b, (((inner_a,), (inner_b,)), ((0,), (0,))))
-
-
 def _flat(parts: Array) -> Array:
     """(part, batch, tile, tile, channel) as (part, tile, channel)."""
     return parts.reshape(parts.shape[0], -1, parts.shape[-1])
 
 
 def _padded(x: Array, edges: Sequence[tuple[int, int]]) -> Array:
-    around = [(0, 0, 0), *((low, high, 0) for low, high in edges), (0, 0, 0)]
-    return lax.pad(x, np.zeros((), x.dtype), around) if np.any(around) else x
+    return with_zeros(x, [(0, 0, 0), *((low, high, 0) for low, high in edges), (0, 0, 0)])
 
 
 def _tiles(outputs: int) -> int:

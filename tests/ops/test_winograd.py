@@ -1,4 +1,4 @@
-"""3x3 convolutions with fewer products: the same numbers, as exact, chosen where they are faster."""
+"""3x3 convolutions with fewer products: the same numbers, chosen where they are faster."""
 
 from __future__ import annotations
 
