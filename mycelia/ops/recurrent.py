@@ -11,7 +11,7 @@ gates are (gates, features x batch), so that all loops over numbers are long.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from mycelia.ops.creation import zeros_like
 from mycelia.ops.device import on_cpu
 from mycelia.ops.engine import Array, jax, jnp, lax
 from mycelia.ops.op import Op
+from mycelia.ops.recurrent_gates import activated, slopes_of, tanh_of
 from mycelia.ops.sums import last_sum
 
 State = tuple[Array, ...]
@@ -147,16 +148,16 @@ class LSTMLayer(Recurrent):
         return (*super().kept(x, h), x.with_shape((x.shape[0], *h.shape[::-1])))
 
     def step(self, state: State, from_input: Array, from_hidden: Array) -> tuple[State, State]:
-        gates = _activated(from_input + from_hidden, _LSTM_GATES)
+        gates = activated(from_input + from_hidden, _LSTM_GATES)
         i, f, g, o = gates
         cell = f * state[1] + i * g
-        return (o * jnp.tanh(cell), cell), (gates, cell)
+        return (o * tanh_of(cell), cell), (gates, cell)
 
     def pulls(self, states: State, from_input: Array, kept: State) -> tuple[_Pull, Any]:
         """All slopes are computed for all moments at once; the way back only multiplies."""
         gates, cells = kept
         i, f, g, o = jnp.moveaxis(gates, 1, 0)
-        before, after = jnp.concatenate([states[1][None], cells[:-1]]), jnp.tanh(cells)
+        before, after = jnp.concatenate([states[1][None], cells[:-1]]), tanh_of(cells)
         slopes = [g * i * (1 - i), before * f * (1 - f), i * (1 - g * g), after * o * (1 - o)]
         is_output = (np.arange(4) == 3)[:, None]
 
@@ -167,7 +168,7 @@ class LSTMLayer(Recurrent):
                 d_cell = d_cell + d_kept[1]
             d_gates = jnp.where(is_output, d_after[0], d_cell) * to_gates
             if d_kept is not None:
-                d_gates = d_gates + d_kept[0] * _slopes(own, _LSTM_GATES)
+                d_gates = d_gates + d_kept[0] * slopes_of(own, _LSTM_GATES)
             return (jnp.zeros_like(d_cell), d_cell * forget), d_gates, d_gates
 
         return pull, (f, o * (1 - after * after), jnp.stack(slopes, axis=1), gates)
@@ -220,9 +221,36 @@ class GRULayer(OneState):
     )
 
     def step(self, state: State, from_input: Array, from_hidden: Array) -> tuple[State, State]:
-        reset, keep = _activated(from_input[:2] + from_hidden[:2], ("s", "s"))
-        fresh = jnp.tanh(from_input[2] + reset * from_hidden[2])
-        return ((1 - keep) * fresh + keep * state[0],), (from_hidden,)
+        reset, keep = gates = activated(from_input[:2] + from_hidden[:2], ("s", "s"))
+        fresh = tanh_of(from_input[2] + reset * from_hidden[2])
+        after = (1 - keep) * fresh + keep * state[0]
+        return (after,), (gates, fresh, from_hidden[2])
+
+    def kept(self, x: TensorType, h: TensorType) -> tuple[TensorType, ...]:
+        """The gates, the new state, and what the hidden state gives to it without reset."""
+        part = (x.shape[0], *h.shape[::-1])
+        gates = x.with_shape((x.shape[0], 2, *h.shape[::-1]))
+        return gates, x.with_shape(part), x.with_shape(part)
+
+    def pulls(self, states: State, from_input: Array, kept: State) -> tuple[_Pull, Any]:
+        """All slopes are computed for all moments at once; the way back only multiplies."""
+        (reset, keep), fresh, hidden = jnp.moveaxis(kept[0], 1, 0), *kept[1:]
+        to_fresh = (1 - keep) * (1 - fresh * fresh)
+        to_keep = (states[0] - fresh) * keep * (1 - keep)
+        to_reset = to_fresh * hidden * reset * (1 - reset)
+
+        def pull(d_after: State, moment: Any, d_kept: State | None) -> tuple[State, Array, Array]:
+            keep, to_input, to_hidden, *own = moment
+            d_input, d_hidden = d_after[0] * to_input, d_after[0] * to_hidden
+            if d_kept is not None:
+                more = _from_kept(own, d_kept)
+                d_input, d_hidden = d_input + more[0], d_hidden + more[1]
+            return (d_after[0] * keep,), d_input, d_hidden
+
+        slopes = [
+            jnp.stack([to_reset, to_keep, last], axis=1) for last in (to_fresh, to_fresh * reset)
+        ]
+        return pull, (keep, *slopes, *kept)
 
 
 class RNNLayer(OneState):
@@ -302,8 +330,7 @@ class RecurrentGrad(Op, register=False):
         given = None if d_kept is None else _joined(d_kept)
         every = (jnp.arange(x.shape[0]), running, _flat(d_outputs), moments, given)
         d_last = tuple(_flat(part) for part in d_last)
-        # Each moment writes its columns. What is there before does not matter: zeros would cost.
-        start = (kept[0].reshape(from_input.shape),) * (1 if self.op.adds_up else 2)
+        start = (_blank(kept[0], from_input.shape),) * (1 if self.op.adds_up else 2)
         (d_state, written), _ = lax.scan(back, (d_last, start), every, reverse=True)
         by_input, by_hidden = (d.reshape(rows, -1) for d in (written[0], written[-1]))
         return (
@@ -321,29 +348,6 @@ def _filled(gradients: Any, values: Any) -> tuple[Any, ...]:
     return tuple(
         [zeros_like(v) if d is None else d for d, v in zip(gradients, values, strict=True)]
     )
-
-
-def _activated(gates: Array, kinds: tuple[str, ...]) -> Array:
-    """The gates, each by sigmoid ("s") or tanh ("t"), in one go over all of them.
-
-    sigmoid(x) is (1 + tanh(x / 2)) / 2. One loop for all is several times faster than a loop for
-    each: XLA would compute some gates wherever they are used.
-    """
-    half = _halves(gates, kinds)
-    return jnp.tanh(gates * half) * half + (1 - half)
-
-
-def _slopes(gates: Array, kinds: tuple[str, ...]) -> Array:
-    """How the activated gates change with what they are computed from."""
-    half = _halves(gates, kinds)
-    tanh = (gates - (1 - half)) / half
-    return half * half * (1 - tanh * tanh)
-
-
-def _halves(gates: Array, kinds: tuple[str, ...]) -> np.ndarray:
-    """For each gate, what tanh is scaled by: 1/2 makes a sigmoid of it."""
-    found = np.array([0.5 if kind == "s" else 1.0 for kind in kinds], gates.dtype)
-    return found[:, None]
 
 
 def _flat(x: Array) -> Array:
@@ -365,6 +369,20 @@ def _rows(x: Array, features: int, batch: int) -> Array:
 def _from_input(x: Array, weight: Array) -> Array:
     """What the input gives to the gates without bias: (gates and features, moments, batch)."""
     return lax.dot_general(weight, x, (((1,), (2,)), ((), ())))
+
+
+def _blank(like: Array, shape: Shape) -> Array:
+    """What each moment writes its columns to. What is there before does not matter: zeros cost."""
+    return like.reshape(shape) if like.size == size(shape) else jnp.zeros(shape, like.dtype)
+
+
+def _from_kept(kept: Sequence[Array], d_kept: State) -> tuple[Array, Array]:
+    """The gradients of what input and hidden state give to a GRU, by those of what is kept."""
+    (reset, keep), fresh, hidden = kept
+    (d_reset, d_keep), d_fresh, d_hidden = d_kept
+    d_fresh = d_fresh * (1 - fresh * fresh)
+    d_gates = [(d_reset + d_fresh * hidden) * reset * (1 - reset), d_keep * keep * (1 - keep)]
+    return jnp.stack([*d_gates, d_fresh]), jnp.stack([*d_gates, d_fresh * reset + d_hidden])
 
 
 def _with(columns: Array, bias: Array | None) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mycelia as ms
-from mycelia import Tensor, nn
+from mycelia import Tensor, nn, ops
 from tests.goldens.layer_runs import compare, draw
 from tests.goldens.recurrent_cases import cases
 
@@ -183,3 +183,28 @@ def test_large_products_are_the_same_in_any_form(kind, lengths):
     for one, other in ((0, 2), (1, 3)):
         for a, b in zip(found[one], found[other], strict=True):
             np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), rtol=2e-3, atol=2e-4)
+
+
+@pytest.mark.parametrize("kind", LAYERS)
+@pytest.mark.parametrize("lengths", [pytest.param(None, marks=pytest.mark.slow), (3, 2)])
+def test_second_gradients_are_those_of_finite_differences(kind, lengths):
+    """What a layer keeps for its gradient has gradients, too."""
+    random = np.random.default_rng(0)
+    net = kind(4, 5, dtype=ms.float64)
+    lengths = None if lengths is None else Tensor(np.array(lengths, np.int32))
+    point, direction = random.normal(size=(2, 3, 2, 4))
+
+    def loss(x):
+        outputs, state = net(x, seq_length=lengths)
+        last = state[-1] if isinstance(state, tuple) else state
+        return (outputs**2).sum() + ops.sin(last).sum()
+
+    @ms.jit
+    def slope(x):
+        return (ms.grad(loss)(x) ** 2).sum()
+
+    def moved(by):
+        return slope(Tensor(point + by * direction)).asnumpy()
+
+    found = (ms.jit(ms.grad(slope))(Tensor(point)).asnumpy() * direction).sum()
+    np.testing.assert_allclose(found, (moved(1e-6) - moved(-1e-6)) / 2e-6, rtol=1e-6)

@@ -1,0 +1,69 @@
+"""The gates of recurrent layers: sigmoid and tanh of many numbers at once."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import numpy as np
+
+from mycelia.ops.device import on_cpu
+from mycelia.ops.engine import Array, jax, jnp
+
+# tanh(x) is nearly x * over(x * x) / under(x * x) up to the bound, and one from there on.
+_OVER = (1.3897353e-08, 2.09936361e-05, 0.00351873216, 0.134004567, 1.0)
+_UNDER = (7.99641492e-07, 0.000332362854, 0.0259648488, 0.467337769, 1.0)
+_BOUND = 8.7
+_LARGE = 1 << 13  # numbers, from which it is worth to share them
+
+
+def activated(gates: Array, kinds: tuple[str, ...]) -> Array:
+    """The gates, each by sigmoid ("s") or tanh ("t"), in one go over all of them.
+
+    sigmoid(x) is (1 + tanh(x / 2)) / 2. One loop for all is several times faster than a loop for
+    each: XLA would compute some gates wherever they are used.
+    """
+    half = _halves(gates, kinds)
+    return tanh_of(gates * half) * half + (1 - half)
+
+
+def slopes_of(gates: Array, kinds: tuple[str, ...]) -> Array:
+    """How the activated gates change with what they are computed from."""
+    half = _halves(gates, kinds)
+    tangent = (gates - (1 - half)) / half
+    return half * half * (1 - tangent * tangent)
+
+
+def tanh_of(x: Array) -> Array:
+    """tanh in such a form that XLA shares the work among cores, even for a single moment.
+
+    It does so where a loop has more operations than bytes, and does not count those inside of its
+    own tanh. The forward loop of an LSTM with 256 features and a batch of 32 takes 13.3 ms instead
+    of 14.9 on two cores. Within five units of the last place, as XLA's own is.
+    """
+    shared = x.size >= _LARGE and x.dtype == jnp.float32 and on_cpu()
+    return _quotient(x) if shared else jnp.tanh(x)
+
+
+@jax.custom_jvp
+def _quotient(x: Array) -> Array:
+    near = jnp.clip(x, -_BOUND, _BOUND)
+    square = near * near
+    found = near * _polynomial(_OVER, square) / _polynomial(_UNDER, square)
+    return jnp.clip(found, -1, 1)
+
+
+@_quotient.defjvp
+def _quotient_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
+    found = _quotient(*primals)
+    return found, tangents[0] * (1 - found * found)
+
+
+def _polynomial(factors: tuple[float, ...], x: Array) -> Array:
+    """By Horner's rule; the factor of the highest power comes first."""
+    return reduce(lambda total, factor: total * x + factor, factors)
+
+
+def _halves(gates: Array, kinds: tuple[str, ...]) -> np.ndarray:
+    """For each gate, what tanh is scaled by: 1/2 makes a sigmoid of it."""
+    found = np.array([0.5 if kind == "s" else 1.0 for kind in kinds], gates.dtype)
+    return found[:, None]
