@@ -73,7 +73,7 @@ def as_array(value: Any, least: int = LARGE) -> Any:
     """The array of a tensor that nobody will change, or a number as an array.
 
     An array of the host with so many numbers is given to the device for good: the next run finds
-    it there. Only the CPU, which reads it where it lies, needs none of that.
+    it there. Only the CPU needs none of that for a large one, which it reads where it lies.
     """
     if not isinstance(value, Value):
         return np.asarray(value)
@@ -81,7 +81,7 @@ def as_array(value: Any, least: int = LARGE) -> Any:
     array = tensor._data
     if type(array) is not np.ndarray or array.size < least:
         return np.array(array) if tensor._shared else array
-    if not tensor._shared and is_in_place(array):
+    if array.size >= LARGE and not tensor._shared and is_in_place(array):
         return array
     moved = jax.numpy.array(array)
     if not tensor._shared:

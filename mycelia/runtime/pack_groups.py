@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.shape import Shape
+from mycelia.core.shape import Shape, size
 from mycelia.ir.control import TUPLE, Item, primitive_of
 from mycelia.ir.graph import Graph
 from mycelia.ir.node import Apply, Constant, Node
 from mycelia.ir.types import TensorType
-from mycelia.ops.joining import Stack, Unstack
-from mycelia.ops.shaping import Transpose
+from mycelia.ops.joining import Concat, SplitV, Stack, Unstack
+from mycelia.ops.shaping import Reshape, Transpose
 from mycelia.ops.update_family import Update
-from mycelia.runtime.packs import Pack, Stacked, Turned, pack_of
+from mycelia.runtime.packs import Joined, Pack, Stacked, Turned, pack_of
 
 
 class Group:
@@ -68,9 +68,7 @@ class StackGroup(Group):
         return StackGroup(members)
 
     def allows(self, update: Update, places: list[int]) -> bool:
-        if update.by_norm or len(set(_at(update.weight_decay, places))) > 1:
-            return False
-        return not any(_at(update.centralize, places))
+        return _is_by_number(update, places)
 
     def apart(self, graph: Graph) -> list[Node]:
         type_ = self.members[0].type
@@ -96,6 +94,39 @@ class StackGroup(Group):
 
     def pack(self, values: Sequence[Any]) -> Pack:
         return pack_of(Stacked, values)
+
+
+class JoinedGroup(Group):
+    """Small parameters, whose numbers lie one after another."""
+
+    @property
+    def type(self) -> TensorType:
+        return self.members[0].type.with_shape((sum(self._sizes),))
+
+    @property
+    def _sizes(self) -> Shape:
+        return tuple([size(member.type.shape) for member in self.members])
+
+    def like(self, members: tuple[Any, ...]) -> Group:
+        return JoinedGroup(members)
+
+    def allows(self, update: Update, places: list[int]) -> bool:
+        return _is_by_number(update, places)
+
+    def apart(self, graph: Graph) -> list[Node]:
+        rows = tuple([self.type.with_shape((count,)) for count in self._sizes])
+        split = SplitV.of(self._sizes, 0, len(rows))
+        parts = graph.apply(split, self.parameter, type=rows)
+        items = [graph.apply(Item(i), parts, type=row) for i, row in enumerate(rows)]
+        return [_reshaped(graph, i, m.type) for i, m in zip(items, self.members, strict=True)]
+
+    def joined(self, graph: Graph, nodes: Sequence[Node]) -> Node:
+        rows = [_reshaped(graph, n, n.type.with_shape((size(n.type.shape),))) for n in nodes]
+        row = graph.apply(TUPLE, *rows, type=tuple([r.type for r in rows]))
+        return graph.apply(Concat.of(0), row, type=self.type)
+
+    def pack(self, values: Sequence[Any]) -> Pack:
+        return pack_of(Joined, values)
 
 
 class TurnedGroup(Group):
@@ -137,6 +168,17 @@ def path_between(root: Node | None, node: Node) -> list[int] | None:
         found.insert(0, op.index)
         node = node.args[0]
     return found
+
+
+def _is_by_number(update: Update, places: list[int]) -> bool:
+    """Whether an update treats every number of some parameters alike, whatever their shapes."""
+    if update.by_norm or len(set(_at(update.weight_decay, places))) > 1:
+        return False
+    return not any(_at(update.centralize, places))
+
+
+def _reshaped(graph: Graph, node: Node, type_: TensorType) -> Node:
+    return graph.apply(Reshape.of(), node, Constant(type_.shape), type=type_)
 
 
 def _at(values: Sequence[Any], places: list[int]) -> list[Any]:

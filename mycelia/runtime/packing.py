@@ -3,13 +3,19 @@
 A chain of equal blocks reads its weights as stacks, and gradients come as stacks. Convolutions read
 their weights with the axes in another order, and their gradients come in one close to it. What is
 left are the optimizer's updates, one for each weight: they are done on what the weights became.
+A step of a small network takes less time than to hand over its parameters one by one: they are
+joined, and updated at once.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from mycelia.core.shape import size
+from mycelia.core.world import world
 from mycelia.ir.analysis import ordered
 from mycelia.ir.clone import copy_nodes
 from mycelia.ir.control import TUPLE, Item, parts_of, primitive_of
@@ -20,10 +26,12 @@ from mycelia.ir.types import TensorType
 from mycelia.ops.joining import Stack
 from mycelia.ops.op import Op
 from mycelia.ops.update_family import Update
-from mycelia.runtime.pack_groups import Group, StackGroup, TurnedGroup, path_between
-from mycelia.runtime.packs import may_be_packed
+from mycelia.runtime.pack_groups import Group, JoinedGroup, StackGroup, TurnedGroup, path_between
+from mycelia.runtime.packs import joined_packs, may_be_packed
 
 LEAST = 3  # parameters of a stack
+_MANY = 16  # small parameters
+_SMALL, _SMALL_NETWORK = 1 << 12, 1 << 18  # numbers of a parameter, and of all that are updated
 
 
 def packed(program: Program) -> Program:
@@ -59,10 +67,14 @@ class _Plan:
         params = parts_of(self.arguments["params"]) if self.arguments else ()
         self.order = {p: i for i, p in enumerate(params)}  # of parameters in the update
         self.stacks = {n.args[0].args: n for n in self.nodes if self._is_stack_of_parameters(n)}
-        taken: set[Node] = set()
-        for group in (*map(StackGroup, self.stacks), *self._turned()):
-            if taken.isdisjoint(group.members) and self._fits(group):
-                taken.update(group.members)
+        self.taken: set[Node] = set()
+        self._choose([*map(StackGroup, self.stacks), *self._turned()])
+        self._choose([*self._small(), *self._joined_elsewhere()])
+
+    def _choose(self, groups: Sequence[Group]) -> None:
+        for group in groups:
+            if self.taken.isdisjoint(group.members) and self._fits(group):
+                self.taken.update(group.members)
                 self.groups.append(group)
 
     # ---- what may be packed ------------------------------------------------------------------
@@ -86,6 +98,38 @@ class _Plan:
                 if self._may_be_packed(node.args[place]) and node.args[place] not in picked:
                     found.append(TurnedGroup((node.args[place],), order))
         return found
+
+    def _small(self) -> list[JoinedGroup]:
+        """What is left of a small network, by what the update needs to know of each parameter."""
+        if sum(size(p.type.shape) for p in self.order) > _SMALL_NETWORK:
+            return []
+        alike: dict[Any, list[Any]] = defaultdict(list)
+        left_out = self.taken | self._picked()
+        for parameter, place in self.order.items():
+            is_small = size(parameter.type.shape) <= _SMALL and parameter not in left_out
+            if is_small and self._may_be_packed(parameter):
+                alike[parameter.type.dtype, *self._treatment(place)].append(parameter)
+        return [JoinedGroup(tuple(row)) for row in alike.values() if len(row) >= _MANY]
+
+    def _joined_elsewhere(self) -> list[JoinedGroup]:
+        """What another program joined and this one only reads, as a whole, too.
+
+        Not where several processes run a program: it must be the same whatever each ran before.
+        """
+        if world().size > 1:
+            return []
+        by_tensor = {id(i.which): p for p, i in self.inputs.items() if i.source is Source.STATE}
+        rows = [tuple([by_tensor.get(id(m)) for m in pack.members]) for pack in joined_packs()]
+        others = self.taken | self._picked() | self.places.keys() | {None}
+        return [JoinedGroup(row) for row in rows if others.isdisjoint(row)]
+
+    def _treatment(self, place: int) -> tuple[Any, ...]:
+        """What an update has for one of its parameters alone: rates, decay."""
+        op = primitive_of(self.update)
+        others = self.arguments.keys() - {"gradients", *op.writes}
+        rows = [parts_of(self.arguments[name]) for name in sorted(others)]
+        own = [row[place] for row in rows if len(row) == len(self.order)]
+        return (*own, op.weight_decay[place] if op.weight_decay else None)
 
     def _picked(self) -> set[Node]:
         """Of which a few rows are read somewhere: those lie together as they are."""
@@ -121,8 +165,9 @@ class _Plan:
             return is_each or not isinstance(node.type, tuple) or node.type == ()
         chosen = [parts[i] for i in places]
         if name in primitive_of(self.update).writes:
-            shape = group.members[0].type.shape
-            return all(self._may_be_packed(p) and p.type.shape == shape for p in chosen)
+            shapes = [m.type.shape for m in group.members]
+            alike = [p.type.shape for p in chosen] == shapes
+            return alike and all(map(self._may_be_packed, chosen))
         return len(set(chosen)) == 1
 
     # ---- the new program -----------------------------------------------------------------------

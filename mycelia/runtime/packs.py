@@ -1,22 +1,25 @@
 """Parameters that live on the device in another form than users see, as programs want them.
 
 A program of many equal blocks works on their weights as stacks; convolutions want the axes of their
-weights in another order. Kept that way between two calls, they cost neither copies nor a kernel for
-each of them. Whoever looks at such a parameter meanwhile gets it in its own form; whoever gives it
-another array takes it out of the pack, which is then made anew.
+weights in another order; the parameters of a small network are handed over as one. Kept that way
+between two calls, they cost neither copies nor a kernel for each of them. Whoever looks at such a
+parameter meanwhile gets it in its own form; whoever gives it another array takes it out of the
+pack, which is then made anew.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 from weakref import WeakValueDictionary
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
 from mycelia.core import dtype as dtypes
-from mycelia.core.shape import Shape
+from mycelia.core.shape import Shape, size
 from mycelia.ir.value import Value
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
@@ -26,7 +29,7 @@ _PACKS: WeakValueDictionary[tuple[Any, ...], Pack] = WeakValueDictionary()
 
 
 class Pack(Value):
-    """Parameters of one shape and dtype as one array; to programs it is a tensor."""
+    """Parameters of one dtype as one array; to programs it is a tensor."""
 
     _shared = False  # nobody else looks at the array: what members give are copies
 
@@ -34,11 +37,11 @@ class Pack(Value):
         self.members = tuple(members)
         self.version = 0
         self._array: Any = None
-        self._is_whole = False  # all members are views of the array
+        self._outside = set(range(len(members)))  # members that have an array of their own
 
     @property
     def _data(self) -> Any:
-        if not self._is_whole:
+        if self._outside:
             self._gather()
         return self._array
 
@@ -47,31 +50,33 @@ class Pack(Value):
         self._array = array
         self.version += 1
 
-    def leave(self) -> None:
+    def leave(self, place: int) -> None:
         """A member has another array from now on."""
-        self._is_whole = False
+        self._outside.add(place)
 
     def member(self, place: int) -> Any:
         """The array of one member."""
         raise NotImplementedError
 
-    @property
-    def member_shape(self) -> Shape:
-        """The shape of each member."""
+    def shape_of(self, place: int) -> Shape:
+        """The shape of one member."""
         raise NotImplementedError
 
-    def _joined(self, arrays: list[Any]) -> Any:
+    def _joined(self) -> Any:
         """The array of the pack for those of its members."""
         raise NotImplementedError
 
     def _gather(self) -> None:
-        """Join the arrays of all members, and make them views."""
-        self._data = self._joined([jnp.asarray(member._data) for member in self.members])
-        for place, member in enumerate(self.members):
+        """Join the arrays of all members, and make those views that are none."""
+        self._data = self._joined()
+        for place in self._outside:
+            member = self.members[place]
+            if type(member) is PackedParameter:
+                _SLOT.__get__(member).leave()
             _SLOT.__set__(member, _View(self, place))
             member.__class__ = PackedParameter
             member._shared = False
-        self._is_whole = True
+        self._outside.clear()
 
 
 class Stacked(Pack):
@@ -80,12 +85,11 @@ class Stacked(Pack):
     def member(self, place: int) -> Any:
         return self._array[place]
 
-    @property
-    def member_shape(self) -> Shape:
+    def shape_of(self, place: int) -> Shape:
         return tuple(self._array.shape[1:])
 
-    def _joined(self, arrays: list[Any]) -> Any:
-        return jnp.stack(arrays)
+    def _joined(self) -> Any:
+        return jnp.stack([jnp.asarray(member._data) for member in self.members])
 
 
 class Turned(Pack):
@@ -98,12 +102,48 @@ class Turned(Pack):
     def member(self, place: int) -> Any:
         return jnp.transpose(self._array, self._back)
 
-    @property
-    def member_shape(self) -> Shape:
+    def shape_of(self, place: int) -> Shape:
         return tuple([self._array.shape[axis] for axis in self._back])
 
-    def _joined(self, arrays: list[Any]) -> Any:
-        return jnp.transpose(arrays[0], self._order)
+    def _joined(self) -> Any:
+        return jnp.transpose(self.members[0]._data, self._order)
+
+
+class Joined(Pack):
+    """Small parameters of any shape, their numbers one after another.
+
+    A program that needs some of them as they are needs most, so that all are taken apart at once.
+    """
+
+    def __init__(self, members: Sequence[Parameter]) -> None:
+        super().__init__(members)
+        self._shapes = [member.shape for member in members]
+        self._ends = list(accumulate(map(size, self._shapes)))
+        self._apart: list[Any] = []
+        self._apart_version = -1
+        self._take_apart = jax.jit(self._parts)
+
+    def member(self, place: int) -> Any:
+        if self._apart_version != self.version:
+            self._apart, self._apart_version = self._take_apart(self._array), self.version
+        return self._apart[place]
+
+    def shape_of(self, place: int) -> Shape:
+        return self._shapes[place]
+
+    def _joined(self) -> Any:
+        """Written on the host, where a few new members need no other."""
+        if self._array is None:
+            return np.concatenate([np.ravel(member._data) for member in self.members])
+        found = np.array(self._array)
+        for place in self._outside:
+            end = self._ends[place]
+            found[end - size(self._shapes[place]) : end] = np.ravel(self.members[place]._data)
+        return found
+
+    def _parts(self, array: Any) -> list[Any]:
+        pairs = zip(jnp.split(array, self._ends[:-1]), self._shapes, strict=True)
+        return [part.reshape(shape) for part, shape in pairs]
 
 
 class _View:
@@ -120,6 +160,9 @@ class _View:
             self._array, self._version = self.pack.member(self.place), self.pack.version
         return self._array
 
+    def leave(self) -> None:
+        self.pack.leave(self.place)
+
 
 class PackedParameter(Parameter):
     """A parameter while it is a part of a pack."""
@@ -134,11 +177,12 @@ class PackedParameter(Parameter):
         self.__class__ = Parameter  # type: ignore[assignment]
         _SLOT.__set__(self, array)
         if view is not None:
-            view.pack.leave()
+            view.leave()
 
     @property
     def shape(self) -> Shape:
-        return _SLOT.__get__(self).pack.member_shape
+        view = _SLOT.__get__(self)
+        return view.pack.shape_of(view.place)
 
     @property
     def dtype(self) -> Any:
@@ -160,6 +204,11 @@ def pack_of(kind: type[Pack], members: Sequence[Parameter], *how: Any) -> Pack:
     if found is None or any(a is not b for a, b in zip(found.members, members, strict=True)):
         found = _PACKS[key] = kind(members, *how)
     return found
+
+
+def joined_packs() -> list[Joined]:
+    """What programs joined so far."""
+    return [pack for pack in _PACKS.values() if isinstance(pack, Joined)]
 
 
 def may_be_packed(value: Any) -> bool:

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from mycelia import Tensor
-from mycelia.runtime.executor import owned_arrays
+from mycelia.runtime.executor import owned_arrays, state_array
 from mycelia.runtime.feeding import LARGE
 
 
@@ -42,3 +42,10 @@ def test_a_small_array_is_copied():
     tensor = _tensor(4)
     (array,) = owned_arrays([tensor])
     assert type(array) is np.ndarray and not np.shares_memory(array, tensor._data)
+
+
+def test_a_small_array_of_the_state_moves_to_the_device_once():
+    tensor = _tensor(4)
+    array = state_array(tensor)
+    assert isinstance(array, jax.Array)
+    assert state_array(tensor) is array

@@ -67,7 +67,7 @@ OPTIMIZERS = {
 }
 
 
-def trainer(kind, optimizer="adam", depth=4):
+def trainer(kind, optimizer="adam", depth=3):
     ms.set_seed(2)
     net = Net(kind, depth)
     return nn.TrainOneStepCell(net, OPTIMIZERS[optimizer](net)).set_train(), net
