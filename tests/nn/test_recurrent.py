@@ -152,10 +152,11 @@ def test_wrong_arguments_of_cells(cell: type[nn.Cell]):
         cell(3, 4)(Tensor(np.ones((2, 3), np.int32)), given)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "lengths"),
     [
-        pytest.param(kind, lengths, marks=[pytest.mark.slow] * (kind is not nn.RNN or not lengths))
+        (kind, lengths)
         for kind in (nn.LSTM, nn.GRU, nn.RNN)
         for lengths in (None, (4, 1, 3, 4, 2, 4, 4, 0))
     ],

@@ -32,6 +32,7 @@ def measured(devices, *cases):
     return json.loads(done.stdout.splitlines()[-1])
 
 
+@pytest.mark.slow
 def test_a_layer_more_costs_its_weights_and_its_input():
     """Its weights and moments; its input, or its gradients when the input is not needed any more."""
     mode = "data_parallel"
@@ -70,6 +71,7 @@ def test_a_budget_is_met_by_running_again_and_by_cutting():
         np.testing.assert_allclose(found, losses[0], rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_data_parallel_training_keeps_to_its_budget_or_says_so():
     """There are no layouts to choose from, only layers to run again."""
     (peak,), _, _ = measured(8, (8, False, "data_parallel", 0.006))
