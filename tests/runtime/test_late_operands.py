@@ -1,4 +1,4 @@
-"""Within a budget, gradients rearrange in the backward pass: nothing is held twice until then."""
+"""What a gradient rearranges is rearranged in the backward pass, and not held twice until then."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 import mycelia as ms
 from mycelia import Tensor, nn, ops
-from mycelia.ops.convolution import Conv2DBackpropFilter
+from mycelia.ops.convolution import Conv2DBackpropFilter, Conv2DBackpropInput
 
 pytestmark = pytest.mark.usefixtures("graph_mode")
 
@@ -27,7 +27,7 @@ class _Chain(nn.Cell):
 
 
 @pytest.mark.parametrize("channels", [32, pytest.param(128, marks=pytest.mark.slow)])
-def test_activations_are_not_held_in_two_orders(channels: int):
+def test_activations_are_not_held_in_two_orders(channels: int, monkeypatch: pytest.MonkeyPatch):
     x = Tensor(np.random.default_rng(0).normal(size=(8, channels, 16, 16)).astype(np.float32))
 
     def gradients() -> tuple[Any, int]:
@@ -37,9 +37,10 @@ def test_activations_are_not_held_in_two_orders(channels: int):
         found = [g.asnumpy() for g in ms.jit(differentiate)(x)]
         return found, ms.runtime.memory_report(differentiate, x).temporary
 
-    wanted, at_once = gradients()
-    ms.set_context(max_device_memory="100GB")
     found, held_back = gradients()
+    for op in (Conv2DBackpropFilter, Conv2DBackpropInput):
+        monkeypatch.setattr(op, "late", lambda self: {})
+    wanted, at_once = gradients()
     for a, b in zip(found, wanted, strict=True):
         np.testing.assert_array_equal(a, b)
     assert held_back < 0.8 * at_once

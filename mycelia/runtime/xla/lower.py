@@ -11,7 +11,6 @@ import jax.numpy as jnp
 from jax import lax
 from jax.experimental import io_callback
 
-from mycelia.core.settings import memory_budget
 from mycelia.ir.analysis import ordered
 from mycelia.ir.control import (
     CALL,
@@ -78,7 +77,6 @@ class _Order:
         self.holds_back = (
             drops_barriers() and one is not None
         )  # what XLA would compute early, or twice
-        self.saves_memory = self.holds_back and memory_budget() is not None
         self.one = one
 
     def choices(self, in_place: int) -> dict[str, int]:
@@ -140,11 +138,8 @@ class _Order:
         return apply_node(op, args)
 
     def _in_time(self, op: Any, args: list[Any]) -> list[Any]:
-        """The arguments of an operator, those held back that it would rearrange too early.
-
-        Only within a budget of memory: what both passes rearrange alike is then done twice.
-        """
-        if self.saves_memory and isinstance(op, Op) and on_cpu():
+        """The arguments of an operator, those held back that it would rearrange too early."""
+        if self.holds_back and isinstance(op, Op) and on_cpu():
             for late, before in op.late().items():
                 args[late] = held_back([args[late]], [args[before]], self.one)[0]
         return args
