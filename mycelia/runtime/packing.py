@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from mycelia.core.shape import size
@@ -54,7 +55,9 @@ class _Plan:
             zip(graph.parameters, self.program.inputs, strict=True)
         )
         self.outputs = graph.output.args if isinstance(graph.output, Apply) else ()
-        by_tensor = {id(i.which): p for p, i in self.inputs.items() if i.source is Source.STATE}
+        self.by_tensor = by_tensor = {
+            id(i.which): p for p, i in self.inputs.items() if i.source is Source.STATE
+        }
         self.places: dict[Node, int] = {  # of the new array of a parameter among the outputs
             by_tensor[id(w)]: place
             for place, w in enumerate(self.program.writes, self.program.results)
@@ -89,13 +92,12 @@ class _Plan:
     def _turned(self) -> list[TurnedGroup]:
         """Parameters that an operator wants with another order of axes, and none as rows."""
         found = []
-        picked = self._picked()
         for node in self.nodes:
             op = primitive_of(node)
             if not isinstance(op, Op):
                 continue
             for place, order in op.kept_orders(*[n.type for n in node.args]).items():
-                if self._may_be_packed(node.args[place]) and node.args[place] not in picked:
+                if self._may_be_packed(node.args[place]) and node.args[place] not in self.picked:
                     found.append(TurnedGroup((node.args[place],), order))
         return found
 
@@ -104,7 +106,7 @@ class _Plan:
         if sum(size(p.type.shape) for p in self.order) > _SMALL_NETWORK:
             return []
         alike: dict[Any, list[Any]] = defaultdict(list)
-        left_out = self.taken | self._picked()
+        left_out = self.taken | self.picked
         for parameter, place in self.order.items():
             is_small = size(parameter.type.shape) <= _SMALL and parameter not in left_out
             if is_small and self._may_be_packed(parameter):
@@ -118,9 +120,8 @@ class _Plan:
         """
         if world().size > 1:
             return []
-        by_tensor = {id(i.which): p for p, i in self.inputs.items() if i.source is Source.STATE}
-        rows = [tuple([by_tensor.get(id(m)) for m in pack.members]) for pack in joined_packs()]
-        others = self.taken | self._picked() | self.places.keys() | {None}
+        rows = [tuple([self.by_tensor.get(id(m)) for m in p.members]) for p in joined_packs()]
+        others = self.taken | self.picked | self.places.keys() | {None}
         return [JoinedGroup(row) for row in rows if others.isdisjoint(row)]
 
     def _treatment(self, place: int) -> tuple[Any, ...]:
@@ -131,7 +132,8 @@ class _Plan:
         own = [row[place] for row in rows if len(row) == len(self.order)]
         return (*own, op.weight_decay[place] if op.weight_decay else None)
 
-    def _picked(self) -> set[Node]:
+    @cached_property
+    def picked(self) -> set[Node]:
         """Of which a few rows are read somewhere: those lie together as they are."""
         reads = [(n, op.rows_of) for n in self.nodes if isinstance(op := primitive_of(n), Op)]
         return {n.args[place] for n, place in reads if place is not None}
