@@ -15,8 +15,10 @@ from mycelia.ir.types import TensorType
 from mycelia.ops.arithmetic import mul
 from mycelia.ops.contraction import check_same_dtype, wide_dtype
 from mycelia.ops.engine import Array, jax, jnp, lax
+from mycelia.ops.extremes import largest
 from mycelia.ops.op import Op, unsupported_dtype
 from mycelia.ops.shaping import cast, reshape, transpose
+from mycelia.ops.sums import last_sum
 
 _Later = Callable[[Array], Array | None]
 ROWS = 256  # queries at once, where there are many
@@ -150,14 +152,14 @@ def _in_blocks(x: Array) -> Array:
 def _softmax(scores: Array, hidden: Array | None) -> Array:
     """Softmax over the last axis, with zeros where `hidden`."""
     if hidden is None:
-        largest = jnp.max(scores, axis=-1, keepdims=True, initial=-np.inf)
-        powers = jnp.exp(scores - lax.stop_gradient(largest))
-        return powers / jnp.sum(powers, axis=-1, keepdims=True, dtype=scores.dtype)
-    lowest = jnp.finfo(scores.dtype).min
+        peak = largest(scores, (scores.ndim - 1,), True, -np.inf)
+        powers = jnp.exp(scores - lax.stop_gradient(peak))
+        return powers / last_sum(powers)
+    lowest = float(jnp.finfo(scores.dtype).min)
     seen = jnp.where(hidden, lowest, scores)
-    largest = jnp.max(seen, axis=-1, keepdims=True, initial=lowest)
-    powers = jnp.where(hidden, 0, jnp.exp(seen - lax.stop_gradient(largest)))
-    total = jnp.sum(powers, axis=-1, keepdims=True, dtype=scores.dtype)
+    peak = largest(seen, (seen.ndim - 1,), True, lowest)
+    powers = jnp.where(hidden, 0, jnp.exp(seen - lax.stop_gradient(peak)))
+    total = last_sum(powers)
     return powers / jnp.where(total == 0, 1, total)
 
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from math import gcd
 from typing import Any
 
 import numpy as np
 
-from mycelia.core import settings
 from mycelia.core.errors import problem
 from mycelia.core.shape import size
 from mycelia.ir.types import TensorType
-from mycelia.ops.device import on_cpu
+from mycelia.ops.device import joins_products
 from mycelia.ops.engine import Array, jnp, lax
 
-_SMALL = 1 << 15  # numbers of a matrix that one core multiplies alone
-_MANY = 1 << 18  # numbers of all matrices together that are worth several cores
-_MOST_PARTS = 4
+_SMALL = 1 << 16  # numbers of a matrix that one core multiplies alone
+_MANY = 1 << 17  # numbers of all matrices together that are worth several cores
 
 
 def wide_dtype(dtype: Any) -> Any:
@@ -26,34 +23,60 @@ def wide_dtype(dtype: Any) -> Any:
 
 def contract(x: Array, y: Array, dimensions: Any) -> Array:
     """A dot product over `dimensions` (as lax.dot_general names them) in the dtype of `x`."""
-    wide = wide_dtype(x.dtype)
-    product = lax.dot_general(
-        jnp.asarray(x), jnp.asarray(y), dimensions, preferred_element_type=wide
-    )
+    product = _product(x, y, dimensions)
+    if joins_products():
+        product = _alone(product)
     return product.astype(x.dtype)
 
 
 def contract_each(x: Array, y: Array, inner_x: int, inner_y: int) -> Array:
     """The products of matrices at the same places of the axes before the last two.
 
-    XLA's libraries for CPU multiply many small matrices one after the other, on one core. Parts
-    that need nothing of each other run side by side: a training step of a small GPT, with four
-    heads and 128 words, takes 2 % less time on two cores.
+    XLA's library for CPU multiplies many small matrices one after the other, on one core, but for
+    programs where it computes products along with the loops after them (`joins_products`): those
+    loops are shared among all cores, and each computes the matrices it needs. A change of sign is
+    such a loop, and minus a minus changes nothing. The library also wants the axis it sums over
+    last on the left side. On two cores, 32 products of 128 x 128 with 128 x 64 numbers take 0.48 ms
+    instead of 0.89; a training step of a small GPT 0.96 of the time, of a BERT 0.98.
     """
     batch = tuple(range(x.ndim - 2))
-    dimensions = (((inner_x,), (inner_y,)), (batch, batch))
-    parts = _parts(x, y)
-    if parts == 1:
-        return contract(x, y, dimensions)
-    pairs = zip(jnp.split(x, parts), jnp.split(y, parts), strict=True)
-    return jnp.concatenate([contract(a, b, dimensions) for a, b in pairs])
+    if not (joins_products() and are_many_and_small(x, y)):
+        return contract(x, y, (((inner_x,), (inner_y,)), (batch, batch)))
+    if inner_x != x.ndim - 1:
+        x = _turned(x)
+    return -_product(x, -y, (((x.ndim - 1,), (inner_y,)), (batch, batch)))
 
 
-def _parts(x: Array, y: Array) -> int:
-    matrices = size(x.shape[:-2])
+def are_many_and_small(x: Array | TensorType, y: Array | TensorType) -> bool:
+    """Whether matrices are too small to share each among cores, but together worth it."""
     largest = max(size(x.shape[-2:]), size(y.shape[-2:]))
-    many = largest <= _SMALL and matrices * largest >= _MANY and on_cpu()
-    return gcd(x.shape[0], min(settings.current().runtime_num_threads, _MOST_PARTS)) if many else 1
+    many = size(x.shape[:-2]) * largest >= _MANY
+    return many and largest <= _SMALL and x.shape[:-2] == y.shape[:-2]
+
+
+def _product(x: Array, y: Array, dimensions: Any) -> Array:
+    wide = wide_dtype(x.dtype)
+    return lax.dot_general(jnp.asarray(x), jnp.asarray(y), dimensions, preferred_element_type=wide)
+
+
+def _alone(product: Array) -> Array:
+    """`product` as something that XLA computes without the loops after it.
+
+    Large products share themselves among cores, and are slower with a loop: logits and their bias
+    take 30 ms instead of 21. To round to the precision a number has is a loop without work, which
+    the library for products does not know.
+    """
+    if product.dtype not in (jnp.float32, jnp.float64):
+        return product
+    about = jnp.finfo(product.dtype)
+    return lax.reduce_precision(product, about.nexp, about.nmant)
+
+
+def _turned(x: Array) -> Array:
+    """Matrices with rows and columns exchanged, in memory: with three axes that is fast."""
+    *places, rows, columns = x.shape
+    turned = jnp.swapaxes(x.reshape(-1, rows, columns), 1, 2)
+    return lax.optimization_barrier(turned).reshape(*places, columns, rows)
 
 
 def check_same_dtype(name: str, x: TensorType, y: TensorType) -> None:

@@ -27,6 +27,7 @@ from mycelia.ops.loss_family import (
 )
 from mycelia.ops.op import Op, unsupported_dtype
 from mycelia.ops.precision import widened
+from mycelia.ops.softmax import log_total
 
 
 class CrossEntropy(Op):
@@ -74,7 +75,8 @@ class CrossEntropy(Op):
     def _normalizer(self, x: Array) -> Array:
         if not self.from_logits:
             return jnp.zeros(x.shape[:1] + x.shape[2:] if x.ndim > 1 else (), x.dtype)
-        return jax.nn.logsumexp(x, axis=_class_axis(x))
+        axis = _class_axis(x)
+        return jnp.squeeze(log_total(x, axis), axis)
 
     def _losses(
         self, x: Array, total: Array, target: Array, weight: Array | None

@@ -12,6 +12,7 @@ from mycelia.ops.engine import jax
 
 class _Forms(threading.local):
     plain = False
+    joined = False
 
 
 _FORMS = _Forms()
@@ -29,6 +30,21 @@ def on_cpu() -> bool:
 def drops_barriers() -> bool:
     """Whether the engine takes barriers away and computes nothing twice, as XLA does on CPU."""
     return jax.default_backend() == "cpu" and selects_kernels()
+
+
+def joins_products() -> bool:
+    """Whether the program is one in which XLA computes products along with the loops after them."""
+    return _FORMS.joined and on_cpu()
+
+
+@contextmanager
+def joined_products() -> Iterator[None]:
+    """Operators traced inside, in this thread, are for a program that `joins_products`."""
+    before, _FORMS.joined = _FORMS.joined, True
+    try:
+        yield
+    finally:
+        _FORMS.joined = before
 
 
 @contextmanager

@@ -13,10 +13,12 @@ from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
 from mycelia.ops.arithmetic import MulNoNan, div, maximum, minimum, mul, sub
 from mycelia.ops.compare import equal, isnan, logical_not, not_equal
-from mycelia.ops.engine import Array, jax, jnp, lax
+from mycelia.ops.engine import Array, jnp, lax
+from mycelia.ops.extremes import largest, smallest
 from mycelia.ops.op import unsupported_dtype
 from mycelia.ops.reduction_family import OverAxes, with_initial
 from mycelia.ops.shaping import cast, reshape
+from mycelia.ops.softmax import log_total
 from mycelia.ops.sums import summed
 from mycelia.ops.transcendental import exp
 
@@ -110,14 +112,14 @@ class ReduceMax(_Extreme):
     """The largest element over axes."""
 
     def lower(self, x: Array, axis: Any = ()) -> Array:
-        return jnp.max(x, axis=self.axes(x, axis), keepdims=self.keep_dims)
+        return largest(x, self.axes(x, axis), self.keep_dims)
 
 
 class ReduceMin(_Extreme):
     """The smallest element over axes."""
 
     def lower(self, x: Array, axis: Any = ()) -> Array:
-        return jnp.min(x, axis=self.axes(x, axis), keepdims=self.keep_dims)
+        return smallest(x, self.axes(x, axis), self.keep_dims)
 
 
 class ReduceProd(OverAxes):
@@ -175,7 +177,8 @@ class LogSumExp(OverAxes):
 
     def lower(self, x: Array, axis: Any = ()) -> Array:
         axes = self.axes(x, axis)
-        return jax.nn.logsumexp(x, axis=axes, keepdims=self.keep_dims).astype(x.dtype)
+        found = log_total(x, axes)
+        return (found if self.keep_dims else jnp.squeeze(found, axes)).astype(x.dtype)
 
     def grad(self, x: Any, axis: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         kept = self.kept(x, axis)

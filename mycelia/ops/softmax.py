@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from mycelia.core.checks import check_int, is_int
 from mycelia.core.dtype import as_dtype
 from mycelia.core.errors import problem, wrong_type, wrong_value
-from mycelia.core.shape import normalize_axis
+from mycelia.core.shape import normalize_axes, normalize_axis
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
-from mycelia.ops.engine import Array, jnp
+from mycelia.ops.engine import Array, jnp, lax
+from mycelia.ops.extremes import largest
 from mycelia.ops.op import Op, unsupported_dtype
 from mycelia.ops.precision import widened
 from mycelia.ops.shaping import cast
-from mycelia.ops.sums import last_sum
+from mycelia.ops.sums import last_sum, summed
 
 _CASES = (case("f32[2,3]"), case("f32[2,3,4]", axis=1), case("f32[2,0]"), case("f32[0,3]"))
 
@@ -40,8 +43,7 @@ class Softmax(Op):
 
     def lower(self, x: Array) -> Array:
         powers = jnp.exp(widened(x) - _peak(x, self.axis))
-        total = jnp.sum(powers, axis=self.axis, keepdims=True, dtype=powers.dtype)
-        return (powers / total).astype(x.dtype)
+        return (powers / _total(powers, self.axis)).astype(x.dtype)
 
     def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return (SoftmaxGrad.of(self.axis)(out, dout),)
@@ -57,7 +59,7 @@ class SoftmaxGrad(Op, register=False):
 
     def lower(self, y: Array, dout: Array) -> Array:
         wide, pulled = widened(y), widened(dout)
-        weighted = jnp.sum(pulled * wide, axis=self.axis, keepdims=True, dtype=wide.dtype)
+        weighted = _total(pulled * wide, self.axis)
         return (wide * (pulled - weighted)).astype(y.dtype)
 
 
@@ -96,8 +98,7 @@ class LogSoftmax(Op):
         if x.ndim == 0:
             return x - x
         shifted = widened(x) - _peak(x, self.axis)
-        total = jnp.sum(jnp.exp(shifted), axis=self.axis, keepdims=True, dtype=shifted.dtype)
-        return (shifted - jnp.log(total)).astype(x.dtype)
+        return (shifted - jnp.log(_total(jnp.exp(shifted), self.axis))).astype(x.dtype)
 
     def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return (LogSoftmaxGrad.of(self.axis)(out, dout),)
@@ -115,8 +116,7 @@ class LogSoftmaxGrad(Op, register=False):
         if y.ndim == 0:
             return dout - dout
         pulled = widened(dout)
-        total = jnp.sum(pulled, axis=self.axis, keepdims=True, dtype=pulled.dtype)
-        return (pulled - jnp.exp(widened(y)) * total).astype(y.dtype)
+        return (pulled - jnp.exp(widened(y)) * _total(pulled, self.axis)).astype(y.dtype)
 
 
 class LogSoftmaxExt(LogSoftmax):
@@ -163,6 +163,18 @@ def powers(x: Array) -> tuple[Array, Array, Array]:
     return found, last_sum(found), peak
 
 
+def log_total(x: Array, axis: int | tuple[int, ...]) -> Array:
+    """The logarithm of the sum of exp(x) along `axis`, which stays."""
+    peak = lax.stop_gradient(_peak(x, axis))
+    base = jnp.where(jnp.isfinite(peak), peak, 0)
+    return jnp.log(_total(jnp.exp(x - base), axis)) + base
+
+
 def _peak(x: Array, axis: int | tuple[int, ...]) -> Array:
     """The largest value along `axis`, which keeps exp from overflowing."""
-    return jnp.max(widened(x), axis=axis, keepdims=True, initial=-jnp.inf)
+    return largest(widened(x), normalize_axes(axis, x.ndim, "Softmax"), True, -np.inf)
+
+
+def _total(x: Array, axis: int | tuple[int, ...]) -> Array:
+    """The sum along `axis`, which stays."""
+    return summed(x, normalize_axes(axis, x.ndim, "Softmax"), keepdims=True)

@@ -17,7 +17,7 @@ from mycelia.ops.family import reduced_shape
 
 _FEW = (8, 7, 9, 6, 10, 5, 4, 11, 12, 3, 2)
 _LONG_ROWS = 256
-_LONG_ROW = 64
+LONG_ROW = 64
 _WIDEST = 1024
 _MANY = 1 << 13
 
@@ -30,11 +30,13 @@ def summed(x: Array, axes: tuple[int, ...] | None = None, keepdims: bool = False
     rank = x.ndim
     over = set(range(rank)) if axes is None else set(axes)
     count = size(tuple([x.shape[a] for a in over]))
-    plain = count < _MANY or x.dtype not in (jnp.float32, jnp.float64) or not on_cpu()
-    if not plain and len(over) == rank:
+    special = x.dtype in (jnp.float32, jnp.float64) and on_cpu()
+    if special and count >= _MANY and len(over) == rank:
         found = _whole_sum(jnp.reshape(x, (-1,)))
-    elif not plain and over == set(range(len(over))):
+    elif special and count >= _MANY and over == set(range(len(over))):
         found = row_sum(jnp.reshape(x, (count, -1)))
+    elif special and over == {rank - 1}:
+        found = last_sum(x)
     else:
         return jnp.sum(x, axis=axes, keepdims=keepdims, dtype=x.dtype)
     return jnp.reshape(found, reduced_shape(x.shape, tuple(over), keepdims))
@@ -42,7 +44,7 @@ def summed(x: Array, axes: tuple[int, ...] | None = None, keepdims: bool = False
 
 def _whole_sum(flat: Array) -> Array:
     width = gcd(flat.size, _WIDEST)
-    if width >= _LONG_ROW:
+    if width >= LONG_ROW:
         return jnp.sum(row_sum(flat.reshape(-1, width)), dtype=flat.dtype)
     rest = flat.size % _WIDEST
     return _whole_sum(flat[:-rest]) + jnp.sum(flat[-rest:], dtype=flat.dtype)
@@ -60,10 +62,10 @@ def row_sum(x: Array) -> Array:
     flat = jnp.reshape(x, (rows, channels))
     if rows < _LONG_ROWS or not on_cpu():
         return jnp.sum(flat, axis=0, dtype=x.dtype)
-    few = _few(rows)
+    few = few_parts(rows)
     if few > 1:
         flat = jnp.sum(flat.reshape(rows // few, few, channels), axis=1, dtype=x.dtype)
-    while len(flat) >= _LONG_ROWS and (few := _few(len(flat))) > 1:
+    while len(flat) >= _LONG_ROWS and (few := few_parts(len(flat))) > 1:
         flat = reduce(jnp.add, jnp.split(flat, few))
     return jnp.ones(len(flat), x.dtype) @ flat
 
@@ -74,12 +76,13 @@ def last_sum(x: Array) -> Array:
     Measured: LayerNorm over 4096 rows of 1024 takes 3.1 ms instead of 7.4.
     """
     length = x.shape[-1]
-    few = _few(length)
-    if length < _LONG_ROW or few == 1 or not on_cpu():
+    few = few_parts(length)
+    if length < LONG_ROW or few == 1 or not on_cpu():
         return jnp.sum(x, axis=-1, keepdims=True, dtype=x.dtype)
     parts = jnp.sum(x.reshape(*x.shape[:-1], few, length // few), axis=-2, dtype=x.dtype)
     return parts @ jnp.ones((length // few, 1), x.dtype)
 
 
-def _few(count: int) -> int:
+def few_parts(count: int) -> int:
+    """Into how many equal parts as many numbers are best cut; 1 if it cannot be done."""
     return next((n for n in _FEW if count % n == 0), 1)

@@ -21,7 +21,12 @@ from mycelia.runtime.packing import packed
 from mycelia.runtime.scattered import Scattered, together
 from mycelia.runtime.watching import watched
 from mycelia.runtime.xla import executables
-from mycelia.runtime.xla.compile import Programs, options, without_engine_frames
+from mycelia.runtime.xla.compile import (
+    Programs,
+    joined_options,
+    small_products,
+    without_engine_frames,
+)
 from mycelia.runtime.xla.keeping import one
 from mycelia.runtime.xla.lower import Lowered
 
@@ -147,12 +152,13 @@ class Executable:
         """Start without an executable, with operators lowered as the settings say now."""
         self._generation = Programs.generation
         self.first_run = None
-        self._lowered = Lowered(self.program.graph, self.program.in_place)
+        graph = self.program.graph
+        self._lowered = Lowered(graph, self.program.in_place, small_products(graph))
         self._program = ranks.jit(
             self._lowered,
-            self.program.graph,
+            graph,
             donate_argnums=self._donated,
-            compiler_options=options(self.program.graph),
+            compiler_options=joined_options(graph),
             keep_unused=True,
         )
         self._run: Callable[..., Any] = self._program

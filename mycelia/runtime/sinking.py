@@ -19,7 +19,7 @@ from mycelia.runtime.executor import as_array, owned_arrays, state_array, write_
 from mycelia.runtime.feeding import aligned
 from mycelia.runtime.packing import packed
 from mycelia.runtime.watching import watched
-from mycelia.runtime.xla.compile import options, without_engine_frames
+from mycelia.runtime.xla.compile import joined_options, small_products, without_engine_frames
 from mycelia.runtime.xla.keeping import one
 from mycelia.runtime.xla.lower import Lowered
 
@@ -44,13 +44,13 @@ class Sunk:
 
     def __init__(self, program: Program) -> None:
         self.program = program = packed(program)
-        self._step = Lowered(program.graph)
+        self._step = Lowered(program.graph, small_products=small_products(program.graph))
         written = {id(tensor): i for i, tensor in enumerate(program.writes)}
         self._carried: list[int | None] = [
             written.get(id(given.which)) if given.source is Source.STATE else None
             for given in program.inputs
         ]
-        chosen = options(program.graph)
+        chosen = joined_options(program.graph)
         self._run = ranks.jit(
             self._steps, program.graph, donate_argnums=(0,), compiler_options=chosen
         )

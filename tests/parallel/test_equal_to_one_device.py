@@ -26,7 +26,7 @@ FEW = {
     ("data_parallel", 7): ("mlp",),
     ("semi_auto_parallel", 4): ("gpt",),
     ("semi_auto_parallel", 7): ("mlp",),
-    ("auto_parallel", 4): ("bert",),
+    ("auto_parallel", 4): ("mlp",),
     ("auto_parallel", 7): ("gpt",),
     ("pipeline", 4): ("recommender",),
     ("pipeline", 7): ("mlp",),

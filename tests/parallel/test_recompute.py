@@ -59,6 +59,7 @@ def test_training_is_the_same(devices):
         np.testing.assert_allclose(found, losses[0], rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_budget_is_met_by_running_again_and_by_cutting():
     """Enough for all; enough if layers are run again; only enough if weights are cut, too."""
     mode = "auto_parallel"

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 from typing import Any, ClassVar
 
 import jax
 
+from mycelia.core.dtype import float32
 from mycelia.core.shape import size
-from mycelia.ir.analysis import ordered
-from mycelia.ir.control import primitive_of
+from mycelia.ir.analysis import nodes_by_graph, ordered
+from mycelia.ir.control import operands_of, primitive_of
 from mycelia.ir.graph import Graph
+from mycelia.ir.node import Apply
 from mycelia.ir.types import TensorType
+from mycelia.ops.contraction import are_many_and_small
 from mycelia.ops.convolution import Conv2D
+from mycelia.ops.device import on_cpu
+from mycelia.ops.linalg import BatchMatMul
 from mycelia.parallel.automatic import parallel_settings
 
 # On CPU, matmuls stay in XLA's small library and convolutions go to Eigen, which uses all cores.
@@ -20,6 +26,8 @@ _CPU_OPTIONS = {
     "xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT",
 }
 
+# The library takes products together with the loops after them: see `ops/contraction.py`.
+_JOINED_OPTIONS = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_DOT"}
 
 # For convolutions of small images: XLA's older kernels for loops compile in half the time there and
 # run as fast. (Elsewhere they take longer: a small transformer 28 s instead of 5.)
@@ -35,9 +43,20 @@ def options(graph: Graph | None = None) -> dict[str, Any] | None:
     """The compiler options for the device programs run on, and for the graph to be compiled."""
     if jax.default_backend() != "cpu":
         return None
-    if graph is None or not _is_small_with_images(graph):
-        return _CPU_OPTIONS
-    return _CPU_OPTIONS | _QUICK_OPTIONS
+    quick = _QUICK_OPTIONS if graph is not None and _is_small_with_images(graph) else {}
+    return _CPU_OPTIONS | quick
+
+
+def joined_options(graph: Graph) -> dict[str, Any] | None:
+    """The same for a program that is lowered knowing its number of `small_products`."""
+    chosen = options(graph)
+    return chosen | _JOINED_OPTIONS if chosen is not None and small_products(graph) else chosen
+
+
+def small_products(graph: Graph) -> int:
+    """How many operators multiply so small matrices that one core would do it alone."""
+    nodes = chain.from_iterable(nodes_by_graph(graph).values())
+    return sum(map(_has_small_products, nodes)) if on_cpu() else 0
 
 
 def spread_options(graph: Graph) -> dict[str, Any] | None:
@@ -45,6 +64,13 @@ def spread_options(graph: Graph) -> dict[str, Any] | None:
     chosen, fusion = options(graph), parallel_settings()["comm_fusion"]
     is_joined = fusion["openstate"] and fusion["allreduce"]["mode"] != "auto"
     return chosen if chosen is None or is_joined else chosen | _APART_OPTIONS
+
+
+def _has_small_products(node: Apply) -> bool:
+    if not isinstance(primitive_of(node), BatchMatMul):
+        return False
+    types = [n.type for n in operands_of(node)]
+    return are_many_and_small(*types) and types[0].dtype is float32
 
 
 def _is_small_with_images(graph: Graph) -> bool:

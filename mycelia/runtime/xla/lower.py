@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -31,7 +32,7 @@ from mycelia.ir.control import (
 from mycelia.ir.graph import Graph
 from mycelia.ir.node import Apply, Constant, Node, Parameter
 from mycelia.ir.primitive import Primitive
-from mycelia.ops.device import drops_barriers, on_cpu
+from mycelia.ops.device import drops_barriers, joined_products, on_cpu
 from mycelia.ops.op import Op
 from mycelia.ops.shaping import Barrier
 from mycelia.ops.spreading import SpreadBarrier
@@ -46,15 +47,23 @@ class Lowered:
     It may be given one argument more, `keeping.one()`, of which nothing is known in advance: then
     XLA computes values that are worth keeping once. `in_place` says which output takes the place
     of which input: it comes after everything that reads the input, so that no copy is needed.
+    If it has `small_products`, the program is compiled with `joined_options`.
     """
 
-    def __init__(self, graph: Graph, in_place: dict[int, int] | None = None) -> None:
+    def __init__(
+        self, graph: Graph, in_place: dict[int, int] | None = None, small_products: int = 0
+    ) -> None:
         self.__name__ = graph.name.replace("<", "").replace(">", "") or "program"
         self.choices: dict[str, int] = {}  # how often something was chosen, once it was called
         self._graph = graph
         self._readers = other_readers(graph, in_place or {})
+        self._small_products = small_products
 
     def __call__(self, *arrays: Any) -> Any:
+        with joined_products() if self._small_products else nullcontext():
+            return self._traced(*arrays)
+
+    def _traced(self, *arrays: Any) -> Any:
         count = len(self._graph.parameters)
         order = _Order(arrays[count] if len(arrays) > count else None)
         values = order.values(self._graph, arrays[:count])
@@ -64,7 +73,7 @@ class Lowered:
             for place, nodes in self._readers.items():
                 after = [values[n] for n in nodes]
                 found[place] = held_back([found[place]], after, order.one)[0]
-        self.choices = order.choices(len(self._readers))
+        self.choices = order.choices(len(self._readers), self._small_products)
         return tuple(found)
 
 
@@ -79,13 +88,14 @@ class _Order:
         )  # what XLA would compute early, or twice
         self.one = one
 
-    def choices(self, in_place: int) -> dict[str, int]:
+    def choices(self, in_place: int, small_products: int) -> dict[str, int]:
         """What was chosen for the device, and how often; only what was chosen at all."""
         found = {
             "operators with channels last": self.layouts.kept,
             "images transposed": len(self.layouts.moved),
             "values kept": sum(len(kept) for _, kept in self._orders.values()),
             "weights written after other readers": in_place,
+            "operators with small products on all cores": small_products,
             **self.layouts.forms,
         }
         return {name: count for name, count in found.items() if count and self.holds_back}

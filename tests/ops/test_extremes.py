@@ -1,0 +1,71 @@
+"""The largest and smallest along rows take other forms than XLA's own; the results are the same."""
+
+import jax
+import numpy as np
+import pytest
+
+import mycelia as ms
+from mycelia import Tensor, ops
+from mycelia.ops.extremes import largest, smallest
+from mycelia.ops.softmax import log_total
+
+LENGTHS = [1, 63, 64, 65, 100, 104, 128, 1000, 1024, 8192]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int32, np.uint8])
+@pytest.mark.parametrize("length", LENGTHS)
+def test_along_rows(length, dtype):
+    x = np.random.default_rng(length).normal(size=(3, 5, length)) * 50 + 100
+    x = x.astype(dtype)
+    for keep_dims in (False, True):
+        np.testing.assert_array_equal(
+            ops.ReduceMax(keep_dims)(Tensor(x), -1).asnumpy(), x.max(-1, keepdims=keep_dims)
+        )
+        np.testing.assert_array_equal(
+            ops.ReduceMin(keep_dims)(Tensor(x), -1).asnumpy(), x.min(-1, keepdims=keep_dims)
+        )
+
+
+def test_other_axes_scalars_and_no_rows():
+    x = np.random.default_rng(0).normal(size=(64, 128)).astype(np.float32)
+    for axes in ((0,), (0, 1), (1,)):
+        np.testing.assert_array_equal(largest(x, axes), x.max(axes))
+        np.testing.assert_array_equal(smallest(x, axes, True), x.min(axes, keepdims=True))
+    assert largest(np.float32(3), ()) == 3
+    assert largest(np.zeros((0, 128), np.float32), (1,)).shape == (0,)
+
+
+def test_what_is_not_a_number_and_infinities_stay():
+    x = np.zeros((3, 256), np.float32)
+    x[0, 200], x[1, 3], x[2] = np.nan, np.inf, -np.inf
+    np.testing.assert_array_equal(largest(x, (1,)), [np.nan, np.inf, -np.inf])
+    np.testing.assert_array_equal(smallest(x, (1,)), [np.nan, 0, -np.inf])
+
+
+@pytest.mark.parametrize("length", [10, 128, 1000])
+def test_log_total_of_any_row(length):
+    x = np.random.default_rng(0).normal(size=(4, length)).astype(np.float32) * 80
+    x[1] += 1e4
+    x[2] = -np.inf
+    x[3, 5] = np.inf
+    wanted = jax.nn.logsumexp(x, axis=1)
+    np.testing.assert_allclose(log_total(x, 1)[:, 0], wanted, rtol=1e-6)
+    np.testing.assert_allclose(ops.logsumexp(Tensor(x), 1).asnumpy(), wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_softmax_and_its_gradient_as_in_the_plain_form(name):
+    rng = np.random.default_rng(0)
+    x, by = (Tensor(rng.normal(size=(6, 7, 128)).astype(np.float32) * 5) for _ in "xy")
+
+    def run(axis):
+        op = getattr(ops, name)
+        return op(x, axis).asnumpy(), ms.grad(lambda v: (op(v, axis) * by).sum())(x).asnumpy()
+
+    for axis in (-1, 0):
+        special = run(axis)
+        ms.set_context(kernel_selection=False)
+        plain = run(axis)
+        ms.set_context(kernel_selection=True)
+        for found, wanted in zip(special, plain, strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=2e-5, atol=2e-6)

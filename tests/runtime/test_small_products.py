@@ -1,0 +1,105 @@
+"""Many small matrices are multiplied on all cores, with the same results."""
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mycelia as ms
+from mycelia import Tensor, nn, ops
+from mycelia.runtime.xla.compile import joined_options, options, small_products
+
+SHARED = "operators with small products on all cores"
+KIND = "xla_cpu_experimental_ynn_fusion_type"
+
+
+def numbers(*shape, dtype=np.float32):
+    return Tensor(np.random.default_rng(len(shape)).normal(size=shape).astype(dtype))
+
+
+def graph_of(run):
+    return next(iter(run.compiled.entries.values())).read.program.graph
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
+@pytest.mark.parametrize("turns", list(product([False, True], repeat=2)))
+def test_products_and_gradients_as_in_the_plain_form(turns, dtype):
+    left, right = (64, 48), (48, 80)
+    x = numbers(4, 64, *(left[::-1] if turns[0] else left), dtype=dtype)
+    y = numbers(4, 64, *(right[::-1] if turns[1] else right), dtype=dtype)
+    product_of = ops.BatchMatMul(*turns)
+
+    def run() -> Any:
+        def loss_of(a: Any, b: Any) -> Any:
+            return (product_of(a, b).astype(ms.float64) ** 2).mean()
+
+        step = ms.jit(ms.value_and_grad(loss_of, (0, 1)))
+        loss, gradients = step(x, y)
+        return [loss.asnumpy(), *[g.asnumpy() for g in gradients]], ms.jit.explain(step).choices[0]
+
+    special, choices = run()
+    ms.set_context(kernel_selection=False)
+    plain, others = run()
+    ms.set_context(kernel_selection=True)
+    assert (SHARED in choices) is (dtype is np.float32) and SHARED not in others
+    tolerance = {np.float64: 1e-12, np.float32: 2e-5, np.float16: 2e-3}[dtype]
+    for found, wanted in zip(special, plain, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance)
+
+
+def test_zeros_infinities_and_what_is_not_a_number_stay():
+    x = np.zeros((4, 64, 64, 64), np.float32)
+    x[0, 0, 0], x[0, 0, 1], x[0, 0, 2, 0] = np.inf, np.nan, -0.0
+    y = Tensor(np.ones((4, 64, 64, 64), np.float32))
+    run = ms.jit(lambda a, b: ops.matmul(a, b))
+    found = run(Tensor(x), y).asnumpy()
+    assert small_products(graph_of(run)) == 1
+    np.testing.assert_array_equal(found, x @ y.asnumpy())
+    assert not np.signbit(found[0, 0, 2:]).any()
+
+
+@pytest.mark.parametrize(
+    ("shape", "count"),
+    [((4, 64, 64, 64), 1), ((2, 3, 64, 64), 0), ((4, 512, 512), 0), ((64, 64), 0)],
+    ids=["many and small", "few", "large", "one"],
+)
+def test_only_programs_with_many_small_products_are_compiled_for_them(shape, count):
+    run = ms.jit(lambda a: ops.matmul(a, a) + 1)
+    run(numbers(*shape))
+    graph = graph_of(run)
+    assert small_products(graph) == count
+    assert (joined_options(graph)[KIND] != options(graph)[KIND]) is bool(count)
+
+
+class _Attention(nn.Cell):
+    def __init__(self) -> None:
+        super().__init__()
+        self.qkv, self.out = nn.Dense(64, 192), nn.Dense(64, 64)
+
+    def construct(self, x: Any) -> Any:
+        q, k, v = ops.split(self.qkv(x), 64, -1)
+        heads = [part.reshape((8, 128, 4, 16)).transpose((0, 2, 1, 3)) for part in (q, k, v)]
+        shares = ops.softmax(ops.matmul(heads[0], heads[1].swapaxes(-1, -2)) * 0.25, -1)
+        mixed = ops.matmul(shares, heads[2]).transpose((0, 2, 1, 3)).reshape((8, 128, 64))
+        return x + self.out(mixed)
+
+
+@pytest.mark.usefixtures("graph_mode")
+@pytest.mark.parametrize("sinks", [False, True])
+def test_attention_trains_to_the_same_numbers(sinks):
+    x = numbers(8, 128, 64)
+
+    def trained(selects: bool) -> list[float]:
+        ms.set_seed(1)
+        ms.set_context(kernel_selection=selects)
+        net = nn.WithLossCell(nn.SequentialCell(_Attention(), _Attention()), nn.MSELoss())
+        step = nn.TrainOneStepCell(net, nn.Momentum(net.trainable_params(), 0.1, 0.9))
+        if sinks:
+            data = ms.dataset.NumpySlicesDataset([x.asnumpy()] * 6, ["x"], shuffle=False)
+            data = data.map(lambda a: (a, a * 0.5), ["x"], ["x", "y"])
+            run = ms.data_sink(step, data, sink_size=6)
+            return [float(run().asnumpy().mean())]
+        return [float(step(x, x * 0.5)) for _ in range(6)]
+
+    np.testing.assert_allclose(trained(selects=True), trained(selects=False), rtol=1e-5)
