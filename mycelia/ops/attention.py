@@ -8,12 +8,18 @@ from typing import Any
 import numpy as np
 
 from mycelia.core.checks import check_positive_int, check_range, check_string
+from mycelia.core.dtype import float32
 from mycelia.core.errors import problem, wrong_value
 from mycelia.core.shape import Shape, broadcast, size
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
 from mycelia.ops.arithmetic import mul
-from mycelia.ops.contraction import check_same_dtype, wide_dtype
+from mycelia.ops.contraction import (
+    are_many_and_small,
+    check_same_dtype,
+    contract_each,
+    wide_dtype,
+)
 from mycelia.ops.engine import Array, jax, jnp, lax
 from mycelia.ops.extremes import largest
 from mycelia.ops.op import Op, unsupported_dtype
@@ -69,6 +75,10 @@ class Attention(Op):
                 )
         return query.with_shape((*batch, query.shape[-2], value.shape[-1]))
 
+    def has_small_products(self, query: TensorType, key: TensorType, *others: Any) -> bool:
+        scores = query.with_shape((*query.shape[:-1], key.shape[-2]))
+        return query.dtype is float32 and are_many_and_small(scores, key)
+
     def lower(
         self,
         query: Array,
@@ -120,7 +130,7 @@ class Attention(Op):
     ) -> Array:
         """The results for some of the queries; `later` is hidden besides `mask`."""
         wide = wide_dtype(query.dtype)
-        scores = jnp.matmul(query, jnp.swapaxes(key, -1, -2), preferred_element_type=wide)
+        scores = _products(query, key, key.ndim - 1)
         if bias is not None:
             scores = scores + jnp.asarray(bias, wide)
         scores = scores * np.asarray(self._scale(query.shape), wide)
@@ -128,7 +138,7 @@ class Attention(Op):
         shares = _softmax(scores, hidden)
         if keep is not None:
             shares = shares * jnp.asarray(keep, wide)
-        product = jnp.matmul(shares.astype(value.dtype), value, preferred_element_type=wide)
+        product = _products(shares.astype(value.dtype), value, value.ndim - 2)
         return product.astype(query.dtype)
 
     def _scale(self, shape: Shape) -> float:
@@ -147,6 +157,14 @@ def _in_blocks(x: Array) -> Array:
     missing = -x.shape[-2] % ROWS
     padded = jnp.pad(x, [(0, 0)] * (x.ndim - 2) + [(0, missing), (0, 0)])
     return jnp.moveaxis(padded.reshape(*x.shape[:-2], -1, ROWS, x.shape[-1]), -3, 0)
+
+
+def _products(x: Array, y: Array, inner: int) -> Array:
+    """x times y, summed over the last axis of x and the axis `inner` of y, in wide precision."""
+    if x.dtype == np.float32 and x.shape[:-2] == y.shape[:-2]:
+        return contract_each(x, y, x.ndim - 1, inner)
+    right = y if inner == y.ndim - 2 else jnp.swapaxes(y, -1, -2)
+    return jnp.matmul(x, right, preferred_element_type=wide_dtype(x.dtype))
 
 
 def _softmax(scores: Array, hidden: Array | None) -> Array:

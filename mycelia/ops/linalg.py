@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mycelia.core.dtype import float32
 from mycelia.core.errors import problem
 from mycelia.core.shape import Shape, broadcast, size
 from mycelia.ir.example import case
@@ -14,6 +15,7 @@ from mycelia.ops.arithmetic import add
 from mycelia.ops.batch_last import prefers_batch_last
 from mycelia.ops.channels import along_channels, channel_axis, channel_sum
 from mycelia.ops.contraction import (
+    are_many_and_small,
     check_inner_sizes,
     check_same_dtype,
     contract,
@@ -118,6 +120,9 @@ class BatchMatMul(Op):
         check_inner_sizes(self.name, x, y, inner, other)
         batch = broadcast(x.shape[:-2], y.shape[:-2], op=self.name)
         return x.with_shape((*batch, rows, columns))
+
+    def has_small_products(self, x: TensorType, y: TensorType) -> bool:
+        return x.dtype is float32 and are_many_and_small(x, y)
 
     def lower(self, x: Array, y: Array) -> Array:
         inner_x = x.ndim - (2 if self.transpose_a else 1)

@@ -136,6 +136,10 @@ class Op(Primitive):
         """Arguments that it rearranges first, each with the one to have before that is done."""
         return {}
 
+    def has_small_products(self, *types: Any) -> bool:
+        """Whether it multiplies many matrices, each so small that one core would do it alone."""
+        return False
+
     def form(self, *args: Any) -> str:
         """How it is computed for arrays like these, if in another way than XLA's own."""
         return ""

@@ -49,6 +49,7 @@ print(json.dumps([sys.argv[1:], __name__, [os.environ[n] for n in names]]))
         assert values == [rank, "2", rank, "2", "MS_WORKER", "127.0.0.1", rank, rank, "2", "0"]
 
 
+@pytest.mark.slow
 def test_virtual_devices_in_one_and_in_several_processes(tmp_path):
     script = """
 import os, jax
@@ -149,6 +150,7 @@ def test_restarts_come_to_an_end(tmp_path):
     assert code == 3 and output.count("try") == 3 and errors.count("started again") == 2
 
 
+@pytest.mark.slow
 def test_a_rank_that_does_not_come_is_named(tmp_path):
     script = STEPS + "steps(100, lambda: time.sleep(1000))"
     code, _, errors = launch(tmp_path, ["-n", "2", "--timeout", "3"], script)
@@ -157,6 +159,7 @@ def test_a_rank_that_does_not_come_is_named(tmp_path):
     assert "rank 1 did not come, it is at meeting" in errors
 
 
+@pytest.mark.slow
 def test_a_stopped_rank_is_named(tmp_path):
     script = STEPS + "steps(10**6, lambda: os.kill(os.getpid(), signal.SIGSTOP))"
     code, _, errors = launch(tmp_path, ["-n", "2", "--timeout", "3"], script)

@@ -195,6 +195,7 @@ def test_both_modes_agree(options):
     assert compiled[-1] < compiled[0]
 
 
+@pytest.mark.slow
 def test_a_loss_scale_changes_nothing():
     plain = losses_of(ms.GRAPH_MODE)
     np.testing.assert_allclose(losses_of(ms.GRAPH_MODE, scale=1024.0), plain, rtol=1e-3)
@@ -224,6 +225,7 @@ def steps_until(optimizer_of, target):
     return 400
 
 
+@pytest.mark.slow
 def test_it_needs_fewer_steps_on_a_stretched_problem():
     rates = (0.01, 0.03, 0.1, 0.3)
     plain = min(
@@ -332,6 +334,7 @@ def test_converting_a_network_and_a_model():
         ConvertModelUtils.convert_to_thor_model(plain, network, nn.MSELoss(), plain)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", ["O2", pytest.param("O3", marks=pytest.mark.slow)])
 def test_half_precision_with_a_dynamic_loss_scale(level):
     ms.set_context(mode=ms.GRAPH_MODE)

@@ -72,6 +72,41 @@ def test_only_programs_with_many_small_products_are_compiled_for_them(shape, cou
     assert (joined_options(graph)[KIND] != options(graph)[KIND]) is bool(count)
 
 
+def test_half_precision_beside_small_products():
+    x, half = numbers(4, 64, 64, 64), numbers(4, 64, 64, 64, dtype=np.float16)
+    run = ms.jit(lambda a, b: (ops.matmul(a, a), ops.matmul(b, b)))
+    found = run(x, half)
+    assert small_products(graph_of(run)) == 1
+    assert [f.dtype for f in found] == [ms.float32, ms.float16]
+    wide = half.asnumpy().astype(np.float32)
+    np.testing.assert_allclose(found[1].asnumpy(), wide @ wide, rtol=2e-3, atol=1e-2)
+
+
+@pytest.mark.parametrize("shapes", [((8, 4), (8, 4)), ((8, 4), (8, 1))], ids=["alike", "spread"])
+def test_attention_and_its_gradients_of_first_and_second_order(shapes):
+    query, key, value = (numbers(*batch, 128, 16) for batch in (shapes[0], *[shapes[1]] * 2))
+
+    def loss(q: Any, k: Any, v: Any) -> Any:
+        found = ops.flash_attention_score(q, k, v, 4, input_layout="BNSD", scalar_value=0.3)
+        return (found * found).mean()
+
+    def run() -> tuple[list[np.ndarray], Any]:
+        def twice(q: Any, k: Any, v: Any) -> Any:
+            return sum((g * g).sum() for g in ms.grad(loss, (0, 1, 2))(q, k, v))
+
+        step = ms.jit(lambda *a: (ms.grad(loss, (0, 1, 2))(*a), ms.grad(twice, (0, 1, 2))(*a)))
+        found = [g.asnumpy() for gradients in step(query, key, value) for g in gradients]
+        return found, ms.jit.explain(step).choices[0]
+
+    special, choices = run()
+    ms.set_context(kernel_selection=False)
+    plain, _ = run()
+    ms.set_context(kernel_selection=True)
+    assert (SHARED in choices) is (shapes[0] == shapes[1])
+    for found, wanted in zip(special, plain, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-4 * abs(wanted).max())
+
+
 class _Attention(nn.Cell):
     def __init__(self) -> None:
         super().__init__()

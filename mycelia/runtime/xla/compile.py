@@ -8,17 +8,15 @@ from typing import Any, ClassVar
 
 import jax
 
-from mycelia.core.dtype import float32
 from mycelia.core.shape import size
 from mycelia.ir.analysis import nodes_by_graph, ordered
-from mycelia.ir.control import operands_of, primitive_of
+from mycelia.ir.control import primitive_of
 from mycelia.ir.graph import Graph
 from mycelia.ir.node import Apply
 from mycelia.ir.types import TensorType
-from mycelia.ops.contraction import are_many_and_small
 from mycelia.ops.convolution import Conv2D
 from mycelia.ops.device import on_cpu
-from mycelia.ops.linalg import BatchMatMul
+from mycelia.ops.op import Op
 from mycelia.parallel.automatic import parallel_settings
 
 # On CPU, matmuls stay in XLA's small library and convolutions go to Eigen, which uses all cores.
@@ -67,10 +65,8 @@ def spread_options(graph: Graph) -> dict[str, Any] | None:
 
 
 def _has_small_products(node: Apply) -> bool:
-    if not isinstance(primitive_of(node), BatchMatMul):
-        return False
-    types = [n.type for n in operands_of(node)]
-    return are_many_and_small(*types) and types[0].dtype is float32
+    op = primitive_of(node)
+    return isinstance(op, Op) and op.has_small_products(*[a.type for a in node.args])
 
 
 def _is_small_with_images(graph: Graph) -> bool:

@@ -14,6 +14,7 @@ def found() -> dict[str, str]:
     return run_checks(*GROUP)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", checks(*GROUP))
 def test_on_eight_devices(found: dict[str, str], name: str) -> None:
     assert found[name] == "passed", found[name]
