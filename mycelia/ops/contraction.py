@@ -30,6 +30,11 @@ def contract(x: Array, y: Array, dimensions: Any) -> Array:
     return product.astype(x.dtype)
 
 
+def matrix_product(x: Array, y: Array) -> Array:
+    """The product of two matrices."""
+    return contract(x, y, (((1,), (0,)), ((), ())))
+
+
 def contract_each(x: Array, y: Array, inner_x: int, inner_y: int) -> Array:
     """The products of matrices at the same places of the axes before the last two.
 

@@ -15,7 +15,7 @@ from math import prod
 from mycelia.core.shape import Shape
 from mycelia.ops import depthwise, tiling
 from mycelia.ops.batch_last import prefers_batch_last
-from mycelia.ops.contraction import wide_dtype
+from mycelia.ops.contraction import contract, matrix_product, wide_dtype
 from mycelia.ops.device import on_cpu
 from mycelia.ops.engine import Array, jax, jnp, lax
 from mycelia.ops.shifting import shifted
@@ -172,7 +172,7 @@ def _pointwise(x: Array, weight: Array, window: Window) -> Array:
     visited = x[step] if max(window.strides) > 1 else x
     batch, channels, *sizes = visited.shape
     flat = visited.reshape(batch, channels, prod(sizes))
-    product = lax.dot_general(weight.reshape(weight.shape[:2]), flat, (((1,), (1,)), ((), ())))
+    product = contract(weight.reshape(weight.shape[:2]), flat, (((1,), (1,)), ((), ())))
     return jnp.moveaxis(product, 0, 1).reshape(batch, weight.shape[0], *sizes)
 
 
@@ -185,7 +185,7 @@ def _by_columns(x: Array, weight: Array, window: Window) -> Array:
     columns = lax.optimization_barrier(
         copies.reshape(channels * prod(window.kernel), batch * prod(sizes))
     )
-    product = weight.reshape(weight.shape[0], -1) @ columns
+    product = matrix_product(weight.reshape(weight.shape[0], -1), columns)
     return jnp.swapaxes(product.reshape(weight.shape[0], batch, *sizes), 0, 1)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from mycelia.core.shape import Shape
 from mycelia.ops import winograd
-from mycelia.ops.contraction import wide_dtype
+from mycelia.ops.contraction import contract, wide_dtype
 from mycelia.ops.convolving import Way
 from mycelia.ops.device import on_cpu
 from mycelia.ops.engine import Array, jax, jnp, lax
@@ -160,7 +160,7 @@ def _matrix(weight: Array) -> Array:
 
 
 def _dot(a: Array, b: Array, axis_a: int, axis_b: int) -> Array:
-    return lax.dot_general(a, b, (((axis_a,), (axis_b,)), ((), ())))
+    return contract(a, b, (((axis_a,), (axis_b,)), ((), ())))
 
 
 # ---- each channel with its own kernel: sums of shifted products ----------------------------------

@@ -20,6 +20,7 @@ from mycelia.ops.contraction import (
     check_same_dtype,
     contract,
     contract_each,
+    matrix_product,
     wide_dtype,
 )
 from mycelia.ops.device import on_cpu
@@ -273,10 +274,9 @@ def over_rows(x: Array, y: Array) -> Array:
     """
     if max(x.size, y.size) < _SMALL:
         return contract(x, y, (((0,), (0,)), ((), ())))
-    plain = (((1,), (0,)), ((), ()))
     if not _turns_result(x.shape[0], x.shape[1], y.shape[1]):
-        return contract(lax.optimization_barrier(x.T), y, plain)
-    return lax.optimization_barrier(contract(lax.optimization_barrier(y.T), x, plain)).T
+        return matrix_product(lax.optimization_barrier(x.T), y)
+    return lax.optimization_barrier(matrix_product(lax.optimization_barrier(y.T), x)).T
 
 
 def _turns_result(rows: int, columns: int, others: int) -> bool:

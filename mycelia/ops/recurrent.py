@@ -21,6 +21,7 @@ from mycelia.core.errors import problem
 from mycelia.core.shape import Shape, size
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
+from mycelia.ops.contraction import contract, matrix_product
 from mycelia.ops.creation import zeros_like
 from mycelia.ops.device import on_cpu
 from mycelia.ops.engine import Array, jax, jnp, lax
@@ -334,10 +335,10 @@ class RecurrentGrad(Op, register=False):
         (d_state, written), _ = lax.scan(back, (d_last, start), every, reverse=True)
         by_input, by_hidden = (d.reshape(rows, -1) for d in (written[0], written[-1]))
         return (
-            jnp.moveaxis((w_ih.T @ by_input).reshape(-1, *x.shape[:2]), 0, 2),
+            jnp.moveaxis(matrix_product(w_ih.T, by_input).reshape(-1, *x.shape[:2]), 0, 2),
             tuple([_rows(part, features, batch) for part in d_state]),
-            by_input @ x.reshape(x.shape[0] * batch, x.shape[2]),
-            by_hidden @ _rows(hidden, features, batch),
+            matrix_product(by_input, x.reshape(x.shape[0] * batch, x.shape[2])),
+            matrix_product(by_hidden, _rows(hidden, features, batch)),
             None if b_ih is None else last_sum(by_input)[:, 0],
             None if b_hh is None else last_sum(by_hidden)[:, 0],
         )
@@ -368,7 +369,7 @@ def _rows(x: Array, features: int, batch: int) -> Array:
 
 def _from_input(x: Array, weight: Array) -> Array:
     """What the input gives to the gates without bias: (gates and features, moments, batch)."""
-    return lax.dot_general(weight, x, (((1,), (2,)), ((), ())))
+    return contract(weight, x, (((1,), (2,)), ((), ())))
 
 
 def _blank(like: Array, shape: Shape) -> Array:
