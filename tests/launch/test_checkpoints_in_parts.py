@@ -96,7 +96,7 @@ def trained(tmp_path, options, folder, kill_at=0, *more):
     return output, errors
 
 
-@pytest.mark.parametrize("count", [2, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [pytest.param(n, marks=pytest.mark.slow) for n in (2, 4)])
 def test_a_killed_training_goes_on_with_any_number_of_processes(tmp_path, count):
     processes = ["-n", str(count)]
     output, _ = trained(tmp_path, processes, "whole")

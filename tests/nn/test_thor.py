@@ -383,6 +383,7 @@ def test_bad_arguments():
         KFAC(nn.Dense(2, 2), 0.1, radius=-1.0)
 
 
+@pytest.mark.slow
 def test_sunk_steps_are_the_same_steps():
     ms.set_context(mode=ms.GRAPH_MODE)
     random = np.random.default_rng(0)

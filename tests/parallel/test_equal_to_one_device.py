@@ -24,7 +24,7 @@ LONGEST = 1800  # seconds that a process may take; devices that wait for each ot
 FEW = {
     ("data_parallel", 4): ("mlp",),
     ("data_parallel", 7): ("mlp",),
-    ("semi_auto_parallel", 4): ("mlp",),
+    ("semi_auto_parallel", 4): ("gpt",),
     ("semi_auto_parallel", 7): ("mlp",),
     ("auto_parallel", 4): ("mlp",),
     ("auto_parallel", 7): ("gpt",),

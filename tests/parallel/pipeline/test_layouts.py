@@ -9,16 +9,10 @@ import pytest
 from tests.parallel.pipeline.running import checks, run_checks
 
 FILE = Path(__file__).with_name("layout_checks.py")
-QUICK = ("megatron_2_stages_of_4_devices",)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        name if name in QUICK else pytest.param(name, marks=pytest.mark.slow)
-        for name in checks("", file=FILE)
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", checks("", file=FILE))
 def test_on_eight_devices(name: str) -> None:
     found = run_checks(name, file=FILE)[name]
     assert found == "passed", found

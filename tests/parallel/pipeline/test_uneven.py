@@ -34,7 +34,7 @@ def test_all_devices_are_used() -> None:
 @pytest.mark.parametrize(
     ("stages", "devices", "names"),
     [
-        (2, 7, "mlp_of_rows"),
+        pytest.param(2, 7, "mlp_of_rows", marks=pytest.mark.slow),
         pytest.param(2, 7, "mlp gpt mlp_gpipe clipping", marks=pytest.mark.slow),
         pytest.param(3, 7, "mlp mlp_of_rows gpt", marks=pytest.mark.slow),
         pytest.param(4, 6, "mlp mlp_of_rows gpt", marks=pytest.mark.slow),
