@@ -24,6 +24,7 @@ from mycelia.ops.engine import Array, jax, jnp, lax
 from mycelia.ops.extremes import largest
 from mycelia.ops.op import Op, unsupported_dtype
 from mycelia.ops.shaping import cast, reshape, transpose
+from mycelia.ops.softmax import powers
 from mycelia.ops.sums import last_sum
 
 _Later = Callable[[Array], Array | None]
@@ -170,15 +171,14 @@ def _products(x: Array, y: Array, inner: int) -> Array:
 def _softmax(scores: Array, hidden: Array | None) -> Array:
     """Softmax over the last axis, with zeros where `hidden`."""
     if hidden is None:
-        peak = largest(scores, (scores.ndim - 1,), True, -np.inf)
-        powers = jnp.exp(scores - lax.stop_gradient(peak))
-        return powers / last_sum(powers)
+        found, total, _ = powers(scores)
+        return found / total
     lowest = float(jnp.finfo(scores.dtype).min)
     seen = jnp.where(hidden, lowest, scores)
     peak = largest(seen, (seen.ndim - 1,), True, lowest)
-    powers = jnp.where(hidden, 0, jnp.exp(seen - lax.stop_gradient(peak)))
-    total = last_sum(powers)
-    return powers / jnp.where(total == 0, 1, total)
+    found = jnp.where(hidden, 0, jnp.exp(seen - lax.stop_gradient(peak)))
+    total = last_sum(found)
+    return found / jnp.where(total == 0, 1, total)
 
 
 def _check_shapes(name: str, query: TensorType, key: TensorType, value: TensorType) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from mycelia.core.settings import selects_kernels
 from mycelia.ops.engine import jax
@@ -37,24 +37,24 @@ def joins_products() -> bool:
     return _FORMS.joined and on_cpu()
 
 
-@contextmanager
-def joined_products() -> Iterator[None]:
+def joined_products() -> AbstractContextManager[None]:
     """Operators traced inside, in this thread, are for a program that `joins_products`."""
-    before, _FORMS.joined = _FORMS.joined, True
-    try:
-        yield
-    finally:
-        _FORMS.joined = before
+    return _forms("joined")
 
 
-@contextmanager
-def plain_forms() -> Iterator[None]:
+def plain_forms() -> AbstractContextManager[None]:
     """Operators traced inside, in this thread, take the plain XLA forms.
 
     XLA knows how to cut those over devices; tiles and tricks made for one processor it does not.
     """
-    before, _FORMS.plain = _FORMS.plain, True
+    return _forms("plain")
+
+
+@contextmanager
+def _forms(kind: str) -> Iterator[None]:
+    before = getattr(_FORMS, kind)
+    setattr(_FORMS, kind, True)
     try:
         yield
     finally:
-        _FORMS.plain = before
+        setattr(_FORMS, kind, before)

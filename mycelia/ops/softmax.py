@@ -158,7 +158,7 @@ def powers(x: Array) -> tuple[Array, Array, Array]:
 
     Whoever asks for them again in one program, as a gradient does, gets the same arrays.
     """
-    peak = _peak(x, -1)
+    peak = lax.stop_gradient(_peak(x, -1))
     found = jnp.exp(x - peak)
     return found, last_sum(found), peak
 

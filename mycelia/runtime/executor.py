@@ -153,12 +153,13 @@ class Executable:
         self._generation = Programs.generation
         self.first_run = None
         graph = self.program.graph
-        self._lowered = Lowered(graph, self.program.in_place, small_products(graph))
+        products = small_products(graph)
+        self._lowered = Lowered(graph, self.program.in_place, products)
         self._program = ranks.jit(
             self._lowered,
             graph,
             donate_argnums=self._donated,
-            compiler_options=joined_options(graph),
+            compiler_options=joined_options(graph, products),
             keep_unused=True,
         )
         self._run: Callable[..., Any] = self._program

@@ -44,13 +44,14 @@ class Sunk:
 
     def __init__(self, program: Program) -> None:
         self.program = program = packed(program)
-        self._step = Lowered(program.graph, small_products=small_products(program.graph))
+        products = small_products(program.graph)
+        self._step = Lowered(program.graph, small_products=products)
         written = {id(tensor): i for i, tensor in enumerate(program.writes)}
         self._carried: list[int | None] = [
             written.get(id(given.which)) if given.source is Source.STATE else None
             for given in program.inputs
         ]
-        chosen = joined_options(program.graph)
+        chosen = joined_options(program.graph, products)
         self._run = ranks.jit(
             self._steps, program.graph, donate_argnums=(0,), compiler_options=chosen
         )

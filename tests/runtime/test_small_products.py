@@ -69,7 +69,7 @@ def test_only_programs_with_many_small_products_are_compiled_for_them(shape, cou
     run(numbers(*shape))
     graph = graph_of(run)
     assert small_products(graph) == count
-    assert (joined_options(graph)[KIND] != options(graph)[KIND]) is bool(count)
+    assert (joined_options(graph, count)[KIND] != options(graph)[KIND]) is bool(count)
 
 
 def test_half_precision_beside_small_products():

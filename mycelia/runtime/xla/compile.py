@@ -45,10 +45,10 @@ def options(graph: Graph | None = None) -> dict[str, Any] | None:
     return _CPU_OPTIONS | quick
 
 
-def joined_options(graph: Graph) -> dict[str, Any] | None:
+def joined_options(graph: Graph, products: int) -> dict[str, Any] | None:
     """The same for a program that is lowered knowing its number of `small_products`."""
     chosen = options(graph)
-    return chosen | _JOINED_OPTIONS if chosen is not None and small_products(graph) else chosen
+    return chosen | _JOINED_OPTIONS if chosen is not None and products else chosen
 
 
 def small_products(graph: Graph) -> int:
