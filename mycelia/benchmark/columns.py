@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from mycelia.runtime import allocator
+
 OURS = "mycelia"
 
 
@@ -39,8 +41,8 @@ COLUMNS = (
         "torch eager + malloc",
         "torch",
         "torch_nets",
-        "modules, with glibc told to keep freed memory",
-        ("malloc",),
+        "modules, with glibc told to keep freed memory in large pages",
+        ("malloc", allocator.__file__),
     ),
     Column("jax.jit", "jax", "jax_nets", "plain jax, step in one jit, state donated"),
     Column(

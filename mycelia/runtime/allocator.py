@@ -1,9 +1,14 @@
-"""How the C library keeps freed memory: programs that run again and again want it kept.
+"""How the C library gets and keeps memory: programs that run again and again want it kept.
 
 A training step frees what it computed, and the next step asks for the same amounts. By default
 glibc gives large blocks back to the system, which fills them with zeros page by page when they are
 asked for again: 58,000 page faults in a step of a small GPT, a quarter of its time. Kept, memory
 stays at its highest mark until the process ends. MYCELIA_KEEP_MEMORY=0 leaves glibc as it is.
+
+Memory that is kept may as well lie in pages of 2 MB, of which a processor remembers the places of
+more: steps of ResNet, MobileNet, BERT and LSTM take 0.96 to 0.99 of the time. Linux gives them
+where it is asked to, and only for memory that nobody has used yet; hence address space for much of
+what a process may need is reserved, which takes none of the machine's memory by itself.
 """
 
 from __future__ import annotations
@@ -11,9 +16,15 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+from functools import cache
+from pathlib import Path
 
 _ARENA_MAX, _MMAP_MAX, _TRIM_THRESHOLD = -8, -4, -1
 _CHOICES = ((_ARENA_MAX, 1), (_MMAP_MAX, 0), (_TRIM_THRESHOLD, -1))  # all three are needed
+_ADDRESSES = 9  # RLIMIT_AS
+_WANT_LARGE_PAGES = 14  # MADV_HUGEPAGE
+_LARGE_PAGE = 1 << 21
+_OVERCOMMIT = Path("/proc/sys/vm/overcommit_memory")
 
 
 def keeps_memory() -> bool:
@@ -24,13 +35,48 @@ def keeps_memory() -> bool:
 def give_back() -> None:
     """Return what is free to the system once: compiling leaves much that is not needed again."""
     if keeps_memory():
-        ctypes.CDLL(None).malloc_trim(0)
+        _library().malloc_trim(0)
+        _reserve_large_pages()
 
 
 def keep_memory() -> None:
-    """Ask the C library to keep what is freed; only of use before the first program runs."""
-    if not keeps_memory():
-        return
-    library = ctypes.CDLL(None)
+    """Tune the C library, unless asked not to; only of use before the first program runs."""
+    if keeps_memory():
+        tune()
+
+
+def tune() -> None:
+    """Let glibc keep what is freed, in large pages."""
     for choice, value in _CHOICES:
-        library.mallopt(choice, value)
+        _library().mallopt(choice, value)
+    _reserve_large_pages()
+
+
+def _reserve_large_pages() -> None:
+    """Ask for large pages for what the heap grows by, up to half of the machine's memory."""
+    if _addresses_are_scarce():
+        return
+    library, size = _library(), os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    block = library.malloc(size)  # not touched, and a part of the heap even when it is freed
+    if block:
+        start = -(-block // _LARGE_PAGE) * _LARGE_PAGE
+        library.madvise(start, block + size - start, _WANT_LARGE_PAGES)
+        library.free(block)
+
+
+def _addresses_are_scarce() -> bool:
+    """Whether reserving them takes them from somebody: a limit, or a system that counts them."""
+    limits = (ctypes.c_ulong * 2)()
+    _library().getrlimit(_ADDRESSES, limits)
+    unlimited = ctypes.c_ulong(-1).value
+    counted = _OVERCOMMIT.exists() and _OVERCOMMIT.read_text().strip() == "2"
+    return counted or limits[0] != unlimited
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    library = ctypes.CDLL(None)
+    library.malloc.restype, library.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+    library.free.argtypes = [ctypes.c_void_p]
+    library.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    return library

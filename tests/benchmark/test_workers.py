@@ -17,6 +17,7 @@ from mycelia.benchmark.worker import SCRIPTS
 from mycelia.benchmark.workers import numbers
 from mycelia.benchmark.workers.protocol import Job, measure, warm_up
 from mycelia.benchmark.workloads import CPU
+from mycelia.runtime import allocator
 
 ALLOWED = {
     "cell": {"numpy"},  # the framework itself is named by a variable
@@ -48,11 +49,14 @@ def test_warming_up_keeps_the_first_values_and_measuring_runs_at_least_once():
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="malloc is glibc's here")
 def test_malloc_is_told_by_what_it_does():
     script = (
-        "from workers.protocol import keep_memory, malloc_setting\n"
-        "print(malloc_setting()); keep_memory(); print(malloc_setting())"
+        "import sys\nfrom workers.protocol import keep_memory, malloc_setting\n"
+        "print(malloc_setting()); keep_memory(sys.argv[1]); print(malloc_setting())"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script], cwd=SCRIPTS.parent, capture_output=True, text=True
+        [sys.executable, "-c", script, allocator.__file__],
+        cwd=SCRIPTS.parent,
+        capture_output=True,
+        text=True,
     )
     assert done.stdout.split("\n")[:2] == ["default", "keeps freed memory"], done.stderr
 

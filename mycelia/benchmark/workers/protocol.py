@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import resource
+import runpy
 import sys
 import time
 import traceback
@@ -106,13 +107,11 @@ def peak_memory() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
 
 
-def keep_memory() -> None:
-    """Let glibc keep freed memory: one arena, no mmap for large blocks, no trimming."""
+def keep_memory(script: str) -> None:
+    """Tune glibc by the file with which Mycelia does, which is not installed next to a peer."""
     if platform.libc_ver()[0] != "glibc":
         raise RuntimeError("malloc can be tuned with glibc only")
-    library = ctypes.CDLL(None)
-    for option, value in ((-8, 1), (-4, 0), (-1, -1)):  # M_ARENA_MAX, M_MMAP_MAX, M_TRIM_THRESHOLD
-        library.mallopt(option, value)
+    runpy.run_path(script)["tune"]()
 
 
 class MallocCounts(ctypes.Structure):

@@ -1,4 +1,4 @@
-"""The worker of PyTorch: `python -m workers.torch_nets [compile] [malloc]`."""
+"""The worker of PyTorch: `python -m workers.torch_nets [compile] [malloc SCRIPT]`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BUILDERS = torch_vision.BUILDERS | torch_language.BUILDERS | torch_small.BUILDER
 def main() -> None:
     """Serve, with the options of the command line."""
     if "malloc" in sys.argv:
-        keep_memory()
+        keep_memory(sys.argv[-1])
     torch.set_num_threads(cores())
     serve(build, f"torch {torch.__version__}")
 
