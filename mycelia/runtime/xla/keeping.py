@@ -55,15 +55,21 @@ def kept(value: Any, by: Any) -> Any:
     return value / jnp.asarray(by, value.dtype)
 
 
-def held_back(values: Sequence[Any], after: Sequence[Any], by: Any) -> tuple[Any, ...]:
+def held_back(
+    values: Sequence[Any], after: Sequence[Any], by: Any, *, once: bool = False
+) -> tuple[Any, ...]:
     """`values` as something XLA cannot know before `after` is computed.
 
     It takes its own barriers away on CPU, and then computes nothing twice. So the values are
-    multiplied by a number that is one, but might be an element of `after` for all XLA knows.
+    multiplied by a number that is one, but might be an element of `after` for all XLA knows. Each
+    reader would multiply for itself, and the values would be held along with one that is written:
+    with `once`, all read the same, which takes the place of the value.
     """
     firsts = [a[(0,) * a.ndim].astype(jnp.float32) for a in _arrays(after) if a.size]
     unknown = jnp.where(by == 1, by, sum(firsts))
-    return tuple([_times(v, unknown) if _is_float(v) else v for v in values])
+    floats = [_is_float(v) for v in values]
+    found = [_times(v, unknown) if f else v for v, f in zip(values, floats, strict=True)]
+    return tuple([kept(v, by) if f and once else v for v, f in zip(found, floats, strict=True)])
 
 
 def _times(value: Any, factor: Any) -> Any:

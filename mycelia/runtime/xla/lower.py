@@ -160,7 +160,8 @@ class _Order:
         computed = [not isinstance(n, Parameter) for n in node.args[0].args]
         if not any(computed):
             return held_back(values, after, self.one)
-        found = iter(held_back([v for v, c in zip(values, computed) if c], after, self.one))
+        waiting = [v for v, c in zip(values, computed) if c]
+        found = iter(held_back(waiting, after, self.one, once=True))
         return tuple([next(found) if c else v for v, c in zip(values, computed)])
 
     def _operands(self, node: Apply, values: dict[Node, Any]) -> list[Any]:
