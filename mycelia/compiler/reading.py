@@ -12,6 +12,7 @@ from mycelia.compiler.building import constant, type_of_array
 from mycelia.compiler.footprint import type_bytes
 from mycelia.compiler.forms import Conflict, Form, form_of, leaf_data, leaf_type
 from mycelia.compiler.guards import Guards
+from mycelia.compiler.narrowing.narrow import narrow
 from mycelia.compiler.passes.pipeline import optimize
 from mycelia.compiler.reader.stack_notes import with_stack
 from mycelia.compiler.rolling import roll
@@ -46,6 +47,7 @@ class Read:
     guards: Guards
     seconds: dict[str, float]  # for each stage
     stages: list[tuple[str, Graph]]
+    narrowed: int = 0  # operators that are computed only for what is read
 
 
 def read(
@@ -128,7 +130,7 @@ def _finish(
         rest += [extra._data] if extra is not None else []
     outputs = tuple([o if isinstance(o, Node) else constant(o) for o in (*leaves, *updates, *rest)])
     graph = tracer.root.graph
-    tracer.root.finish(tracer.root.tuple(tuple(roll(tracer, outputs))))
+    tracer.root.finish(tracer.root.tuple(tuple(narrow(tracer, roll(tracer, outputs)))))
     by_node = {bound.node: Input(Source.STATE, bound.tensor) for bound in tracer.inputs.values()}
     by_node |= {node: Input(Source.ARGUMENT, i) for i, node in enumerate(nodes)}
     if tracer.key is not None:
@@ -150,7 +152,8 @@ def _finish(
         tracer.guards.tensor(tensor)
     for cell in tracer.cells.values():
         tracer.guards.network(cell)
-    return Read(replace(plain, graph=better), plain, form, tracer.guards, seconds, stages)
+    program = replace(plain, graph=better)
+    return Read(program, plain, form, tracer.guards, seconds, stages, tracer.narrowed)
 
 
 def _optimized(graph: Graph, stages: list[tuple[str, Graph]]) -> Graph:

@@ -14,12 +14,11 @@ from typing import Any
 
 from mycelia.compiler.building import Builder
 from mycelia.compiler.tracer import Tracer
-from mycelia.ir.analysis import ordered, same_graphs
+from mycelia.ir.analysis import applications, same_graphs
 from mycelia.ir.clone import copy_into, inline
 from mycelia.ir.control import (
     BLOCK,
     PART,
-    TUPLE,
     Item,
     Scan,
     graphs_of,
@@ -39,7 +38,7 @@ def roll(tracer: Tracer, outputs: Sequence[Any]) -> list[Any]:
     if tracer.builder is not builder:
         return list(outputs)
     given = builder.substituted(list(outputs))
-    nodes = _needed(given)
+    nodes = applications([node for node in given if isinstance(node, Node)])
     blocks = [n for n in nodes if primitive_of(n) in LEAST]
     if not blocks:
         return given
@@ -51,13 +50,6 @@ def roll(tracer: Tracer, outputs: Sequence[Any]) -> list[Any]:
                 body = inline(graphs_of(block)[0], builder.graph, operands_of(block))
                 builder.replaced[block] = body
     return builder.substituted(given)
-
-
-def _needed(outputs: Sequence[Any]) -> list[Apply]:
-    """All applications that outputs need, inputs before users."""
-    holder = Graph("outputs")
-    holder.output = holder.apply(TUPLE, *[o for o in outputs if isinstance(o, Node)])
-    return [n for n in ordered(holder) if isinstance(n, Apply) and n is not holder.output]
 
 
 @dataclass

@@ -75,6 +75,7 @@ class Tracer:
         self.key: Parameter | None = None
         self.materialized: dict[Node, Any] | None = None  # in the vm: the numbers known so far
         self.cells: dict[int, Any] = {}  # the cells called, whose flags the program relies on
+        self.narrowed = 0  # how many operators are computed only for what is read
         self.depth = 0  # how many run-time branches and loops are around
 
     # ---- being the current one --------------------------------------------------------------
@@ -293,6 +294,12 @@ class Tracer:
         args = (self.data_node(token), *(self.data_node(v) for v in values))
         node = self.builder.apply(Effect(run, title), args, TOKEN, self.span)
         self.store.write(Entry(self.world, "<token>"), Tensor._wrap(node))
+
+    def pending(self) -> list[Node]:
+        """What the program computes besides its results, as far as it is read: writes, effects."""
+        values = [b.tensor for b in self.inputs.values() if b.tensor._data is not b.node]
+        values += [v for v in self.world.values() if isinstance(v, Tensor)]
+        return [value._data for value in values if isinstance(value._data, Node)]
 
     def note_needed(self, size: Tensor) -> None:
         """Let the program say how large its stacks had to be."""

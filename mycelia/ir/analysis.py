@@ -19,6 +19,11 @@ def ordered(graph: Graph) -> list[Node]:
     return _after_inputs([graph.output], lambda node: True)
 
 
+def applications(roots: list[Node]) -> list[Apply]:
+    """The applications that these nodes need, and are, inputs before users."""
+    return [node for node in _after_inputs(roots, lambda node: True) if isinstance(node, Apply)]
+
+
 def nodes_by_graph(root: Graph) -> dict[Graph, list[Apply]]:
     """For every graph reachable from `root`, its applications, inputs before users.
 

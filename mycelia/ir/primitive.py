@@ -28,6 +28,7 @@ class Primitive:
     - `promotes`: data arguments that are brought to one dtype first, and may be Python numbers.
     - `writes`: arguments the operator updates; `lower` then gives the result and the new values.
     - `draws`: the last argument of `lower` is a random key, which the runtime supplies.
+    - `counts_rows`: what it gives for a row depends on how many rows there are.
     - `host`: a numpy kernel with the same results (subnormal numbers aside, which XLA on CPU makes
       zero), for arrays of at most `host_limit` elements.
     - `host_only`: the shape of the result depends on values, which XLA cannot hold.
@@ -39,6 +40,7 @@ class Primitive:
     promotes: ClassVar[tuple[str, ...]] = ()
     writes: ClassVar[tuple[str, ...]] = ()
     draws: ClassVar[bool] = False
+    counts_rows: ClassVar[bool] = False
     differentiable: ClassVar[bool] = True
     examples: ClassVar[tuple[Case, ...]] = ()
     host: ClassVar[Callable[..., Any] | None] = None

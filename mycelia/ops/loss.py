@@ -67,6 +67,7 @@ class SoftmaxCrossEntropyGrad(Op, register=False):
 class SparseSoftmaxCrossEntropyWithLogits(Op):
     """The mean loss against class indices; with `is_grad`, its gradient for the logits."""
 
+    counts_rows = True
     is_grad: bool = False
     examples = (
         case("f32[2,3]", "i32[2]:<3"),

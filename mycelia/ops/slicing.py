@@ -33,12 +33,15 @@ class Slice(Op):
         return lax.slice(jnp.asarray(input_x), *self._box(input_x.shape, begin, size))
 
     def host(self, input_x: Any, begin: Any, size: Any) -> Any:
-        starts, stops = self._box(input_x.shape, begin, size)
-        return copied(input_x[tuple(map(builtins.slice, starts, stops))])
+        return copied(input_x[self.box(input_x.shape, begin, size)])
 
     def grad(self, input_x: Any, begin: Any, size: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         starts, _ = self._box(input_x.shape, begin, size)
         return (StridedSliceGrad.of(input_x.shape, starts, (1,) * len(starts))(dout),)
+
+    def box(self, shape: Shape, begin: Any, size: Any) -> tuple[builtins.slice, ...]:
+        """What is read of each axis."""
+        return tuple(map(builtins.slice, *self._box(shape, begin, size)))
 
     def _box(self, shape: Shape, begin: Any, size: Any) -> tuple[Shape, Shape]:
         starts, sizes = as_shape(begin, self.name), as_shape(size, self.name)
@@ -100,10 +103,14 @@ class StridedSlice(Op):
     def grad(
         self, input_x: Any, begin: Any, end: Any, strides: Any, out: Any, dout: Any
     ) -> tuple[Any, ...]:
-        boxes, _ = self._boxes(input_x.shape, begin, end, strides)
+        boxes = self.box(input_x.shape, begin, end, strides)
         starts = tuple(box.start for box in boxes)
         steps = tuple(box.step for box in boxes)
         return (StridedSliceGrad.of(input_x.shape, starts, steps, self._kept(boxes))(dout),)
+
+    def box(self, shape: Shape, begin: Any, end: Any, strides: Any) -> tuple[builtins.slice, ...]:
+        """What is read of each axis."""
+        return self._boxes(shape, begin, end, strides)[0]
 
     @staticmethod
     def _kept(boxes: tuple[Any, ...]) -> Shape:
@@ -208,8 +215,11 @@ class StridedBox(Op):
         return x.with_shape(self.shape)
 
     def lower(self, x: Array) -> Array:
-        box = tuple(map(_counted, self.starts, self.steps, self.counts))
-        return jnp.asarray(x)[box].reshape(self.shape)
+        return jnp.asarray(x)[self.box(x.shape)].reshape(self.shape)
+
+    def box(self, shape: Shape) -> tuple[builtins.slice, ...]:
+        """What is read of each axis."""
+        return tuple(map(_counted, self.starts, self.steps, self.counts))
 
     def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return (StridedSliceGrad.of(x.shape, self.starts, self.steps, self.counts)(dout),)

@@ -60,6 +60,20 @@ class Subscript(Op):
         *data, _, dout = rest
         return (SubscriptAddTo.of(self.spec, x.shape)(dout, *data), *(None for _ in data))
 
+    def box(self, shape: Shape, *data: Any) -> tuple[slice, ...] | None:
+        """What is read of each axis; None if arrays say it."""
+        if ARRAY in self.spec:
+            return None
+        entries = [entry for entry in _numpy_index(self.spec, data) if entry is not None]
+        named = [
+            slice(entry % size, entry % size + 1, 1) if isinstance(entry, int) else entry
+            for entry, size in zip(entries, shape, strict=False)
+        ]
+        rest = [slice(None)] * (len(shape) - len(named))
+        return tuple(
+            _with_numbers(entry, size) for entry, size in zip((*named, *rest), shape, strict=True)
+        )
+
 
 class SubscriptAddTo(Op):
     """The gradient of Subscript: zeros of `shape`, with each element added where it was read."""
@@ -217,6 +231,11 @@ def _numpy_index(spec: Spec, data: Sequence[Any]) -> tuple[Any, ...]:
             case _:
                 index.append(next(rest))
     return tuple(index)
+
+
+def _with_numbers(entry: slice, size: int) -> slice:
+    """A slice of an axis that says where it starts, how far it goes and in which steps."""
+    return slice(*entry.indices(size)) if entry.step in (None, 1) else entry
 
 
 def _steps(start: int, count: int, distance: int) -> slice:

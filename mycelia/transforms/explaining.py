@@ -26,7 +26,7 @@ class Explanation:
     graphs: tuple[int, ...]  # left in each program after closures, calls and constants are gone
     nodes: tuple[int, ...]
     seconds: tuple[dict[str, float], ...]  # of each stage
-    choices: tuple[dict[str, int], ...]  # of layouts and kernels, if compiled in this process
+    choices: tuple[dict[str, int], ...]  # of work, and of layouts and kernels made in this process
 
     def __str__(self) -> str:
         lines = [f"{self.name}: compiled {len(self.compilations)} times"]
@@ -56,7 +56,7 @@ def explain(fn: Any) -> Explanation:
         tuple(map(len, bodies)),
         tuple(sum(map(len, body.values())) for body in bodies),
         tuple(_stages(p) for p in programs),
-        tuple({} if p.executable is None else p.executable.choices for p in programs),
+        tuple(p.choices for p in programs),
     )
 
 
@@ -71,6 +71,12 @@ class _Explained:
     @property
     def program(self) -> Program | None:
         return None if self.executable is None else self.executable.program
+
+    @property
+    def choices(self) -> dict[str, int]:
+        found = {} if self.executable is None else self.executable.choices
+        narrowed = 0 if self.read is None else self.read.narrowed
+        return {"operators only for what is read": narrowed} | found if narrowed else found
 
 
 def _programs(compiled: Compiled) -> list[_Explained]:

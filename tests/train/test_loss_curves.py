@@ -37,6 +37,9 @@ NETS = {
     "gpt": ADAM
     | {"net": "gpt", "width": 64, "layers": 2, "heads": 4, "length": 32, "vocabulary": 100}
     | {"classes": 100, "inputs": [8, 32], "labels": 8 * 32},
+    "bert": ADAM
+    | {"net": "bert", "width": 64, "layers": 2, "heads": 4, "length": 32, "vocabulary": 100}
+    | {"classes": 2, "inputs": [16, 32], "labels": 16},
     "lstm": QUICKLY
     | {"net": "lstm", "width": 32, "classes": 4, "inputs": [16, 16, 32], "labels": 16},
 }

@@ -9,10 +9,11 @@ from typing import Any
 from mycelia.compiler.autodiff.control import Rules
 from mycelia.compiler.autodiff.reverse import pull, zeros_of
 from mycelia.compiler.autodiff.segments import run_again
+from mycelia.compiler.narrowing.narrow import narrow
 from mycelia.compiler.rolling import roll
 from mycelia.compiler.symbolic import Number, is_symbolic
 from mycelia.compiler.tracer import Tracer
-from mycelia.ir.node import Node
+from mycelia.ir.node import Node, owner
 from mycelia.ir.slot import call
 from mycelia.ops.shaping import Identity
 from mycelia.tensor.tensor import Tensor
@@ -36,7 +37,7 @@ class GraphPullback:
         flat = [t for argument in self.inputs for t in tensors_in(argument)]
         outputs = [builder.local(out._data) for out, _ in live]
         targets = [*(t._data for t in flat), *self.aliases]
-        nodes = roll(self.tracer, builder.substituted([*outputs, *targets]))
+        nodes = self._better([*outputs, *targets])
         if self.tracer.allowed is not None and builder is self.tracer.root:
             count = len(outputs)
             run_again(builder, nodes[:count], set(nodes[count:]), self.tracer.allowed)
@@ -53,6 +54,15 @@ class GraphPullback:
 
     def close(self) -> None:
         """Nothing is held open."""
+
+    def _better(self, nodes: list[Node]) -> list[Node]:
+        """`nodes` as gradients are best taken of them, with all else that is needed in mind."""
+        builder = self.tracer.builder
+        others = [t._data for t in tensors_in(self.value) if is_symbolic(t)]
+        others += self.tracer.pending()
+        kept = [node for node in others if owner(node) is builder.graph]
+        found = roll(self.tracer, builder.substituted([*nodes, *kept]))
+        return narrow(self.tracer, found[: len(nodes)], found[len(nodes) :])
 
 
 def record_call(

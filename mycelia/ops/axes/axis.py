@@ -23,6 +23,12 @@ class Axis:
     combined: tuple[tuple[int, str], ...]  # (leaf among the results, "sum" | "max" | "min" | "any")
     flops: float  # how much of the operator's work is divided when the axis is cut
     inner: float = 0.0  # bytes of reduced values that parts exchange inside the operator
+    uniform: bool = False  # positions are single ones everywhere, and it does not matter which
+
+    @property
+    def apart(self) -> bool:
+        """Whether each position has results of its own, which need nothing of the others."""
+        return self.uniform and bool(self.outputs) and not self.combined and not self.inner
 
 
 @dataclass(frozen=True)

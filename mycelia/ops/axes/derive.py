@@ -12,7 +12,7 @@ from mycelia.ops.axes.axis import Axis, OperatorAxes
 from mycelia.ops.axes.cutting import Cut, Uses
 from mycelia.ops.axes.facts import learn
 from mycelia.ops.axes.rules import apply_rule
-from mycelia.ops.axes.steps import Flat, Value
+from mycelia.ops.axes.steps import Flat, Step, Value
 from mycelia.ops.axes.symbols import Symbol
 from mycelia.ops.device import plain_forms
 from mycelia.ops.engine import jax
@@ -36,7 +36,12 @@ def derive(op: Primitive, args: tuple[Any, ...]) -> OperatorAxes:
         _block_repeated(value)
     work = sum(step.flops * step.repeats for step in flat.steps)
     unused = _unused(flat)
-    found = [a for a in _found_axes(flat) if a.outputs or {leaf for leaf, _ in a.inputs} - unused]
+    numbered = None if op.counts_rows else _numbered(flat)
+    found = [
+        a
+        for a in _found_axes(flat, numbered)
+        if a.outputs or {leaf for leaf, _ in a.inputs} - unused
+    ]
     return OperatorAxes(tuple(found), float(work), tuple(sorted(unused)))
 
 
@@ -86,8 +91,8 @@ def _block_repeated(value: Value) -> None:
                 root.block()
 
 
-def _found_axes(flat: Flat) -> Iterator[Axis]:
-    """The axes of the inputs, then those of the outputs alone."""
+def _found_axes(flat: Flat, numbered: set[Symbol] | None) -> Iterator[Axis]:
+    """The axes of the inputs, then those of the outputs alone; None is numbered if all are."""
     uses, inputs, outputs = Uses(flat), _places(flat.inputs), _places(flat.outputs)
     for symbol in dict.fromkeys((*inputs, *outputs)):
         if not symbol.can_be_cut:
@@ -102,7 +107,38 @@ def _found_axes(flat: Flat) -> Iterator[Axis]:
                 cut.unfinished(flat.outputs),
                 cut.flops,
                 cut.inner,
+                numbered is not None and symbol not in numbered and _is_even(symbol, flat),
             )
+
+
+def _is_even(symbol: Symbol, flat: Flat) -> bool:
+    """Whether an axis has one size wherever it comes in or out."""
+    ends = (*flat.inputs, *flat.outputs)
+    sizes = {n for v in ends for n, dim in zip(v.shape, v.dims, strict=True) if dim.root is symbol}
+    return sizes <= {symbol.divides}
+
+
+def _numbered(flat: Flat) -> set[Symbol]:
+    """The symbols along which something depends on positions: counted, looked up, from a table."""
+    made = {id(value) for step in flat.steps for value in step.outputs}
+    given = made | {id(value) for value in flat.inputs}
+    read = [*flat.outputs, *(value for step in flat.steps for value in step.inputs)]
+    tables = [value for value in read if id(value) not in given and not value.is_zero]
+    found = [dim for value in tables for dim in value.dims]
+    for step in flat.steps:
+        found += _positions(step)
+    return {symbol.root for symbol in found}
+
+
+def _positions(step: Step) -> list[Symbol]:
+    """The dimensions whose positions are numbers in this step."""
+    if step.name == "iota":
+        return [step.outputs[0].dims[step.params["dimension"]]]
+    numbers = step.params.get("dimension_numbers")
+    places = getattr(numbers, "start_index_map", ()) or getattr(
+        numbers, "scatter_dims_to_operand_dims", ()
+    )
+    return [step.inputs[0].dims[place] for place in places]
 
 
 def _places(values: Iterable[Value]) -> dict[Symbol, list[tuple[int, int]]]:

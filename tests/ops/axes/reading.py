@@ -23,9 +23,10 @@ def axis(
     flops: float,
     combined: Sequence[tuple[int, str]] = (),
     inner: float = 0.0,
+    uniform: bool = True,
 ) -> Axis:
     """An axis that any divisor of its size can cut."""
-    return Axis(size, size, tuple(inputs), tuple(outputs), tuple(combined), flops, inner)
+    return Axis(size, size, tuple(inputs), tuple(outputs), tuple(combined), flops, inner, uniform)
 
 
 def inner_axis(found: OperatorAxes) -> Axis:

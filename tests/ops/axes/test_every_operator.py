@@ -80,6 +80,17 @@ def _mixed(
     return mixed
 
 
+@pytest.mark.parametrize(("cls", "case"), _cases())
+def test_positions_apart_know_nothing_of_each_other(cls: type[Op], case: Case):
+    """Along such an axis, an operator can be run for some positions only."""
+    example = Example(cls, case)
+    arrays = example.arrays(0)
+    axes = [axis for axis in axes_of(example.op, example.types).axes if axis.apart]
+    for axis in axes if not cls.draws else ():
+        reason = _compare_parts(example, axis, arrays, example.run(arrays))
+        assert reason in ("equal", "resized"), axis
+
+
 @pytest.mark.slow
 def test_parts_run_apart_give_the_whole():
     """The kernel run on each part alone; where it cannot be, the operator is listed, with why."""

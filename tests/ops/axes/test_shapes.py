@@ -102,7 +102,7 @@ def test_a_maximum_may_meet_a_finished_value():
 def test_merged_axes_are_cut_along_the_major_one():
     found = by_size(axes(ops.Reshape(), "f32[4,8,16]", (32, 16)))
     assert found == {
-        4: axis(4, [(0, 0)], [(0, 0)], 512.0),
+        4: axis(4, [(0, 0)], [(0, 0)], 512.0, uniform=False),
         16: axis(16, [(0, 2)], [(0, 1)], 512.0),
     }
 
@@ -110,7 +110,7 @@ def test_merged_axes_are_cut_along_the_major_one():
 def test_split_axes_are_cut_along_the_major_one():
     found = by_size(axes(ops.Reshape(), "f32[32,16]", (4, 8, 16)))
     assert found == {
-        4: axis(4, [(0, 0)], [(0, 0)], 512.0),
+        4: axis(4, [(0, 0)], [(0, 0)], 512.0, uniform=False),
         16: axis(16, [(0, 1)], [(0, 2)], 512.0),
     }
 

@@ -1,0 +1,1 @@
+"""Only what is read is computed: windows of axes are cut out before the work, not after it."""
