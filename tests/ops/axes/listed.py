@@ -55,7 +55,7 @@ NUMBERED = set(  # places, sizes or random numbers count from the start of the w
     SparseApplyAdadelta SparseApplyAdagrad SparseApplyAdagradV2 SparseApplyFtrl
     SparseApplyProximalAdagrad SparseApplyRMSProp SparseGatherV2 TensorScatterAdd
     TensorScatterDiv TensorScatterElements TensorScatterMax TensorScatterMin TensorScatterMul
-    TensorScatterSub TensorScatterUpdate TensorShape Trace Tril Triu UpsampleNearest3D
+    TensorScatterSub TensorScatterUpdate Trace Tril Triu UpsampleNearest3D
     UpsampleTrilinear3D
     """.split()
 )
