@@ -26,7 +26,7 @@ from mycelia.ops.creation import zeros_like
 from mycelia.ops.device import on_cpu
 from mycelia.ops.engine import Array, jax, jnp, lax
 from mycelia.ops.op import Op
-from mycelia.ops.recurrent_gates import activated, slopes_of, tanh_of
+from mycelia.ops.recurrent_gates import activated, shared, slopes_of, tanh_of, zero_of
 from mycelia.ops.sums import last_sum
 
 State = tuple[Array, ...]
@@ -312,7 +312,7 @@ class RecurrentGrad(Op, register=False):
         if b_ih is not None:
             from_input = from_input + b_ih[:, None, None]
         pull, moments = self.op.pulls((hidden, *state[1:]), from_input, _joined(kept))
-        to_hidden = lax.optimization_barrier(w_hh.T)
+        to_hidden, zero = lax.optimization_barrier(w_hh.T), zero_of(kept[0])
 
         def back(carry: tuple[State, State], moment: Any) -> tuple[tuple[State, State], None]:
             d_state, written = carry
@@ -320,7 +320,7 @@ class RecurrentGrad(Op, register=False):
             d_after = _or_zero(now, (d_state[0] + dout, *d_state[1:]))
             given = None if given is None else _or_zero(now, given)
             d_before, *d_gates = pull(d_after, inner, given)
-            columns = [d.reshape(rows, batch) for d in d_gates[: len(written)]]
+            columns = [shared(d, zero).reshape(rows, batch) for d in d_gates[: len(written)]]
             product = _times(to_hidden, columns[-1]).reshape(features * batch)
             written = tuple(
                 lax.dynamic_update_index_in_dim(all_, column, time, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import jax
@@ -9,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from mycelia.ops.recurrent_gates import activated, slopes_of, tanh_of
+from mycelia.ops.recurrent_gates import activated, shared, slopes_of, tanh_of, zero_of
 
 POINTS = np.concatenate([np.linspace(-12, 12, 200_001), np.logspace(-37, 2, 4_001)])
 
@@ -57,3 +58,23 @@ def test_gates_are_sigmoids_and_tanhs():
     np.testing.assert_allclose(found, wanted, atol=1e-6)
     slopes = [wanted[0] * (1 - wanted[0]), 1 - wanted[1] ** 2]
     np.testing.assert_allclose(slopes_of(found, ("s", "t")), slopes, atol=1e-6)
+
+
+def test_shared_numbers_stay_what_they_are():
+    x = np.random.default_rng(0).normal(size=(4, 8_192)).astype(np.float32)
+    found = jax.jit(lambda x: shared(x, zero_of(x)))(x)
+    np.testing.assert_array_equal(found, x)
+    assert float(zero_of(x)) == 0
+    slopes = jax.grad(lambda x: shared(x, zero_of(x)).sum())(x)
+    np.testing.assert_array_equal(slopes, np.ones_like(x))
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one core only")
+def test_shared_numbers_are_worked_on_by_all_cores():
+    x = np.ones((4, 8_192), np.float32)
+    with_all, with_one = (
+        jax.jit(fn).lower(x).compile().as_text()
+        for fn in (lambda x: shared(x * x, zero_of(x)), lambda x: x * x)
+    )
+    assert "outer_dimension_partitions" in with_all
+    assert "outer_dimension_partitions" not in with_one
