@@ -266,7 +266,7 @@ def normal(x):
     return x.transpose((1, 0, 2)) if x.shape[0] == LENGTH else x
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     st.lists(st.sampled_from(range(len(CHAIN))), min_size=1, max_size=5),
     st.integers(0, LENGTH - 1),

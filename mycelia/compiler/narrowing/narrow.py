@@ -10,17 +10,22 @@ taken, and at the end of reading.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mycelia.compiler.building import Builder
 from mycelia.compiler.narrowing.reading import Reading
-from mycelia.compiler.narrowing.step import Step, Wanted, step_for
 from mycelia.compiler.narrowing.window import Window
 from mycelia.compiler.tracer import Tracer
+from mycelia.core.lazy import LazyModule
 from mycelia.core.settings import selects_kernels
 from mycelia.ir.analysis import applications
 from mycelia.ir.control import Item, primitive_of
 from mycelia.ir.node import Apply, Node
+
+if TYPE_CHECKING:
+    from mycelia.compiler.narrowing import steps
+else:  # what programs that read everything do without
+    steps = LazyModule("mycelia.compiler.narrowing.steps")
 
 LEAST_SPARED = 1 << 16  # operations; fewer are not worth another graph
 
@@ -52,8 +57,8 @@ class _Plan:
         self.spared = 0.0
         self._nodes, self._readings = nodes, readings
         self._whole: set[Node] = set(roots)
-        self._wanted: dict[Node, Wanted] = {}
-        self._steps: dict[Apply, Step] = {}
+        self._wanted: dict[Node, steps.Wanted] = {}
+        self._steps: dict[Apply, steps.Step] = {}
         for node in reversed(nodes):
             self._visit(node)
 
@@ -96,7 +101,7 @@ class _Plan:
         if wanted and type(op) is Item:
             self._want(node.args[0], op.index, wanted[0])
             return
-        step = step_for(node, wanted) if wanted else None
+        step = steps.step_for(node, wanted) if wanted else None
         if step is None:
             self._whole.update(node.args)
             return
