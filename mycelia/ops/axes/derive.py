@@ -36,12 +36,8 @@ def derive(op: Primitive, args: tuple[Any, ...]) -> OperatorAxes:
         _block_repeated(value)
     work = sum(step.flops * step.repeats for step in flat.steps)
     unused = _unused(flat)
-    numbered = None if op.counts_rows else _numbered(flat)
-    found = [
-        a
-        for a in _found_axes(flat, numbered)
-        if a.outputs or {leaf for leaf, _ in a.inputs} - unused
-    ]
+    axes = _found_axes(flat, _numbered(op, flat))
+    found = [a for a in axes if a.outputs or {leaf for leaf, _ in a.inputs} - unused]
     return OperatorAxes(tuple(found), float(work), tuple(sorted(unused)))
 
 
@@ -91,8 +87,8 @@ def _block_repeated(value: Value) -> None:
                 root.block()
 
 
-def _found_axes(flat: Flat, numbered: set[Symbol] | None) -> Iterator[Axis]:
-    """The axes of the inputs, then those of the outputs alone; None is numbered if all are."""
+def _found_axes(flat: Flat, numbered: set[Symbol]) -> Iterator[Axis]:
+    """The axes of the inputs, then those of the outputs alone."""
     uses, inputs, outputs = Uses(flat), _places(flat.inputs), _places(flat.outputs)
     for symbol in dict.fromkeys((*inputs, *outputs)):
         if not symbol.can_be_cut:
@@ -107,7 +103,7 @@ def _found_axes(flat: Flat, numbered: set[Symbol] | None) -> Iterator[Axis]:
                 cut.unfinished(flat.outputs),
                 cut.flops,
                 cut.inner,
-                numbered is not None and symbol not in numbered and _is_even(symbol, flat),
+                symbol not in numbered and _is_even(symbol, flat),
             )
 
 
@@ -118,8 +114,10 @@ def _is_even(symbol: Symbol, flat: Flat) -> bool:
     return sizes <= {symbol.divides}
 
 
-def _numbered(flat: Flat) -> set[Symbol]:
+def _numbered(op: Primitive, flat: Flat) -> set[Symbol]:
     """The symbols along which something depends on positions: counted, looked up, from a table."""
+    if op.counts_rows:
+        return {dim.root for value in (*flat.inputs, *flat.outputs) for dim in value.dims}
     made = {id(value) for step in flat.steps for value in step.outputs}
     given = made | {id(value) for value in flat.inputs}
     read = [*flat.outputs, *(value for step in flat.steps for value in step.inputs)]
