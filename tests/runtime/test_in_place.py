@@ -8,6 +8,7 @@ import pytest
 import mycelia as ms
 from mycelia import Parameter, Tensor, nn, ops
 from mycelia.runtime.executor import Executable
+from mycelia.runtime.packs import Turned
 from mycelia.runtime.xla.in_place import other_readers
 
 pytestmark = pytest.mark.usefixtures("graph_mode")
@@ -42,6 +43,21 @@ def test_no_weight_is_copied(name):
     assert len(found) == 1  # the second weight, which the gradient of its input reads
     text = Executable(read.program)._lowered_for(data).compile().as_text()
     assert not re.search(rf"f32\[{WIDTH},{WIDTH}\]\S* copy\(", text)
+
+
+def test_no_turned_weight_is_copied():
+    """Convolutions keep their weights with the axes in another order; who reads the turned one?"""
+    net = nn.SequentialCell([nn.Conv2d(64, 64, 3) for _ in range(3)])
+    optimizer = nn.Momentum(net.trainable_params(), 0.1, 0.9)
+    train = nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), optimizer).set_train()
+    data = [Tensor(np.ones((8, 64, 16, 16), np.float32)) for _ in range(2)]
+    train(*data)
+    program = next(iter(train._compiled().entries.values())).executable.program
+    assert any(type(i.which) is Turned for i in program.inputs)
+    found = other_readers(program.graph, program.in_place)
+    assert len(found) == 2  # all but the first: there is no gradient of the images
+    text = Executable(program)._lowered_for(data).compile().as_text()
+    assert not re.search(r"f32\[3,3,64,64\]\S* copy\(%arrays", text)
 
 
 def test_an_update_of_one_parameter():

@@ -18,8 +18,10 @@ from mycelia.ir.graph import Graph
 from mycelia.ir.node import Apply, Node
 from mycelia.ir.types import TensorType
 from mycelia.ops.op import Op
+from mycelia.ops.shaping import Reshape, Transpose
 
-_LARGE = 1 << 16
+_LARGE = 1 << 14
+_PASSING = Tuple | Item | Transpose | Reshape  # the next operator reads what these were given
 
 
 def other_readers(graph: Graph, in_place: dict[int, int]) -> dict[int, list[Apply]]:
@@ -40,14 +42,14 @@ def other_readers(graph: Graph, in_place: dict[int, int]) -> dict[int, list[Appl
 
 
 def _readers(graph: Graph, inputs: set[Any]) -> dict[Node, list[Apply]]:
-    """What computes something from each input, perhaps as a part of a tuple."""
+    """What computes something from each input, perhaps turned or as a part of a tuple."""
     sources: dict[Node, list[Node]] = {p: [p] for p in inputs}  # of tuples, and of their parts
     found: dict[Node, list[Apply]] = {p: [] for p in inputs}
     for node in ordered(graph):
         if not isinstance(node, Apply) or node is graph.output:
             continue
         read = dict.fromkeys(s for a in node.args for s in sources.get(a, ()))
-        if isinstance(primitive_of(node), Tuple | Item):
+        if isinstance(primitive_of(node), _PASSING):
             sources[node] = list(read)
         else:
             for source in read:
