@@ -14,6 +14,7 @@ from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
 from mycelia.ops.arithmetic import maximum, minimum
 from mycelia.ops.engine import Array, jnp
+from mycelia.ops.extremes import place_of_largest, place_of_smallest
 from mycelia.ops.family import reduced_shape
 from mycelia.ops.op import Op, unsupported_dtype
 from mycelia.ops.reduction import ReduceMax, ReduceMin
@@ -60,14 +61,14 @@ class Argmax(Op):
         return TensorType(self.output_type, reduced_shape(input.shape, (axis,), False))
 
     def lower(self, input: Array) -> Array:
-        return jnp.argmax(input, axis=self.axis).astype(self.output_type.numpy)
+        return place_of_largest(input, self.axis).astype(self.output_type.numpy)
 
 
 class Argmin(Argmax):
     """The position of the smallest element along `axis`; the first one of equals."""
 
     def lower(self, input: Array) -> Array:
-        return jnp.argmin(input, axis=self.axis).astype(self.output_type.numpy)
+        return place_of_smallest(input, self.axis).astype(self.output_type.numpy)
 
 
 class ArgMaxWithValue(Op):
@@ -100,14 +101,14 @@ class ArgMaxWithValue(Op):
 
     def place(self, input: Array) -> Array:
         """The position along the axis, which stays as 1."""
-        return jnp.argmax(input, axis=self.axis, keepdims=True)
+        return place_of_largest(input, self.axis, keepdims=True)
 
 
 class ArgMinWithValue(ArgMaxWithValue):
     """The smallest element along `axis`: its position and itself."""
 
     def place(self, input: Array) -> Array:
-        return jnp.argmin(input, axis=self.axis, keepdims=True)
+        return place_of_smallest(input, self.axis, keepdims=True)
 
 
 class Median(Op):

@@ -16,6 +16,7 @@ from mycelia.ops.engine import Array, jnp
 from mycelia.ops.joining import stack
 from mycelia.ops.norms import vector_norm
 from mycelia.ops.op import Op, unsupported_dtype
+from mycelia.ops.sums import summed
 
 
 class ClipByGlobalNorm(Op):
@@ -36,7 +37,7 @@ class ClipByGlobalNorm(Op):
 
     def lower(self, x: tuple[Array, ...], clip_norm: Array) -> tuple[Array, ...]:
         wide = [jnp.asarray(one).astype(_at_least_single(one.dtype)) for one in x]
-        squares = [jnp.sum(one * one, dtype=one.dtype) for one in wide]
+        squares = [summed(one * one) for one in wide]
         length = jnp.sqrt(jnp.maximum(sum(squares[1:], squares[0]), _TINY))
         limit = jnp.reshape(clip_norm, ()).astype(length.dtype)
         factor = limit / jnp.maximum(length, limit)

@@ -13,11 +13,13 @@ from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
 from mycelia.ops.arithmetic import DivNoNan, mul
 from mycelia.ops.engine import Array, jnp, lax
+from mycelia.ops.extremes import largest, smallest
 from mycelia.ops.family import reduced_shape
 from mycelia.ops.op import Op, unsupported_dtype
 from mycelia.ops.precision import widened
 from mycelia.ops.reduction_family import OverAxes
 from mycelia.ops.shaping import cast, reshape
+from mycelia.ops.sums import summed
 
 _MATRIX_ORDERS = (2, -2, 1, -1, math.inf, -math.inf, "fro", "nuc")
 
@@ -67,17 +69,16 @@ def sizes_of(x: Array) -> Array:
 
 def power_norm(sizes: Array, order: float, axes: tuple[int, ...], keep_dims: bool) -> Array:
     """The norm of numbers given by their sizes; where it is 0 its gradient is 0, not infinite."""
-    options: dict[str, Any] = {"axis": axes, "keepdims": keep_dims}
     if order == math.inf:
-        return jnp.max(sizes, **options)
+        return largest(sizes, axes, keep_dims)
     if order == -math.inf:
-        return jnp.min(sizes, **options)
+        return smallest(sizes, axes, keep_dims)
     if order == 0:
-        return jnp.sum(sizes != 0, dtype=sizes.dtype, **options)
+        return summed((sizes != 0).astype(sizes.dtype), axes, keep_dims)
     if order == 1:
-        return jnp.sum(sizes, dtype=sizes.dtype, **options)
+        return summed(sizes, axes, keep_dims)
     powers = sizes * sizes if order == 2 else jnp.power(sizes, order)
-    total = jnp.sum(powers, dtype=sizes.dtype, **options)
+    total = summed(powers, axes, keep_dims)
     zero = total == 0
     safe = jnp.where(zero, jnp.ones_like(total), total)
     root = jnp.sqrt(safe) if order == 2 else jnp.power(safe, 1.0 / order)
@@ -199,7 +200,7 @@ class L2Loss(Op):
 
     def lower(self, input_x: Array) -> Array:
         wide = widened(input_x)
-        return (0.5 * jnp.sum(wide * wide, dtype=wide.dtype)).astype(input_x.dtype)
+        return (0.5 * summed(wide * wide)).astype(input_x.dtype)
 
     def grad(self, input_x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return (mul(dout, input_x),)
@@ -211,7 +212,7 @@ class SquareSumAll(Op):
     examples = (case("f32[2,3]", "f32[2,3]"), case("f32[4]", "f32[4]"))
 
     def lower(self, x1: Array, x2: Array) -> tuple[Array, Array]:
-        return jnp.sum(x1 * x1, dtype=x1.dtype), jnp.sum(x2 * x2, dtype=x2.dtype)
+        return summed(x1 * x1), summed(x2 * x2)
 
 
 def vector_norm(

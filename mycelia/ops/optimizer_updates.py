@@ -14,6 +14,7 @@ from mycelia.ir.example import case
 from mycelia.ops.engine import Array, jnp
 from mycelia.ops.op import Op
 from mycelia.ops.precision import widened
+from mycelia.ops.sums import summed
 from mycelia.ops.update_family import Arrays, Rates, Update, rate_each, update_all
 from mycelia.ops.update_rules import (
     adadelta_rule,
@@ -462,7 +463,7 @@ class LarsScale(Op):
         decay: Any = self.weight_decay[index] if self.weight_decay else 0.0
         if decays is not None:
             decay = jnp.reshape(decays[index], ())
-        squares = jnp.sum(p * p, dtype=p.dtype), jnp.sum(g * g, dtype=p.dtype)
+        squares = summed(p * p), summed(g * g)
         scaled = lars_rule(
             p,
             g,

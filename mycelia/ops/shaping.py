@@ -15,6 +15,7 @@ from mycelia.ir.types import TensorType
 from mycelia.ir.value import Value
 from mycelia.ops.engine import Array, jnp, lax
 from mycelia.ops.op import Op
+from mycelia.ops.sums import summed
 
 
 class Cast(Op):
@@ -164,7 +165,7 @@ class SumTo(Op):
         extra = x.ndim - len(shape)
         kept = [i for i, n in enumerate(shape) if n == 1 and x.shape[i + extra] != 1]
         axes = (*range(extra), *(i + extra for i in kept))
-        return jnp.sum(x, axis=axes, dtype=x.dtype).reshape(shape)
+        return summed(x, axes).reshape(shape)
 
     def grad(self, x: Any, shape: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return (BroadcastTo.of(x.shape)(dout),)

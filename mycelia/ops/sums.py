@@ -19,7 +19,7 @@ _FEW = (8, 7, 9, 6, 10, 5, 4, 11, 12, 3, 2)
 _LONG_ROWS = 256
 LONG_ROW = 64
 _WIDEST = 1024
-_MANY = 1 << 13
+MANY = 1 << 13
 
 
 def summed(x: Array, axes: tuple[int, ...] | None = None, keepdims: bool = False) -> Array:
@@ -32,9 +32,9 @@ def summed(x: Array, axes: tuple[int, ...] | None = None, keepdims: bool = False
     over = set(range(rank)) if axes is None else set(axes)
     count = size(tuple([x.shape[a] for a in over]))
     special = x.dtype in (jnp.float32, jnp.float64) and on_cpu()
-    if special and count >= _MANY and len(over) == rank:
+    if special and count >= MANY and len(over) == rank:
         found = _whole_sum(jnp.reshape(x, (-1,)))
-    elif special and count >= _MANY and over == set(range(len(over))):
+    elif special and count >= MANY and over == set(range(len(over))):
         found = row_sum(jnp.reshape(x, (count, -1)))
     elif special and over == {rank - 1}:
         found = last_sum(x)

@@ -7,6 +7,7 @@ the operators write them. The operators (`optimizer_updates`, `apply_updates`) c
 from __future__ import annotations
 
 from mycelia.ops.engine import Array, jnp, lax
+from mycelia.ops.sums import summed
 
 
 def momentum_rule(
@@ -139,7 +140,7 @@ def _trust_ratio(weight: Array, direction: Array) -> Array:
 
 
 def _norm(x: Array) -> Array:
-    return jnp.sqrt(jnp.sum(x * x, dtype=x.dtype))
+    return jnp.sqrt(summed(x * x))
 
 
 def adagrad_rule(

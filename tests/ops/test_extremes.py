@@ -1,4 +1,6 @@
-"""The largest and smallest along rows take other forms than XLA's own; the results are the same."""
+"""The largest and smallest take other forms than XLA's own; the results are the same."""
+
+import re
 
 import jax
 import numpy as np
@@ -6,7 +8,7 @@ import pytest
 
 import mycelia as ms
 from mycelia import Tensor, ops
-from mycelia.ops.extremes import largest, smallest
+from mycelia.ops.extremes import largest, place_of_largest, place_of_smallest, smallest
 from mycelia.ops.softmax import log_total
 
 LENGTHS = [1, 63, 64, 104, 1000, 8192]
@@ -30,6 +32,44 @@ def test_other_axes_scalars_and_no_rows():
         np.testing.assert_array_equal(smallest(x, axes, True), x.min(axes, keepdims=True))
     assert largest(np.float32(3), ()) == 3
     assert largest(np.zeros((0, 128), np.float32), (1,)).shape == (0,)
+
+
+@pytest.mark.parametrize("shape", [(1 << 14,), (97, 101), (256, 256), (8, 33, 50), (8192 * 2 + 5,)])
+def test_of_everything(shape):
+    x = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+    axes = tuple(range(x.ndim))
+    assert largest(x, axes) == x.max() and smallest(x, axes) == x.min()
+    assert largest(x, axes, True).shape == (1,) * x.ndim
+    batch = np.stack([x, -x])
+    found = jax.vmap(lambda one: largest(one, axes))(batch)
+    np.testing.assert_array_equal(found, [x.max(), (-x).max()])
+    x.flat[-1] = np.nan
+    assert np.isnan(Tensor(x).max().asnumpy()) and np.isnan(Tensor(x).min().asnumpy())
+
+
+def test_no_loop_compares_everything_number_by_number():
+    text = jax.jit(lambda x: largest(x * x, (0, 1))).lower(np.ones((512, 512))).compile().as_text()
+    assert not re.search(r"f\d+\[\] reduce\(.*dimensions=\{0,1\}", text)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int32, np.uint8])
+@pytest.mark.parametrize("shape", [(1,), (5,), (3, 70), (4, 3, 200), (2, 9000)])
+def test_places(shape, dtype):
+    """There are few numbers, so that many are equal: the first one counts."""
+    x = np.random.default_rng(0).integers(0, 9, shape).astype(dtype)
+    for axis in range(-x.ndim, x.ndim):
+        for op, wanted in ((ops.Argmax, x.argmax(axis)), (ops.Argmin, x.argmin(axis))):
+            np.testing.assert_array_equal(op(axis)(Tensor(x)).asnumpy(), wanted)
+        place, value = ops.ArgMaxWithValue(axis)(Tensor(x))
+        np.testing.assert_array_equal(place.asnumpy(), x.argmax(axis))
+        np.testing.assert_array_equal(value.asnumpy(), x.max(axis))
+
+
+def test_the_place_of_what_is_not_a_number():
+    x = np.zeros((4, 100), np.float32)
+    x[0, [40, 70]], x[1, 3], x[2] = np.nan, np.inf, -np.inf
+    np.testing.assert_array_equal(place_of_largest(x, 1), x.argmax(1))
+    np.testing.assert_array_equal(place_of_smallest(x, 1, True), x.argmin(1)[:, None])
 
 
 def test_what_is_not_a_number_and_infinities_stay():
