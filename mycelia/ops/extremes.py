@@ -13,6 +13,7 @@ from math import gcd
 import numpy as np
 
 from mycelia.core.shape import normalize_axis
+from mycelia.ops.apart import apart
 from mycelia.ops.device import on_cpu
 from mycelia.ops.engine import Array, jnp, lax
 from mycelia.ops.sums import LONG_ROW, MANY, few_parts
@@ -42,25 +43,22 @@ def place_of_largest(x: Array, axis: int, keepdims: bool = False) -> Array:
     XLA compares pairs of number and place, one after the other. To choose the number first, and
     then the smallest place that has it, takes 0.5 ms instead of 4.9 for 64 rows of 32,000.
     """
-    return _place(largest, jnp.argmax, x, axis, keepdims)
+    if x.size < MANY or not on_cpu():
+        return jnp.argmax(x, axis=axis, keepdims=keepdims)
+    return _places_of(largest, x, normalize_axis(axis, x.ndim, "axis"), keepdims)
 
 
 def place_of_smallest(x: Array, axis: int, keepdims: bool = False) -> Array:
     """Where along an axis the smallest number is: the first of equals, or the first NaN."""
-    return _place(smallest, jnp.argmin, x, axis, keepdims)
+    if x.size < MANY or not on_cpu():
+        return jnp.argmin(x, axis=axis, keepdims=keepdims)
+    return _places_of(smallest, x, normalize_axis(axis, x.ndim, "axis"), keepdims)
 
 
-def _place(
-    choose: Callable[..., Array],
-    plain: Callable[..., Array],
-    x: Array,
-    axis: int,
-    keepdims: bool,
-) -> Array:
-    axis = normalize_axis(axis, x.ndim, "axis")
+@apart("choose", "axis", "keepdims")
+def _places_of(choose: Callable[..., Array], x: Array, axis: int, keepdims: bool) -> Array:
+    """Apart, since `x` must not be computed twice: rounded otherwise, nothing would be equal."""
     length = x.shape[axis]
-    if not x.size or not on_cpu():
-        return plain(x, axis=axis, keepdims=keepdims)
     is_chosen = (x == choose(x, (axis,), True)) | (x != x)
     counting = np.int32 if length <= np.iinfo(np.int32).max else np.int64
     places = jnp.where(is_chosen, lax.broadcasted_iota(counting, x.shape, axis), length)
