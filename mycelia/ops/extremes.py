@@ -19,6 +19,7 @@ from mycelia.ops.engine import Array, jnp, lax
 from mycelia.ops.sums import LONG_ROW, MANY, few_parts
 
 _COLUMNS = 256
+_MANY_PLACES = 1 << 14  # numbers; fewer are searched faster along with what computes them
 
 
 def largest(
@@ -43,14 +44,14 @@ def place_of_largest(x: Array, axis: int, keepdims: bool = False) -> Array:
     XLA compares pairs of number and place, one after the other. To choose the number first, and
     then the smallest place that has it, takes 0.5 ms instead of 4.9 for 64 rows of 32,000.
     """
-    if x.size < MANY or not on_cpu():
+    if x.size < _MANY_PLACES or not on_cpu():
         return jnp.argmax(x, axis=axis, keepdims=keepdims)
     return _places_of(largest, x, normalize_axis(axis, x.ndim, "axis"), keepdims)
 
 
 def place_of_smallest(x: Array, axis: int, keepdims: bool = False) -> Array:
     """Where along an axis the smallest number is: the first of equals, or the first NaN."""
-    if x.size < MANY or not on_cpu():
+    if x.size < _MANY_PLACES or not on_cpu():
         return jnp.argmin(x, axis=axis, keepdims=keepdims)
     return _places_of(smallest, x, normalize_axis(axis, x.ndim, "axis"), keepdims)
 
