@@ -1,7 +1,7 @@
 """The largest and the smallest of many numbers, in forms that are fast on CPU.
 
 Along the last axis, or over all, XLA there compares number after number. Parts are compared with
-each other first: vector loops, which fuse with how the numbers are computed.
+each other first: vector loops, which along rows fuse with how the numbers are computed.
 """
 
 from __future__ import annotations
@@ -44,20 +44,24 @@ def place_of_largest(x: Array, axis: int, keepdims: bool = False) -> Array:
     XLA compares pairs of number and place, one after the other. To choose the number first, and
     then the smallest place that has it, takes 0.5 ms instead of 4.9 for 64 rows of 32,000.
     """
-    if x.size < _MANY_PLACES or not on_cpu():
-        return jnp.argmax(x, axis=axis, keepdims=keepdims)
-    return _places_of(largest, x, normalize_axis(axis, x.ndim, "axis"), keepdims)
+    return _place(largest, jnp.argmax, x, axis, keepdims)
 
 
 def place_of_smallest(x: Array, axis: int, keepdims: bool = False) -> Array:
     """Where along an axis the smallest number is: the first of equals, or the first NaN."""
+    return _place(smallest, jnp.argmin, x, axis, keepdims)
+
+
+def _place(
+    choose: Callable[..., Array], plain: Callable[..., Array], x: Array, axis: int, keepdims: bool
+) -> Array:
     if x.size < _MANY_PLACES or not on_cpu():
-        return jnp.argmin(x, axis=axis, keepdims=keepdims)
-    return _places_of(smallest, x, normalize_axis(axis, x.ndim, "axis"), keepdims)
+        return plain(x, axis=axis, keepdims=keepdims)
+    return _first_place(choose, x, normalize_axis(axis, x.ndim, "axis"), keepdims)
 
 
 @apart("choose", "axis", "keepdims")
-def _places_of(choose: Callable[..., Array], x: Array, axis: int, keepdims: bool) -> Array:
+def _first_place(choose: Callable[..., Array], x: Array, axis: int, keepdims: bool) -> Array:
     """Apart, since `x` must not be computed twice: rounded otherwise, nothing would be equal."""
     length = x.shape[axis]
     is_chosen = (x == choose(x, (axis,), True)) | (x != x)

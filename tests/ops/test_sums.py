@@ -9,6 +9,7 @@ import pytest
 import mycelia as ms
 from mycelia import Tensor, ops
 from mycelia.ops.sums import last_sum, row_sum, summed
+from mycelia.runtime.xla.compile import options
 
 SHAPES = [(1 << 14,), (40000, 3), (100, 100, 7), (8192 * 2 + 5,), (3, 50000), (64, 16, 20, 20)]
 
@@ -67,8 +68,7 @@ def test_sums_along_the_last_axis_and_of_everything_are_exact():
 @pytest.mark.parametrize("shape", [(96, 96), (256, 256), (1024, 1024)])
 def test_no_loop_adds_up_everything_number_by_number(shape):
     """XLA joins sums of sums into one long loop, which takes 3 times as long at 256 x 256."""
-    options = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT"}
-    squares = jax.jit(lambda x: summed(x * x), compiler_options=options)
+    squares = jax.jit(lambda x: summed(x * x), compiler_options=options())
     text = squares.lower(numbers(*shape)).compile().as_text()
     wholes = [line for line in text.splitlines() if " f32[] reduce(" in line]
     assert len(wholes) == 1
