@@ -14,7 +14,7 @@ from mycelia.ir.primitive import freeze
 from mycelia.ir.types import TensorType
 from mycelia.ops import convolving, convolving_last
 from mycelia.ops.contraction import check_same_dtype
-from mycelia.ops.convolving import Way
+from mycelia.ops.convolving import Found, Way
 from mycelia.ops.engine import Array, jnp
 from mycelia.ops.linalg import BiasAdd
 from mycelia.ops.op import Op, unsupported_dtype
@@ -74,7 +74,7 @@ class _Convolution(Op, register=False):
         return {1: (*range(2, self.rank + 2), 1, 0)} if fits else {}
 
     def form(self, x: Array, weight: Array) -> str:
-        return _form(self, x.shape, weight.shape)
+        return _form(self, x.shape, weight.shape, Found.OUTPUT)
 
     def backward_fields(self) -> tuple[Any, ...]:
         """The fields of the gradient operators, in their order."""
@@ -159,10 +159,6 @@ class _Backward(Op, register=False):
     def channels_last(self) -> bool:
         return self.data_format == "NHWC"
 
-    def late(self) -> dict[int, int]:
-        """XLA would rearrange them during the forward pass, and hold them twice until here."""
-        return {1: 0} if prod(self.window.kernel) > 1 else {}
-
     def forward_fields(self) -> tuple[Any, ...]:
         """The fields of the convolution this is a gradient of, in its order."""
         pad = self.pad if self.pad_list is None else self.pad_list
@@ -198,7 +194,7 @@ class _InputGradient(_Backward, register=False):
         )
 
     def form(self, dout: Array, weight: Array, input_size: Shape) -> str:
-        return _form(self, input_size, weight.shape)
+        return _form(self, input_size, weight.shape, Found.INPUT_GRADIENT)
 
     def lower(self, dout: Array, weight: Array, input_size: Shape) -> Array:
         if not self.channels_last:
@@ -211,6 +207,10 @@ class _WeightGradient(_Backward, register=False):
 
     static = ("filter_size",)
 
+    def late(self) -> dict[int, int]:
+        """XLA would rearrange the input during the forward pass, and hold it twice until here."""
+        return {1: 0} if prod(self.window.kernel) > 1 else {}
+
     def infer(self, dout: TensorType, x: TensorType, filter_size: Shape) -> TensorType:
         _check_operands(self, dout, x)
         self.check_dout(dout, x.shape)
@@ -222,7 +222,7 @@ class _WeightGradient(_Backward, register=False):
         )
 
     def form(self, dout: Array, x: Array, filter_size: Shape) -> str:
-        return _form(self, x.shape, filter_size, of_weight=True)
+        return _form(self, x.shape, filter_size, Found.WEIGHT_GRADIENT)
 
     def lower(self, dout: Array, x: Array, filter_size: Shape) -> Array:
         if not self.channels_last:
@@ -445,10 +445,10 @@ def _window_of(op: Any) -> Window:
     return read_window(op.name, op.rank, op.kernel_size, op.stride, op.dilation, op.pad_mode, pads)
 
 
-def _form(op: Any, shape: Shape, weight: Shape, *, of_weight: bool = False) -> str:
+def _form(op: Any, shape: Shape, weight: Shape, found: Found) -> str:
     """The way it is computed, unless that is the plain one."""
     if op.channels_last:
-        way = convolving_last.way_of(shape, weight, op.window, op.group, of_weight=of_weight)
+        way = convolving_last.way_of(shape, weight, op.window, op.group, found)
     else:
         way = convolving.way_of(shape, weight, op.window, op.group)
     return "" if way is Way.PLAIN else way.value

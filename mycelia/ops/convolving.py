@@ -34,7 +34,16 @@ class Way(Enum):
     COLUMNS = "a product with columns of shifted copies"
     TILES = "a product with patches of tiles"
     SUMS_FIRST = "products of sums and differences"
+    PHASES = "a convolution for each phase of the steps"
     SHIFTED = "sums of shifted products"
+
+
+class Found(Enum):
+    """What is computed: a convolution, or one of its gradients."""
+
+    OUTPUT = "output"
+    INPUT_GRADIENT = "gradient of the input"
+    WEIGHT_GRADIENT = "gradient of the weight"
 
 
 def choose_way(shape: Shape, outputs: int, window: Window) -> Way:

@@ -13,33 +13,35 @@ from functools import reduce
 import numpy as np
 
 from mycelia.core.shape import Shape
-from mycelia.ops import winograd
+from mycelia.ops import phases, winograd
 from mycelia.ops.contraction import contract, wide_dtype
-from mycelia.ops.convolving import Way
+from mycelia.ops.convolving import Found, Way
 from mycelia.ops.device import on_cpu
 from mycelia.ops.engine import Array, jax, jnp, lax
 from mycelia.ops.shifting import dilated, offsets, shifted, taken_back
-from mycelia.ops.sums import row_sum
+from mycelia.ops.sums import row_sums
 from mycelia.ops.window import Window
 
+_LARGE = 1 << 22  # numbers, too many for the caches
 
-def way_of(
-    shape: Shape, weight: Shape, window: Window, groups: int, *, of_weight: bool = False
-) -> Way:
+
+def way_of(shape: Shape, weight: Shape, window: Window, groups: int, found: Found) -> Way:
     """How a convolution, or a gradient of it, is computed for an input of `shape`."""
     if _is_depthwise(shape, weight, groups):
         return Way.SHIFTED
     part = (*shape[:-1], shape[-1] // groups)
-    return _choose(part, (weight[0] // groups, *weight[1:]), window, of_weight=of_weight)
+    return _choose(part, (weight[0] // groups, *weight[1:]), window, found)
 
 
-def _choose(shape: Shape, weight: Shape, window: Window, *, of_weight: bool = False) -> Way:
+def _choose(shape: Shape, weight: Shape, window: Window, found: Found) -> Way:
     if not on_cpu():
         return Way.PLAIN
     if window.is_a_point(shape[1:-1]):
         return Way.POINTWISE
-    fewer = winograd.is_faster(shape, weight, window, of_weight=of_weight)
-    return Way.SUMS_FIRST if fewer else Way.PLAIN
+    if winograd.is_faster(shape, weight, window, of_weight=found is Found.WEIGHT_GRADIENT):
+        return Way.SUMS_FIRST
+    in_phases = found is Found.INPUT_GRADIENT and phases.is_faster(window)
+    return Way.PHASES if in_phases else Way.PLAIN
 
 
 def convolve(x: Array, weight: Array, window: Window, groups: int) -> Array:
@@ -86,7 +88,7 @@ def weight_gradient(dout: Array, x: Array, window: Window, groups: int, shape: S
 
 
 def _whole(x: Array, weight: Array, window: Window, groups: int = 1) -> Array:
-    way = _choose(x.shape, weight.shape, window)
+    way = _choose(x.shape, weight.shape, window, Found.OUTPUT)
     if way is Way.SUMS_FIRST:
         return winograd.convolve(x, weight, window.padding(x.shape[1:-1]))
     if way is Way.PLAIN:
@@ -99,9 +101,11 @@ def _whole(x: Array, weight: Array, window: Window, groups: int = 1) -> Array:
 def _whole_input_gradient(
     dout: Array, weight: Array, window: Window, shape: Shape, groups: int = 1
 ) -> Array:
-    way = _choose(shape, weight.shape, window)
+    way = _choose(shape, weight.shape, window, Found.INPUT_GRADIENT)
     if way is Way.SUMS_FIRST:
         return winograd.input_gradient(dout, weight, window.padding(shape[1:-1]))
+    if way is Way.PHASES:
+        return phases.input_gradient(dout, weight, window, shape)
     if way is Way.PLAIN:
         spec = jax.ShapeDtypeStruct(shape, dout.dtype)
         return jax.linear_transpose(lambda x: _plain(x, weight, window, groups), spec)(dout)[0]
@@ -118,7 +122,7 @@ def _whole_input_gradient(
 def _whole_weight_gradient(
     dout: Array, x: Array, window: Window, shape: Shape, groups: int = 1
 ) -> Array:
-    way = _choose(x.shape, shape, window, of_weight=True)
+    way = _choose(x.shape, shape, window, Found.WEIGHT_GRADIENT)
     if way is Way.SUMS_FIRST:
         return winograd.weight_gradient(dout, x, window.padding(x.shape[1:-1]))
     if way is Way.PLAIN:
@@ -184,7 +188,9 @@ def _depthwise_input_gradient(dout: Array, weight: Array, window: Window, shape:
 
 def _depthwise_weight_gradient(dout: Array, x: Array, window: Window, shape: Shape) -> Array:
     terms = [copy * dout for copy in shifted(x, window.over_channels())]
-    return jnp.stack([row_sum(t) for t in terms], axis=1).reshape(shape)
+    count = len(terms) if x.size >= _LARGE else window.kernel[-1]
+    sums = [row_sums(terms[i : i + count]) for i in range(0, len(terms), count)]
+    return jnp.stack([s for some in sums for s in some], axis=1).reshape(shape)
 
 
 def _points(weight: Array) -> list[Array]:

@@ -8,12 +8,12 @@ from mycelia.core.errors import problem
 from mycelia.core.shape import as_shape, normalize_axis
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
-from mycelia.ops.channels import along_channels, channel_axis, channel_sum
+from mycelia.ops.channels import along_channels, channel_axis, channel_moments, channel_sums
 from mycelia.ops.creation import ones, zeros
 from mycelia.ops.engine import Array, jnp, lax
 from mycelia.ops.op import Op, unsupported_dtype
 from mycelia.ops.precision import widened
-from mycelia.ops.sums import last_sum, row_sum
+from mycelia.ops.sums import last_sum, row_sums
 
 _IMAGE = ("f32[2,3,4,4]", "f32[3]", "f32[3]", "f32[3]", "f32[3]:positive")
 
@@ -84,8 +84,7 @@ class BatchNorm(Op):
             unused = (zeros, zeros, jnp.zeros_like(mean), jnp.zeros_like(variance))
             return (y.astype(input_x.dtype), *unused), (None, None)
         count = max(1, x.size // max(1, scale.size))
-        batch_mean = channel_sum(x, axis) / count
-        batch_variance = channel_sum(jnp.square(x - batch_mean.reshape(shape)), axis) / count
+        batch_mean, batch_variance = channel_moments(x, axis)
         y = _scaled(x, batch_mean, batch_variance, scale, bias, shape, self.epsilon)
         unbiased = batch_variance * (count / max(1, count - 1))
         moved = (
@@ -143,8 +142,7 @@ class BatchNormGrad(Op):
         shape = along_channels(x.ndim, axis, scale.size)
         inverse = lax.rsqrt(widened(variance) + self.epsilon)
         normal = (x - widened(mean).reshape(shape)) * inverse.reshape(shape)
-        dbias = channel_sum(dout, axis)
-        dscale = channel_sum(dout * normal, axis)
+        dbias, dscale = channel_sums(dout, dout * normal, axis)
         factor = (widened(scale) * inverse).reshape(shape)
         if not self.is_training:
             dx = (dout * factor).astype(kind)
@@ -257,7 +255,7 @@ class LayerNormGrad(Op):
         first = normalize_axis(self.begin_params_axis, x.ndim, self.name)
         features = x.shape[first:]
         terms = [t.reshape(*x.shape[:first], -1) for t in (dout * normal, dout)]
-        dgamma, dbeta = (row_sum(t).reshape(features) for t in terms)
+        dgamma, dbeta = (t.reshape(features) for t in row_sums(terms))
         return dx.astype(kind), dgamma.astype(gamma.dtype), dbeta.astype(gamma.dtype)
 
 

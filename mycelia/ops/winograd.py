@@ -9,9 +9,10 @@ those of the plain form with 64 channels, 1.6 times with 256 and 2.3 times with 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from math import prod
+from typing import Any, NamedTuple
 
 from mycelia.core.shape import Shape
 from mycelia.ops.contraction import contract_each
@@ -28,6 +29,28 @@ _TILE = 2
 _CHANNELS, _FEW_CHANNELS = 96, 64  # needed for gradients of weights and many tiles, and else
 _TILES, _MANY_TILES = 96, 1 << 13
 _WORK = 6 << 20  # numbers multiplied for each of the 16 products
+
+
+class _Sums(NamedTuple):
+    """Which sums a convolution makes; `inner` of the kernel's axes (_, in, out) is added up."""
+
+    of_input: _Rows
+    to_output: _Rows
+    inner: int
+
+    def turned_round(self) -> _Sums:
+        """Those for a kernel turned round, whose sums are the same, the first and last swapped."""
+        to_output = tuple([_ends_swapped(row) for row in self.to_output])
+        return _Sums(_ends_swapped(self.of_input), to_output, 3 - self.inner)
+
+
+def _ends_swapped(four: Sequence[Any]) -> tuple[Any, ...]:
+    first, *middle, last = four
+    return (last, *middle, first)
+
+
+_SUMS = _Sums(_OF_INPUT, _TO_OUTPUT, 1)
+_BACKWARD = _SUMS.turned_round()
 
 
 def is_faster(shape: Shape, weight: Shape, window: Window, *, of_weight: bool = False) -> bool:
@@ -50,56 +73,70 @@ def is_faster(shape: Shape, weight: Shape, window: Window, *, of_weight: bool = 
 
 def convolve(x: Array, weight: Array, pads: Pads) -> Array:
     """The convolution of `x` (batch, height, width, in) with `weight` (out, 3, 3, in)."""
-    return _convolve(x, jnp.transpose(weight, (1, 2, 3, 0)), pads, 1)
+    return _convolve(x, weight, pads, _SUMS)
 
 
 def input_gradient(dout: Array, weight: Array, pads: Pads) -> Array:
-    """The gradient of the input: a convolution with the kernel turned round."""
-    kernel = jnp.transpose(weight, (1, 2, 3, 0))[::-1, ::-1]
+    """The gradient of the input: a convolution with the kernel turned round.
+
+    It takes the same sums of the kernel as the forward pass, so that XLA makes them once.
+    """
     around = tuple((_TILE - low, _TILE - high) for low, high in pads)
-    return _convolve(dout, kernel, around, 2)
+    return _convolve(dout, weight, around, _BACKWARD)
 
 
 def weight_gradient(dout: Array, x: Array, pads: Pads) -> Array:
     """The gradient of the weight (out, 3, 3, in): each step of the convolution, turned round."""
     tiles = [_tiles(count) for count in dout.shape[1:3]]
     ends = [(0, _TILE * t - n) for t, n in zip(tiles, dout.shape[1:3], strict=True)]
-    rows = jnp.stack(_mixed(_turned(_TO_OUTPUT), _places(_padded(dout, ends), 1)))
-    products = _mixed(_turned(_TO_OUTPUT), _places(rows, 3))
-    pairs = zip(_input_parts(x, pads, tiles), products, strict=True)
-    kernels = [contract_each(a, _flat(b), 1, 1) for a, b in pairs]
-    columns = _mixed(_turned(_OF_KERNEL), kernels)
-    found = [jnp.stack(_mixed(_turned(_OF_KERNEL), column)) for column in columns]
-    return jnp.transpose(jnp.stack(found, 1), (3, 0, 1, 2))
+    products = _parts(_padded(dout, ends), _transposed(_TO_OUTPUT), _places)
+    pairs = zip(_parts(_patched(x, pads, tiles), _OF_INPUT, _patches), products, strict=True)
+    found = _whole([contract_each(a, b, 1, 1) for a, b in pairs], _transposed(_OF_KERNEL))
+    return jnp.transpose(jnp.stack([jnp.stack(line) for line in found]), (3, 0, 1, 2))
 
 
-def _convolve(x: Array, kernel: Array, pads: Pads, inner: int) -> Array:
-    """The convolution with a kernel (3, 3, in, out), or (3, 3, out, in) where `inner` is 2."""
+def _convolve(x: Array, weight: Array, pads: Pads, sums: _Sums) -> Array:
     sizes = [n + sum(p) - 2 for n, p in zip(x.shape[1:3], pads, strict=True)]
     tiles = [_tiles(size) for size in sizes]
-    kernels = _kernel_parts(kernel)
-    pairs = zip(_input_parts(x, pads, tiles), kernels, strict=True)
-    columns = _mixed(_TO_OUTPUT, [contract_each(a, b, 2, inner) for a, b in pairs])
-    shape = (x.shape[0], *tiles, kernel.shape[4 - inner])
-    places = [[y.reshape(shape) for y in _mixed(_TO_OUTPUT, c)] for c in columns]
-    lines = [jnp.stack(line, 3) for line in zip(*places, strict=True)]
+    kernels = _kernel_parts(jnp.transpose(weight, (1, 2, 3, 0)))
+    pairs = zip(_parts(_patched(x, pads, tiles), sums.of_input, _patches), kernels, strict=True)
+    places = _whole([contract_each(a, b, 2, sums.inner) for a, b in pairs], sums.to_output)
+    shape = (x.shape[0], *tiles, places[0][0].shape[-1])
+    lines = [jnp.stack([y.reshape(shape) for y in line], 3) for line in places]
     whole = jnp.stack(lines, 2).reshape(shape[0], *(_TILE * t for t in tiles), shape[-1])
     return whole[:, : sizes[0], : sizes[1]]
 
 
-def _input_parts(x: Array, pads: Pads, tiles: Sequence[int]) -> list[Array]:
-    """The four parts along the width; each (part along the height, tile, channel)."""
+def _patched(x: Array, pads: Pads, tiles: Sequence[int]) -> Array:
+    """`x` with as many zeros around it as the patches of all tiles need."""
     edges = [
         (low, _TILE * (t + 1) - low - n)
         for t, n, (low, _) in zip(tiles, x.shape[1:3], pads, strict=True)
     ]
-    lines = jnp.stack(_mixed(_OF_INPUT, _patches(_padded(x, edges), 1)))
-    return [_flat(part) for part in _mixed(_OF_INPUT, _patches(lines, 3))]
+    return _padded(x, edges)
+
+
+def _parts(x: Array, rows: _Rows, cut: Callable[[Array, int], list[Array]]) -> list[Array]:
+    """The sums along the width; each (sum along the height, tile, channel).
+
+    Measured: made of the input at once, 8 images of 56x56 with 64 channels take 1.2 ms instead of
+    the 2.4 that they take if the sums along the height are written first.
+    """
+    lines = _mixed(rows, cut(x, 1))
+    grid = [_mixed(rows, cut(line, 2)) for line in lines]
+    return [_flat(jnp.stack(column)) for column in zip(*grid, strict=True)]
 
 
 def _kernel_parts(kernel: Array) -> list[Array]:
-    lines = jnp.stack(_mixed(_OF_KERNEL, kernel))
-    return _mixed(_OF_KERNEL, jnp.moveaxis(lines, 1, 0))
+    """The same of a kernel (3, 3, in, out)."""
+    columns = _mixed(_OF_KERNEL, [kernel[:, i] for i in range(3)])
+    return [jnp.stack(_mixed(_OF_KERNEL, column)) for column in columns]
+
+
+def _whole(parts: Iterable[Array], rows: _Rows) -> list[list[Array]]:
+    """The way back: what parts along the width, and along the height in each, add up to."""
+    lines = [_mixed(rows, part) for part in parts]
+    return [_mixed(rows, line) for line in zip(*lines, strict=True)]
 
 
 def _mixed(rows: _Rows, parts: Iterable[Array]) -> list[Array]:
@@ -116,7 +153,7 @@ def _times(factor: float, part: Array) -> Array:
     return part if factor == 1 else -part if factor == -1 else part * factor
 
 
-def _turned(rows: _Rows) -> _Rows:
+def _transposed(rows: _Rows) -> _Rows:
     return tuple(zip(*rows, strict=True))
 
 

@@ -8,7 +8,8 @@ import pytest
 
 import mycelia as ms
 from mycelia import Tensor, ops
-from mycelia.ops.sums import last_sum, row_sum, summed
+from mycelia.ops.channels import channel_moments
+from mycelia.ops.sums import last_sum, row_sum, row_sums, summed
 from mycelia.runtime.xla.compile import options
 
 SHAPES = [(1 << 14,), (40000, 3), (100, 100, 7), (8192 * 2 + 5,), (3, 50000), (64, 16, 20, 20)]
@@ -73,3 +74,54 @@ def test_no_loop_adds_up_everything_number_by_number(shape):
     wholes = [line for line in text.splitlines() if " f32[] reduce(" in line]
     assert len(wholes) == 1
     assert re.search(r"dimensions=\{0\}", wholes[0]), "one axis is left for the last sum"
+
+
+def test_sums_of_several_arrays_are_made_in_one_loop():
+    x = numbers(4096, 24)
+
+    def both(x):
+        return row_sums((x, x * x))
+
+    for found, wanted in zip(both(x), (x.sum(0), (x * x).sum(0)), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-5)
+    text = jax.jit(both, compiler_options=options()).lower(x).compile().as_text()
+    assert "= (f32[512,24]{1,0}, f32[512,24]{1,0}) fusion(" in text
+
+
+def test_sums_of_several_arrays_have_gradients_of_any_order():
+    x = numbers(1024, 5)
+
+    def f(x):
+        first, second = row_sums((x, x * x * x))
+        return (first * second).sum()
+
+    def plain(x):
+        return (x.sum(0) * (x * x * x).sum(0)).sum()
+
+    np.testing.assert_allclose(jax.grad(f)(x), jax.grad(plain)(x), rtol=1e-4)
+    along = jax.grad(lambda x: (jax.grad(f)(x) * x).sum())(x)
+    np.testing.assert_allclose(
+        along, jax.grad(lambda x: (jax.grad(plain)(x) * x).sum())(x), rtol=1e-4
+    )
+
+
+@pytest.mark.parametrize("far", [0.0, 3.0, 1000.0])
+def test_means_and_variances_are_exact_far_from_zero(far):
+    x = np.random.default_rng(0).normal(far, 1, (4, 32, 32, 6)).astype(np.float32)
+    mean, variance = jax.jit(channel_moments, static_argnums=1)(x, 3)
+    exact = x.astype(np.float64)
+    np.testing.assert_allclose(mean, exact.mean((0, 1, 2)), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(variance, exact.var((0, 1, 2)), rtol=1e-5)
+
+
+def test_equal_numbers_have_no_variance():
+    x = np.broadcast_to(np.array([0.1, -7.3, 1e6], np.float32), (4, 16, 16, 3))
+    mean, variance = channel_moments(x, 3)
+    assert np.array_equal(mean, x[0, 0, 0]) and not np.any(variance)
+
+
+def test_a_few_numbers_far_away_do_not_spoil_the_variance():
+    x = np.random.default_rng(0).normal(size=(2048, 4)).astype(np.float32)
+    x[85] = 1e4  # among the rows that are taken for typical
+    variance = channel_moments(x, 1)[1]
+    np.testing.assert_allclose(variance, x.astype(np.float64).var(0), rtol=3e-5)

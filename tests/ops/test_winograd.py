@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,10 +15,11 @@ import mycelia as ms
 from mycelia import Tensor, nn, ops
 from mycelia.core.shape import Shape
 from mycelia.ops import winograd
-from mycelia.ops.convolving import Way
+from mycelia.ops.convolving import Found, Way
 from mycelia.ops.convolving_last import convolve, input_gradient, way_of, weight_gradient
 from mycelia.ops.device import plain_forms
 from mycelia.ops.window import Window, read_window
+from mycelia.runtime.xla.compile import options
 
 SAME = read_window("", 2, 3, 1, pad_mode="same")
 
@@ -120,22 +123,22 @@ def test_it_is_taken_where_it_was_measured_to_be_faster(
     shape: Shape, outputs: int, window: Window, way: Way
 ):
     weight = (outputs, *window.kernel, shape[-1])
-    assert way_of(shape, weight, window, 1) is way
+    assert way_of(shape, weight, window, 1, Found.OUTPUT) is way
     with plain_forms():
-        assert way_of(shape, weight, window, 1) is Way.PLAIN
+        assert way_of(shape, weight, window, 1, Found.OUTPUT) is Way.PLAIN
 
 
 def test_the_gradient_of_a_weight_needs_more_channels():
     shape, weight = (8, 56, 56, 64), (64, 3, 3, 64)
-    assert way_of(shape, weight, SAME, 1, of_weight=True) is Way.PLAIN
-    assert way_of(shape, weight, SAME, 1) is Way.SUMS_FIRST
+    assert way_of(shape, weight, SAME, 1, Found.WEIGHT_GRADIENT) is Way.PLAIN
+    assert way_of(shape, weight, SAME, 1, Found.INPUT_GRADIENT) is Way.SUMS_FIRST
 
 
 def test_groups_are_counted_each():
     shape = (8, 56, 56, 256)
-    assert way_of(shape, (256, 3, 3, 64), SAME, 4) is Way.SUMS_FIRST
-    assert way_of(shape, (256, 3, 3, 32), SAME, 8) is Way.PLAIN
-    assert way_of(shape, (256, 3, 3, 1), SAME, 256) is Way.SHIFTED
+    assert way_of(shape, (256, 3, 3, 64), SAME, 4, Found.OUTPUT) is Way.SUMS_FIRST
+    assert way_of(shape, (256, 3, 3, 32), SAME, 8, Found.OUTPUT) is Way.PLAIN
+    assert way_of(shape, (256, 3, 3, 1), SAME, 256, Found.OUTPUT) is Way.SHIFTED
 
 
 class _Block(nn.Cell):
@@ -165,3 +168,20 @@ def test_a_network_trains_to_the_same_numbers_and_explains_itself():
     np.testing.assert_allclose(chosen, plain, rtol=1e-5)
     for name in ("Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"):
         assert choices[f"{name} as products of sums and differences"] > 0
+
+
+def test_forward_and_backward_pass_share_the_sums_of_the_kernel():
+    x, weight, dout = _operands((8, 14, 14, 128), 128, SAME, np.float32)
+    pads = SAME.padding(x.shape[1:3])
+
+    def both(x: Any, weight: Any, dout: Any) -> Any:
+        first = winograd.convolve(x, weight, pads)
+        return first, winograd.input_gradient(dout * first[0, 0, 0, 0], weight, pads)
+
+    def sums_of_kernels(run: Any, *args: Any) -> int:
+        text = jax.jit(run, compiler_options=options()).lower(*args).compile().as_text()
+        entry = text[text.index("ENTRY") :]
+        return len(re.findall(r" = f32\[4,128,128\]\S* fusion", entry))
+
+    alone = sums_of_kernels(lambda x, w: winograd.convolve(x, w, pads), x, weight)
+    assert sums_of_kernels(both, x, weight, dout) == alone == 4

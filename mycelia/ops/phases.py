@@ -1,0 +1,60 @@
+"""The gradient of the input of a convolution with steps, channels last, without any zeros.
+
+XLA writes it as a convolution with zeros between the gradients of the outputs. But every input at
+the same place within a step is met by the same points of the kernel only: such inputs, one phase of
+them, are a convolution of their own with these points. All phases together multiply as often as the
+convolution itself.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from mycelia.core.shape import Shape
+from mycelia.ops.engine import Array, jnp, lax
+from mycelia.ops.window import Window
+
+
+class _Phase(NamedTuple):
+    """Along one axis: the points of the kernel that meet it, and what is around the gradients."""
+
+    points: slice
+    pads: tuple[int, int]
+
+
+def is_faster(window: Window) -> bool:
+    """Whether this form is the faster one; measured, wherever there are steps.
+
+    On two cores, batch 8: 3x3 kernels in steps of two over 56x56 with 128 channels take 10.6 ms
+    instead of 13.9; batch 16: 5x5 over 65x65 with 32 channels, 10.5 instead of 17.9.
+    """
+    steps = zip(window.kernel, window.strides, strict=True)
+    return max(window.strides) > 1 and max(window.dilation) == 1 and all(k >= s for k, s in steps)
+
+
+def input_gradient(dout: Array, weight: Array, window: Window, shape: Shape) -> Array:
+    """The gradient of an input of `shape` for a `weight` (out, *kernel, in) over two axes."""
+    down, across = (_phases(window, axis, dout.shape, shape) for axis in range(2))
+    lines = [jnp.stack([_gradient(dout, weight, a, b) for b in across], 3) for a in down]
+    whole = jnp.stack(lines, 2)
+    sizes = [whole.shape[1] * len(down), whole.shape[3] * len(across)]
+    return whole.reshape(shape[0], *sizes, shape[-1])[:, : shape[1], : shape[2]]
+
+
+def _phases(window: Window, axis: int, outputs: Shape, inputs: Shape) -> list[_Phase]:
+    kernel, step = window.kernel[axis], window.strides[axis]
+    low = window.padding(inputs[1:-1])[axis][0]
+    found = []
+    for place in range(step):
+        ahead, first = divmod(place + low, step)
+        before = len(range(first, kernel, step)) - 1 - ahead
+        after = -(-inputs[axis + 1] // step) + ahead - outputs[axis + 1]
+        found.append(_Phase(slice(first, None, step), (before, after)))
+    return found
+
+
+def _gradient(dout: Array, weight: Array, down: _Phase, across: _Phase) -> Array:
+    kernel = weight[:, down.points, across.points][:, ::-1, ::-1]
+    numbers = lax.ConvDimensionNumbers((0, 3, 1, 2), (3, 0, 1, 2), (0, 3, 1, 2))
+    pads = (down.pads, across.pads)
+    return lax.conv_general_dilated(dout, kernel, (1, 1), pads, dimension_numbers=numbers)
