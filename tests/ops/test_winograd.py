@@ -108,7 +108,7 @@ def test_half_precision_goes_in_and_comes_out():
     [
         ((8, 14, 14, 256), 256, SAME, Way.SUMS_FIRST),
         ((8, 56, 56, 64), 64, SAME, Way.SUMS_FIRST),
-        ((64, 32, 32, 64), 64, SAME, Way.PLAIN),
+        ((64, 32, 32, 64), 64, SAME, Way.SUMS_FIRST),
         ((8, 56, 56, 32), 64, SAME, Way.PLAIN),
         ((1, 7, 7, 512), 512, SAME, Way.PLAIN),
         ((1, 28, 28, 128), 128, SAME, Way.PLAIN),
@@ -185,3 +185,16 @@ def test_forward_and_backward_pass_share_the_sums_of_the_kernel():
 
     alone = sums_of_kernels(lambda x, w: winograd.convolve(x, w, pads), x, weight)
     assert sums_of_kernels(both, x, weight, dout) == alone == 4
+
+
+def test_large_batches_are_computed_a_few_images_at_a_time(monkeypatch: pytest.MonkeyPatch):
+    assert winograd._images_at_once(64, 16 * 16 * 64) == 8
+    assert winograd._images_at_once(8, 28 * 28 * 64) == 8, "all: too few runs to be worth it"
+    x, weight, dout = _operands((16, 6, 5, 3), 2, SAME)
+    pads = SAME.padding(x.shape[1:3])
+    at_once = _fewer(x, weight, dout, SAME)
+    monkeypatch.setattr(winograd, "_LEAST", 2 * 3 * 3 * 3)
+    steps = jax.make_jaxpr(lambda x: winograd.convolve(x, weight, pads))(x)
+    assert "scan[" in str(steps)
+    for found, wanted in zip(_fewer(x, weight, dout, SAME), at_once, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
