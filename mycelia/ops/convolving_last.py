@@ -180,6 +180,8 @@ def _depthwise(x: Array, weight: Array, window: Window) -> Array:
 
 
 def _depthwise_input_gradient(dout: Array, weight: Array, window: Window, shape: Shape) -> Array:
+    if phases.is_faster(window):
+        return phases.depthwise_input_gradient(dout, weight, window, shape)
     over, sizes = window.over_channels(), shape[1:]
     wide = dilated(dout, over, sizes)
     copies = [taken_back(wide, over, offset, sizes) for offset in offsets(over)]

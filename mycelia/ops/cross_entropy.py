@@ -28,6 +28,7 @@ from mycelia.ops.loss_family import (
 from mycelia.ops.op import Op, unsupported_dtype
 from mycelia.ops.precision import widened
 from mycelia.ops.softmax import log_total
+from mycelia.ops.sums import summed
 
 
 class CrossEntropy(Op):
@@ -98,8 +99,7 @@ class CrossEntropy(Op):
 
     def _reduced(self, losses: Array, factors: Array) -> Array:
         if self.reduction == "mean":
-            whole = jnp.sum(factors, dtype=factors.dtype)
-            return jnp.sum(losses, dtype=losses.dtype) / whole
+            return summed(losses) / summed(factors)
         return reduced(losses, self.reduction, losses.dtype)
 
 
@@ -131,7 +131,7 @@ class CrossEntropyGrad(Op, register=False):
         if weight is not None:
             factors = factors * jnp.take(widened(weight), index).astype(wide.dtype)
         if op.reduction == "mean":
-            pulled = pulled / jnp.sum(factors, dtype=wide.dtype)
+            pulled = pulled / summed(factors)
         scale = jnp.broadcast_to(pulled, kept.shape)
         direct = jnp.where(kept, (1 - op.label_smoothing) * scale * factors, 0)
         dx = -jnp.expand_dims(direct, axis) * _onehot(index, wide)

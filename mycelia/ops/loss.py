@@ -25,6 +25,7 @@ from mycelia.ops.loss_family import (
 from mycelia.ops.op import Op, default_grad, unsupported_dtype
 from mycelia.ops.precision import widened
 from mycelia.ops.softmax import powers
+from mycelia.ops.sums import summed
 
 _TINY = 1e-12  # keeps the logarithms of probabilities finite
 
@@ -302,10 +303,10 @@ class NLLLoss(Op):
         index = jnp.where(kept, labels, 0)
         picked = jnp.take_along_axis(widened(logits), index[:, None], axis=1)[:, 0]
         factors = jnp.take(lax.stop_gradient(widened(weight)), index) * kept
-        total = jnp.sum(factors, dtype=factors.dtype)
+        total = summed(factors)
         losses = -picked * factors
         if self.reduction == "mean":
-            loss = jnp.sum(losses, dtype=losses.dtype) / total
+            loss = summed(losses) / total
         else:
             loss = reduced(losses, self.reduction, losses.dtype)
         return loss.astype(logits.dtype), total.astype(weight.dtype)

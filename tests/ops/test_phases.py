@@ -36,6 +36,11 @@ def test_any_sizes_give_the_numbers_of_the_plain_form(
         wanted = input_gradient(dout, weight, window, 1, shape)
     found = phases.input_gradient(dout, weight, window, shape)
     np.testing.assert_allclose(found, wanted, rtol=1e-11, atol=1e-11)
+    kernels, dout = weight[:2, ..., :1], dout[..., :2]
+    with plain_forms():
+        wanted = input_gradient(dout, kernels, window, 2, shape)
+    found = phases.depthwise_input_gradient(dout, kernels, window, shape)
+    np.testing.assert_allclose(found, wanted, rtol=1e-11, atol=1e-11)
 
 
 @pytest.mark.parametrize(
