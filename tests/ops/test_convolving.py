@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from mycelia.core.shape import Shape
-from mycelia.ops import convolving, tiling
+from mycelia.ops import convolving, convolving_last, tiling
 from mycelia.ops.convolving import Way, choose_way, convolve, input_gradient, weight_gradient
 from mycelia.ops.linalg import BiasAddGrad
 from mycelia.ops.window import Window, read_window
+from mycelia.runtime.xla.compile import options
 from mycelia.tensor.tensor import Tensor
 
 FIVE = read_window("", 2, 5, 1)
@@ -134,3 +135,22 @@ def test_the_count_of_copies_is_known_before_they_are_made():
     axes = tiling._axes(window, shape[2:])
     patches = jax.eval_shape(lambda x: tiling._patches(x, axes), np.zeros(shape))
     assert tiling.patches_size(shape, window) == patches.size
+
+
+@pytest.mark.parametrize(("batch", "at_once"), [(16, 9), (4, 3)])
+def test_a_depthwise_gradient_sums_several_points_of_the_kernel_in_one_loop(
+    batch: int, at_once: int
+):
+    """All of them where the input is too large for the caches, else those of a row."""
+    window = read_window("", 2, 3, 1, pad_mode="same")
+    images = jax.ShapeDtypeStruct((batch, 96, 96, 32), np.float32)
+
+    def run(dout: Any, x: Any) -> Any:
+        return convolving_last.weight_gradient(dout, x, window, 32, (32, 3, 3, 1))
+
+    text = jax.jit(run, compiler_options=options()).lower(images, images).compile().as_text()
+    entry = text[text.index("ENTRY") :]
+    loops = [
+        line.split(" fusion(")[0].count("f32[") for line in entry.splitlines() if " = (" in line
+    ]
+    assert loops == [at_once] * (9 // at_once)

@@ -49,3 +49,9 @@ def test_activations_are_not_held_in_two_orders(channels: int, monkeypatch: pyte
 def test_a_product_takes_its_operand_as_it_is():
     assert Conv2DBackpropFilter.of(8, 1).late() == {}
     assert Conv2DBackpropFilter.of(8, 3).late() == {1: 0}
+
+
+def test_only_large_weights_are_rearranged_again_in_the_backward_pass():
+    assert Conv2DBackpropInput.of(256, 3).late() == {}
+    assert Conv2DBackpropInput.of(512, 3).late() == {1: 0}
+    assert Conv2DBackpropInput.of(512, 1).late() == {}
