@@ -44,6 +44,8 @@ def decode(data: memoryview) -> dict[str, Any]:
         if field == 1 and isinstance(value, memoryview):
             name, dims, kind, content = _decode_value(value)
             parts.setdefault(name, (dims, kind, []))[2].append(content)
+    if len(data) and not parts:
+        raise ValueError("there is no tensor in it")
     return {name: _to_array(*part) for name, part in parts.items()}
 
 

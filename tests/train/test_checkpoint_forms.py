@@ -35,6 +35,12 @@ def test_encrypted_by_the_real_one(tmp_path, mode):
     assert found["a"].asnumpy().tolist() == [0, 1, 2]
 
 
+def test_encrypted_bytes_that_look_like_fields_are_seen_through(tmp_path):
+    (tmp_path / "net.ckpt").write_bytes(b"\x28\x07\x72\x01\x00")  # of a message, but of no tensor
+    with pytest.raises(ValueError, match="dec_key"):
+        ms.load_checkpoint(str(tmp_path / "net.ckpt"))
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_encrypted_and_back(tmp_path, mode):
     path = str(tmp_path / "net.ckpt")
