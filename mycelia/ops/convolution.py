@@ -183,7 +183,7 @@ class _InputGradient(_Backward, register=False):
     static = ("input_size",)
 
     def late(self) -> dict[int, int]:
-        """What is made of a large weight is made again, not held from the forward pass on."""
+        """What is made of weights to over 256 channels is made again, not held until here."""
         return {1: 0} if prod(self.window.kernel) > 1 and self.out_channel > 256 else {}
 
     def infer(self, dout: TensorType, weight: TensorType, input_size: Shape) -> TensorType:

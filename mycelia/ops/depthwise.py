@@ -8,8 +8,9 @@ from __future__ import annotations
 from math import prod
 
 from mycelia.core.shape import Shape
-from mycelia.ops.engine import Array, jnp, lax
+from mycelia.ops.engine import Array, jnp
 from mycelia.ops.shifting import dilated, offsets, shifted, taken_back
+from mycelia.ops.sums import sums_along
 from mycelia.ops.window import Window
 
 
@@ -37,8 +38,7 @@ def weight_gradient(dout: Array, x: Array, window: Window, shape: Shape) -> Arra
     """The gradient of a weight of `shape`, all points of the kernel summed in one pass."""
     grouped = _grouped(dout, x.shape[1])
     terms = [jnp.expand_dims(copy, 2) * grouped for copy in shifted(x, window)]
-    zeros = [jnp.zeros((), dout.dtype)] * len(terms)
-    sums = lax.reduce(terms, zeros, _add_all, tuple(range(3, grouped.ndim)))
+    sums = sums_along(tuple(range(3, grouped.ndim)), *terms)
     points = [jnp.sum(s, axis=0, dtype=dout.dtype) for s in sums]
     return jnp.stack(points, axis=-1).reshape(shape)
 
@@ -56,7 +56,3 @@ def _grouped(dout: Array, channels: int) -> Array:
 
 def _spread(kernel: Array, window: Window) -> Array:
     return kernel.reshape(*kernel.shape, *(1,) * window.rank)
-
-
-def _add_all(left: list[Array], right: list[Array]) -> list[Array]:
-    return [a + b for a, b in zip(left, right, strict=True)]

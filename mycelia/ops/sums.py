@@ -8,7 +8,7 @@ fuse with how the terms are computed; a product with ones adds those up on all c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
+from functools import partial, reduce
 from math import gcd
 
 from mycelia.core.shape import size
@@ -78,22 +78,23 @@ def row_sums(terms: Sequence[Array]) -> list[Array]:
     few = few_parts(rows)
     if rows < MANY_ROWS or few == 1 or not on_cpu():
         return [row_sum(t) for t in terms]
-    parts = _sums_of_few(*[jnp.reshape(t, (rows // few, few, channels)) for t in terms])
+    parts = sums_along((1,), *[jnp.reshape(t, (rows // few, few, channels)) for t in terms])
     return [row_sum(p) for p in parts]
 
 
-@jax.custom_jvp
-def _sums_of_few(*terms: Array) -> tuple[Array, ...]:
-    """The sum of each along the second axis; XLA makes one loop of it."""
+@partial(jax.custom_jvp, nondiff_argnums=(0,))
+def sums_along(axes: tuple[int, ...], *terms: Array) -> tuple[Array, ...]:
+    """The sum of each of several arrays along some axes; XLA makes one loop of it."""
     zero = jnp.zeros((), terms[0].dtype)
-    return tuple(lax.reduce(terms, (zero,) * len(terms), _added, (1,)))
+    return tuple(lax.reduce(terms, (zero,) * len(terms), _added, axes))
 
 
-@_sums_of_few.defjvp
-def _sums_of_few_jvp(
-    primals: tuple[Array, ...], tangents: tuple[Array, ...]
+@sums_along.defjvp
+def _sums_along_jvp(
+    axes: tuple[int, ...], primals: tuple[Array, ...], tangents: tuple[Array, ...]
 ) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
-    return _sums_of_few(*primals), tuple([jnp.sum(t, axis=1, dtype=t.dtype) for t in tangents])
+    moved = tuple([jnp.sum(t, axis=axes, dtype=t.dtype) for t in tangents])
+    return sums_along(axes, *primals), moved
 
 
 def _added(some: Sequence[Array], more: Sequence[Array]) -> list[Array]:

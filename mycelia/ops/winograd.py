@@ -102,7 +102,7 @@ def _convolve(x: Array, weight: Array, pads: Pads, sums: _Sums) -> Array:
     Those of a few stay in the caches until they are multiplied. Measured: 64 images of 32x32 with
     64 channels take 16.4 ms instead of 21.3.
     """
-    sizes = [n + sum(p) - 2 for n, p in zip(x.shape[1:3], pads, strict=True)]
+    sizes = _output_sizes(x, pads)
     kernels = _kernel_parts(jnp.transpose(weight, (1, 2, 3, 0)))
     numbers = prod(map(_tiles, sizes)) * max(weight.shape[0], weight.shape[-1])
     few = _images_at_once(x.shape[0], numbers)
@@ -120,7 +120,7 @@ def _images_at_once(batch: int, numbers: int) -> int:
 
 
 def _convolve_at_once(x: Array, kernels: list[Array], pads: Pads, sums: _Sums) -> Array:
-    sizes = [n + sum(p) - 2 for n, p in zip(x.shape[1:3], pads, strict=True)]
+    sizes = _output_sizes(x, pads)
     tiles = [_tiles(size) for size in sizes]
     pairs = zip(_parts(_patched(x, pads, tiles), sums.of_input, _patches), kernels, strict=True)
     places = _whole([contract_each(a, b, 2, sums.inner) for a, b in pairs], sums.to_output)
@@ -128,6 +128,10 @@ def _convolve_at_once(x: Array, kernels: list[Array], pads: Pads, sums: _Sums) -
     lines = [jnp.stack([y.reshape(shape) for y in line], 3) for line in places]
     whole = jnp.stack(lines, 2).reshape(shape[0], *(_TILE * t for t in tiles), shape[-1])
     return whole[:, : sizes[0], : sizes[1]]
+
+
+def _output_sizes(x: Array, pads: Pads) -> list[int]:
+    return [n + sum(p) - 2 for n, p in zip(x.shape[1:3], pads, strict=True)]
 
 
 def _patched(x: Array, pads: Pads, tiles: Sequence[int]) -> Array:
