@@ -4,9 +4,8 @@ Sequences are (time, batch, features). With `seq_length` (one number for each se
 outputs after the end are zero and the last state is the one at the end. The last result is what
 the gradient needs of each moment and would else compute again.
 
-Inside, everything of a moment has the batch last: the products with the weights are then tall,
-which is how they are fastest. Features and batch are one axis: a state is (features x batch,), the
-gates are (gates, features x batch), so that all loops over numbers are long.
+Inside, everything of a moment has the batch last: see `recurrent_arrays.py`. An LSTM with a large
+batch has kernels of its own on CPU: see `recurrent_native.py`.
 """
 
 from __future__ import annotations
@@ -21,19 +20,30 @@ from mycelia.core.errors import problem
 from mycelia.core.shape import Shape, size
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
-from mycelia.ops.contraction import contract, matrix_product
+from mycelia.ops import recurrent_native as kernels
+from mycelia.ops.contraction import matrix_product
 from mycelia.ops.creation import zeros_like
-from mycelia.ops.device import on_cpu
 from mycelia.ops.engine import Array, jax, jnp, lax
 from mycelia.ops.op import Op
+from mycelia.ops.recurrent_arrays import (
+    State,
+    are_running,
+    flat,
+    from_flat,
+    from_inputs,
+    is_large,
+    or_zero,
+    states_before,
+    times,
+    where_running,
+    with_bias,
+)
 from mycelia.ops.recurrent_gates import activated, shared, slopes_of, tanh_of, zero_of
 from mycelia.ops.sums import last_sum
 
-State = tuple[Array, ...]
 _Pull = Callable[[State, Any, State | None], tuple[State, Array, Array]]
 _LSTM_GATES = ("s", "s", "t", "s")
 _UNROLLED = 2  # moments in one pass of the forward loop
-_LARGE, _MANY = 1 << 15, 8  # numbers of a weight, and columns, of a large product
 _WIDE = 32  # columns from which it is as fast as one product for all moments
 _LSTM_EXAMPLE = ("f32[3,2,4]", "f32[2,5]", "f32[2,5]", "f32[20,4]", "f32[20,5]")
 
@@ -73,7 +83,7 @@ class Recurrent(Op, register=False):
 
     def kept(self, x: TensorType, h: TensorType) -> tuple[TensorType, ...]:
         """The types of what is kept of all moments."""
-        return (x.with_shape((x.shape[0], self.gates, *h.shape[::-1])),)
+        return (x.with_shape((x.shape[0], h.shape[0], self.gates, h.shape[1])),)
 
     def gradients(self, x: Any, state: tuple[Any, ...], *args: Any) -> tuple[Any, ...]:
         """The gradients of the input, of the parts of the state, and of the weights."""
@@ -142,11 +152,21 @@ class LSTMLayer(Recurrent):
         b_hh: Array | None,
         seq_length: Array | None,
     ) -> tuple[Array, ...]:
-        return _over_time(self, (h, c), x, (w_ih, w_hh, b_ih, b_hh), seq_length)
+        def plain(x: Array, h: Array, c: Array, *weights: Array | None) -> tuple[Array, ...]:
+            return _over_time(self, (h, c), x, weights, seq_length)
+
+        given = (x, h, c, w_ih, w_hh, b_ih, b_hh)
+        if self.form(*given, seq_length):
+            return kernels.differentiated_as(plain, kernels.forward)(*given)
+        return plain(*given)
+
+    def form(self, x: Array, h: Array, *others: Array | None) -> str:
+        *given, seq_length = others
+        return kernels.FORM if seq_length is None and kernels.are_fitting(x, h, *given) else ""
 
     def kept(self, x: TensorType, h: TensorType) -> tuple[TensorType, ...]:
         """The gates, and the cells after each moment."""
-        return (*super().kept(x, h), x.with_shape((x.shape[0], *h.shape[::-1])))
+        return (*super().kept(x, h), self.outputs(x, h))
 
     def step(self, state: State, from_input: Array, from_hidden: Array) -> tuple[State, State]:
         gates = activated(from_input + from_hidden, _LSTM_GATES)
@@ -229,9 +249,8 @@ class GRULayer(OneState):
 
     def kept(self, x: TensorType, h: TensorType) -> tuple[TensorType, ...]:
         """The gates, the new state, and what the hidden state gives to it without reset."""
-        part = (x.shape[0], *h.shape[::-1])
-        gates = x.with_shape((x.shape[0], 2, *h.shape[::-1]))
-        return gates, x.with_shape(part), x.with_shape(part)
+        part = self.outputs(x, h)
+        return x.with_shape((x.shape[0], h.shape[0], 2, h.shape[1])), part, part
 
     def pulls(self, states: State, from_input: Array, kept: State) -> tuple[_Pull, Any]:
         """All slopes are computed for all moments at once; the way back only multiplies."""
@@ -304,44 +323,88 @@ class RecurrentGrad(Op, register=False):
         d_last: State,
         d_kept: State | None,
     ) -> tuple[Any, ...]:
+        given = (x, state, w_ih, w_hh, b_ih, outputs, kept, d_outputs, d_last)
+
+        def back(*given: Any) -> tuple[Any, ...]:
+            return self._back((seq_length, d_kept), *given)
+
+        def by_kernel(*given: Any) -> tuple[Any, ...]:
+            _, (_, c), _, w_hh, _, _, *gradients = given
+            d_state, by_gate, sums = kernels.backward(c, w_hh, *gradients)
+            return d_state, (by_gate,), (sums,)
+
+        if self.form(x, state, w_ih, w_hh, b_ih, b_hh, seq_length, *given[5:], d_kept):
+            back = kernels.differentiated_as(back, by_kernel)
+        d_state, by_gate, sums = back(*given)
+        by_input, by_hidden = (d.reshape(w_hh.shape[0], -1) for d in (by_gate[0], by_gate[-1]))
+        hidden = states_before(state[0], outputs)
+        return (
+            jnp.moveaxis(matrix_product(w_ih.T, by_input).reshape(-1, *x.shape[:2]), 0, 2),
+            d_state,
+            matrix_product(by_input, x.reshape(-1, x.shape[2])),
+            matrix_product(by_hidden, hidden.reshape(-1, hidden.shape[2])),
+            None if b_ih is None else sums[0],
+            None if b_hh is None else sums[-1],
+        )
+
+    def form(self, x: Array, state: State, *others: Any) -> str:
+        *weights, seq_length, outputs, kept, d_outputs, d_last, d_kept = others
+        if not isinstance(self.op, LSTMLayer) or seq_length is not None or d_kept is not None:
+            return ""
+        given = (state[1], *weights, outputs, *kept, d_outputs, *d_last)
+        return kernels.FORM if kernels.are_fitting(x, state[0], *given) else ""
+
+    def _back(
+        self,
+        special: tuple[Array | None, State | None],
+        x: Array,
+        state: State,
+        w_ih: Array,
+        w_hh: Array,
+        b_ih: Array | None,
+        outputs: Array,
+        kept: State,
+        d_outputs: Array,
+        d_last: State,
+    ) -> tuple[State, tuple[Array, ...], tuple[Array, ...]]:
+        """The gradients of the first state, and of what input and hidden state give to the gates.
+
+        The latter are (gates and features, moments, batch), one if they are the same; their sums
+        over moments and batch come last. What few have comes first: `seq_length` and `d_kept`.
+        """
+        seq_length, d_kept = special
         batch, (rows, features) = x.shape[1], w_hh.shape
-        state = tuple(_flat(part) for part in state)
-        hidden = jnp.concatenate([state[0][None], _flat(outputs[:-1])])  # before each moment
-        running = None if seq_length is None else _running(outputs.shape, seq_length)
-        from_input = _from_input(x, w_ih)
+        running = None if seq_length is None else are_running(outputs.shape, seq_length)
+        from_input = from_inputs(x, w_ih)
         if b_ih is not None:
             from_input = from_input + b_ih[:, None, None]
-        pull, moments = self.op.pulls((hidden, *state[1:]), from_input, _joined(kept))
+        states = (flat(states_before(state[0], outputs)), *map(flat, state[1:]))
+        kept = tuple(map(flat, kept))
+        pull, moments = self.op.pulls(states, from_input, kept)
         to_hidden, zero = lax.optimization_barrier(w_hh.T), zero_of(kept[0])
 
         def back(carry: tuple[State, State], moment: Any) -> tuple[tuple[State, State], None]:
             d_state, written = carry
             time, now, dout, inner, given = moment
-            d_after = _or_zero(now, (d_state[0] + dout, *d_state[1:]))
-            given = None if given is None else _or_zero(now, given)
+            d_after = or_zero(now, (d_state[0] + dout, *d_state[1:]))
+            given = None if given is None else or_zero(now, given)
             d_before, *d_gates = pull(d_after, inner, given)
             columns = [shared(d, zero).reshape(rows, batch) for d in d_gates[: len(written)]]
-            product = _times(to_hidden, columns[-1]).reshape(features * batch)
+            product = times(to_hidden, columns[-1]).reshape(features * batch)
             written = tuple(
                 lax.dynamic_update_index_in_dim(all_, column, time, 1)
                 for all_, column in zip(written, columns, strict=True)
             )
-            return (_where(now, (d_before[0] + product, *d_before[1:]), d_state), written), None
+            d_before = (d_before[0] + product, *d_before[1:])
+            return (where_running(now, d_before, d_state), written), None
 
-        given = None if d_kept is None else _joined(d_kept)
-        every = (jnp.arange(x.shape[0]), running, _flat(d_outputs), moments, given)
-        d_last = tuple(_flat(part) for part in d_last)
+        given = None if d_kept is None else tuple(map(flat, d_kept))
+        every = (jnp.arange(x.shape[0]), running, flat(d_outputs), moments, given)
         start = (_blank(kept[0], from_input.shape),) * (1 if self.op.adds_up else 2)
-        (d_state, written), _ = lax.scan(back, (d_last, start), every, reverse=True)
-        by_input, by_hidden = (d.reshape(rows, -1) for d in (written[0], written[-1]))
-        return (
-            jnp.moveaxis(matrix_product(w_ih.T, by_input).reshape(-1, *x.shape[:2]), 0, 2),
-            tuple([_rows(part, features, batch) for part in d_state]),
-            matrix_product(by_input, x.reshape(x.shape[0] * batch, x.shape[2])),
-            matrix_product(by_hidden, _rows(hidden, features, batch)),
-            None if b_ih is None else last_sum(by_input)[:, 0],
-            None if b_hh is None else last_sum(by_hidden)[:, 0],
-        )
+        carry = (tuple(map(flat, d_last)), start)
+        (d_state, written), _ = lax.scan(back, carry, every, reverse=True)
+        sums = tuple(last_sum(d.reshape(rows, -1))[:, 0] for d in written)
+        return tuple([from_flat(part, features, batch) for part in d_state]), written, sums
 
 
 def _filled(gradients: Any, values: Any) -> tuple[Any, ...]:
@@ -349,27 +412,6 @@ def _filled(gradients: Any, values: Any) -> tuple[Any, ...]:
     return tuple(
         [zeros_like(v) if d is None else d for d, v in zip(gradients, values, strict=True)]
     )
-
-
-def _flat(x: Array) -> Array:
-    """Of (..., batch, features), both as one axis, with the batch last."""
-    return jnp.swapaxes(x, -1, -2).reshape(*x.shape[:-2], x.shape[-1] * x.shape[-2])
-
-
-def _joined(values: State) -> State:
-    """What is kept of each moment, with features and batch as one axis."""
-    return tuple([v.reshape(*v.shape[:-2], v.shape[-2] * v.shape[-1]) for v in values])
-
-
-def _rows(x: Array, features: int, batch: int) -> Array:
-    """What is flat, or the gates of each moment, as rows of features."""
-    parts = x.reshape(*x.shape[:1], features, batch) if x.ndim > 1 else x.reshape(features, batch)
-    return jnp.swapaxes(parts, -1, -2).reshape(size(parts.shape[:-2]) * batch, features)
-
-
-def _from_input(x: Array, weight: Array) -> Array:
-    """What the input gives to the gates without bias: (gates and features, moments, batch)."""
-    return contract(weight, x, (((1,), (2,)), ((), ())))
 
 
 def _blank(like: Array, shape: Shape) -> Array:
@@ -386,46 +428,6 @@ def _from_kept(kept: Sequence[Array], d_kept: State) -> tuple[Array, Array]:
     return jnp.stack([*d_gates, d_fresh]), jnp.stack([*d_gates, d_fresh * reset + d_hidden])
 
 
-def _with(columns: Array, bias: Array | None) -> Array:
-    return columns if bias is None else columns + jnp.broadcast_to(bias[:, None], columns.shape)
-
-
-def _times(weight: Array, columns: Array) -> Array:
-    """The product of a weight with some columns.
-
-    XLA's library for convolutions is faster here than the one for products: 1024 x 256 times 32
-    columns takes 0.18 ms instead of 0.23, and 0.29 if the batch comes first.
-    """
-    rows, count = weight.shape[0], columns.shape[-1]
-    if not _is_large(weight, count):
-        return weight @ columns
-    image, kernel = weight.reshape(1, rows, 1, -1), columns.reshape(1, 1, -1, count)
-    axes = ("NHWC", "HWIO", "NHWC")
-    found = lax.conv_general_dilated(image, kernel, (1, 1), "VALID", dimension_numbers=axes)
-    return found.reshape(rows, count)
-
-
-def _is_large(weight: Array, columns: int) -> bool:
-    large = weight.size >= _LARGE and columns >= _MANY
-    return large and weight.dtype == jnp.float32 and on_cpu()
-
-
-def _running(shape: Shape, seq_length: Array) -> Array:
-    """For each moment and number of the state, whether its sequence is not over."""
-    moments = jnp.arange(shape[0])[:, None, None]
-    return _flat(jnp.broadcast_to(moments < jnp.asarray(seq_length)[:, None], shape))
-
-
-def _where(running: Array | None, new: State, old: State) -> State:
-    if running is None:
-        return new
-    return tuple(jnp.where(running, n, o) for n, o in zip(new, old, strict=True))
-
-
-def _or_zero(running: Array | None, values: State) -> State:
-    return _where(running, values, tuple(map(jnp.zeros_like, values)))
-
-
 def _over_time(
     op: Recurrent, state: State, x: Array, weights: tuple[Any, ...], seq_length: Array | None
 ) -> tuple[Any, ...]:
@@ -437,20 +439,19 @@ def _over_time(
     w_ih, w_hh, b_ih, b_hh = weights
     batch, features = state[0].shape
     shape = (x.shape[0], batch, features)
-    running = None if seq_length is None else _running(shape, seq_length)
-    inside = batch >= _WIDE and _is_large(w_ih, batch)
+    running = None if seq_length is None else are_running(shape, seq_length)
+    inside = batch >= _WIDE and is_large(w_ih, batch)
 
     def body(before: State, moment: tuple[Any, Array]) -> tuple[State, tuple[State, State]]:
         now, from_input = moment
-        from_input = _times(w_ih, from_input.T) if inside else from_input
-        from_hidden = _times(w_hh, before[0].reshape(features, batch))
-        parts = [_with(from_input, b_ih), _with(from_hidden, b_hh)]
+        from_input = times(w_ih, from_input.T) if inside else from_input
+        from_hidden = times(w_hh, before[0].reshape(features, batch))
+        parts = [with_bias(from_input, b_ih), with_bias(from_hidden, b_hh)]
         after, kept = op.step(before, *[part.reshape(op.gates, -1) for part in parts])
-        return _where(now, after, before), (_or_zero(now, after[:1]), _or_zero(now, kept))
+        return where_running(now, after, before), (or_zero(now, after[:1]), or_zero(now, kept))
 
-    state = tuple(_flat(part) for part in state)
-    given = x if inside else jnp.moveaxis(_from_input(x, w_ih), 0, 1)
+    state = tuple(map(flat, state))
+    given = x if inside else jnp.moveaxis(from_inputs(x, w_ih), 0, 1)
     last, ((outputs,), kept) = lax.scan(body, state, (running, given), unroll=_UNROLLED)
-    ends = [_rows(part, features, batch) for part in last]
-    kept = tuple([k.reshape(*k.shape[:-1], features, batch) for k in kept])
-    return (_rows(outputs, features, batch).reshape(shape), *ends, kept)
+    outputs, *ends = (from_flat(part, features, batch) for part in (outputs, *last))
+    return outputs, *ends, tuple([from_flat(part, features, batch) for part in kept])

@@ -10,9 +10,9 @@ from mycelia.ops.device import on_cpu
 from mycelia.ops.engine import Array, jax, jnp, lax
 
 # tanh(x) is nearly x * over(x * x) / under(x * x) up to the bound, and one from there on.
-_OVER = (1.3897353e-08, 2.09936361e-05, 0.00351873216, 0.134004567, 1.0)
-_UNDER = (7.99641492e-07, 0.000332362854, 0.0259648488, 0.467337769, 1.0)
-_BOUND = 8.7
+OVER = (1.3897353e-08, 2.09936361e-05, 0.00351873216, 0.134004567, 1.0)
+UNDER = (7.99641492e-07, 0.000332362854, 0.0259648488, 0.467337769, 1.0)
+BOUND = 8.7
 _LARGE = 1 << 13  # numbers, from which it is worth to share them
 _ADDITIONS = 16  # to each number: more operations than bytes, if it is a product of a few others
 
@@ -68,9 +68,9 @@ def _is_large(x: Array) -> bool:
 
 @jax.custom_jvp
 def _quotient(x: Array) -> Array:
-    near = jnp.clip(x, -_BOUND, _BOUND)
+    near = jnp.clip(x, -BOUND, BOUND)
     square = near * near
-    found = near * _polynomial(_OVER, square) / _polynomial(_UNDER, square)
+    found = near * _polynomial(OVER, square) / _polynomial(UNDER, square)
     return jnp.clip(found, -1, 1)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import mycelia as ms
+from mycelia.ops import native
 
 SCRIPT = """
 import json, sys, warnings
@@ -19,11 +20,16 @@ from mycelia import nn
 
 ms.set_context(mode=ms.GRAPH_MODE, enable_compile_cache=True, compile_cache_path=sys.argv[1])
 ms.set_seed(1)
-net = nn.SequentialCell(nn.Dense(8, 16), nn.ReLU(), nn.Dropout(p={dropped}), nn.Dense(16, 2))
+
+class First(nn.Cell):
+    def construct(self, given):
+        return given[0]
+
+net = nn.SequentialCell({layers})
 loss = nn.WithLossCell(net, nn.MSELoss())
 step = nn.TrainOneStepCell(loss, nn.Adam(net.trainable_params(), 0.01)).set_train()
-x = ms.Tensor(np.linspace(-1, 1, 32).reshape(4, 8).astype(np.float32))
-y = ms.Tensor(np.ones((4, 2), np.float32))
+x = ms.Tensor(np.linspace(-1, 1, 8 * {rows}).reshape(4, -1, 8).astype(np.float32))
+y = ms.Tensor(np.ones((*x.shape[:-1], 2), np.float32))
 with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
     losses = [float(step(x, y).asnumpy()) for _ in range(4)]
@@ -32,10 +38,17 @@ print(json.dumps([losses, "from disk" in text, [str(w.message) for w in told]]))
 """
 
 
-def run(folder: Path, dropped: float = 0.2) -> tuple[list[float], bool, list[str]]:
+PLAIN = "nn.Dense(8, 16), nn.ReLU(), nn.Dropout(p=0.2), nn.Dense(16, 2)"
+RECURRENT = "nn.LSTM(8, 64), First(), nn.Dense(64, 2)"
+
+
+def run(folder: Path, layers: str = PLAIN, rows: int = 4) -> tuple[list[float], bool, list[str]]:
     """The losses in a new process, whether its program was on disk, and what it warned of."""
-    code = SCRIPT.replace("{dropped}", repr(dropped))
-    done = subprocess.run([sys.executable, "-c", code, str(folder)], capture_output=True, text=True)
+    code = SCRIPT.replace("{layers}", layers).replace("{rows}", str(rows))
+    script = folder.with_suffix(".py")
+    script.write_text(code)
+    command = [sys.executable, script, folder]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     losses, was_on_disk, told = json.loads(done.stdout.splitlines()[-1])
     return losses, was_on_disk, told
@@ -50,10 +63,18 @@ def test_the_next_process_finds_the_program_and_trains_alike(tmp_path: Path) -> 
     assert len(set(first)) == 4  # it trains
 
 
+@pytest.mark.skipif(not native.lanes(), reason="no kernels for this processor")
+def test_kernels_of_our_own_are_made_again(tmp_path: Path) -> None:
+    (first, *_), (again, was_there, told) = (run(tmp_path, RECURRENT, 4 * 64) for _ in range(2))
+    (path,) = tmp_path.glob("programs/*.program")
+    assert b"lstm_forward" in path.read_bytes().partition(b"\n")[0]
+    assert again == first and was_there and not told
+
+
 @pytest.mark.slow
 def test_another_constant_is_another_program(tmp_path: Path) -> None:
     first, _, _ = run(tmp_path)
-    other, was_there, _ = run(tmp_path, dropped=0.3)
+    other, was_there, _ = run(tmp_path, PLAIN.replace("0.2", "0.3"))
     assert not was_there
     assert other[-1] != first[-1]
 

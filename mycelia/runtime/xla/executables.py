@@ -1,8 +1,9 @@
 """Whole executables kept on disk: the next process neither traces nor compiles its programs.
 
-A file is a SHA-256 checksum and what the engine makes of an executable. Its name is a hash of
-all that the executable depends on: the graph, Mycelia's own files, the engine, its options, the
-settings and the device. Loading one runs machine code, so the folder must be the user's own.
+A file is a SHA-256 checksum, a line with the kernels of ours that the executable calls, and what
+the engine makes of it. Its name is a hash of all that the executable depends on: the graph,
+Mycelia's own files, the engine, its options, the settings and the device. Loading one runs machine
+code, so the folder must be the user's own.
 """
 
 from __future__ import annotations
@@ -24,12 +25,14 @@ from mycelia.core import settings
 from mycelia.core.files import write_atomically
 from mycelia.ir.file import fingerprint
 from mycelia.ir.graph import Graph
+from mycelia.ops import native
 from mycelia.ops.vocabulary import vocabulary
 from mycelia.runtime.allocator import give_back
 from mycelia.runtime.xla.cache import LEAST_SECONDS, folder, is_wanted, without_engine_cache
 from mycelia.runtime.xla.compile import options
 
 _CHECKSUM = 32  # bytes
+_END = b"\n"  # of the line with kernels
 _FREEING = 0.05  # seconds in which XLA frees what a run needed, after its results are there
 _LONG = 2.0  # seconds of something that leaves much memory behind
 _OWN_SETTINGS = ("compile_cache_path", "enable_compile_cache", "save_graphs", "save_graphs_path")
@@ -44,7 +47,7 @@ def kept(
     """
     path = _path(graph, donated) if is_wanted() else None
     if path is None:
-        return _compiled(program, arrays), False
+        return _compiled(program.lower(*arrays)), False
     results = jax.tree.structure((0,) * len(graph.output.type))
     inputs = jax.tree.structure(((0,) * len(arrays), {}))
     found = _load(path, inputs, results)
@@ -52,16 +55,17 @@ def kept(
         return found, True
     started = perf_counter()
     with without_engine_cache():
-        made = _compiled(program, arrays)
+        lowered = program.lower(*arrays)
+        made = _compiled(lowered)
     if perf_counter() - started >= LEAST_SECONDS:
-        _keep(path, made)
+        _keep(path, made, native.called_by(lowered))
     return made, False
 
 
-def _compiled(program: Any, arrays: Sequence[Any]) -> Any:
+def _compiled(lowered: Any) -> Any:
     """An executable; what a long compilation used goes back before the first run needs memory."""
     started = perf_counter()
-    made = program.lower(*arrays).compile()
+    made = lowered.compile()
     tidy(perf_counter() - started)
     return made
 
@@ -134,12 +138,16 @@ def _load(path: Path, inputs: Any, results: Any) -> Callable[..., Any] | None:
     if hashlib.sha256(body).digest() != data[:_CHECKSUM]:
         warnings.warn(f"a damaged file among the compiled programs: {path}", stacklevel=2)
         return None
-    return serialize_executable.deserialize_and_load(body, inputs, results)
+    kernels, _, executable = body.partition(_END)
+    if not native.are_ready(kernels.decode().split()):
+        return None
+    return serialize_executable.deserialize_and_load(executable, inputs, results)
 
 
-def _keep(path: Path, compiled: Any) -> None:
+def _keep(path: Path, compiled: Any, kernels: Sequence[str]) -> None:
     try:
-        body, _, _ = serialize_executable.serialize(compiled)
+        executable, _, _ = serialize_executable.serialize(compiled)
     except (NotImplementedError, ValueError):  # some devices and programs have no such form
         return
+    body = " ".join(kernels).encode() + _END + executable
     write_atomically(path, [hashlib.sha256(body).digest(), body])

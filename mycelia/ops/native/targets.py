@@ -1,0 +1,67 @@
+"""The kernels that XLA's programs can call, by name; each is made when it is first needed."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Collection, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from llvmlite import ir
+
+from mycelia.ops.engine import Array, jax
+from mycelia.ops.native import MADE, recurrent
+from mycelia.ops.native.handler import Signature, write_handler
+from mycelia.ops.native.processor import MachineCode, Processor, cores, processor
+
+
+class Kernel(NamedTuple):
+    """What a kernel is given, and how it is written."""
+
+    signature: Callable[[int], Signature]
+    write: Callable[[ir.Module, str, Processor, Signature], ir.Function]
+
+
+KERNELS = {
+    "lstm_forward": Kernel(recurrent.lstm_forward, recurrent.write_lstm_forward),
+    "lstm_backward": Kernel(recurrent.lstm_backward, recurrent.write_lstm_backward),
+}
+
+
+def call(name: str, processor: Processor, results: Sequence[Any], *arrays: Array) -> list[Array]:
+    """The results (of such shapes and dtypes) of a kernel."""
+    kernel = jax.ffi.ffi_call(target(name, processor), results, vmap_method="sequential")
+    return list(kernel(*arrays))
+
+
+@cache
+def target(name: str, processor: Processor) -> str:
+    """The name by which XLA knows a kernel, which is made now."""
+    public = _public(name, processor)
+    given = KERNELS[name].signature(cores())
+    module = ir.Module(public)
+    kernel = KERNELS[name].write(module, f"{name}.part", processor, given)
+    write_handler(module, public, kernel, given)
+    code = MADE[public] = MachineCode(module, processor)
+    handler = ctypes.CFUNCTYPE(ctypes.c_void_p)(code.address(public))
+    jax.ffi.register_ffi_target(public, jax.ffi.pycapsule(handler), platform="cpu")
+    return public
+
+
+def are_ready(wanted: Collection[str]) -> bool:
+    """Make the kernels of these targets; False if one is not of this processor.
+
+    The name of a target says what its machine code depends on.
+    """
+    here = processor()
+    assert here is not None, "no kernels for this processor"
+    known = {_public(name, here): name for name in KERNELS}
+    if not known.keys() >= set(wanted):
+        return False
+    for public in wanted:
+        target(known[public], here)
+    return True
+
+
+def _public(name: str, processor: Processor) -> str:
+    return f"mycelia_{name}_{processor.lanes}x{cores()}"
