@@ -36,7 +36,7 @@ def keeps_memory() -> bool:
 def give_back() -> None:
     """Return what is free to the system once: compiling leaves much that is not needed again."""
     if keeps_memory():
-        _library().malloc_trim(0)
+        c_library().malloc_trim(0)
         _reserve_large_pages()
 
 
@@ -49,7 +49,7 @@ def keep_memory() -> None:
 def tune() -> None:
     """Let glibc keep what is freed, in large pages."""
     for choice, value in _CHOICES:
-        _library().mallopt(choice, value)
+        c_library().mallopt(choice, value)
     _reserve_large_pages()
 
 
@@ -57,7 +57,7 @@ def _reserve_large_pages() -> None:
     """Ask for large pages for what the heap grows by, up to half of the machine's memory."""
     if _addresses_are_scarce():
         return
-    library, size = _library(), os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    library, size = c_library(), os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
     block = library.malloc(size)  # not touched, and a part of the heap even when it is freed
     if block:
         start = -(-block // _LARGE_PAGE) * _LARGE_PAGE
@@ -68,16 +68,19 @@ def _reserve_large_pages() -> None:
 def _addresses_are_scarce() -> bool:
     """Whether reserving them takes them from somebody: a limit, or a system that counts them."""
     limits = (ctypes.c_ulong * 2)()
-    _library().getrlimit(_ADDRESSES, limits)
+    c_library().getrlimit(_ADDRESSES, limits)
     unlimited = ctypes.c_ulong(-1).value
     counted = _OVERCOMMIT.exists() and _OVERCOMMIT.read_text().strip() == "2"
     return counted or limits[0] != unlimited
 
 
 @cache
-def _library() -> ctypes.CDLL:
+def c_library() -> ctypes.CDLL:
+    """The C library of this process."""
     library = ctypes.CDLL(None)
     library.malloc.restype, library.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
     library.free.argtypes = [ctypes.c_void_p]
+    library.realloc.restype = ctypes.c_void_p
+    library.realloc.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
     library.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
     return library

@@ -188,9 +188,10 @@ class Executable:
         if world().size > 1:
             self._run = ranks.compiled(self._program, arrays)
             return
-        self._run, self.was_on_disk = executables.kept(
+        executable, self.was_on_disk = executables.kept(
             self._program, self.program.graph, self._donated, arrays
         )
+        self._run = executables.in_turn(executable) if self._donated else executable
 
     def _inputs(self, arguments: Sequence[Any], given_away: Sequence[Any]) -> list[Any]:
         """All inputs of a run: arguments and state, arrays to be given away, and the number one."""
