@@ -74,7 +74,7 @@ class _Convolution(Op, register=False):
         return {1: (*range(2, self.rank + 2), 1, 0)} if fits else {}
 
     def form(self, x: Array, weight: Array) -> str:
-        return _form(self, x.shape, weight.shape, Found.OUTPUT)
+        return _form(self, x, x.shape, weight.shape, Found.OUTPUT)
 
     def backward_fields(self) -> tuple[Any, ...]:
         """The fields of the gradient operators, in their order."""
@@ -198,7 +198,7 @@ class _InputGradient(_Backward, register=False):
         )
 
     def form(self, dout: Array, weight: Array, input_size: Shape) -> str:
-        return _form(self, input_size, weight.shape, Found.INPUT_GRADIENT)
+        return _form(self, dout, input_size, weight.shape, Found.INPUT_GRADIENT)
 
     def lower(self, dout: Array, weight: Array, input_size: Shape) -> Array:
         if not self.channels_last:
@@ -226,7 +226,7 @@ class _WeightGradient(_Backward, register=False):
         )
 
     def form(self, dout: Array, x: Array, filter_size: Shape) -> str:
-        return _form(self, x.shape, filter_size, Found.WEIGHT_GRADIENT)
+        return _form(self, dout, x.shape, filter_size, Found.WEIGHT_GRADIENT)
 
     def lower(self, dout: Array, x: Array, filter_size: Shape) -> Array:
         if not self.channels_last:
@@ -449,10 +449,11 @@ def _window_of(op: Any) -> Window:
     return read_window(op.name, op.rank, op.kernel_size, op.stride, op.dilation, op.pad_mode, pads)
 
 
-def _form(op: Any, shape: Shape, weight: Shape, found: Found) -> str:
+def _form(op: Any, given: Array, shape: Shape, weight: Shape, found: Found) -> str:
     """The way it is computed, unless that is the plain one."""
     if op.channels_last:
-        way = convolving_last.way_of(shape, weight, op.window, op.group, found)
+        sizes = shape, weight, op.window, op.group
+        way = convolving_last.way_of(*sizes, found, given.dtype)
     else:
         way = convolving.way_of(shape, weight, op.window, op.group)
     return "" if way is Way.PLAIN else way.value

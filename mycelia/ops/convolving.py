@@ -18,6 +18,7 @@ from mycelia.ops.batch_last import prefers_batch_last
 from mycelia.ops.contraction import contract, matrix_product, wide_dtype
 from mycelia.ops.device import on_cpu
 from mycelia.ops.engine import Array, jax, jnp, lax
+from mycelia.ops.native import FORM as OWN_KERNEL
 from mycelia.ops.shifting import shifted
 from mycelia.ops.window import Window
 
@@ -36,6 +37,7 @@ class Way(Enum):
     SUMS_FIRST = "products of sums and differences"
     PHASES = "a convolution for each phase of the steps"
     SHIFTED = "sums of shifted products"
+    OWN = OWN_KERNEL
 
 
 class Found(Enum):

@@ -8,12 +8,13 @@ fewer products than the plain form makes (see `winograd`).
 
 from __future__ import annotations
 
-from functools import reduce
+from functools import partial, reduce
+from typing import Any
 
 import numpy as np
 
 from mycelia.core.shape import Shape
-from mycelia.ops import phases, winograd
+from mycelia.ops import convolving_native, native, phases, winograd
 from mycelia.ops.contraction import contract, wide_dtype
 from mycelia.ops.convolving import Found, Way
 from mycelia.ops.device import on_cpu
@@ -25,21 +26,26 @@ from mycelia.ops.window import Window
 _LARGE = 1 << 22  # numbers, too many for the caches
 
 
-def way_of(shape: Shape, weight: Shape, window: Window, groups: int, found: Found) -> Way:
+def way_of(
+    shape: Shape, weight: Shape, window: Window, groups: int, found: Found, dtype: Any
+) -> Way:
     """How a convolution, or a gradient of it, is computed for an input of `shape`."""
     if _is_depthwise(shape, weight, groups):
         return Way.SHIFTED
     part = (*shape[:-1], shape[-1] // groups)
-    return _choose(part, (weight[0] // groups, *weight[1:]), window, found)
+    whole = weight[0] // groups, *weight[1:]
+    return _choose(part, whole, window, found, wide_dtype(dtype))
 
 
-def _choose(shape: Shape, weight: Shape, window: Window, found: Found) -> Way:
+def _choose(shape: Shape, weight: Shape, window: Window, found: Found, dtype: Any) -> Way:
     if not on_cpu():
         return Way.PLAIN
     if window.is_a_point(shape[1:-1]):
         return Way.POINTWISE
     if winograd.is_faster(shape, weight, window, of_weight=found is Found.WEIGHT_GRADIENT):
         return Way.SUMS_FIRST
+    if found is Found.WEIGHT_GRADIENT and convolving_native.is_faster(shape, weight, window, dtype):
+        return Way.OWN
     in_phases = found is Found.INPUT_GRADIENT and phases.is_faster(window)
     return Way.PHASES if in_phases else Way.PLAIN
 
@@ -88,7 +94,7 @@ def weight_gradient(dout: Array, x: Array, window: Window, groups: int, shape: S
 
 
 def _whole(x: Array, weight: Array, window: Window, groups: int = 1) -> Array:
-    way = _choose(x.shape, weight.shape, window, Found.OUTPUT)
+    way = _choose(x.shape, weight.shape, window, Found.OUTPUT, x.dtype)
     if way is Way.SUMS_FIRST:
         return winograd.convolve(x, weight, window.padding(x.shape[1:-1]))
     if way is Way.PLAIN:
@@ -101,7 +107,7 @@ def _whole(x: Array, weight: Array, window: Window, groups: int = 1) -> Array:
 def _whole_input_gradient(
     dout: Array, weight: Array, window: Window, shape: Shape, groups: int = 1
 ) -> Array:
-    way = _choose(shape, weight.shape, window, Found.INPUT_GRADIENT)
+    way = _choose(shape, weight.shape, window, Found.INPUT_GRADIENT, dout.dtype)
     if way is Way.SUMS_FIRST:
         return winograd.input_gradient(dout, weight, window.padding(shape[1:-1]))
     if way is Way.PHASES:
@@ -122,16 +128,26 @@ def _whole_input_gradient(
 def _whole_weight_gradient(
     dout: Array, x: Array, window: Window, shape: Shape, groups: int = 1
 ) -> Array:
-    way = _choose(x.shape, shape, window, Found.WEIGHT_GRADIENT)
+    way = _choose(x.shape, shape, window, Found.WEIGHT_GRADIENT, x.dtype)
     if way is Way.SUMS_FIRST:
         return winograd.weight_gradient(dout, x, window.padding(x.shape[1:-1]))
+    plain = partial(_plain_weight_gradient, window=window, shape=shape, groups=groups)
+    if way is Way.OWN:
+        own = partial(convolving_native.weight_gradient, window=window, shape=shape)
+        return native.differentiated_as(plain, own)(dout, x)
     if way is Way.PLAIN:
-        spec = jax.ShapeDtypeStruct(shape, dout.dtype)
-        return jax.linear_transpose(lambda w: _plain(x, w, window, groups), spec)(dout)[0]
+        return plain(dout, x)
     visited = _visited(x, window)
     if max(window.strides) > 1:
         visited = lax.optimization_barrier(visited)
     return _dot(_rows(dout), _rows(visited), 0, 0).reshape(shape)
+
+
+def _plain_weight_gradient(
+    dout: Array, x: Array, window: Window, shape: Shape, groups: int
+) -> Array:
+    spec = jax.ShapeDtypeStruct(shape, dout.dtype)
+    return jax.linear_transpose(lambda w: _plain(x, w, window, groups), spec)(dout)[0]
 
 
 def _plain(x: Array, weight: Array, window: Window, groups: int = 1) -> Array:

@@ -20,6 +20,7 @@ from mycelia.core.errors import problem
 from mycelia.core.shape import Shape, size
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
+from mycelia.ops import native
 from mycelia.ops import recurrent_native as kernels
 from mycelia.ops.contraction import matrix_product
 from mycelia.ops.creation import zeros_like
@@ -157,12 +158,12 @@ class LSTMLayer(Recurrent):
 
         given = (x, h, c, w_ih, w_hh, b_ih, b_hh)
         if self.form(*given, seq_length):
-            return kernels.differentiated_as(plain, kernels.forward)(*given)
+            return native.differentiated_as(plain, kernels.forward)(*given)
         return plain(*given)
 
     def form(self, x: Array, h: Array, *others: Array | None) -> str:
         *given, seq_length = others
-        return kernels.FORM if seq_length is None and kernels.are_fitting(x, h, *given) else ""
+        return native.FORM if seq_length is None and kernels.are_fitting(x, h, *given) else ""
 
     def kept(self, x: TensorType, h: TensorType) -> tuple[TensorType, ...]:
         """The gates, and the cells after each moment."""
@@ -334,7 +335,7 @@ class RecurrentGrad(Op, register=False):
             return d_state, (by_gate,), (sums,)
 
         if self.form(x, state, w_ih, w_hh, b_ih, b_hh, seq_length, *given[5:], d_kept):
-            back = kernels.differentiated_as(back, by_kernel)
+            back = native.differentiated_as(back, by_kernel)
         d_state, by_gate, sums = back(*given)
         by_input, by_hidden = (d.reshape(w_hh.shape[0], -1) for d in (by_gate[0], by_gate[-1]))
         hidden = states_before(state[0], outputs)
@@ -352,7 +353,7 @@ class RecurrentGrad(Op, register=False):
         if not isinstance(self.op, LSTMLayer) or seq_length is not None or d_kept is not None:
             return ""
         given = (state[1], *weights, outputs, *kept, d_outputs, *d_last)
-        return kernels.FORM if kernels.are_fitting(x, state[0], *given) else ""
+        return native.FORM if kernels.are_fitting(x, state[0], *given) else ""
 
     def _back(
         self,

@@ -6,15 +6,13 @@ to memory. The kernels give each core its own sequences for all moments.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from mycelia.core.shape import Shape
 from mycelia.ops import native
 from mycelia.ops.device import on_cpu
-from mycelia.ops.engine import Array, jax, jnp
+from mycelia.ops.engine import Array, jnp
 
-FORM = "a kernel of its own"
 _LEAST = 4  # sequences for a core
 
 
@@ -38,7 +36,7 @@ def forward(
     panels = weights.reshape(gates, features // lanes, lanes, inputs + features)
     bias = sum(_present(b_ih, b_hh), jnp.zeros(rows, x.dtype))
     state = (moments, batch, features)
-    shapes = _arrays(state, state, (moments, batch, gates, features))
+    shapes = native.arrays(state, state, (moments, batch, gates, features))
     given = x, h, c, panels.transpose(1, 3, 0, 2), bias
     outputs, cells, kept = native.call("lstm_forward", shapes, *given)
     return outputs, outputs[-1], cells[-1], (kept, cells)
@@ -50,7 +48,7 @@ def backward(
     """The gradients of the first state, of gates (gates x features, moments, batch), of a bias."""
     moments, batch, features = d_outputs.shape
     rows = w_hh.shape[0]
-    shapes = _arrays(
+    shapes = native.arrays(
         (rows, moments, batch),
         (batch, features),
         (batch, features),
@@ -63,16 +61,5 @@ def backward(
     return (d_hidden, d_cell), by_gate, sums.sum(0)
 
 
-def differentiated_as(plain: Callable[..., Any], fn: Callable[..., Any]) -> Callable[..., Any]:
-    """`fn`, with the derivatives of `plain`, which computes the same."""
-    found = jax.custom_jvp(fn)
-    found.defjvp(lambda given, changes: jax.jvp(plain, given, changes))
-    return found
-
-
 def _present(*arrays: Array | None) -> list[Array]:
     return [array for array in arrays if array is not None]
-
-
-def _arrays(*shapes: Shape) -> list[Any]:
-    return [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes]

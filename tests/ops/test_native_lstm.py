@@ -12,7 +12,7 @@ import pytest
 import mycelia as ms
 from mycelia import Tensor, nn
 from mycelia.ops import native
-from mycelia.ops.recurrent_native import FORM
+from mycelia.ops.native import FORM
 
 pytestmark = pytest.mark.skipif(not native.lanes(), reason="no kernels for this processor")
 

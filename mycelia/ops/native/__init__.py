@@ -5,11 +5,12 @@ This is the door to them. What is behind it needs LLVM, and is imported when a k
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mycelia.core.lazy import LazyModule, optional_module
-from mycelia.ops.engine import Array
+from mycelia.core.shape import Shape
+from mycelia.ops.engine import Array, jax, jnp
 
 if TYPE_CHECKING:
     from mycelia.ops.native import processor as processors
@@ -19,6 +20,7 @@ else:
     targets = LazyModule("mycelia.ops.native.targets")
 
 _LLVM = optional_module("llvmlite")
+FORM = "a kernel of its own"
 MADE: dict[str, Any] = {}  # machine code that XLA may call, by the names of targets
 
 
@@ -38,6 +40,18 @@ def call(name: str, results: Sequence[Any], *arrays: Array) -> list[Array]:
     processor = processors.processor()
     assert processor is not None, "no kernels for this processor"
     return targets.call(name, processor, results, *arrays)
+
+
+def arrays(*shapes: Shape) -> list[Any]:
+    """Results of such shapes; all kernels are for float32."""
+    return [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes]
+
+
+def differentiated_as(plain: Callable[..., Any], fn: Callable[..., Any]) -> Callable[..., Any]:
+    """`fn`, with the derivatives of `plain`, which computes the same."""
+    found = jax.custom_jvp(fn)
+    found.defjvp(lambda given, changes: jax.jvp(plain, given, changes))
+    return found
 
 
 def called_by(lowered: Any) -> list[str]:

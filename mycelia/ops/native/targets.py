@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 
 from mycelia.ops.engine import Array, jax
-from mycelia.ops.native import MADE, recurrent
+from mycelia.ops.native import MADE, convolution, recurrent
 from mycelia.ops.native.handler import Signature, write_handler
 from mycelia.ops.native.processor import MachineCode, Processor, cores, processor
 
@@ -23,6 +23,9 @@ class Kernel(NamedTuple):
 
 
 KERNELS = {
+    "convolution_weight_gradient": Kernel(
+        convolution.weight_gradient, convolution.write_weight_gradient
+    ),
     "lstm_forward": Kernel(recurrent.lstm_forward, recurrent.write_lstm_forward),
     "lstm_backward": Kernel(recurrent.lstm_backward, recurrent.write_lstm_backward),
 }

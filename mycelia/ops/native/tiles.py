@@ -31,10 +31,12 @@ def accumulate(
     left: tuple[Value, Value],
     right: tuple[Value, Value],
     count: Value,
+    step: int | Value = 1,
 ) -> Sums:
     """Add the product of `count` columns of the left side with as many rows of the right one.
 
-    Sides are an address and the distance of one row from the next.
+    Sides are an address and the distance of one row from the next; `step` is that of one column of
+    the left side from the next.
     """
     width = len(sums[0])
     (rows, between), (columns, stride) = left, right
@@ -42,7 +44,8 @@ def accumulate(
     carried = [value for row in sums for value in row]
     with w.loop(0, count, carried=carried) as k:
         row = w.at(columns, w.times(k, stride))
-        numbers = [w.everywhere(w.number(start, k)) for start in starts]
+        at = w.times(k, step)
+        numbers = [w.everywhere(w.number(start, at)) for start in starts]
         for column in range(width):
             factors = w.load(row, column * w.lanes)
             for i, number in enumerate(numbers):
