@@ -40,11 +40,13 @@ def way_of(
 def _choose(shape: Shape, weight: Shape, window: Window, found: Found, dtype: Any) -> Way:
     if not on_cpu():
         return Way.PLAIN
+    of_weight = found is Found.WEIGHT_GRADIENT
     if window.is_a_point(shape[1:-1]):
-        return Way.POINTWISE
-    if winograd.is_faster(shape, weight, window, of_weight=found is Found.WEIGHT_GRADIENT):
+        own = of_weight and convolving_native.is_faster_for_points(shape, window, dtype)
+        return Way.OWN if own else Way.POINTWISE
+    if winograd.is_faster(shape, weight, window, of_weight=of_weight):
         return Way.SUMS_FIRST
-    if found is Found.WEIGHT_GRADIENT and convolving_native.is_faster(shape, weight, window, dtype):
+    if of_weight and convolving_native.is_faster(shape, weight, window, dtype):
         return Way.OWN
     in_phases = found is Found.INPUT_GRADIENT and phases.is_faster(window)
     return Way.PHASES if in_phases else Way.PLAIN
@@ -132,15 +134,22 @@ def _whole_weight_gradient(
     if way is Way.SUMS_FIRST:
         return winograd.weight_gradient(dout, x, window.padding(x.shape[1:-1]))
     plain = partial(_plain_weight_gradient, window=window, shape=shape, groups=groups)
-    if way is Way.OWN:
-        own = partial(convolving_native.weight_gradient, window=window, shape=shape)
-        return native.differentiated_as(plain, own)(dout, x)
     if way is Way.PLAIN:
         return plain(dout, x)
+    if window.is_a_point(x.shape[1:-1]):
+        return _points_gradient(dout, x, window, way).reshape(shape)
+    own = partial(convolving_native.weight_gradient, window=window, shape=shape)
+    return native.differentiated_as(plain, own)(dout, x)
+
+
+def _points_gradient(dout: Array, x: Array, window: Window, way: Way) -> Array:
     visited = _visited(x, window)
     if max(window.strides) > 1:
         visited = lax.optimization_barrier(visited)
-    return _dot(_rows(dout), _rows(visited), 0, 0).reshape(shape)
+    product = partial(_dot, axis_a=0, axis_b=0)
+    if way is Way.OWN:
+        product = native.differentiated_as(product, convolving_native.points_gradient)
+    return product(_rows(dout), _rows(visited))
 
 
 def _plain_weight_gradient(

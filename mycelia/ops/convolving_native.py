@@ -1,7 +1,8 @@
-"""Gradients of convolutions' weights by a kernel of our own, channels last, for few channels.
+"""Gradients of convolutions' weights by a kernel of our own, channels last.
 
 XLA turns both arrays round first and then makes a convolution whose window is a whole image; it
-runs at a third of the processor's speed, or at a tenth with three channels.
+runs at a third of the processor's speed, or at a tenth with three channels. For a kernel of one
+point it makes a product over the rows of two matrices, at a third of the speed of other products.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from mycelia.ops.window import Window
 _VECTORS = 4  # of outputs, in a tile
 _MOST = 3 << 16  # numbers of a weight: its sums are read and written for every line of outputs
 _POINTS = 16  # of a line that is worth it
+_LONGEST = 256  # points of a line of our own making: what a tile needs of it stays in a cache
 
 
 def is_faster(shape: Shape, weight: Shape, window: Window, dtype: Any) -> bool:
@@ -28,14 +30,44 @@ def is_faster(shape: Shape, weight: Shape, window: Window, dtype: Any) -> bool:
     instead of 14, 64 channels of 56x56 by 3x3 4.6 instead of 8.9, 128 in steps of two 6.4 instead
     of 7.5. With 256 the sums no longer fit in a cache, and it takes 6.2 instead of 5.8.
     """
-    if len(shape) != 4 or prod(weight) > _MOST or dtype != jnp.float32 or not prod(shape):
+    if len(shape) != 4 or prod(weight) > _MOST or not prod(shape):
         return False
-    if not on_cpu() or len(set(window.strides)) > 1 or max(window.dilation) > 1:
+    if len(set(window.strides)) > 1 or max(window.dilation) > 1:
         return False
     height, width = window.output(shape[1:-1])
-    if width < _POINTS or not native.lanes():
+    return _is_fitting(weight[0], shape[0] * height, width, dtype)
+
+
+def is_faster_for_points(shape: Shape, window: Window, dtype: Any) -> bool:
+    """Whether the kernel is the faster form of `points_gradient` for an input of `shape`.
+
+    Measured on two cores: 25,088 points of 64 channels with 256 take 2.2 ms instead of 5.8, 6,272
+    of 128 with 512 1.9 instead of 5, 1,568 of 256 with 1024 1.7 instead of 4.3.
+    """
+    points = shape[0] * prod(window.output(shape[1:-1]))
+    line = _line(points)
+    return bool(points) and _is_fitting(shape[-1], points // line, line, dtype)
+
+
+def _is_fitting(columns: int, lines: int, points: int, dtype: Any) -> bool:
+    """Whether there is a kernel for so many lines of so many points, whose tiles are whole."""
+    if not on_cpu() or dtype != jnp.float32 or points < _POINTS or not native.lanes():
         return False
-    return weight[0] % (_VECTORS * native.lanes()) == 0 and shape[0] * height >= native.parts()
+    return columns % (_VECTORS * native.lanes()) == 0 and lines >= native.parts()
+
+
+def _line(points: int) -> int:
+    """How many points make a line, if all lines are to be alike."""
+    return max(n for n in range(1, _LONGEST) if points % n == 0)
+
+
+def points_gradient(dout: Array, x: Array) -> Array:
+    """The gradient (out, in) of the weight of a product, from rows (points, channels)."""
+    points, outputs = dout.shape
+    line = _line(points)
+    rows = (points // line, 1, line)
+    given = dout.reshape(points // line, 1, 1, line, outputs), x.reshape(*rows, x.shape[1])
+    return _sums(*given, (1, outputs, x.shape[1]))[0]
 
 
 def weight_gradient(dout: Array, x: Array, window: Window, shape: Shape) -> Array:
@@ -48,7 +80,10 @@ def weight_gradient(dout: Array, x: Array, window: Window, shape: Shape) -> Arra
     wide = with_zeros(x, [(0, 0, 0), (top, bottom + missing, 0), (*sides, 0), (0, 0, 0)])
     batch, height, width, _ = wide.shape
     stepped = wide.reshape(batch, height // step, step, width, inputs)
-    results = native.arrays((native.parts(), lines, across * inputs, outputs))
-    (sums,) = native.call("convolution_weight_gradient", results, stepped, dout)
-    found = sums.sum(0).reshape(lines, across, inputs, outputs)
-    return jnp.transpose(found, (3, 0, 1, 2))
+    found = _sums(stepped, dout, (lines, across * inputs, outputs))
+    return jnp.transpose(found.reshape(lines, across, inputs, outputs), (3, 0, 1, 2))
+
+
+def _sums(seen: Array, back: Array, shape: Shape) -> Array:
+    results = native.arrays((native.parts(), *shape))
+    return native.call("convolution_weight_gradient", results, seen, back)[0].sum(0)

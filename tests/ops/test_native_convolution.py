@@ -24,6 +24,8 @@ CASES = {
     "whole windows": ((1, 20, 18, 5), 128, read_window("", 2, 3, 1)),
     "steps that do not fit": ((2, 50, 53, 4), 64, read_window("", 2, 3, 3)),
     "uneven": ((2, 9, 20, 2), 64, read_window("", 2, (2, 5), 1, 1, "pad", (1, 2, 0, 3))),
+    "one point": ((2, 20, 17, 64), 40, read_window("", 2, 1, 1)),
+    "one point, with steps": ((4, 21, 17, 64), 6, read_window("", 2, 1, 2)),
     "steps wider than the kernel": ((2, 12, 52, 2), 64, read_window("", 2, (1, 2), 3)),
 }
 
@@ -60,7 +62,7 @@ def test_the_kernel_gives_the_numbers_of_the_plain_form(name: str, processor: An
     np.testing.assert_allclose(found, wanted, atol=2e-5 * np.abs(wanted).max())
 
 
-@pytest.mark.parametrize("name", ["a stem", "every point"])
+@pytest.mark.parametrize("name", ["a stem", "every point", "one point, with steps"])
 def test_it_can_be_differentiated_and_mapped(name: str):
     shape, outputs, window = CASES[name]
     dout, x, weight = arrays(shape, outputs, window)
@@ -93,6 +95,11 @@ def test_it_can_be_differentiated_and_mapped(name: str):
 )
 def test_what_it_is_not_for_stays_with_xla(shape: Any, weight: Any, window: Window, dtype: Any):
     assert way(shape, weight, window, dtype) is Way.PLAIN
+
+
+@pytest.mark.parametrize("shape", [(1, 7, 7, 64), (2, 11, 11, 60), (0, 20, 17, 64)])
+def test_few_points_or_broken_tiles_are_a_product_of_xla(shape: Any):
+    assert way(shape, (8, 1, 1, shape[-1]), read_window("", 2, 1, 1)) is Way.POINTWISE
 
 
 def test_a_network_says_where_it_is_used():
