@@ -452,8 +452,7 @@ def _window_of(op: Any) -> Window:
 def _form(op: Any, given: Array, shape: Shape, weight: Shape, found: Found) -> str:
     """The way it is computed, unless that is the plain one."""
     if op.channels_last:
-        sizes = shape, weight, op.window, op.group
-        way = convolving_last.way_of(*sizes, found, given.dtype)
+        way = convolving_last.way_of(shape, weight, op.window, op.group, found, given.dtype)
     else:
         way = convolving.way_of(shape, weight, op.window, op.group)
     return "" if way is Way.PLAIN else way.value

@@ -8,6 +8,7 @@ fewer products than the plain form makes (see `winograd`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial, reduce
 from typing import Any
 
@@ -146,7 +147,7 @@ def _points_gradient(dout: Array, x: Array, window: Window, way: Way) -> Array:
     visited = _visited(x, window)
     if max(window.strides) > 1:
         visited = lax.optimization_barrier(visited)
-    product = partial(_dot, axis_a=0, axis_b=0)
+    product: Callable[..., Array] = partial(_dot, axis_a=0, axis_b=0)
     if way is Way.OWN:
         product = native.differentiated_as(product, convolving_native.points_gradient)
     return product(_rows(dout), _rows(visited))
