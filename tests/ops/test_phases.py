@@ -50,7 +50,7 @@ def test_any_sizes_give_the_numbers_of_the_plain_form(
 def test_it_is_taken_for_steps_that_leave_nothing_out(kernel, stride, dilation, way):
     window = read_window("", 2, kernel, stride, dilation)
     shape, weight = (2, 16, 16, 32), (32, kernel, kernel, 32)
-    assert way_of(shape, weight, window, 1, Found.INPUT_GRADIENT) is way
-    assert way_of(shape, weight, window, 1, Found.OUTPUT) is Way.PLAIN
+    assert way_of(shape, weight, window, 1, Found.INPUT_GRADIENT, np.float32) is way
+    assert way_of(shape, weight, window, 1, Found.OUTPUT, np.float32) is Way.PLAIN
     with plain_forms():
-        assert way_of(shape, weight, window, 1, Found.INPUT_GRADIENT) is Way.PLAIN
+        assert way_of(shape, weight, window, 1, Found.INPUT_GRADIENT, np.float32) is Way.PLAIN

@@ -123,22 +123,22 @@ def test_it_is_taken_where_it_was_measured_to_be_faster(
     shape: Shape, outputs: int, window: Window, way: Way
 ):
     weight = (outputs, *window.kernel, shape[-1])
-    assert way_of(shape, weight, window, 1, Found.OUTPUT) is way
+    assert way_of(shape, weight, window, 1, Found.OUTPUT, np.float32) is way
     with plain_forms():
-        assert way_of(shape, weight, window, 1, Found.OUTPUT) is Way.PLAIN
+        assert way_of(shape, weight, window, 1, Found.OUTPUT, np.float32) is Way.PLAIN
 
 
 def test_the_gradient_of_a_weight_needs_more_channels():
     shape, weight = (8, 56, 56, 64), (64, 3, 3, 64)
-    assert way_of(shape, weight, SAME, 1, Found.WEIGHT_GRADIENT) is Way.PLAIN
-    assert way_of(shape, weight, SAME, 1, Found.INPUT_GRADIENT) is Way.SUMS_FIRST
+    assert way_of(shape, weight, SAME, 1, Found.WEIGHT_GRADIENT, np.float32) is not Way.SUMS_FIRST
+    assert way_of(shape, weight, SAME, 1, Found.INPUT_GRADIENT, np.float32) is Way.SUMS_FIRST
 
 
 def test_groups_are_counted_each():
     shape = (8, 56, 56, 256)
-    assert way_of(shape, (256, 3, 3, 64), SAME, 4, Found.OUTPUT) is Way.SUMS_FIRST
-    assert way_of(shape, (256, 3, 3, 32), SAME, 8, Found.OUTPUT) is Way.PLAIN
-    assert way_of(shape, (256, 3, 3, 1), SAME, 256, Found.OUTPUT) is Way.SHIFTED
+    assert way_of(shape, (256, 3, 3, 64), SAME, 4, Found.OUTPUT, np.float32) is Way.SUMS_FIRST
+    assert way_of(shape, (256, 3, 3, 32), SAME, 8, Found.OUTPUT, np.float32) is Way.PLAIN
+    assert way_of(shape, (256, 3, 3, 1), SAME, 256, Found.OUTPUT, np.float32) is Way.SHIFTED
 
 
 class _Block(nn.Cell):
