@@ -28,6 +28,7 @@ from mycelia.ir.graph import Graph
 from mycelia.ops import native
 from mycelia.ops.vocabulary import vocabulary
 from mycelia.runtime.allocator import give_back, keeps_memory
+from mycelia.runtime.code_pages import forget_compilers
 from mycelia.runtime.room import Room
 from mycelia.runtime.xla.cache import LEAST_SECONDS, folder, is_wanted, without_engine_cache
 from mycelia.runtime.xla.compile import options
@@ -82,6 +83,7 @@ def tidy(seconds: float, results: Any = ()) -> None:
         jax.block_until_ready(results)
         sleep(_FREEING)
         give_back()
+        forget_compilers()
 
 
 def in_turn(executable: Any) -> Callable[..., Any]:
