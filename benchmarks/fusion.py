@@ -328,8 +328,10 @@ def autoencoder(sizes: dict[str, Any]) -> Any:
     return Job(lambda: float(train(inputs, inputs).asnumpy()), float, parameters)
 
 
-# With the usual rate, MobileNetV2 turns rounding into other losses within three steps.
+# With the usual rate, networks turn rounding into other losses within three steps; MobileNetV2,
+# whose last BatchNorms see 18 points of two images, does so with this one, too.
 GENTLE = MOMENTUM | {"rate": 1e-4}
+SMALL_MOBILENET = MOBILENET | {"inputs": [2, 3, 96, 96], "labels": 2, "rate": 1e-5}
 LENET = {"net": "lenet", "features": 256, "classes": 10}
 VGG = {"channels": [32, 64, 128], "features": 128 * 4 * 4, "hidden": 256, "classes": 10}
 RECURRENT = {"width": 64, "classes": 10, "inputs": [8, 16, 64], "labels": 8}
@@ -349,9 +351,7 @@ NETS = {
     "resnet18": Net(
         "ResNet-18 32x32, b8", benchmarked, RESNET18 | {"inputs": [8, 3, 32, 32], "labels": 8}
     ),
-    "mobilenetv2": Net(
-        "MobileNetV2 96x96, b2", benchmarked, MOBILENET | {"inputs": [2, 3, 96, 96], "labels": 2}
-    ),
+    "mobilenetv2": Net("MobileNetV2 96x96, b2", benchmarked, SMALL_MOBILENET),
     "lstm": Net("LSTM 64, 16 steps, b8", benchmarked, RECURRENT | {"net": "lstm"}),
     "gru": Net("GRU 64, 16 steps, b8", classified(Gated), RECURRENT),
     "encoder": Net(

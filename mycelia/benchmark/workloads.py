@@ -111,7 +111,8 @@ CPU = (
         "resnet50_train",
         "ResNet-50, 224x224, batch 8",
         STEP,
-        _image_training(RESNET50, 8, 3, 224, 224),
+        # With the usual rate, rounding has become another loss after two updates.
+        _image_training(RESNET50, 8, 3, 224, 224) | {"rate": 1e-4},
     ),
     Workload("resnet50_b1", "ResNet-50, 224x224, batch 1", FORWARD, _image_inference(RESNET50, 1)),
     Workload("resnet50_b8", "ResNet-50, 224x224, batch 8", FORWARD, _image_inference(RESNET50, 8)),
