@@ -60,7 +60,7 @@ def show(suite: tuple[Workload, ...]) -> int:
         print(f"  {workload.name:<15} {workload.title} ({workload.run})")
     print("columns:")
     for column in COLUMNS:
-        print(f"  {column.name:<20} {column.about}")
+        print(f"  {column.name:<23} {column.about}")
     return 0
 
 
