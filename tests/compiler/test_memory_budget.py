@@ -67,6 +67,7 @@ class Residual(nn.Cell):
         return nn.ReLU()(x + self.after(self.second(y)))
 
 
+@pytest.mark.slow
 def test_what_a_layer_starts_from_is_not_held_twice(monkeypatch):
     """When it is run again: once as it was kept, and once as what had to wait."""
     x = Tensor(np.random.default_rng(0).normal(size=(8, 64, 16, 16)).astype(np.float32))

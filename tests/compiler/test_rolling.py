@@ -69,7 +69,7 @@ def test_a_chain_becomes_a_scan():
     assert "scan[" not in text_of(plain)
 
 
-@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("order", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_gradients_are_the_same(order):
     def gradients(net):
         def loss(x):

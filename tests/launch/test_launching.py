@@ -143,6 +143,7 @@ for step in range(done, 5):
     assert shown[-1] == "[rank 0] step 4" and len(shown) == 5
 
 
+@pytest.mark.slow
 def test_restarts_come_to_an_end(tmp_path):
     code, output, errors = launch(
         tmp_path, ["-n", "1", "--restarts", "2"], "print('try', flush=True)\nraise SystemExit(3)"

@@ -17,7 +17,7 @@ from mycelia.ops.device import plain_forms
 from mycelia.ops.window import read_window
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(
     sizes=st.tuples(*[st.integers(4, 9)] * 2),
     kernel=st.tuples(*[st.integers(1, 5)] * 2),

@@ -77,7 +77,7 @@ def _assert_same_numbers(sizes: Shape, pads: Any, channels: Any) -> None:
         np.testing.assert_allclose(found, wanted, rtol=1e-11, atol=1e-11)
 
 
-@pytest.mark.parametrize("channels", [128, 256])
+@pytest.mark.parametrize("channels", [128, pytest.param(256, marks=pytest.mark.slow)])
 def test_results_are_nearly_as_exact_as_plain_ones(channels: int):
     x, weight, dout = _operands((8, 14, 14, channels), channels, SAME)
     with plain_forms():

@@ -34,6 +34,7 @@ FEW = {
 ALL_DEVICES = (2, 4, 6, 7, 8)
 # What is cheapest is that every device does all of a small network: no cut of it is worth a message.
 NOT_WORTH_CUTTING = {("mlp", 7)}
+LARGE = {name for name in NETWORKS if "resnet" in name} | {"moe", "bert"}
 PLAIN_MODES = ("data_parallel", "semi_auto_parallel", "pipeline")
 
 
@@ -136,7 +137,7 @@ def test_hints_for_weights_cut_parameters():
 
 
 @pytest.mark.parametrize(
-    "net", [pytest.param(n, marks=pytest.mark.slow) if "resnet" in n else n for n in NETWORKS]
+    "net", [pytest.param(n, marks=pytest.mark.slow) if n in LARGE else n for n in NETWORKS]
 )
 def test_on_one_device_everything_moves_and_nothing_is_spread(net):
     found = alone(net)

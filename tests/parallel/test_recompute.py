@@ -49,7 +49,7 @@ def test_a_layer_more_costs_its_weights_and_its_input():
     np.testing.assert_allclose(losses[1], losses[0], rtol=1e-6)
 
 
-@pytest.mark.parametrize("devices", [1, 7])
+@pytest.mark.parametrize("devices", [pytest.param(1, marks=pytest.mark.slow), 7])
 def test_training_is_the_same(devices):
     modes = ["data_parallel", "auto_parallel"] if devices > 1 else ["stand_alone"]
     cases = [(3, again, mode) for mode in modes for again in (False, True)]

@@ -29,6 +29,7 @@ OTHERWISE = set(
 )
 
 
+@pytest.mark.slow
 def test_layers_exchange_what_their_axes_claim():
     found = _spread()
     assert len(found) > 60

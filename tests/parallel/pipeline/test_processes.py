@@ -79,6 +79,7 @@ def test_processes_give_the_numbers_of_one(
         assert len(re.findall(rf"passed {check}$", output, re.M)) == int(options.split()[1])
 
 
+@pytest.mark.slow
 def test_a_killed_process_ends_the_pipeline_of_all(tmp_path: Path) -> None:
     running = job(tmp_path, "-n 2", 2, 2, "forever")
     assert running.process.stdout is not None

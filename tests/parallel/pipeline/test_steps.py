@@ -1,4 +1,4 @@
-"""Dropout, batch statistics, clipping, loss scales, recompute, functions and models in stages."""
+"""Dropout, functions and models in stages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from tests.parallel.pipeline.running import checks, run_checks
 
-GROUP = ("step",)
+GROUP = ("step_of", "step_keeps", "step_with_dropout")
 
 
 @pytest.fixture(scope="module")
