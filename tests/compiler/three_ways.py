@@ -5,11 +5,8 @@ from __future__ import annotations
 import itertools
 import linecache
 import random
-import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -54,26 +51,6 @@ def draw_inputs(rng: random.Random, dtype: str) -> Inputs:
 
     x = (number(), number(), number())
     return Inputs(x, number(), rng.randint(1, 4), rng.randint(0, 4), number(), dtype)
-
-
-class TooSlow(Exception):
-    """A program took longer than it may."""
-
-
-@contextmanager
-def at_most(seconds: int) -> Iterator[None]:
-    """Raise TooSlow where the block takes longer than `seconds`."""
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        raise TooSlow(f"more than {seconds} s")
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(seconds)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def load(source: str, **names: Any) -> Callable[..., Any]:
@@ -215,8 +192,6 @@ def _attempt(fn: Callable[..., Any], inputs: Inputs, with_arguments: bool = True
         with np.errstate(all="ignore"):
             result = fn(*arguments)
         return (result, arguments[:2]) if with_arguments else result
-    except TooSlow:
-        raise
     except Exception as error:  # any other error is an answer here
         return error
 
