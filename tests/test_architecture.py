@@ -37,6 +37,30 @@ def test_no_imports_inside_functions():
     assert inner == []
 
 
+def test_only_one_module_calls_the_convolutions_of_jax():
+    """XLA does not check their padding; `mycelia/ops/xla_convolution.py` does."""
+    callers = {
+        path.relative_to(ROOT / "mycelia").as_posix()
+        for path, tree in TREES.items()
+        for node in ast.walk(tree)
+        if _is_convolution_of_jax(node)
+    }
+    assert callers == {"ops/xla_convolution.py", "benchmark/workers/jax_vision.py"}
+
+
+def _is_convolution_of_jax(node: ast.AST) -> bool:
+    """Whether it names a convolution of `jax.lax`, `jax.numpy`, or `jax.scipy.signal`."""
+    names = ("conv", "correlate", "fftconvolve")
+    if isinstance(node, ast.ImportFrom):
+        from_jax = (node.module or "").split(".")[0] == "jax"
+        return from_jax and any(alias.name.startswith(names) for alias in node.names)
+    if not isinstance(node, ast.Attribute):
+        return False
+    owner = ast.unparse(node.value).split(".")[-1]
+    is_conversion = node.attr == "convert_element_type"
+    return owner in ("lax", "jnp", "signal") and node.attr.startswith(names) and not is_conversion
+
+
 def test_files_have_at_most_500_lines():
     assert [p.name for p in FILES if p.name != "__init__.py" and _lines(p) > 500] == []
 

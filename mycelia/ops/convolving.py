@@ -21,6 +21,7 @@ from mycelia.ops.engine import Array, jax, jnp, lax
 from mycelia.ops.native import FORM as OWN_KERNEL
 from mycelia.ops.shifting import shifted
 from mycelia.ops.window import Window
+from mycelia.ops.xla_convolution import xla_convolution
 
 _FEW_INPUTS = 4
 _SOME_INPUTS = 8
@@ -161,20 +162,9 @@ def _whole_weight_gradient(
 
 
 def _plain(x: Array, weight: Array, window: Window, groups: int = 1) -> Array:
-    return lax.conv_general_dilated(
-        x,
-        weight,
-        window.strides,
-        window.padding(x.shape[2:]),
-        rhs_dilation=window.dilation,
-        dimension_numbers=_dimension_numbers(window.rank),
-        feature_group_count=groups,
-    )
-
-
-def _dimension_numbers(rank: int) -> lax.ConvDimensionNumbers:
-    axes = tuple(range(rank + 2))
-    return lax.ConvDimensionNumbers(axes, axes, axes)
+    pads, axes = window.padding(x.shape[2:]), tuple(range(x.ndim))
+    numbers = lax.ConvDimensionNumbers(axes, axes, axes)
+    return xla_convolution(x, weight, window.strides, pads, window.dilation, numbers, groups)
 
 
 def _pointwise(x: Array, weight: Array, window: Window) -> Array:

@@ -23,6 +23,7 @@ from mycelia.ops.engine import Array, jax, jnp, lax
 from mycelia.ops.shifting import dilated, offsets, shifted, taken_back
 from mycelia.ops.sums import row_sums
 from mycelia.ops.window import Window
+from mycelia.ops.xla_convolution import xla_convolution
 
 _LARGE = 1 << 22  # numbers, too many for the caches
 
@@ -162,16 +163,9 @@ def _plain_weight_gradient(
 
 def _plain(x: Array, weight: Array, window: Window, groups: int = 1) -> Array:
     last, axes = x.ndim - 1, tuple(range(1, x.ndim - 1))
-    images, kernels = (0, last, *axes), (0, last, *axes)
-    return lax.conv_general_dilated(
-        x,
-        weight,
-        window.strides,
-        window.padding(x.shape[1:-1]),
-        rhs_dilation=window.dilation,
-        dimension_numbers=lax.ConvDimensionNumbers(images, kernels, images),
-        feature_group_count=groups,
-    )
+    numbers = lax.ConvDimensionNumbers(*((0, last, *axes),) * 3)
+    pads = window.padding(x.shape[1:-1])
+    return xla_convolution(x, weight, window.strides, pads, window.dilation, numbers, groups)
 
 
 def _visited(x: Array, window: Window) -> Array:

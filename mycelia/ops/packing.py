@@ -12,8 +12,9 @@ from mycelia.core.errors import problem
 from mycelia.core.shape import Shape
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
-from mycelia.ops.engine import Array, jnp, lax
+from mycelia.ops.engine import Array, jnp
 from mycelia.ops.op import Op, unsupported_dtype
+from mycelia.ops.shifting import shifted
 from mycelia.ops.uniqueness import SizedByValues as SizedByValues
 from mycelia.ops.window import Window
 
@@ -188,13 +189,7 @@ class ExtractVolumePatches(Op):
 
     def lower(self, input_x: Array) -> Array:
         window = Window(self.kernel_size, self.strides, (1, 1, 1), self.padding.lower())
-        pads = window.padding(input_x.shape[2:])
-        patches = lax.conv_general_dilated_patches(
-            jnp.asarray(input_x), self.kernel_size, self.strides, pads
-        )
-        channels, points = input_x.shape[1], int(np.prod(self.kernel_size))
-        split = jnp.reshape(patches, (patches.shape[0], channels, points, *patches.shape[2:]))
-        return jnp.reshape(jnp.swapaxes(split, 1, 2), patches.shape)
+        return jnp.concatenate(shifted(jnp.asarray(input_x), window), 1)
 
 
 def coalesce(x_indices: Any, x_values: Any, x_shape: Any) -> tuple[Any, Any, Any]:

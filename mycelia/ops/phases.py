@@ -16,6 +16,7 @@ from mycelia.core.shape import Shape
 from mycelia.ops.engine import Array, jnp, lax
 from mycelia.ops.shifting import with_zeros
 from mycelia.ops.window import Pads, Window
+from mycelia.ops.xla_convolution import xla_convolution
 
 
 class _Phase(NamedTuple):
@@ -84,7 +85,7 @@ def _met(weight: Array, down: _Phase, across: _Phase) -> Array:
 
 def _convolved(dout: Array, kernel: Array, pads: Pads) -> Array:
     numbers = lax.ConvDimensionNumbers((0, 3, 1, 2), (3, 0, 1, 2), (0, 3, 1, 2))
-    return lax.conv_general_dilated(dout, kernel, (1, 1), pads, dimension_numbers=numbers)
+    return xla_convolution(dout, kernel, (1, 1), pads, (1, 1), numbers)
 
 
 def _shifted_products(dout: Array, kernel: Array, pads: Pads) -> Array:

@@ -11,6 +11,7 @@ from mycelia.core.shape import Shape
 from mycelia.ops.contraction import contract
 from mycelia.ops.device import on_cpu
 from mycelia.ops.engine import Array, jnp, lax
+from mycelia.ops.xla_convolution import xla_convolution
 
 State = tuple[Array, ...]
 _LARGE, _MANY = 1 << 15, 8  # numbers of a weight, and columns, of a large product
@@ -56,8 +57,9 @@ def times(weight: Array, columns: Array) -> Array:
     if not is_large(weight, count):
         return weight @ columns
     image, kernel = weight.reshape(1, rows, 1, -1), columns.reshape(1, 1, -1, count)
-    axes = ("NHWC", "HWIO", "NHWC")
-    found = lax.conv_general_dilated(image, kernel, (1, 1), "VALID", dimension_numbers=axes)
+    images, kernels = (0, 3, 1, 2), (3, 2, 0, 1)
+    numbers = lax.ConvDimensionNumbers(images, kernels, images)
+    found = xla_convolution(image, kernel, (1, 1), ((0, 0), (0, 0)), (1, 1), numbers)
     return found.reshape(rows, count)
 
 
