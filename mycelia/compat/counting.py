@@ -8,7 +8,7 @@ from importlib import import_module
 from importlib.resources import files
 from typing import Any
 
-from mycelia.compat.modules import targets
+from mycelia.compat.modules import served_paths, targets
 from mycelia.compat.names import Name, names
 from mycelia.compat.signatures import difference
 
@@ -103,7 +103,7 @@ def resolve(path: str) -> Any:
             found = _attribute(import_module(module), parts[count:])
             if found is not _NOTHING:
                 return found
-    modules = targets(path)
+    modules = targets(path) if path in served_paths() else ()
     return import_module(modules[0]) if modules else _NOTHING
 
 

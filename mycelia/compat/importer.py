@@ -10,10 +10,19 @@ from functools import cache
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import Any
 
-from mycelia.compat.modules import ROOT, known_paths, targets
+from mycelia.compat.missing import Missing
+from mycelia.compat.modules import (
+    OURS,
+    ROOT,
+    is_internal,
+    is_module,
+    known_paths,
+    public_paths,
+    targets,
+)
 
 VERSION = "2.10.0"  # of the interface that is served
 _IMPORT_FROM = dis.opmap["IMPORT_FROM"]
@@ -31,11 +40,24 @@ class Alias(ModuleType):
                 found = getattr(import_module(target), name)
             except AttributeError:
                 continue
-            if not isinstance(found, ModuleType):
+            if not _is_ours(found):
                 return found
-        if targets(below):
+            same = ROOT + found.__name__.removeprefix(OURS)
+            if below not in known_paths() and same in public_paths():
+                return import_module(same)  # as `train.serialization.context`
+        if below in known_paths() and is_module(below):
             return import_module(below)
-        raise self._missing(name)
+        return self._missing(name, sys._getframe(1))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Importing a submodule does not hide an object of the same name: `common.mutable`."""
+        if isinstance(value, Alias) and self._has_object(name):
+            return
+        super().__setattr__(name, value)
+
+    def _has_object(self, name: str) -> bool:
+        found = [getattr(import_module(target), name, None) for target in targets(self.__name__)]
+        return any(one is not None and not isinstance(one, ModuleType) for one in found)
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *public_names(self.__name__)})
@@ -47,13 +69,67 @@ class Alias(ModuleType):
             return VERSION
         raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
 
-    def _missing(self, name: str) -> Exception:
-        """What to raise in the frame that asked: an `import` gets an ImportError."""
-        frame = sys._getframe(2)
-        is_import = frame.f_code.co_code[frame.f_lasti] == _IMPORT_FROM
-        kind = ImportError if is_import else AttributeError
-        text = f"{self.__name__}.{name}: Mycelia does not have this name"
-        return kind("\n  ".join([text, *nearest(self.__name__, name)]))
+    def _missing(self, name: str, frame: FrameType) -> Any:
+        """What a missing name is to the frame that asked.
+
+        An attribute gets an AttributeError, an `import` of a public name an ImportError. An
+        `import` of an internal name succeeds, as long as the name is not used, unless the script
+        is prepared for an ImportError.
+        """
+        path = f"{self.__name__}.{name}"
+        text = "\n  ".join([f"{path}: Mycelia does not have this name", *nearest(*_split(path))])
+        if frame.f_code.co_code[frame.f_lasti] != _IMPORT_FROM:
+            raise AttributeError(text)
+        is_inner = name.startswith("_") or is_internal(self.__name__)
+        if is_inner and not _handles_errors(frame):
+            return Missing(text)
+        raise ImportError(text)
+
+
+def _is_ours(value: Any) -> bool:
+    """Whether a value is a module of ours, which users know by another path."""
+    return isinstance(value, ModuleType) and value.__name__.partition(".")[0] == OURS
+
+
+def _importing_frame() -> FrameType:
+    """The frame with the `import` at work."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and "importlib" in frame.f_code.co_filename:
+        frame = frame.f_back
+    return frame
+
+
+def _handles_errors(frame: FrameType) -> bool:
+    """Whether the line at work stands in a `try` with an `except`."""
+    code, place = frame.f_code, frame.f_lasti
+    return any(
+        entry.start <= place < entry.end and _catches(code, entry.target)
+        for entry in dis.Bytecode(code).exception_entries  # type: ignore[attr-defined]
+    )
+
+
+def _catches(code: CodeType, handler: int) -> bool:
+    """Whether a handler is that of an `except`, and not of a `with` or `finally`."""
+    for instruction in dis.get_instructions(code):
+        if instruction.offset >= handler:
+            if instruction.opname in ("CHECK_EXC_MATCH", "POP_EXCEPT"):
+                return True
+            if instruction.opname in ("WITH_EXCEPT_START", "RERAISE"):
+                return False
+    return False
+
+
+def _split(path: str) -> tuple[str, str]:
+    module, _, name = path.rpartition(".")
+    return module, name
+
+
+class Absent(Alias, Missing):
+    """A path that MindSpore itself may not have: a module, or a name that a script imports."""
+
+    def __init__(self, name: str, doc: str) -> None:
+        Alias.__init__(self, name, doc)
+        Missing.__init__(self, f"{name}: Mycelia does not have this name")
 
 
 class Finder(MetaPathFinder, Loader):
@@ -64,12 +140,15 @@ class Finder(MetaPathFinder, Loader):
     ) -> ModuleSpec | None:
         if fullname != ROOT and not fullname.startswith(ROOT + "."):
             return None
-        if targets(fullname):
-            return ModuleSpec(fullname, self, is_package=True)
-        raise ModuleNotFoundError(_no_module(fullname), name=fullname)
+        is_unknown = fullname not in known_paths()
+        if not is_module(fullname) or (is_unknown and _handles_errors(_importing_frame())):
+            raise ModuleNotFoundError(_no_module(fullname), name=fullname)
+        return ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return Alias(spec.name, f"{spec.name}, served by {', '.join(targets(spec.name))}")
+        served = f"served by {', '.join(targets(spec.name))}" if targets(spec.name) else "absent"
+        kind = Alias if spec.name in known_paths() else Absent
+        return kind(spec.name, f"{spec.name}, {served}")
 
     def exec_module(self, module: ModuleType) -> None:
         """Nothing to run: names are looked up when they are asked for."""

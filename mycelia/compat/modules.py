@@ -3,24 +3,39 @@
 from __future__ import annotations
 
 from functools import cache
+from importlib.resources import files
 from importlib.util import find_spec
 
 from mycelia.compat.names import modules_of_names
 
 ROOT, OURS = "mindspore", "mycelia"
+INNER = "mycelia.compat.inner"
 
 # For a path and all below it: modules of ours that are asked for a name, in this order. The nearest
 # entry speaks (the root's for itself only); our module of the same path, if any, is asked first.
 TABLE: dict[str, tuple[str, ...]] = {
-    "mindspore": ("mycelia", "mycelia.amp", "mycelia.train"),
+    "mindspore": ("mycelia", "mycelia.amp", "mycelia.train", f"{INNER}.packages"),
+    "mindspore._c_expression": (f"{INNER}.engine",),
+    "mindspore._c_expression.security": (f"{INNER}.security",),
+    "mindspore._c_expression.typing": (f"{INNER}.types",),
+    "mindspore._checkparam": (f"{INNER}.checks",),
+    "mindspore._extends": (f"{INNER}.packages",),
     "mindspore.boost": ("mycelia.boost",),
-    "mindspore.common": ("mycelia", "mycelia.core.dtype", "mycelia.tensor.initializer"),
+    "mindspore.boost.grad_accumulation": ("mycelia.boost", f"{INNER}.accumulation"),
+    "mindspore.common": (
+        "mycelia",
+        "mycelia.core.dtype",
+        "mycelia.tensor.initializer",
+        f"{INNER}.executors",
+    ),
     "mindspore.common.dtype": ("mycelia.core.dtype", "mycelia"),
-    "mindspore.common.initializer": ("mycelia.tensor.initializer",),
+    "mindspore.common.initializer": ("mycelia.tensor.initializer", f"{INNER}.initial_values"),
     "mindspore.communication": ("mycelia.communication",),
     "mindspore.context": ("mycelia.context", "mycelia"),
     "mindspore.dataset": ("mycelia.dataset",),
     "mindspore.dataset.audio": ("mycelia.dataset.audio",),
+    "mindspore.dataset.core.config": ("mycelia.dataset.config",),
+    "mindspore.dataset.core.validator_helpers": (f"{INNER}.dataset_checks",),
     "mindspore.dataset.text": ("mycelia.dataset.text",),
     "mindspore.dataset.transforms": ("mycelia.dataset.transforms",),
     "mindspore.dataset.transforms.vision": ("mycelia.dataset.vision",),
@@ -32,13 +47,23 @@ TABLE: dict[str, tuple[str, ...]] = {
     "mindspore.mindrecord": ("mycelia.mindrecord",),
     "mindspore.mint": (),
     "mindspore.nn": ("mycelia.nn", "mycelia.train"),
+    "mindspore.nn.grad": (f"{INNER}.derivatives", "mycelia.nn"),
+    "mindspore.nn.loss": ("mycelia.nn", f"{INNER}.cells"),
+    "mindspore.nn.optim": ("mycelia.nn", f"{INNER}.cells"),
+    "mindspore.nn.wrap": ("mycelia.nn", f"{INNER}.cells"),
     "mindspore.nn.metrics": ("mycelia.train",),
     "mindspore.nn.probability": (),
-    "mindspore.ops": ("mycelia.ops", "mycelia"),
-    "mindspore.parallel": ("mycelia.parallel", "mycelia"),
+    "mindspore.ops": ("mycelia.ops", "mycelia", f"{INNER}.operators"),
+    "mindspore.ops.operations._grad_ops": (f"{INNER}.gradient_operators", "mycelia.ops"),
+    "mindspore.parallel": ("mycelia.parallel", "mycelia", f"{INNER}.parallel"),
     "mindspore.profiler": ("mycelia.profiler", "mycelia"),
     "mindspore.rewrite": ("mycelia.rewrite",),
     "mindspore.train": ("mycelia.train", "mycelia.amp", "mycelia"),
+    "mindspore.train._utils": (f"{INNER}.checks", f"{INNER}.training"),
+    "mindspore.train.amp": ("mycelia.amp", "mycelia.train", f"{INNER}.precision"),
+    "mindspore.train.callback": ("mycelia.train", f"{INNER}.callbacks"),
+    "mindspore.train.serialization": ("mycelia.train", "mycelia", f"{INNER}.training"),
+    "mindspore.train.summary.enums": (f"{INNER}.summary",),
 }
 
 # Paths that scripts import though the list of names does not have them.
@@ -55,7 +80,7 @@ OTHER_PATHS = """
     nn.probability.bijector nn.probability.bnn_layers nn.probability.distribution
     nn.probability.dpn nn.probability.infer nn.probability.toolbox
     ops.composite ops.functional ops.operations ops.operations.comm_ops ops.op_info_register
-    ops.primitive
+    ops.P ops.primitive
     profiler.profiling scipy.sparse scipy.sparse.linalg
     train.amp train.callback train.callback._callback train.callback._loss_monitor
     train.callback._time_monitor train.loss_scale_manager train.metrics train.model
@@ -66,7 +91,7 @@ OTHER_PATHS = """
 @cache
 def targets(path: str) -> tuple[str, ...]:
     """Our modules that stand behind one of MindSpore's paths; none, if it is not served."""
-    if path not in known_paths():
+    if path not in known_paths() and not is_private(path):
         return ()
     same = OURS + path.removeprefix(ROOT)
     entry = next(above for above in _with_those_above(path) if above in TABLE)
@@ -74,12 +99,51 @@ def targets(path: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(module for module in (same, *listed) if _exists(module)))
 
 
+def is_module(path: str) -> bool:
+    """Whether a path imports as a module, be it one of MindSpore's internals that we do not have.
+
+    A path with a private part (`mindspore.ops._grad`) always does.
+    """
+    return path in known_paths() or is_private(path)
+
+
+def is_internal(path: str) -> bool:
+    """Whether a module is no part of MindSpore's public interface."""
+    return is_private(path) or path not in public_paths()
+
+
+def is_private(path: str) -> bool:
+    """Whether a part of a path begins with an underscore, as in `mindspore.common._utils`."""
+    return path.startswith(ROOT + ".") and any(part.startswith("_") for part in path.split("."))
+
+
+@cache
+def public_paths() -> frozenset[str]:
+    """The modules of MindSpore's public interface."""
+    listed = modules_of_names()
+    return frozenset(above for path in listed for above in _with_those_above(path))
+
+
+@cache
+def internal_paths() -> frozenset[str]:
+    """Modules inside MindSpore, of this version and of earlier ones, that scripts may import."""
+    listed = files("mycelia.compat").joinpath("internal_paths.txt").read_text(encoding="utf-8")
+    paths = [f"{ROOT}.{path}" for path in listed.split()]
+    return frozenset(above for path in paths for above in _with_those_above(path))
+
+
+@cache
+def served_paths() -> frozenset[str]:
+    """The modules of MindSpore's that are here, and not only a place for some of their names."""
+    listed = TABLE.keys() | {f"{ROOT}.{path}" for path in OTHER_PATHS.split()}
+    above = frozenset(above for path in listed for above in _with_those_above(path))
+    return above | public_paths()
+
+
 @cache
 def known_paths() -> frozenset[str]:
     """Every module path of MindSpore's that we know of."""
-    other = {f"{ROOT}.{path}" for path in OTHER_PATHS.split()}
-    listed = modules_of_names() | TABLE.keys() | other
-    return frozenset(above for path in listed for above in _with_those_above(path))
+    return served_paths() | internal_paths()
 
 
 def _with_those_above(path: str) -> list[str]:

@@ -82,6 +82,11 @@ float64 = _dtype("float64", "f64", "Float64", "float", np.float64)
 complex64 = _dtype("complex64", "c64", "Complex64", "complex", np.complex64)
 complex128 = _dtype("complex128", "c128", "Complex128", "complex", np.complex128)
 
+# Storage formats of eight bits: tensors hold them and are cast to and from them.
+float8_e4m3fn = _dtype("float8_e4m3fn", "f8e4", "Float8E4M3FN", "float", ml_dtypes.float8_e4m3fn)
+float8_e5m2 = _dtype("float8_e5m2", "f8e5", "Float8E5M2", "float", ml_dtypes.float8_e5m2)
+STORED_ONLY = (float8_e4m3fn, float8_e5m2)
+
 half, float_, double = float16, float64, float64
 byte, short, intc, int_, long = int8, int16, int32, int64, int64
 
@@ -90,9 +95,9 @@ ALL: tuple[DType, ...] = (
     float16, bfloat16, float32, float64, complex64, complex128,
 )  # fmt: skip
 
-_BY_NAME = {d.name: d for d in ALL}
-_BY_SHORT = {d.short: d for d in ALL}
-_BY_NUMPY = {d.numpy: d for d in ALL}
+_BY_NAME = {d.name: d for d in (*ALL, *STORED_ONLY)}
+_BY_SHORT = {d.short: d for d in (*ALL, *STORED_ONLY)}
+_BY_NUMPY = {d.numpy: d for d in (*ALL, *STORED_ONLY)}
 _ALIASES = {"bool": bool_, "half": float16, "float": float32, "double": float64, "int": int64}
 _BY_PYTHON: dict[Any, DType] = {bool: bool_, int: int64, float: float32, complex: complex128}
 

@@ -1,0 +1,1 @@
+"""The internal names of MindSpore that scripts import, made from Mycelia's own parts."""
