@@ -1,7 +1,7 @@
 """Write random datasets with the real MindSpore, and store what its files hold.
 
 Run with a Python that has mindspore 2.10: `python tests/goldens/make_mindrecord.py`.
-It writes mindrecord.zip: the checksums of 200 datasets, whole files of a few, a file of version
+It writes mindrecord.zip: the checksums of 220 datasets, whole files of a few, a file of version
 2.0 that the real one reads, and its answers to queries.
 """
 
@@ -19,6 +19,7 @@ from mindrecord_cases import (
     checksum,
     extra_shards,
     make_case,
+    make_long_case,
     plain_rows,
     read_rows,
     same,
@@ -27,6 +28,7 @@ from mindrecord_cases import (
 )
 
 SEEDS = range(200)
+LONG_SEEDS = range(20)
 WHOLE = (1, 2, 5, 7, 8, 13)  # small ones: several shards, rows added, index fields chosen
 
 
@@ -38,6 +40,14 @@ def queries(file: Path) -> dict[str, str]:
         page.category_field = field
         answers[field] = page.read_category_info()
     return answers
+
+
+def described(case: Any, files: list[Path]) -> dict[str, Any]:
+    """The checksums of files, and the choice that the real one draws."""
+    return {
+        "extra": extra_shards(case, files),
+        "files": [checksum(file) for file in files],
+    }
 
 
 def main() -> None:
@@ -52,14 +62,16 @@ def main() -> None:
         files = write_case(mindrecord, folder / str(seed), case)
         found = read_rows(mindrecord, files)
         assert all(same(*pair) for pair in zip(plain_rows(case), found, strict=True)), seed
-        sums[seed] = {
-            "extra": extra_shards(case, files),
-            "files": [checksum(file) for file in files],
-        }
+        sums[seed] = described(case, files)
         if seed in WHOLE:
             answers[str(seed)] = queries(files[0])
             for file in sorted(files[0].parent.iterdir()):
                 out.write(file, f"{seed}/{file.name}")
+    long_sums = {}
+    for seed in LONG_SEEDS:
+        case = make_long_case(seed)
+        files = write_case(mindrecord, folder / f"long{seed}", case)
+        long_sums[seed] = described(case, files)
     old = write_version_2(mindrecord, folder / "version2")
     assert all(
         same(*pair) for pair in zip(VERSION_2_ROWS, read_rows(mindrecord, [old]), strict=True)
@@ -68,6 +80,7 @@ def main() -> None:
     for file in (old, Path(f"{old}.db")):
         out.write(file, f"version2/{file.name}")
     out.writestr("checksums.json", json.dumps(sums))
+    out.writestr("long_checksums.json", json.dumps(long_sums))
     out.writestr("queries.json", json.dumps(answers))
     out.close()
 

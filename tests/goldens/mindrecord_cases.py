@@ -33,6 +33,8 @@ class Case:
     shards: int
     calls: list[list[dict[str, Any]]]
     appended: list[list[dict[str, Any]]] = field(default_factory=list)
+    header_size: int = HEADER_SIZE
+    page_size: int = PAGE_SIZE
 
 
 def make_case(seed: int) -> Case:
@@ -58,6 +60,21 @@ def make_case(seed: int) -> Case:
         shards,
         [rows() for _ in range(calls)],
         [rows() for _ in range(rng.randint(1, 3))] if shards == 1 and seed % 4 == 0 else [],
+    )
+
+
+def make_long_case(seed: int) -> Case:
+    """The dataset of a seed with many rows, in pages and headers of any size."""
+    rng = random.Random(seed)
+    schema = _schema(rng) | {"number": {"type": "float32"}}
+    shards = rng.choice([1, 2, 3, 5])
+    rows = [_row(rng, schema, False) for _ in range(rng.randint(shards, 400))]
+    for row in rows:  # few of these doubles are float32 numbers: they are stored as they are
+        row["number"] = rng.choice([rng.randint(0, 30) / 3, rng.randint(-9, 9) / 2])
+    header_size = 4 * rng.randint(1 << 12, 1 << 14)
+    page_size = 4 * rng.randint(1 << 13, 1 << 15)
+    return Case(
+        schema, "", None, shards, [rows], header_size=header_size, page_size=page_size
     )
 
 
@@ -114,8 +131,8 @@ def write_case(mindrecord: Any, folder: Path, case: Case) -> list[Path]:
     folder.mkdir(parents=True)
     base = folder / "rows.mindrecord"
     writer = mindrecord.FileWriter(str(base), case.shards)
-    writer.set_header_size(HEADER_SIZE)
-    writer.set_page_size(PAGE_SIZE)
+    writer.set_header_size(case.header_size)
+    writer.set_page_size(case.page_size)
     writer.add_schema(case.schema, case.description)
     if case.index_fields:
         writer.add_index(case.index_fields)

@@ -14,6 +14,7 @@ from tests.goldens import mindrecord_cases as cases
 
 ZIP = zipfile.ZipFile(Path(__file__).parent.parent / "goldens" / "mindrecord.zip")
 SUMS = json.loads(ZIP.read("checksums.json"))
+LONG_SUMS = json.loads(ZIP.read("long_checksums.json"))
 QUERIES = json.loads(ZIP.read("queries.json"))
 STEP = 40
 
@@ -24,6 +25,14 @@ def test_files_and_indexes_are_those_of_the_real_one(start, tmp_path, monkeypatc
         real = SUMS[str(seed)]
         monkeypatch.setattr(writer, "extra_shards", lambda *_, real=real: real["extra"])
         files = cases.write_case(mindrecord, tmp_path / str(seed), cases.make_case(seed))
+        assert [list(cases.checksum(file)) for file in files] == real["files"], seed
+
+
+def test_files_of_many_rows_and_of_any_page_size_are_those_of_the_real_one(tmp_path, monkeypatch):
+    for seed, real in LONG_SUMS.items():
+        monkeypatch.setattr(writer, "extra_shards", lambda *_, real=real: real["extra"])
+        case = cases.make_long_case(int(seed))
+        files = cases.write_case(mindrecord, tmp_path / seed, case)
         assert [list(cases.checksum(file)) for file in files] == real["files"], seed
 
 
