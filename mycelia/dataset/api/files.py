@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from mycelia.core.errors import problem
+from mycelia.dataset import config
 from mycelia.dataset.api import arguments as check
 from mycelia.dataset.api.caching import keeping
 from mycelia.dataset.api.dataset import Dataset
@@ -125,7 +127,9 @@ class TextFileDataset(Dataset):
                 dataset_files=_files(dataset_files),
                 num_parallel_workers=check.workers(num_parallel_workers),
                 cache=keeping(cache),
-                sampler=mixed_sampler(num_samples, shuffle, num_shards, shard_id),
+                sampler=mixed_sampler(
+                    num_samples, shuffle, num_shards, shard_id, num_parallel_workers
+                ),
             )
         )
 
@@ -169,13 +173,19 @@ class CSVDataset(Dataset):
                 column_names=check.names("column_names", column_names) or None,
                 num_parallel_workers=check.workers(num_parallel_workers),
                 cache=keeping(cache),
-                sampler=mixed_sampler(num_samples, shuffle, num_shards, shard_id),
+                sampler=mixed_sampler(
+                    num_samples, shuffle, num_shards, shard_id, num_parallel_workers
+                ),
             )
         )
 
 
 def mixed_sampler(
-    num_samples: int | None, shuffle: Any, num_shards: int | None, shard_id: int | None
+    num_samples: int | None,
+    shuffle: Any,
+    num_shards: int | None,
+    shard_id: int | None,
+    workers: int | None = None,
 ) -> S.SamplerNode:
     """The sampler of files that MindSpore reads from end to end: a shard is a run of rows."""
     check_shards(num_shards, shard_id)
@@ -186,14 +196,20 @@ def mixed_sampler(
             got=repr(shuffle),
             expected="a bool, or one of Shuffle, such as Shuffle.FILES",
         )
-    block = None
-    if num_shards is not None and shard_id is not None:
-        block = S.Block(num_shards=num_shards, shard_id=shard_id)
-    if shuffle == Shuffle.FILES and block is None:
-        return S.FileOrder(num_samples=num_samples, mixes_files=True)
+    lanes = S.FileLanes(
+        lanes=lane_count(workers),
+        num_shards=num_shards or 1,
+        shard_id=shard_id or 0,
+        mixes_files=shuffle == Shuffle.FILES,
+    )
     if shuffle is False or shuffle == Shuffle.FILES:
-        return S.Sequential(num_samples=num_samples, child=block)
-    return S.Random(num_samples=num_samples, child=block)
+        return replace(lanes, num_samples=num_samples)
+    return S.Random(num_samples=num_samples, child=None if num_shards is None else lanes)
+
+
+def lane_count(workers: int | None) -> int:
+    """How many files are read side by side: as many as there are workers."""
+    return check.workers(workers) or config.get_num_parallel_workers()
 
 
 def _files(value: Any) -> tuple[str, ...]:

@@ -152,7 +152,9 @@ class USPSDataset(Dataset):
                 **given(usage=usage),
                 num_parallel_workers=check.workers(num_parallel_workers),
                 cache=keeping(cache),
-                sampler=mixed_sampler(num_samples, shuffle, num_shards, shard_id),
+                sampler=mixed_sampler(
+                    num_samples, shuffle, num_shards, shard_id, num_parallel_workers
+                ),
             )
         )
 

@@ -12,6 +12,7 @@ from mycelia.core.errors import problem
 from mycelia.dataset.api import arguments as check
 from mycelia.dataset.api.caching import keeping
 from mycelia.dataset.api.dataset import Dataset
+from mycelia.dataset.api.files import lane_count
 from mycelia.dataset.api.memory import MappableDataset
 from mycelia.dataset.api.samplers import Shuffle, check_shards, chosen_sampler, sampler_node
 from mycelia.dataset.api.schema import Schema
@@ -102,12 +103,12 @@ class TFRecordDataset(Dataset):
                 expected=", ".join(map(repr, _COMPRESSIONS)),
             )
         if num_shards is not None and (compression or not equal):
-            _check_files(len(names), num_shards, ValueError if num_samples else RuntimeError)
+            is_shared = bool(compression and num_samples)
+            _check_files(len(names), num_shards, ValueError if is_shared else RuntimeError)
         told = None if schema is None else _schema_columns(schema)
         if isinstance(schema, str) and not num_samples:
             num_samples = Schema(schema).num_rows or None
         files = [ExampleFile(name, compression) for name in names]
-        by_file = not equal or bool(compression and num_samples)
         chosen = None if told is None else chosen_columns(told, columns)
         sizes = [len(file) for file in files]
         super().__init__(
@@ -118,7 +119,16 @@ class TFRecordDataset(Dataset):
                 examples=ExampleReader(files, chosen, columns),
                 num_parallel_workers=check.workers(num_parallel_workers),
                 cache=keeping(cache),
-                sampler=_example_order(sizes, shuffle, num_samples, num_shards, shard_id, by_file),
+                sampler=_example_order(
+                    sizes,
+                    shuffle,
+                    num_samples,
+                    num_shards,
+                    shard_id,
+                    workers=num_parallel_workers,
+                    equal_rows=equal,
+                    shared=bool(compression and num_samples),
+                ),
             )
         )
 
@@ -239,21 +249,25 @@ def _example_order(
     num_samples: int | None,
     num_shards: int | None,
     shard_id: int | None,
-    by_file: bool,
+    *,
+    workers: int | None,
+    equal_rows: bool,
+    shared: bool,
 ) -> S.SamplerNode:
-    """A shard has every n-th file, or an equal run of all rows."""
-    order = FileOrder(
+    """A shard has every n-th file, or an equal run of all rows; `shared` files give the same
+    number of the samples each."""
+    lanes = (S.SharedLanes if shared else S.FileLanes)(
         sizes=tuple(sizes),
+        lanes=lane_count(workers),
         mixes_files=shuffle in _BY_FILE,
-        num_shards=num_shards if num_shards is not None and by_file else 1,
-        shard_id=shard_id if shard_id is not None and by_file else 0,
+        num_shards=num_shards or 1,
+        shard_id=shard_id or 0,
+        equal_rows=equal_rows or num_shards is None,
+        num_samples=num_samples if shared else None,
     )
-    child: S.SamplerNode = order
-    if num_shards is not None and shard_id is not None and not by_file:
-        child = S.Block(num_shards=num_shards, shard_id=shard_id, child=order)
     if shuffle is False or shuffle in _BY_FILE:
-        return S.Sequential(num_samples=num_samples, child=child)
-    return S.Random(num_samples=num_samples, child=child)
+        return replace(lanes, num_samples=num_samples)
+    return S.Random(num_samples=num_samples, child=lanes)
 
 
 def _check_files(files: int, num_shards: int, kind: type[Exception]) -> None:

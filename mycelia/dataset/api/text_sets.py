@@ -32,11 +32,15 @@ def folder_arguments(
 
 
 def text_sampler(
-    num_samples: int | None, shuffle: Any, num_shards: int | None, shard_id: int | None
+    num_samples: int | None,
+    shuffle: Any,
+    num_shards: int | None,
+    shard_id: int | None,
+    workers: int | None,
 ) -> SamplerNode:
     """The sampler of a set of text: None shuffles all rows too."""
     order = Shuffle.GLOBAL if shuffle is None else shuffle
-    return mixed_sampler(num_samples, order, num_shards, shard_id)
+    return mixed_sampler(num_samples, order, num_shards, shard_id, workers)
 
 
 class _TextSet(Dataset):
@@ -55,7 +59,7 @@ class _TextSet(Dataset):
         shard_id: int | None = None,
         cache: Any = None,
     ) -> None:
-        sampler = text_sampler(num_samples, shuffle, num_shards, shard_id)
+        sampler = text_sampler(num_samples, shuffle, num_shards, shard_id, num_parallel_workers)
         given = folder_arguments(dataset_dir, num_parallel_workers, cache, sampler, usage=usage)
         super().__init__(self._kind(**given))
 
@@ -115,7 +119,9 @@ class CLUEDataset(Dataset):
                 usage=usage,
                 num_parallel_workers=check.workers(num_parallel_workers),
                 cache=keeping(cache),
-                sampler=text_sampler(num_samples, shuffle, num_shards, shard_id),
+                sampler=text_sampler(
+                    num_samples, shuffle, num_shards, shard_id, num_parallel_workers
+                ),
             )
         )
 
@@ -213,7 +219,7 @@ class EnWik9Dataset(Dataset):
         shard_id: int | None = None,
         cache: Any = None,
     ) -> None:
-        sampler = text_sampler(num_samples, shuffle, num_shards, shard_id)
+        sampler = text_sampler(num_samples, shuffle, num_shards, shard_id, num_parallel_workers)
         given = folder_arguments(dataset_dir, num_parallel_workers, cache, sampler)
         super().__init__(T.EnWik9(**given))
 

@@ -27,7 +27,7 @@ class Multi30kDataset(Dataset):
         shard_id: int | None = None,
         cache: Any = None,
     ) -> None:
-        sampler = text_sampler(num_samples, shuffle, num_shards, shard_id)
+        sampler = text_sampler(num_samples, shuffle, num_shards, shard_id, num_parallel_workers)
         given = folder_arguments(dataset_dir, num_parallel_workers, cache, sampler, usage=usage)
         super().__init__(T.Multi30k(**given, **_languages(language_pair)))
 
@@ -53,7 +53,7 @@ class IWSLT2016Dataset(Dataset):
             dataset_dir,
             num_parallel_workers,
             cache,
-            text_sampler(num_samples, shuffle, num_shards, shard_id),
+            text_sampler(num_samples, shuffle, num_shards, shard_id, num_parallel_workers),
             usage=usage,
             valid_set=valid_set,
             test_set=test_set,
@@ -76,7 +76,7 @@ class IWSLT2017Dataset(Dataset):
         num_parallel_workers: int | None = None,
         cache: Any = None,
     ) -> None:
-        sampler = text_sampler(num_samples, shuffle, num_shards, shard_id)
+        sampler = text_sampler(num_samples, shuffle, num_shards, shard_id, num_parallel_workers)
         given = folder_arguments(dataset_dir, num_parallel_workers, cache, sampler, usage=usage)
         super().__init__(T.IWSLT2017(**given, **_languages(language_pair)))
 

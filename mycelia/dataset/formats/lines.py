@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Sequence
 from glob import glob
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,7 @@ def open_csv(
 ) -> ListReader:
     """The fields of comma-separated files, each in the type of its default (text without one)."""
     columns: list[list[Any]] = [[] for _ in names]
+    ends = [0]
     for file in files:
         with open(file, encoding="utf-8", newline="") as text:
             rows = csv.reader(text, delimiter=delimiter)
@@ -60,7 +62,8 @@ def open_csv(
             for fields in rows:
                 if fields:
                     _add(columns, fields, defaults, f"{file}:{rows.line_num}", names)
-    return ListReader(names, columns, "CSVDataset")
+        ends.append(len(columns[0]))
+    return ListReader(names, columns, "CSVDataset", [b - a for a, b in pairwise(ends)])
 
 
 def _add(

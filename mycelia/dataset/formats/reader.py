@@ -61,10 +61,17 @@ def _gathered(array: np.ndarray, indices: np.ndarray) -> np.ndarray:
 class ListReader:
     """Rows that are entries of Python sequences, one sequence for each column."""
 
-    def __init__(self, columns: Sequence[str], lists: Sequence[Sequence[Any]], name: str) -> None:
+    def __init__(
+        self,
+        columns: Sequence[str],
+        lists: Sequence[Sequence[Any]],
+        name: str,
+        file_sizes: Sequence[int] | None = None,
+    ) -> None:
         self.columns = tuple(columns)
         self._lists = tuple(lists)
         self._name = name
+        self.file_sizes = list(file_sizes or [len(self)])  # of the files that the rows come from
 
     def __len__(self) -> int:
         return len(self._lists[0])

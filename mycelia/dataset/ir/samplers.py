@@ -103,18 +103,6 @@ class Distributed(SamplerNode):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Block(SamplerNode):
-    """The `shard_id`-th of `num_shards` runs of neighbouring rows, all equally long."""
-
-    sampler_name = "BlockSampler"
-    num_shards: int
-    shard_id: int
-
-    def count_of(self, available: int) -> int:
-        return math.ceil(available / self.num_shards)
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
 class PK(SamplerNode):
     """`num_val` rows of each of some classes."""
 
@@ -166,7 +154,7 @@ class User(SamplerNode):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FileOrder(SamplerNode):
-    """Rows file by file: the files or the rows in each mixed, some files only.
+    """Rows file by file: the files or the rows in each mixed.
 
     Rows that are in no file (padded ones) come last.
     """
@@ -175,11 +163,37 @@ class FileOrder(SamplerNode):
     sizes: tuple[int, ...] | None = None  # of the files; None where the reader tells them
     mixes_files: bool = False
     mixes_rows: bool = False
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FileLanes(SamplerNode):
+    """Rows of files that lanes read side by side: one row of each lane in turn.
+
+    Each file goes to the next lane. A shard has an equal run of all rows, or every n-th file.
+    """
+
+    sampler_name = "FileLanesSampler"
+    lanes: int = 1
     num_shards: int = 1
     shard_id: int = 0
+    equal_rows: bool = True
+    mixes_files: bool = False
+    sizes: tuple[int, ...] | None = None  # of the files; None where the reader tells them
 
     def count_of(self, available: int) -> int:
-        if self.sizes is None:
-            return available
-        own = self.sizes[self.shard_id :: self.num_shards]
-        return sum(own) + available - sum(self.sizes)
+        if self.equal_rows:
+            return math.ceil(available / self.num_shards)
+        return sum((self.sizes or ())[self.shard_id :: self.num_shards])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SharedLanes(FileLanes):
+    """Lanes of files that share `num_samples`: each file gives the same number of rows.
+
+    All shards have the same number of files, so that the last files may be in none.
+    """
+
+    sampler_name = "SharedLanesSampler"
+
+    def count(self, size: int) -> int:
+        return self.num_samples or 0

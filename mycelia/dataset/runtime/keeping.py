@@ -13,7 +13,7 @@ from mycelia.dataset.formats.values import row_of
 from mycelia.dataset.ir import operations as O
 from mycelia.dataset.ir.node import Node
 from mycelia.dataset.ir.optimiser import random_step
-from mycelia.dataset.ir.samplers import Block, SamplerNode, Sequential
+from mycelia.dataset.ir.samplers import FileLanes, SamplerNode, Sequential
 from mycelia.dataset.ir.sources import Source
 from mycelia.dataset.runtime.choosing import Choosing
 from mycelia.dataset.runtime.metering import Meter
@@ -43,7 +43,9 @@ def refuse_random(nodes: Iterable[Node]) -> None:
 def _is_random(sampler: SamplerNode | None) -> bool:
     if sampler is None:
         return False
-    fixed = isinstance(sampler, (Sequential, Block)) or not getattr(sampler, "shuffle", True)
+    if isinstance(sampler, FileLanes):
+        return sampler.mixes_files
+    fixed = isinstance(sampler, Sequential) or not getattr(sampler, "shuffle", True)
     return not fixed or _is_random(sampler.child)
 
 

@@ -24,7 +24,8 @@ def draw(sampler: S.SamplerNode, reader: Reader, seed: int, epoch: int, common: 
     else:
         below = np.arange(size)
     fixed = isinstance(sampler, S.Random) and not sampler.reshuffle_each_epoch
-    if isinstance(sampler, S.Distributed):
+    is_shard_of_files = isinstance(sampler, S.FileLanes) and sampler.num_shards > 1
+    if is_shard_of_files or isinstance(sampler, S.Distributed):
         seed = common
     chosen = choose(
         sampler, len(below), lambda: generator(seed, sampler.number, 0 if fixed else epoch), reader
@@ -71,12 +72,6 @@ def _(sampler: S.Distributed, size: int, random: Random, reader: Reader) -> np.n
 
 
 @choose.register
-def _(sampler: S.Block, size: int, random: Random, reader: Reader) -> np.ndarray:
-    each = sampler.count_of(size)
-    return (each * sampler.shard_id + np.arange(each)) % max(size, 1)
-
-
-@choose.register
 def _(sampler: S.PK, size: int, random: Random, reader: Reader) -> np.ndarray:
     labels = labels_of(reader, sampler.class_column)[:size]
     draws = random()
@@ -112,13 +107,71 @@ def _(sampler: S.User, size: int, random: Random, reader: Reader) -> np.ndarray:
 @choose.register
 def _(sampler: S.FileOrder, size: int, random: Random, reader: Reader) -> np.ndarray:
     """Row numbers below `size`, file by file."""
-    sizes = sampler.sizes or getattr(reader, "file_sizes", [size])
-    ends = np.cumsum(sizes)
-    files = [np.arange(end - count, end) for end, count in zip(ends, sizes)]
-    files = files[sampler.shard_id :: sampler.num_shards]
+    files = _files(sampler.sizes, size, reader)
+    rest = np.arange(sum(map(len, files)), size)
     draws = random()
     if sampler.mixes_files:
         files = [files[place] for place in draws.permutation(len(files))]
     if sampler.mixes_rows:
         files = [draws.permutation(rows) for rows in files]
-    return np.concatenate([*files, np.arange(ends[-1], size)])
+    return np.concatenate([*files, rest])
+
+
+@choose.register
+def _(sampler: S.FileLanes, size: int, random: Random, reader: Reader) -> np.ndarray:
+    files = _files(sampler.sizes, size, reader)
+    if sampler.mixes_files:
+        files = [files[place] for place in random().permutation(len(files))]
+    if sampler.equal_rows:
+        return _interleaved(_equal_run(files, sampler.num_shards, sampler.shard_id), sampler.lanes)
+    return _interleaved(files[sampler.shard_id :: sampler.num_shards], sampler.lanes)
+
+
+@choose.register
+def _(sampler: S.SharedLanes, size: int, random: Random, reader: Reader) -> np.ndarray:
+    files = _files(sampler.sizes, size, reader)
+    if sampler.mixes_files:
+        files = [files[place] for place in random().permutation(len(files))]
+    count = len(files) // sampler.num_shards
+    own = files[sampler.shard_id : count * sampler.num_shards : sampler.num_shards]
+    each = (sampler.num_samples or 0) // count
+    if any(len(rows) < each for rows in own):
+        raise problem(
+            RuntimeError,
+            "num_samples: a compressed file has fewer rows than its equal share",
+            got=f"{min(map(len, own))} rows",
+            expected=f"{each}: num_samples={sampler.num_samples} over {count} files",
+            fix="use a smaller num_samples, or take(...)",
+        )
+    return _interleaved([rows[:each] for rows in own], sampler.lanes)
+
+
+def _files(sizes: tuple[int, ...] | None, size: int, reader: Reader) -> list[np.ndarray]:
+    """The row numbers of each file."""
+    told = sizes or getattr(reader, "file_sizes", [size])
+    return [np.arange(end - count, end) for end, count in zip(np.cumsum(told), told)]
+
+
+def _equal_run(files: list[np.ndarray], num_shards: int, shard_id: int) -> list[np.ndarray]:
+    """The parts of files in one of `num_shards` equal runs of rows; the last runs begin anew."""
+    total = sum(map(len, files))
+    each = -(-total // num_shards)
+    start, end = shard_id * each, (shard_id + 1) * each
+    turns = range(start // max(total, 1), -(-end // max(total, 1)))
+    begins = np.cumsum([0, *map(len, files)])
+    parts = [
+        rows[max(start - total * turn - begin, 0) : max(end - total * turn - begin, 0)]
+        for turn in turns
+        for rows, begin in zip(files, begins.tolist())
+    ]
+    return [part for part in parts if len(part)]
+
+
+def _interleaved(files: list[np.ndarray], lanes: int) -> np.ndarray:
+    """Each file goes to the next lane; then the lanes give one row each, in turn."""
+    queues = [files[lane::lanes] for lane in range(min(lanes, len(files)))]
+    rows = [np.concatenate(queue) for queue in queues]
+    if len(rows) < 2:
+        return rows[0] if rows else np.arange(0)
+    turns = np.concatenate([np.arange(len(queue)) for queue in rows])
+    return np.concatenate(rows)[np.argsort(turns, kind="stable")]
