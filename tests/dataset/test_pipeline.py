@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -66,7 +68,9 @@ def test_generator_dataset_takes_functions_iterables_and_random_access():
         yield from ((i,) for i in range(4))
 
     assert column(ds.GeneratorDataset(count, ["a"])) == [0, 1, 2, 3]
-    assert column(ds.GeneratorDataset(iter_of(5), ["a"], num_shards=2, shard_id=1)) == [1, 3]
+    assert column(ds.GeneratorDataset(iter_of(5), ["a"], num_samples=3)) == [0, 1, 2]
+    with pytest.raises(ValueError, match="num_shards needs a source with random access"):
+        ds.GeneratorDataset(iter_of(5), ["a"], num_shards=2, shard_id=1)
     assert rows(ds.GeneratorDataset(Squares(), ["x", "y"], shuffle=False))[2] == {"x": [2], "y": 4}
     assert column(ds.GeneratorDataset(Squares(), ["x", "y"], sampler=[4, 1]), 1) == [16, 1]
     assert sorted(column(ds.GeneratorDataset(Squares(), ["x", "y"]), 1)) == [0, 1, 4, 9, 16, 25]
@@ -79,10 +83,71 @@ def test_generator_dataset_with_a_batch_sampler():
     batches = ds.GeneratorDataset(Squares(), ["x", "y"], batch_sampler=[[0, 1], [5]])
     assert batches.get_dataset_size() == 2
     assert column(batches, 1) == [[0, 1], [25]]
+    assert batches.get_batch_size() == -1
     total = ds.GeneratorDataset(
-        Squares(), ["s"], batch_sampler=[[1, 2]], collate_fn=lambda r: sum(y for _, y in r)
+        Squares(),
+        ["x", "y"],
+        batch_sampler=[[1, 2]],
+        collate_fn=lambda x, y: (np.stack(x), sum(y)),
     )
-    assert column(total) == [5]
+    assert rows(total) == [{"x": [[1], [2]], "y": 5}]
+
+
+def test_iterators_as_sources_give_their_rows_again():
+    for source in (iter([1, 2, 3]), (i for i in (1, 2, 3)), map(int, "123")):
+        data = ds.GeneratorDataset(source, ["a"])
+        assert data.get_dataset_size() == 3
+        assert column(data) == [1, 2, 3]
+        assert column(data) == [1, 2, 3]
+    pairs = ds.GeneratorDataset(zip([1, 2], [3, 4]), ["a", "b"], shuffle=False)
+    assert column(pairs.repeat(2)) == [1, 2, 1, 2]
+
+
+def test_a_source_without_end_is_not_read_ahead_of_its_use():
+    data = ds.GeneratorDataset(((i,) for i in itertools.count()), ["a"]).take(3)
+    assert column(data) == [0, 1, 2]
+    assert column(data) == [0, 1, 2]
+
+
+def test_rows_are_found_by_their_place_in_the_order_of_the_sampler():
+    data = ds.GeneratorDataset(Squares(), ["x", "y"], num_shards=2, shard_id=1, shuffle=False)
+    assert [int(data[place][1]) for place in range(3)] == [1, 9, 25]
+    with pytest.raises(RuntimeError, match="there is no such row"):
+        data[3]
+    with pytest.raises(TypeError, match="index"):
+        data["x"]
+    assert ds.NumpySlicesDataset({"t": ["x", "yy"]}, shuffle=False)[1] == ("yy",)
+    with pytest.raises(RuntimeError, match="no random access"):
+        ds.GeneratorDataset(iter_of(5), ["a"])[0]
+
+
+def test_a_schema_names_and_types_the_columns_of_a_generator():
+    schema = ds.Schema()
+    schema.add_column("n", ms.int64, [])
+    schema.add_column("half", ms.float32, [])
+    data = ds.GeneratorDataset([(1, np.float32(0.5))], schema=schema)
+    assert rows(data) == [{"n": 1, "half": 0.5}]
+    with pytest.raises(RuntimeError, match="another type than column_types"):
+        rows(ds.GeneratorDataset([(1, 0.5)], schema=schema))
+    assert rows(ds.GeneratorDataset([(1, 0.5)], ["a", "b"], [ms.int64, None]))
+
+
+def test_samplers_of_users_say_how_many_rows_come_and_are_reset_between_epochs():
+    class Counting(ds.Sampler):
+        turn = 0
+
+        def __iter__(self):
+            return iter([self.turn] * 2)
+
+        def reset(self):
+            self.turn += 1
+
+    data = ds.GeneratorDataset(Squares(), ["x", "y"], sampler=Counting())
+    assert data.get_dataset_size() == 2
+    assert column(data.repeat(3), 1) == [0, 0, 1, 1, 4, 4]
+    short = ds.GeneratorDataset(Squares(), ["x", "y"], sampler=ds.IterSampler([1, 2], 3))
+    with pytest.raises(RuntimeError, match="the number of rows is not the one that it says"):
+        rows(short)
 
 
 def iter_of(count: int):

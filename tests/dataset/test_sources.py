@@ -188,13 +188,16 @@ def test_random_samplers_follow_the_seed_and_the_epoch():
 BAD = [
     (lambda: ds.RandomSampler(num_samples=-1), ValueError, "out of range"),
     (lambda: ds.SubsetSampler([1.5]), TypeError, "must be int"),
-    (lambda: ds.DistributedSampler(0, 0), ValueError, "num_shards: out of range"),
-    (lambda: ds.DistributedSampler(2, 5), ValueError, "no such shard"),
+    (lambda: ds.DistributedSampler(0, 0).parse(), RuntimeError, "num_shards is out of range"),
+    (lambda: numbers(sampler=ds.DistributedSampler(2, 5)), RuntimeError, "shard_id is out of"),
+    (lambda: numbers(sampler=ds.DistributedSampler(4, 1, offset=5)), RuntimeError, "offset is out"),
+    (lambda: numbers(sampler=ds.RandomSampler(shuffle=ds.Shuffle.FILES)), RuntimeError, "mode"),
+    (lambda: numbers(sampler="ab"), TypeError, "not an instance of a sampler"),
     (lambda: ds.PKSampler(0), ValueError, "num_val is not positive"),
     (lambda: ds.WeightedRandomSampler([-1.0]), ValueError, "negative"),
     (lambda: first(numbers(sampler=ds.SubsetSampler([9]))), RuntimeError, "does not exist"),
     (lambda: first(numbers(sampler=ds.PKSampler(1))), RuntimeError, "no such column"),
-    (lambda: numbers(sampler=3), TypeError, "this is no sampler"),
+    (lambda: numbers(sampler=3), TypeError, "not an instance of a sampler"),
 ]
 
 

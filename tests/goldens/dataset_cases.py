@@ -73,7 +73,7 @@ def numbers(dataset: Any) -> list[int]:
 
 def all_cases() -> dict[str, Case]:
     """The cases by name."""
-    return dict(file_cases())
+    return dict([*file_cases(), *source_cases(), *sampler_cases(), *user_sampler_cases()])
 
 
 def file_cases() -> Iterator[tuple[str, Case]]:
@@ -116,5 +116,202 @@ def _examples(count: int, kind: str, given: dict[str, Any]) -> Case:
         files = [str(folder / f"{i}.{kind}") for i in range(count)]
         data = ds.TFRecordDataset(files, shuffle=False, **given)
         return [data.get_dataset_size(), numbers(data)]
+
+    return case
+
+
+class Squares:
+    """Rows with random access."""
+
+    def __init__(self, count: int = 7) -> None:
+        self._count = count
+
+    def __getitem__(self, index: int) -> tuple[np.ndarray, np.float32]:
+        return np.array(index), np.float32(index * index)
+
+    def __len__(self) -> int:
+        return self._count
+
+
+class Numbers:
+    """Rows one after another, and a length that may be wrong."""
+
+    def __init__(self, count: int, length: int) -> None:
+        self._count = count
+        self._length = length
+
+    def __iter__(self) -> Iterator[tuple[np.ndarray]]:
+        return iter([(np.array(i),) for i in range(self._count)])
+
+    def __len__(self) -> int:
+        return self._length
+
+
+class NoLength:
+    """Random access without a length."""
+
+    def __getitem__(self, index: int) -> tuple[np.ndarray]:
+        return (np.array(index),)
+
+
+def _described(data: Any) -> Any:
+    """All that can be asked of a dataset, before and after its rows."""
+    size = data.get_dataset_size()
+    return [
+        [size, rows(data, 2), rows(data)],
+        [data.get_batch_size(), data.get_repeat_count(), data.get_col_names()],
+        [data.output_shapes(), data.output_types(), data.get_dataset_size()],
+    ]
+
+
+def source_cases() -> Iterator[tuple[str, Case]]:
+    """What may be given as a source, and in which words."""
+    sources: dict[str, Callable[[], Any]] = {
+        "a generator": lambda: ((i,) for i in range(3)),
+        "a generator of numbers": lambda: (i for i in range(3)),
+        "a function": lambda: lambda: ((i,) for i in range(3)),
+        "a list": lambda: [1, 2, 3],
+        "a list of tuples": lambda: [(1,), (2,)],
+        "an array": lambda: np.arange(6).reshape(3, 2),
+        "a range": lambda: range(3),
+        "an iterable": lambda: Numbers(3, 3),
+        "too few rows": lambda: Numbers(3, 5),
+        "too many rows": lambda: Numbers(5, 3),
+        "no rows": lambda: [],
+        "no length": NoLength,
+        "a number": lambda: 1,
+        "none": lambda: None,
+    }
+    for name, make in sources.items():
+        for samples in (None, 2, 8):
+            yield (
+                f"source: {name}, {samples} samples",
+                _generator(make, ["a"], num_samples=samples, shuffle=False),
+            )
+        shard = {"num_shards": 2, "shard_id": 0, "shuffle": False}
+        yield f"source: {name}, a shard", _generator(make, ["a"], **shard)
+        yield f"source: {name}, a sampler", _generator(make, ["a"], sampler=[1, 0])
+    pairs = ["a", "b"]
+    batches = ([[0, 1], [2]], [[0], [1, 2, 3]], [0, 1], 3, np.array([[0, 1], [2, 3]]))
+    for number, batch in enumerate(batches):
+        yield f"source: batches {number}", _generator(Squares, pairs, batch_sampler=batch)
+    arguments: dict[str, dict[str, Any]] = {
+        "joined": {
+            "batch_sampler": [[0, 1]],
+            "collate_fn": lambda x, y: (np.stack(x), np.stack(y) + 1),
+        },
+        "one column lost": {"batch_sampler": [[0, 1]], "collate_fn": lambda x, y: np.stack(x)},
+        "rows as one": {"batch_sampler": [[0, 1]], "collate_fn": len},
+        "collate_fn alone": {"collate_fn": len},
+        "collate_fn of a wrong type": {"batch_sampler": [[0]], "collate_fn": 3},
+        "batches and samples": {"batch_sampler": [[0]], "num_samples": 1},
+        "batches and shuffle": {"batch_sampler": [[0]], "shuffle": False},
+        "max_rowsize -2": {"max_rowsize": -2},
+        "max_rowsize list": {"max_rowsize": [1]},
+        "workers 0": {"num_parallel_workers": 0},
+        "workers 256": {"num_parallel_workers": 256},
+        "processes 1": {"python_multiprocessing": 1},
+        "schema 3": {"schema": 3},
+        "types as tuple of one": {"column_types": "int64"},
+    }
+    for name, given in arguments.items():
+        yield f"source: {name}", _generator(Squares, pairs, **given)
+    for index in (0, 2, 3, -1, "x", 1.5, True):
+        yield f"source: row {index}", _row(index, num_shards=2, shard_id=1, shuffle=False)
+        yield f"source: row {index} of a list", _row(index, sampler=[3, 1, 2])
+
+
+def _generator(make: Callable[[], Any], columns: Any, **given: Any) -> Case:
+    return lambda ds, folder: _described(ds.GeneratorDataset(make(), columns, **given))
+
+
+def _row(index: Any, **given: Any) -> Case:
+    return lambda ds, folder: ds.GeneratorDataset(Squares(), ["a", "b"], **given)[index]
+
+
+def sampler_cases() -> Iterator[tuple[str, Case]]:
+    """The samplers that choose rows without chance."""
+    texts = [
+        f"DistributedSampler({shards}, {shard}, False, {samples}, {offset})"
+        for shards, shard in ((1, 0), (2, 1), (3, 2), (9, 8), (2, 2), (0, 0))
+        for samples in (None, 0, 1, 20)
+        for offset in (-2, -1, 0, 1, 2, 4)
+    ]
+    texts += [f"SequentialSampler({i}, {n})" for i in (None, 0, 3, 7) for n in (None, 0, 2)]
+    texts += [f"SubsetSampler({i}, {n})" for i in ([3, 1], [1, 9], 2, [-1]) for n in (None, 1, 5)]
+    texts += ["[4, 0]", "range(3)", "(2, 1)", "[1.5]", "1", "'ab'"]
+    texts += ["IterSampler([1, 2])", "IterSampler([1, 2], 1)", "IterSampler([1, 2], 3)"]
+    texts += ["DistributedSampler(2, 0, 1)", "RandomSampler(1)", "RandomSampler(shuffle=True)"]
+    texts += ["RandomSampler(shuffle=Shuffle.FILES)", "DistributedSampler(2, 0, Shuffle.INFILE)"]
+    texts += ["WeightedRandomSampler([0, 0])", "WeightedRandomSampler([0, 1, 0], 2)"]
+    for text in texts:
+        yield f"sampler: {text}", _sampled(text)
+        yield f"sampler: {text} is made", _made(text)
+        yield f"sampler: {text} over slices", _sliced(text)
+    inner = (
+        "SequentialSampler(1, 4)",
+        "SubsetSampler([5, 3, 1])",
+        "DistributedSampler(2, 0, False)",
+    )
+    outer = ("SequentialSampler(1)", "SubsetSampler([1, 0])", "DistributedSampler(1, 0, False, 2)")
+    for first, then in product(inner, outer):
+        yield f"sampler: {then} of {first}", _chained(then, first)
+
+
+def _evaluated(ds: Any, text: str) -> Any:
+    return eval(text, dict(vars(ds)))
+
+
+def _sampled(text: str) -> Case:
+    def case(ds: Any, folder: Path) -> Any:
+        return _described(ds.GeneratorDataset(Squares(), ["a", "b"], sampler=_evaluated(ds, text)))
+
+    return case
+
+
+def _sliced(text: str) -> Case:
+    def case(ds: Any, folder: Path) -> Any:
+        data = ds.NumpySlicesDataset(np.arange(7), ["a"], sampler=_evaluated(ds, text))
+        return [data.get_dataset_size(), rows(data)]
+
+    return case
+
+
+def _made(text: str) -> Case:
+    return lambda ds, folder: _evaluated(ds, text) is not None
+
+
+def _chained(outer: str, inner: str) -> Case:
+    def case(ds: Any, folder: Path) -> Any:
+        sampler = _evaluated(ds, outer)
+        sampler.add_child(_evaluated(ds, inner))
+        return _described(ds.GeneratorDataset(Squares(), ["a", "b"], sampler=sampler))
+
+    return case
+
+
+def user_sampler_cases() -> Iterator[tuple[str, Case]]:
+    """Samplers of users that give `count` rows, and say so or something else."""
+    for count, samples, length in product((3, 8), (None, 2, 5, 9), (None, 2, 5, 9)):
+        name = f"{count} rows, {samples} samples, length {length}"
+        yield f"user sampler: {name}", _counted(count, samples, length)
+    yield "user sampler: reset", _counted(2, None, None, resets=True)
+
+
+def _counted(count: int, samples: Any, length: Any, *, resets: bool = False) -> Case:
+    def case(ds: Any, folder: Path) -> Any:
+        class Counted(ds.Sampler):
+            turn = 0
+
+            def __iter__(self) -> Iterator[int]:
+                return iter([self.turn + row for row in range(count)])
+
+            def reset(self) -> None:
+                self.turn += resets
+
+        if length is not None:
+            Counted.__len__ = lambda self: length  # type: ignore[attr-defined]
+        data = ds.GeneratorDataset(Squares(), ["a", "b"], sampler=Counted(samples))
+        return [data.get_dataset_size(), rows(data, 3), rows(data.repeat(2))]
 
     return case

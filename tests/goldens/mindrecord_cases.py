@@ -73,9 +73,7 @@ def make_long_case(seed: int) -> Case:
         row["number"] = rng.choice([rng.randint(0, 30) / 3, rng.randint(-9, 9) / 2])
     header_size = 4 * rng.randint(1 << 12, 1 << 14)
     page_size = 4 * rng.randint(1 << 13, 1 << 15)
-    return Case(
-        schema, "", None, shards, [rows], header_size=header_size, page_size=page_size
-    )
+    return Case(schema, "", None, shards, [rows], header_size=header_size, page_size=page_size)
 
 
 def _schema(rng: random.Random) -> dict[str, Any]:

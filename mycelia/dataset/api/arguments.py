@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from mycelia.core.checks import is_int
 from mycelia.core.errors import problem
 from mycelia.dataset.errors import wrong_type as wrong_type
+
+_MOST_WORKERS = 128
 
 
 def names(argument: str, value: Any) -> tuple[str, ...]:
@@ -27,14 +30,26 @@ def names(argument: str, value: Any) -> tuple[str, ...]:
 
 
 def workers(value: Any) -> int | None:
-    """A number of workers; more than there are processors is fine."""
+    """A number of workers; more than there are processors is fine, within reason."""
     if value is None:
         return None
     if not is_int(value):
         raise wrong_type("num_parallel_workers", value, "int")
-    if value < 1:
-        raise problem(ValueError, "num_parallel_workers: must be at least 1", got=str(value))
+    most = max(_MOST_WORKERS, os.cpu_count() or 1)
+    if not 1 <= value <= most:
+        raise problem(
+            ValueError,
+            "num_parallel_workers exceeds its range",
+            got=str(value),
+            expected=f"1 to {most}",
+        )
     return int(value)
+
+
+def row_size(value: Any) -> None:
+    """A size of shared memory in MiB, which is a hint; -1 for any."""
+    if value is not None and integer("max_rowsize", value) < -1:
+        raise problem(ValueError, "max_rowsize: must be -1 or more", got=str(value))
 
 
 def integer(argument: str, value: Any) -> int:

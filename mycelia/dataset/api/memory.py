@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from mycelia.core.dtype import as_dtype
 from mycelia.core.errors import problem
+from mycelia.dataset import config
 from mycelia.dataset.api import arguments as check
 from mycelia.dataset.api.dataset import Dataset
-from mycelia.dataset.api.samplers import Sampler, check_shards, chosen_sampler, sampler_node
+from mycelia.dataset.api.iterators import TupleIterator
+from mycelia.dataset.api.samplers import (
+    BuiltinSampler,
+    PKSampler,
+    chosen_sampler,
+    repeatable,
+    sampler_node,
+)
+from mycelia.dataset.api.schema import Schema, made_schema, numpy_type
+from mycelia.dataset.formats.values import value_of
 from mycelia.dataset.ir import samplers as S
 from mycelia.dataset.ir.sources import Arrays, Object, Source, Stream
+from mycelia.dataset.runtime.build import drawn_order
 from mycelia.tensor.tensor import Tensor
 
 
@@ -31,15 +42,58 @@ class MappableDataset(Dataset):
 
     def use_sampler(self, new_sampler: Any) -> None:
         """Choose rows by another sampler."""
-        if new_sampler is None:
-            raise problem(TypeError, "use_sampler: None is no sampler")
-        _tell_size(new_sampler, len(self.node.reader))
-        self.node = replace(self.node, sampler=sampler_node(new_sampler, None))
+        if not isinstance(new_sampler, BuiltinSampler):
+            raise problem(
+                TypeError,
+                "use_sampler: the argument is not an instance of a sampler",
+                got=repr(new_sampler),
+                expected="a sampler of mycelia.dataset",
+            )
+        self.node = replace(self.node, sampler=new_sampler.node())
         self.reset()
 
 
-class GeneratorDataset(MappableDataset):
-    """Rows of a user's generator function, iterable, or object with random access."""
+class IndexedDataset(MappableDataset):
+    """A dataset of rows in memory, which can be asked for one by one: `dataset[2]`."""
+
+    _order: Any = None  # of the rows, drawn when the first one is asked for
+
+    def __getitem__(self, index: int) -> Any:
+        """The values of a row, as the source gives them, by its place in the sampler's order."""
+        if isinstance(index, bool) or not isinstance(index, int | np.number):
+            raise check.wrong_type("index", index, "int")
+        if not isinstance(self.node, Source):
+            raise problem(RuntimeError, "dataset: the source has no random access")
+        if self._order is None:
+            self._order = drawn_order(self.node, config.options())
+        if not 0 <= index < len(self._order):
+            raise problem(
+                RuntimeError,
+                "dataset: there is no such row",
+                got=f"index {index}",
+                expected=f"0 to {len(self._order) - 1}",
+            )
+        return self._raw_row(int(self._order[int(index)]))
+
+    def _raw_row(self, row: int) -> Any:
+        """What the source gives for a row."""
+        return self.node.reader.row(row)
+
+    def __iter__(self) -> TupleIterator:
+        return super().__iter__()
+
+    def reset(self) -> None:
+        """Forget what was counted, and the order of single rows."""
+        super().reset()
+        self._order = None
+
+
+class GeneratorDataset(IndexedDataset):
+    """Rows of a user's generator function, iterable, or object with random access.
+
+    An iterator of Python, such as a generator or `map(...)`, is kept while it is read, so that
+    later epochs have the same rows. `dataset[2]` is the third row, in the sampler's order.
+    """
 
     def __init__(
         self,
@@ -54,62 +108,107 @@ class GeneratorDataset(MappableDataset):
         num_shards: int | None = None,
         shard_id: int | None = None,
         python_multiprocessing: bool = True,
-        max_rowsize: Any = None,
+        max_rowsize: int | None = None,
         batch_sampler: Any = None,
         collate_fn: Callable[..., Any] | None = None,
     ) -> None:
-        if schema is not None:
-            raise problem(
-                NotImplementedError,
-                "GeneratorDataset: schema is not read",
-                fix="name the columns with column_names, their types with column_types",
-            )
-        if column_names is None:
-            raise problem(ValueError, "GeneratorDataset: the columns have no names")
+        check.flag("python_multiprocessing", python_multiprocessing)
+        check.row_size(max_rowsize)
+        source = list(source) if isinstance(source, zip) else repeatable(source)
         self.source = source
-        names = check.names("column_names", column_names)
-        types = _types(column_types, names)
+        names, types = _described(column_names, column_types, schema)
         workers = check.workers(num_parallel_workers)
-        has_access = hasattr(source, "__getitem__") and hasattr(source, "__len__")
-        if has_access and batch_sampler is None:
+        choices = (num_samples, sampler, shuffle, num_shards, shard_id)
+        given: dict[str, Any] = {"names": names, "types": types, "num_parallel_workers": workers}
+        if batch_sampler is not None or collate_fn is not None:
+            _check_batches(batch_sampler, collate_fn, choices)
+            batches = _Batches(source, repeatable(batch_sampler), collate_fn)
+            length = len(batches) if hasattr(batch_sampler, "__len__") else None
+            node: Any = Stream(start=batches.__iter__, length=length, samples_of_a_row=-1, **given)
+        elif hasattr(source, "__getitem__"):
+            if isinstance(sampler, PKSampler):
+                raise problem(ValueError, "GeneratorDataset: PKSampler needs a set of images")
             chosen = chosen_sampler(num_samples, sampler, shuffle, num_shards, shard_id)
-            _tell_size(sampler, len(source))
-            node = Object(
-                data=source, names=names, types=types, sampler=chosen, num_parallel_workers=workers
-            )
-            super().__init__(node)
-            return
-        if not has_access and (sampler is not None or batch_sampler is not None):
-            raise problem(
-                ValueError,
-                "GeneratorDataset: a sampler needs a source with random access",
-                got=type(source).__name__,
-                expected="an object with __getitem__ and __len__",
-            )
-        if batch_sampler is not None:
-            if any(given is not None for given in (num_samples, sampler, shuffle, num_shards)):
-                raise problem(
-                    ValueError,
-                    "batch_sampler is mutually exclusive with num_samples, shuffle, sampler, "
-                    "num_shards and shard_id.",
-                )
-            source = _Batches(source, batch_sampler, collate_fn)
-        elif collate_fn is not None:
-            raise problem(ValueError, "collate_fn can be specified only when batch_sampler is set.")
-        check_shards(num_shards, shard_id)
-        Dataset.__init__(
-            self,
-            Stream(
-                start=_starter(source),
-                names=names,
-                types=types,
+            node = Object(data=source, sampler=chosen, **given)
+        else:
+            start = _starter(source)
+            _check_without_access(num_samples, sampler, shuffle, num_shards)
+            node = Stream(
+                start=start,
                 length=len(source) if hasattr(source, "__len__") else None,
                 num_samples=num_samples,
-                num_shards=num_shards,
-                shard_id=shard_id,
-                num_parallel_workers=workers,
-            ),
+                **given,
+            )
+        Dataset.__init__(self, node)
+        self.column_names = list(names)
+        self.column_types = [] if types is None else list(types)
+        self.sampler = sampler
+        self.num_parallel_workers = workers or config.get_num_parallel_workers()
+        self.python_multiprocessing = python_multiprocessing
+        self.max_rowsize = -1 if max_rowsize is None else max_rowsize
+        self.schema = schema
+
+    def _raw_row(self, row: int) -> Any:
+        made = self.source[row]
+        return made if isinstance(made, tuple) else (made,)
+
+    def __getitem__(self, index: int) -> Any:
+        """A row, as the source gives it, by its place in the sampler's order."""
+        return super().__getitem__(index)
+
+
+def _described(
+    column_names: Any, column_types: Any, schema: Any
+) -> tuple[tuple[str, ...], tuple[np.dtype[Any] | None, ...] | None]:
+    """The names of columns, and their types where they are told: by a schema, if there is one."""
+    if schema is not None:
+        if not isinstance(schema, str | Schema):
+            raise problem(
+                ValueError,
+                "GeneratorDataset: schema is neither Schema nor the path of one",
+                got=repr(schema),
+            )
+        columns = made_schema(schema).columns
+        return tuple(c.name for c in columns), tuple(c.numpy for c in columns)
+    if column_names is None:
+        raise problem(ValueError, "GeneratorDataset: the columns have no names")
+    names = check.names("column_names", column_names)
+    if not names:
+        raise problem(ValueError, "GeneratorDataset: column_names is empty")
+    return names, _types(column_types, names)
+
+
+def _check_without_access(num_samples: Any, sampler: Any, shuffle: Any, num_shards: Any) -> None:
+    """What only a source with random access allows."""
+    for name, value in (("sampler", sampler), ("num_shards", num_shards)):
+        if value is not None:
+            raise problem(
+                ValueError,
+                f"GeneratorDataset: {name} needs a source with random access",
+                got=f"{name}={value!r}, and a source without __getitem__",
+                expected="an object with __getitem__ and __len__",
+            )
+    chosen_sampler(num_samples, None, shuffle, None, None)
+
+
+def _check_batches(batch_sampler: Any, collate_fn: Any, choices: Sequence[Any]) -> None:
+    if batch_sampler is None:
+        raise problem(ValueError, "collate_fn can be specified only when batch_sampler is set.")
+    if not hasattr(batch_sampler, "__getitem__") and not hasattr(batch_sampler, "__iter__"):
+        raise problem(
+            TypeError,
+            "GeneratorDataset: batch_sampler gives no batches",
+            got=repr(batch_sampler),
+            expected="lists of row numbers, with __iter__ or __getitem__",
         )
+    if any(given is not None for given in choices):
+        raise problem(
+            ValueError,
+            "batch_sampler is mutually exclusive with num_samples, shuffle, sampler, "
+            "num_shards and shard_id.",
+        )
+    if collate_fn is not None and not callable(collate_fn):
+        raise problem(TypeError, "collate_fn should be callable.", got=repr(collate_fn))
 
 
 class _Batches:
@@ -121,21 +220,39 @@ class _Batches:
         self._collate = collate or _stacked
 
     def __iter__(self) -> Iterator[Any]:
-        for indices in self._sampler:
-            yield self._collate([self._source[index] for index in indices])
+        batches = islice(self._sampler, len(self)) if self._has_length else iter(self._sampler)
+        is_empty = True
+        for indices in batches:
+            is_empty = False
+            yield self._collate(*self._columns(indices))
+        if is_empty:
+            raise problem(RuntimeError, "batch_sampler: there are no batches")
+
+    def _columns(self, indices: Any) -> list[list[Any]]:
+        """A list of values for each column."""
+        if isinstance(indices, str) or not isinstance(indices, Iterable):
+            raise problem(
+                RuntimeError,
+                "batch_sampler: a batch is no list of row numbers",
+                got=repr(indices),
+            )
+        samples = [self._source[index] for index in indices]
+        rows = [sample if isinstance(sample, tuple) else (sample,) for sample in samples]
+        return [[value_of(value) for value in column] for column in zip(*rows)]
+
+    @property
+    def _has_length(self) -> bool:
+        return hasattr(self._sampler, "__len__")
 
     def __len__(self) -> int:
-        if hasattr(self._sampler, "__len__"):
-            return len(self._sampler)
-        return sum(1 for _ in self._sampler)
+        return len(self._sampler)
 
 
-def _stacked(samples: list[Any]) -> tuple[np.ndarray, ...]:
-    rows = [sample if isinstance(sample, tuple) else (sample,) for sample in samples]
-    return tuple(np.stack([np.asarray(value) for value in column]) for column in zip(*rows))
+def _stacked(*columns: list[Any]) -> tuple[np.ndarray, ...]:
+    return tuple(np.stack(column) for column in columns)
 
 
-class NumpySlicesDataset(MappableDataset):
+class NumpySlicesDataset(IndexedDataset):
     """Slices of arrays along their first axis: one array, a tuple or a dict of columns."""
 
     def __init__(
@@ -149,7 +266,9 @@ class NumpySlicesDataset(MappableDataset):
         num_shards: int | None = None,
         shard_id: int | None = None,
     ) -> None:
-        columns, names = _columns(data, column_names)
+        raw, names = _columns(data, column_names)
+        self._raw = raw
+        columns = [_column(column) for column in raw]
         lengths = {len(column) for column in columns}
         if len(lengths) != 1:
             raise problem(
@@ -158,7 +277,6 @@ class NumpySlicesDataset(MappableDataset):
                 got=str([len(column) for column in columns]),
             )
         chosen = chosen_sampler(num_samples, sampler, shuffle, num_shards, shard_id)
-        _tell_size(sampler, len(columns[0]))
         super().__init__(
             Arrays(
                 arrays=tuple(columns),
@@ -167,6 +285,9 @@ class NumpySlicesDataset(MappableDataset):
                 num_parallel_workers=check.workers(num_parallel_workers),
             )
         )
+
+    def _raw_row(self, row: int) -> Any:
+        return tuple(column[row] for column in self._raw)
 
 
 class PaddedDataset(MappableDataset):
@@ -188,7 +309,7 @@ class PaddedDataset(MappableDataset):
 
 
 def _columns(data: Any, column_names: Any) -> tuple[list[Any], tuple[str, ...]]:
-    """The columns of data as arrays (or lists, where rows differ in shape), and their names."""
+    """The columns of data as they are given, and their names."""
     if not isinstance(data, (list, tuple, dict, np.ndarray, Tensor)):
         raise check.wrong_type("data", data, "list, tuple, dict or numpy.ndarray")
     if len(data) == 0:
@@ -206,10 +327,11 @@ def _columns(data: Any, column_names: Any) -> tuple[list[Any], tuple[str, ...]]:
             "NumpySlicesDataset: not one name for each column",
             got=f"{len(names)} names for {len(columns)} columns",
         )
-    return [_column(column) for column in columns], names
+    return columns, names
 
 
 def _column(column: Any) -> Any:
+    """A column as an array, or as a list where rows differ in shape."""
     if isinstance(column, np.ndarray):
         return column
     if isinstance(column, Tensor):
@@ -229,8 +351,13 @@ def _is_regular(column: Any) -> bool:
     return True
 
 
-def _types(column_types: Any, names: tuple[str, ...]) -> tuple[np.dtype[Any], ...] | None:
+def _types(column_types: Any, names: tuple[str, ...]) -> tuple[np.dtype[Any] | None, ...] | None:
+    """The numpy types of columns; None where a column may be of any."""
     if column_types is None:
+        return None
+    if not isinstance(column_types, list | tuple):
+        raise check.wrong_type("column_types", column_types, "list")
+    if not column_types:
         return None
     if len(column_types) != len(names):
         raise problem(
@@ -238,7 +365,7 @@ def _types(column_types: Any, names: tuple[str, ...]) -> tuple[np.dtype[Any], ..
             "GeneratorDataset: column_types and column_names differ in number",
             got=f"{len(column_types)} and {len(names)}",
         )
-    return tuple(as_dtype(kind).numpy for kind in column_types)
+    return tuple(None if kind is None else numpy_type(kind) for kind in column_types)
 
 
 def _starter(source: Any) -> Callable[[], Iterable[Any]]:
@@ -247,16 +374,9 @@ def _starter(source: Any) -> Callable[[], Iterable[Any]]:
         return source
     if hasattr(source, "__iter__"):
         return lambda: iter(source)
-    if hasattr(source, "__next__"):
-        return lambda: iter(source.__next__, object())
     raise problem(
         TypeError,
         "GeneratorDataset: the source gives no rows",
         got=type(source).__name__,
         expected="a generator function, an iterable, or an object with __getitem__ and __len__",
     )
-
-
-def _tell_size(sampler: Any, size: int) -> None:
-    if isinstance(sampler, Sampler):
-        sampler.dataset_size = size

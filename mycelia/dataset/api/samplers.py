@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from enum import StrEnum
+from itertools import count
+from threading import Lock
 from typing import Any
 
 from mycelia.core.checks import is_int, is_number
 from mycelia.core.errors import problem
 from mycelia.dataset.ir import samplers as S
+
+_ITERATORS = ("builtins", "itertools")  # modules whose iterators cannot begin anew
 
 
 class Shuffle(StrEnum):
@@ -25,49 +29,69 @@ class Shuffle(StrEnum):
 class BuiltinSampler:
     """A sampler of a known kind; a child chooses first, and this one among what it chose."""
 
-    _node: S.SamplerNode
+    _shuffles = False
+    _sharded = False
 
-    def __init__(self, node: S.SamplerNode) -> None:
-        self._node = node
-        self._child: Any = None
-
-    @property
-    def num_samples(self) -> int | None:
-        return self._node.num_samples
+    def __init__(self, num_samples: int | None = None) -> None:
+        _check_count("num_samples", num_samples)
+        self.num_samples = num_samples
+        self.child_sampler: Any = None
 
     def node(self) -> S.SamplerNode:
         """The description of the sampler and its children."""
-        child = None if self._child is None else sampler_node(self._child, None)
-        return replace(self._node, child=child)
+        child = None if self.child_sampler is None else sampler_node(self.child_sampler, None)
+        return replace(self._own_node(), child=child)
+
+    def _own_node(self) -> S.SamplerNode:
+        raise NotImplementedError
+
+    def parse(self) -> S.SamplerNode:
+        """The same description, under MindSpore's name."""
+        return self.node()
 
     def add_child(self, sampler: Any) -> None:
         """Let another sampler choose first."""
-        if self._child is not None:
+        if self.child_sampler is not None:
             raise problem(RuntimeError, "add_child: the sampler has a child already")
         if sampler is self:
             raise problem(RuntimeError, "add_child: a sampler cannot be its own child")
-        self._child = sampler
+        self.child_sampler = sampler
 
     def get_child(self) -> Any:
         """The sampler that chooses first, or None."""
-        return self._child
+        return self.child_sampler
 
     def get_num_samples(self) -> int | None:
         """How many rows come at most, or None."""
-        return self._node.num_samples
+        return self.num_samples
+
+    def is_shuffled(self) -> bool:
+        """Whether the order is random, here or in a child."""
+        child = self.child_sampler
+        return self._shuffles or (child is not None and child.is_shuffled())
+
+    def is_sharded(self) -> bool:
+        """Whether the rows of one shard are chosen, here or in a child."""
+        child = self.child_sampler
+        return self._sharded or (child is not None and child.is_sharded())
 
 
 class SequentialSampler(BuiltinSampler):
     """Rows in their own order, from `start_index` on."""
 
     def __init__(self, start_index: int | None = None, num_samples: int | None = None) -> None:
-        _check_count("num_samples", num_samples)
+        super().__init__(num_samples)
         _check_count("start_index", start_index)
-        super().__init__(S.Sequential(start_index=start_index or 0, num_samples=num_samples))
+        self.start_index = start_index
+
+    def _own_node(self) -> S.SamplerNode:
+        return S.Sequential(start_index=self.start_index or 0, num_samples=self.num_samples)
 
 
 class RandomSampler(BuiltinSampler):
     """Rows in a new random order every epoch."""
+
+    _shuffles = True
 
     def __init__(
         self,
@@ -76,33 +100,59 @@ class RandomSampler(BuiltinSampler):
         shuffle: Shuffle = Shuffle.GLOBAL,
     ) -> None:
         _check_bool("replacement", replacement)
-        _check_count("num_samples", num_samples)
-        super().__init__(S.Random(replacement=replacement, num_samples=num_samples))
+        super().__init__(num_samples)
+        if not isinstance(shuffle, Shuffle):
+            raise problem(
+                TypeError, "RandomSampler: shuffle must be one of Shuffle", got=repr(shuffle)
+            )
+        self.replacement = replacement
+        self.shuffle = shuffle
+        self.deterministic = False
+        self.reshuffle_each_epoch = True
+
+    def _own_node(self) -> S.SamplerNode:
+        _check_global(self.shuffle)
+        return S.Random(
+            replacement=self.replacement,
+            num_samples=self.num_samples,
+            reshuffle_each_epoch=self.reshuffle_each_epoch,
+        )
 
 
 class DistributedSampler(BuiltinSampler):
     """The rows of one of several processes, the same number for each."""
 
+    _sharded = True
+
     def __init__(
         self,
         num_shards: int,
         shard_id: int,
-        shuffle: bool = True,
+        shuffle: bool | Shuffle = True,
         num_samples: int | None = None,
         offset: int = -1,
     ) -> None:
-        for name, value in (("num_shards", num_shards), ("shard_id", shard_id), ("offset", offset)):
+        for name, value in (("num_shards", num_shards), ("shard_id", shard_id)):
             _check_int(name, value)
-        _check_bool("shuffle", shuffle)
-        _check_count("num_samples", num_samples)
-        super().__init__(
-            S.Distributed(
-                num_shards=num_shards,
-                shard_id=shard_id,
-                shuffle=shuffle,
-                num_samples=num_samples,
-                offset=offset,
-            )
+        if not isinstance(offset, int):
+            raise problem(TypeError, "offset must be int", got=repr(offset))
+        if not isinstance(shuffle, bool | Shuffle):
+            raise problem(TypeError, "shuffle must be bool, or one of Shuffle", got=repr(shuffle))
+        super().__init__(num_samples)
+        self.num_shards = num_shards
+        self.shard_id = shard_id
+        self.shuffle = Shuffle.GLOBAL if shuffle is True else shuffle
+        self.offset = offset
+        self._shuffles = shuffle is not False
+
+    def _own_node(self) -> S.SamplerNode:
+        _check_global(self.shuffle)
+        return S.Distributed(
+            num_shards=self.num_shards,
+            shard_id=self.shard_id,
+            shuffle=self.shuffle is not False,
+            num_samples=self.num_samples,
+            offset=int(self.offset),
         )
 
 
@@ -127,29 +177,48 @@ class PKSampler(BuiltinSampler):
                 NotImplementedError, "PKSampler: num_class cannot be chosen", fix="leave it out"
             )
         _check_bool("shuffle", shuffle)
-        super().__init__(
-            S.PK(
-                num_val=num_val, shuffle=shuffle, class_column=class_column, num_samples=num_samples
-            )
+        if not isinstance(class_column, str):
+            raise problem(TypeError, "class_column must be str", got=repr(class_column))
+        super().__init__(num_samples)
+        self.num_val = num_val
+        self.shuffle = shuffle
+        self.class_column = class_column
+        self._shuffles = shuffle
+
+    def _own_node(self) -> S.SamplerNode:
+        return S.PK(
+            num_val=self.num_val,
+            shuffle=self.shuffle,
+            class_column=self.class_column,
+            num_samples=self.num_samples,
         )
 
 
 class SubsetSampler(BuiltinSampler):
     """The listed rows, as they are listed."""
 
-    _shuffles = False
-
     def __init__(self, indices: Any, num_samples: int | None = None) -> None:
-        _check_count("num_samples", num_samples)
+        super().__init__(num_samples)
         listed = [indices] if is_int(indices) else list(indices)
-        for index in listed:
-            _check_int("indices", index)
-        super().__init__(
-            S.Subset(
-                indices=tuple(int(index) for index in listed),
-                num_samples=num_samples,
-                shuffle=self._shuffles,
-            )
+        for place, index in enumerate(listed):
+            if not is_int(index):
+                raise problem(
+                    TypeError,
+                    f"{type(self).__name__}: Type of indices element must be int",
+                    got=f"list[{place}]: {index!r}, type: {type(index)}",
+                )
+        self.indices = listed
+
+    def get_num_samples(self) -> int | None:
+        """How many rows come."""
+        listed = len(self.indices)
+        return listed if self.num_samples is None else min(self.num_samples, listed)
+
+    def _own_node(self) -> S.SamplerNode:
+        return S.Subset(
+            indices=tuple(int(index) for index in self.indices),
+            num_samples=self.num_samples,
+            shuffle=self._shuffles,
         )
 
 
@@ -162,6 +231,8 @@ class SubsetRandomSampler(SubsetSampler):
 class WeightedRandomSampler(BuiltinSampler):
     """Rows drawn with a probability proportional to their weight."""
 
+    _shuffles = True
+
     def __init__(
         self, weights: Sequence[float], num_samples: int | None = None, replacement: bool = True
     ) -> None:
@@ -170,44 +241,48 @@ class WeightedRandomSampler(BuiltinSampler):
                 raise problem(TypeError, "weights: one of them is no number", got=repr(weight))
             if weight < 0:
                 raise problem(ValueError, "weights: one of them is negative", got=str(weight))
-        if len(weights) == 0 or sum(weights) == 0:
-            raise problem(ValueError, "weights: all of them are zero", got=str(weights))
+        if len(weights) == 0:
+            raise problem(ValueError, "weights: there are none")
         _check_bool("replacement", replacement)
-        _check_count("num_samples", num_samples)
-        super().__init__(
-            S.Weighted(
-                weights=tuple(float(weight) for weight in weights),
-                num_samples=num_samples,
-                replacement=replacement,
-            )
+        super().__init__(num_samples)
+        self.weights = weights
+        self.replacement = replacement
+
+    def _own_node(self) -> S.SamplerNode:
+        if sum(self.weights) == 0:
+            raise problem(RuntimeError, "weights: all of them are zero", got=str(self.weights))
+        return S.Weighted(
+            weights=tuple(float(weight) for weight in self.weights),
+            num_samples=self.num_samples,
+            replacement=self.replacement,
         )
 
 
 class Sampler(BuiltinSampler):
     """The base of users' samplers: `__iter__` gives row numbers.
 
-    `dataset_size` is known from the time the sampler is given to a dataset.
+    `dataset_size` is known from the time the sampler is given to a dataset. `reset` is called
+    after each epoch.
     """
 
     def __init__(self, num_samples: int | None = None) -> None:
-        _check_count("num_samples", num_samples)
+        super().__init__(num_samples)
         self.dataset_size = 0
-        self._num_samples = num_samples
-        self._child = None
 
     def __iter__(self) -> Iterator[int]:
         raise NotImplementedError("a sampler must have __iter__")
 
-    @property
-    def num_samples(self) -> int | None:
-        return self._num_samples
-
-    def node(self) -> S.SamplerNode:
-        child = None if self._child is None else sampler_node(self._child, None)
-        return S.User(source=self, num_samples=self._num_samples, child=child)
+    def reset(self) -> None:
+        """Prepare for the next epoch."""
 
     def get_num_samples(self) -> int | None:
-        return self._num_samples
+        """How many rows the sampler says it gives, or None."""
+        if self.num_samples is None and hasattr(self, "__len__"):
+            return len(self)
+        return self.num_samples
+
+    def _own_node(self) -> S.SamplerNode:
+        return S.User(source=self, num_samples=self.num_samples, resets=True)
 
 
 class IterSampler(Sampler):
@@ -215,25 +290,66 @@ class IterSampler(Sampler):
 
     def __init__(self, sampler: Iterable[int], num_samples: int | None = None) -> None:
         super().__init__(num_samples)
-        self._source = sampler
+        self.sampler = repeatable(sampler)
 
     def __iter__(self) -> Iterator[int]:
-        return iter(self._source)
+        return iter(self.sampler)
 
-    def node(self) -> S.SamplerNode:
-        child = None if self._child is None else sampler_node(self._child, None)
-        return S.User(source=self._source, num_samples=self._num_samples, child=child)
+    def get_num_samples(self) -> int | None:
+        """How many rows the iterable says it gives, or None."""
+        if self.num_samples is None and hasattr(self.sampler, "__len__"):
+            return len(self.sampler)
+        return self.num_samples
+
+    def _own_node(self) -> S.SamplerNode:
+        return S.User(source=self.sampler, num_samples=self.num_samples)
 
 
 def sampler_node(sampler: Any, num_samples: int | None) -> S.SamplerNode:
     """The node of a sampler, a list of rows or another iterable of them."""
     if isinstance(sampler, BuiltinSampler):
         return sampler.node()
-    if isinstance(sampler, (list, tuple)) and all(is_int(index) for index in sampler):
-        return S.Subset(indices=tuple(int(i) for i in sampler), num_samples=num_samples)
-    if hasattr(sampler, "__iter__") or hasattr(sampler, "__getitem__"):
-        return S.User(source=sampler, num_samples=num_samples)
-    raise problem(TypeError, "sampler: this is no sampler", got=type(sampler).__name__)
+    if isinstance(sampler, (list, tuple)):
+        return SubsetSampler(sampler, num_samples).node()
+    iterable = hasattr(sampler, "__iter__") or hasattr(sampler, "__getitem__")
+    if iterable and not isinstance(sampler, str):
+        return S.User(source=repeatable(sampler), num_samples=num_samples)
+    raise problem(
+        TypeError,
+        "sampler: this is not an instance of a sampler",
+        got=f"Unsupported sampler object of type ({type(sampler)})",
+        expected="a sampler, a list of row numbers, or an iterable of them",
+    )
+
+
+def repeatable(source: Any) -> Any:
+    """The same, or for an iterator of Python, what gives its values again every time.
+
+    An iterator of a user's own class follows its `__iter__`.
+    """
+    is_iterator = hasattr(source, "__next__") and iter(source) is source
+    if is_iterator and type(source).__module__ in _ITERATORS:
+        return Replayed(source)
+    return source
+
+
+class Replayed:
+    """The values of an iterator, kept as they come, so that they can come again."""
+
+    def __init__(self, source: Iterator[Any]) -> None:
+        self._source = source
+        self._kept: list[Any] = []
+        self._lock = Lock()
+
+    def __iter__(self) -> Iterator[Any]:
+        for place in count():
+            with self._lock:
+                if place == len(self._kept):
+                    try:
+                        self._kept.append(next(self._source))
+                    except StopIteration:
+                        return
+            yield self._kept[place]
 
 
 def chosen_sampler(
@@ -249,11 +365,8 @@ def chosen_sampler(
     if shuffle is not None:
         _check_bool("shuffle", shuffle)
     if sampler is not None:
-        if (
-            shuffle is not None
-            or num_shards is not None
-            or (num_samples is not None and isinstance(sampler, BuiltinSampler))
-        ):
+        others = (shuffle, num_shards, num_samples)
+        if isinstance(sampler, BuiltinSampler) and any(given is not None for given in others):
             raise problem(
                 ValueError,
                 "sampler: the rows are chosen in two ways at once",
@@ -301,6 +414,17 @@ def check_shards(num_shards: Any, shard_id: Any) -> None:
             ValueError,
             "shard_id: there is no such shard",
             got=f"shard_id={shard_id}, num_shards={num_shards}",
+        )
+
+
+def _check_global(shuffle: Any) -> None:
+    """Samplers mix all rows: only sets of files know the other ways."""
+    if shuffle is not False and shuffle != Shuffle.GLOBAL:
+        raise problem(
+            RuntimeError,
+            "sampler: the shuffle mode is not supported by this dataset",
+            got=str(shuffle),
+            expected="Shuffle.GLOBAL",
         )
 
 

@@ -6,8 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from mycelia.core.checks import is_int
-from mycelia.core.dtype import DType
+from mycelia.core.dtype import DType, as_dtype
 from mycelia.core.errors import problem
 from mycelia.core.type_names import string
 from mycelia.dataset.api import arguments as check
@@ -78,6 +80,11 @@ class Schema:
 def made_schema(schema: Any) -> Schema:
     """The schema itself, or the one in the file of this name."""
     return schema if isinstance(schema, Schema) else Schema(check.text("schema", schema))
+
+
+def numpy_type(kind: Any) -> np.dtype[Any]:
+    """The numpy type of values of a type, as users write it."""
+    return np.dtype(np.str_) if kind is string else as_dtype(kind).numpy
 
 
 def _loaded(path: Path) -> Any:

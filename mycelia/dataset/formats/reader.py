@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from mycelia.core.errors import problem
 from mycelia.dataset.formats.values import own_copy, row_of
 from mycelia.runtime.feeding import aligned
 
@@ -92,7 +93,21 @@ class ObjectReader:
         self._types = types
 
     def __len__(self) -> int:
-        return len(self._source)
+        if not hasattr(self._source, "__len__"):
+            raise problem(
+                RuntimeError,
+                "GeneratorDataset: the source has __getitem__, but no __len__",
+                got=type(self._source).__name__,
+                fix="add __len__, or give rows one after another with __iter__ alone",
+            )
+        size = len(self._source)
+        if not size:
+            raise problem(
+                RuntimeError,
+                "GeneratorDataset: the source has no rows",
+                got=f"{type(self._source).__name__} of length 0",
+            )
+        return size
 
     def row(self, index: int) -> Any:
         made = row_of(self._source[index], self.columns, self._types)

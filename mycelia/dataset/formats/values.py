@@ -33,7 +33,7 @@ def value_of(value: Any) -> Any:
 
 
 def row_of(
-    values: Any, columns: Sequence[str], types: Sequence[np.dtype[Any]] | None = None
+    values: Any, columns: Sequence[str], types: Sequence[np.dtype[Any] | None] | None = None
 ) -> tuple[Any, ...]:
     """A row of one array for each column, from a tuple or a single value."""
     parts = values if isinstance(values, tuple) else (values,)
@@ -51,16 +51,21 @@ def row_of(
 
 
 def _check_types(
-    row: Sequence[Any], columns: Sequence[str], types: Sequence[np.dtype[Any]]
+    row: Sequence[Any], columns: Sequence[str], types: Sequence[np.dtype[Any] | None]
 ) -> None:
     for value, column, kind in zip(row, columns, types):
-        if value.dtype != kind:
+        if kind is not None and not _is_of(value.dtype, kind):
             raise problem(
                 TypeError,
                 f"column {column!r} has another type than column_types says",
                 got=str(value.dtype),
                 expected=str(kind),
             )
+
+
+def _is_of(dtype: np.dtype[Any], kind: np.dtype[Any]) -> bool:
+    """Whether values have a type; texts of any length have one."""
+    return dtype.kind == kind.kind if kind.kind in "US" else dtype == kind
 
 
 def own_copy(value: Any) -> Any:

@@ -77,29 +77,36 @@ class Distributed(SamplerNode):
         super().__post_init__()
         if self.num_shards <= 0:
             raise problem(
-                ValueError,
-                "num_shards: out of range",
+                RuntimeError,
+                "DistributedSampler: num_shards is out of range",
                 got=str(self.num_shards),
                 expected="1 or more",
             )
         if not 0 <= self.shard_id < self.num_shards:
             raise problem(
-                ValueError,
-                "shard_id: there is no such shard",
+                RuntimeError,
+                "DistributedSampler: shard_id is out of range",
                 got=f"shard_id={self.shard_id}, num_shards={self.num_shards}",
+                expected=f"0 to {self.num_shards - 1}",
             )
         if self.offset > self.num_shards:
             raise problem(
-                ValueError,
-                "offset: there are not so many shards",
-                got=f"offset={self.offset}, num_shards={self.num_shards}",
+                RuntimeError,
+                "DistributedSampler: offset is out of range",
+                got=f"offset={self.offset}",
+                expected=f"no more than num_shards({self.num_shards})",
             )
 
     def count_of(self, available: int) -> int:
         if self.offset == -1:
             return math.ceil(available / self.num_shards)
-        turn = (self.shard_id - self.offset) % self.num_shards
-        return max(math.ceil((available - turn) / self.num_shards), 0)
+        return max(math.ceil((available - self.first) / self.num_shards), 1)
+
+    @property
+    def first(self) -> int:
+        """The first row of the shard when the rows are dealt from the shard `offset` on."""
+        first = self.shard_id - self.offset
+        return first + self.num_shards if first < 0 else first
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -143,13 +150,30 @@ class Weighted(SamplerNode):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class User(SamplerNode):
-    """Rows chosen by a user's iterable, asked again every epoch."""
+    """Rows chosen by a user's iterable, asked again every epoch.
+
+    `num_samples`, or else its length, says how many; without both, all that it gives.
+    """
 
     sampler_name = "IterSampler"
     source: Any = field(metadata={"json": False})
+    resets: bool = field(default=False, metadata={"json": False})  # between epochs
 
-    def count_of(self, available: int) -> int:
-        return len(self.source) if hasattr(self.source, "__len__") else available
+    def count(self, size: int) -> int:
+        self.tell(size if self.child is None else self.child.count(size))
+        told = self.told_count()
+        return sum(1 for _ in self.source) if told is None else told
+
+    def told_count(self) -> int | None:
+        """How many rows the sampler says it gives."""
+        if self.num_samples is not None:
+            return self.num_samples
+        return len(self.source) if hasattr(self.source, "__len__") else None
+
+    def tell(self, size: int) -> None:
+        """Let a sampler of the user know among how many rows it chooses."""
+        if hasattr(self.source, "dataset_size"):
+            self.source.dataset_size = size
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -65,7 +65,7 @@ class Object(Source):
     op_type = "GeneratorDataset"
     data: Any = field(metadata={"json": False})
     names: tuple[str, ...]
-    types: tuple[np.dtype[Any], ...] | None = None
+    types: tuple[np.dtype[Any] | None, ...] | None = None
 
     def open(self) -> Reader:
         return ObjectReader(self.names, self.data, self.types)
@@ -76,24 +76,26 @@ class Object(Source):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Stream(Node):
-    """Rows that come one after another, from a function that starts them anew."""
+    """Rows that come one after another, from a function that starts them anew.
+
+    A source that tells its `length` must give that many.
+    """
 
     op_type = "GeneratorDataset"
     start: Callable[[], Any] = field(metadata={"json": False})
     names: tuple[str, ...]
-    types: tuple[np.dtype[Any], ...] | None = None
+    types: tuple[np.dtype[Any] | None, ...] | None = None
     length: int | None = None
     num_samples: int | None = None
-    num_shards: int | None = None
-    shard_id: int | None = None
+    samples_of_a_row: int = 1  # -1 if that changes
 
     def size(self) -> int | None:
         if self.length is None:
             return None
-        size = self.length
-        if self.num_shards is not None and self.shard_id is not None:
-            size = max(-(-(size - self.shard_id) // self.num_shards), 0)
-        return min(size, self.num_samples) if self.num_samples else size
+        return min(self.length, self.num_samples) if self.num_samples else self.length
+
+    def batch_size(self) -> int:
+        return self.samples_of_a_row
 
     def columns(self) -> tuple[str, ...]:
         return self.names

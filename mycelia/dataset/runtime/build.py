@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from mycelia.core.errors import problem
 from mycelia.dataset.formats.reader import ArrayReader
 from mycelia.dataset.ir import operations as O
@@ -36,6 +38,13 @@ from mycelia.dataset.runtime.working import Worked
 def build(root: Node, options: Options) -> Operator:
     """The operators that run `root`; rows come out loaded."""
     return _loaded(prepare(root, loses_rows=options.policy == ErrorPolicy.SKIP), options)
+
+
+def drawn_order(source: Source, options: Options) -> np.ndarray:
+    """The row numbers of the first epoch of a source."""
+    node = prepare(source)
+    assert isinstance(node, Source)
+    return ReadInOrder(node, options, node.reader).order(0).origins
 
 
 def _build(node: Node, options: Options) -> Operator:

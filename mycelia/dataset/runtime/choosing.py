@@ -19,7 +19,7 @@ from mycelia.dataset.runtime.operator import ErrorPolicy, Operator, Options, ord
 from mycelia.dataset.runtime.order import Order, joined
 from mycelia.dataset.runtime.randomness import generator
 from mycelia.dataset.runtime.row import Row
-from mycelia.dataset.runtime.sampling import draw
+from mycelia.dataset.runtime.sampling import OwnSamplers, draw
 
 T = TypeVar("T")
 _LONGEST = 4_000_000  # rows of an order that is made as a whole
@@ -29,13 +29,13 @@ class ReadInOrder(Operator):
     """Rows of a source with random access, not loaded yet."""
 
     def __init__(self, node: Source, options: Options, reader: Reader) -> None:
-        self._node = node
         self._options = options
         self._reader = reader
+        self._samplers = OwnSamplers(node.sampler)
 
     def order(self, epoch: int) -> Order:
         seed, common = self._options.seed, self._options.common
-        return Order.of(draw(self._node.sampler, self._reader, seed, epoch, common), epoch)
+        return Order.of(draw(self._samplers.at(epoch), self._reader, seed, epoch, common), epoch)
 
     @property
     def reader(self) -> Reader:
@@ -53,19 +53,21 @@ class ReadStream(Operator):
         self._meter = meter
 
     def rows(self, epoch: int, start: int = 0) -> Iterator[Row]:
-        node = self._node
-        chosen = islice(self._all(epoch), node.shard_id or 0, None, node.num_shards or 1)
-        for index, row in enumerate(islice(chosen, start, node.num_samples or None), start):
-            row.index = index
+        chosen = islice(self._all(epoch), start, self._node.num_samples or None)
+        given = start
+        for row in chosen:
+            given += 1
             yield row
+        self._check_count(given)
 
     def _all(self, epoch: int) -> Iterator[Row]:
         node = self._node
-        source = iter(node.start())
+        source: Iterator[Any] | None = None
         for index in count():
             row = Row(epoch, index, f"row {index} of GeneratorDataset")
             try:
                 with self._meter.timing():
+                    source = iter(node.start()) if source is None else source
                     made = row_of(next(source), node.names, node.types)
                     row.values = tuple(map(own_copy, made))
             except StopIteration:
@@ -73,6 +75,17 @@ class ReadStream(Operator):
             except Exception as error:
                 raise failed("GeneratorDataset", row, error) from error
             yield row
+
+    def _check_count(self, given: int) -> None:
+        """A source that tells its length must give that many rows."""
+        told = self._node.size()
+        if told is not None and given != told:
+            raise problem(
+                RuntimeError,
+                "GeneratorDataset: the source gives another number of rows than it says",
+                got=f"{given} rows",
+                expected=f"{told}, by its __len__",
+            )
 
 
 class Choosing(Operator):

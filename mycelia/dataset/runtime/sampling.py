@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
 from functools import singledispatch
+from typing import Any
 
 import numpy as np
 
 from mycelia.core.errors import problem
 from mycelia.dataset.formats.labels import labels_of
-from mycelia.dataset.formats.reader import Reader
+from mycelia.dataset.formats.reader import ObjectReader, Reader
 from mycelia.dataset.ir import samplers as S
 from mycelia.dataset.runtime.randomness import generator
 
@@ -32,6 +35,8 @@ def draw(sampler: S.SamplerNode, reader: Reader, seed: int, epoch: int, common: 
     )
     if sampler.num_samples:
         chosen = chosen[: sampler.num_samples]
+    if isinstance(sampler, S.User) and sampler.child is None and _finds_rows(reader):
+        return chosen
     if len(chosen) and not (chosen.min() >= 0 and chosen.max() < len(below)):
         raise problem(
             RuntimeError,
@@ -42,6 +47,47 @@ def draw(sampler: S.SamplerNode, reader: Reader, seed: int, epoch: int, common: 
     return below[chosen]
 
 
+def _finds_rows(reader: Reader) -> bool:
+    """Whether the source itself says which row numbers there are."""
+    return isinstance(reader, ObjectReader)
+
+
+class OwnSamplers:
+    """The samplers of one run: those of users are copies, reset after each epoch."""
+
+    def __init__(self, sampler: S.SamplerNode) -> None:
+        self._given = sampler
+        self._now = _copied(sampler)
+        self._turn = 0
+
+    def at(self, turn: int) -> S.SamplerNode:
+        """The samplers as they are in an epoch."""
+        if turn < self._turn:
+            self._now, self._turn = _copied(self._given), 0
+        while self._turn < turn and _resettable(self._now):
+            for source in _resettable(self._now):
+                source.reset()
+            self._turn += 1
+        return self._now
+
+
+def _copied(sampler: S.SamplerNode) -> S.SamplerNode:
+    child = None if sampler.child is None else _copied(sampler.child)
+    if isinstance(sampler, S.User) and sampler.resets:
+        return replace(sampler, child=child, source=copy(sampler.source))
+    return sampler if child is None else replace(sampler, child=child)
+
+
+def _resettable(sampler: S.SamplerNode | None) -> list[Any]:
+    """The samplers of users that change with `reset`."""
+    found = []
+    while sampler is not None:
+        if isinstance(sampler, S.User) and sampler.resets:
+            found.append(sampler.source)
+        sampler = sampler.child
+    return found
+
+
 @singledispatch
 def choose(sampler: S.SamplerNode, size: int, random: Random, reader: Reader) -> np.ndarray:
     """Row numbers below `size` in the order that `sampler` gives them."""
@@ -50,7 +96,14 @@ def choose(sampler: S.SamplerNode, size: int, random: Random, reader: Reader) ->
 
 @choose.register
 def _(sampler: S.Sequential, size: int, random: Random, reader: Reader) -> np.ndarray:
-    return np.arange(sampler.start_index, max(size, sampler.start_index))
+    if sampler.start_index >= max(size, 1):
+        raise problem(
+            RuntimeError,
+            "SequentialSampler: start_index is out of range",
+            got=str(sampler.start_index),
+            expected=f"less than the number of rows, {size}",
+        )
+    return np.arange(sampler.start_index, size)
 
 
 @choose.register
@@ -67,8 +120,8 @@ def _(sampler: S.Distributed, size: int, random: Random, reader: Reader) -> np.n
     if sampler.offset == -1:
         places = sampler.shard_id + np.arange(count) * sampler.num_shards
         return order[places % max(size, 1)]
-    turn = (sampler.shard_id - sampler.offset) % sampler.num_shards
-    return order[turn :: sampler.num_shards]
+    dealt = order[sampler.first :: sampler.num_shards]
+    return dealt if len(dealt) else order[:1]
 
 
 @choose.register
@@ -101,7 +154,27 @@ def _(sampler: S.Weighted, size: int, random: Random, reader: Reader) -> np.ndar
 
 @choose.register
 def _(sampler: S.User, size: int, random: Random, reader: Reader) -> np.ndarray:
-    return np.array([int(index) for index in sampler.source], np.int64)
+    sampler.tell(size)
+    rows = [_row_number(index) for index in sampler.source]
+    count = sampler.told_count()
+    if count is None:
+        return np.array(rows, np.int64)
+    if not 0 < count <= len(rows):
+        raise problem(
+            RuntimeError,
+            "sampler: the number of rows is not the one that it says",
+            got=f"{len(rows)} rows",
+            expected=f"{count}, by its num_samples or __len__",
+        )
+    return np.array(rows[:count], np.int64)
+
+
+def _row_number(index: Any) -> int:
+    if not isinstance(index, (int, np.integer)):
+        raise problem(
+            RuntimeError, "sampler: a row is no number", got=repr(index), expected="an int"
+        )
+    return int(index)
 
 
 @choose.register
