@@ -251,7 +251,7 @@ def sampler_cases() -> Iterator[tuple[str, Case]]:
     inner = (
         "SequentialSampler(1, 4)",
         "SubsetSampler([5, 3, 1])",
-        "DistributedSampler(2, 0, False)",
+        "DistributedSampler(1, 0, False, 5)",
     )
     outer = ("SequentialSampler(1)", "SubsetSampler([1, 0])", "DistributedSampler(1, 0, False, 2)")
     for first, then in product(inner, outer):
