@@ -43,3 +43,10 @@ def _settings_as_before() -> Iterator[None]:
 def graph_mode() -> None:
     """Cells are compiled."""
     ms.set_context(mode=ms.GRAPH_MODE)
+
+
+@pytest.fixture(params=["eager", "graph"])
+def modes(request: pytest.FixtureRequest) -> str:
+    """The test runs in eager mode and in graph mode."""
+    ms.set_context(mode=ms.GRAPH_MODE if request.param == "graph" else ms.PYNATIVE_MODE)
+    return request.param

@@ -21,6 +21,7 @@ class Guards:
     def __init__(self) -> None:
         self._checks: dict[Any, Callable[[], bool]] = {}
         self._cells: list[tuple[Any, dict[str, Any]]] = []
+        self._announced: list[tuple[Callable[..., Any], tuple[Any, ...], Any]] = []
         self._changes = Changes.count
         self._budget = settings.memory_budget()
 
@@ -31,6 +32,10 @@ class Guards:
     def fact(self, ask: Callable[..., bool], args: tuple[Any, ...], before: bool) -> None:
         """A function of the framework gives the same for these arguments."""
         self._checks[ask, args] = lambda: ask(*args) == before
+
+    def announced(self, ask: Callable[..., Any], args: tuple[Any, ...], before: Any) -> None:
+        """As `fact`, for what can only change along with a call of `note_change`."""
+        self._announced.append((ask, args, before))
 
     def cell(self, cell: Any, value: Any) -> None:
         """A variable of an enclosing Python function has this value."""
@@ -66,6 +71,8 @@ class Guards:
         if self._budget != settings.memory_budget():
             return False
         if any(flags(cell) != before for cell, before in self._cells):
+            return False
+        if any(ask(*args) != before for ask, args, before in self._announced):
             return False
         self._changes = Changes.count
         return True

@@ -33,6 +33,7 @@ class Primitive:
       zero), for arrays of at most `host_limit` elements.
     - `host_only`: the shape of the result depends on values, which XLA cannot hold.
     - `takes_missing_gradients`: in `grad`, an unused output's gradient is None instead of zeros.
+    - `integer_gradients`: gradients of integers that come from integers are integers.
     - `takes_sequences`: a data argument may be a tuple of tensors.
     """
 
@@ -47,6 +48,7 @@ class Primitive:
     host_limit: ClassVar[int] = 8192
     host_only: ClassVar[bool] = False
     takes_missing_gradients: ClassVar[bool] = False
+    integer_gradients: ClassVar[bool] = True
     takes_sequences: ClassVar[bool] = True
     arguments: ClassVar[Arguments]
 

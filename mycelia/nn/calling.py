@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mycelia.compiler.autodiff.differentiate import tensors_in
 from mycelia.compiler.tracer import active_tracer
 from mycelia.core.errors import problem
 from mycelia.ir.control import BLOCK, RECOMPUTE
@@ -12,6 +11,7 @@ from mycelia.ir.slot import call, slot
 from mycelia.ops.shaping import cast
 from mycelia.ops.stages import entered, is_marking
 from mycelia.runtime.eager.mode import mode, recording_into
+from mycelia.tensor.structures import tensors_of
 from mycelia.tensor.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -95,12 +95,12 @@ def _read_construct(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -
         return output
     tracer = active_tracer()
     assert tracer is not None
-    inputs = tensors_in(args)
+    inputs = tensors_of(args)
 
     def backward(dout: Any) -> list[Any]:
         assert slot.call is not None
         grads = slot.call(cell.bprop, (*args, output, dout), {})
-        return tensors_in(_checked_count(cell, grads, args)[: len(args)])
+        return tensors_of(_checked_count(cell, grads, args)[: len(args)])
 
     return tracer.with_backward(inputs, output, backward, type(cell).__name__)
 

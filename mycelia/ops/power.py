@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core.dtype import DType, complex128, float64
+from mycelia.core.dtype import DType, complex128, float32, float64
 from mycelia.core.errors import problem
 from mycelia.ir.example import case
 from mycelia.ir.value import Value
@@ -20,6 +20,7 @@ class Pow(Binary):
     """x to the power y; integers stay integers."""
 
     kinds = ("int", "uint", "float", "complex")
+    integer_gradients = False  # that of an exponent has a logarithm
     examples = (
         case("f32[2,3]:positive", "f32[3]"),
         case("f32[2,1]:positive", "f32[]"),
@@ -37,7 +38,8 @@ class Pow(Binary):
         below = sub(y, cast(not_equal(y, 0), y.dtype))  # y - 1, and 0 where y is 0
         toward_x = mul(dout, mul(y, pow(x, below)))
         base = add(x, cast(equal(x, 0), x.dtype))  # 1 where x is 0: its logarithm is then 0
-        toward_y = mul(dout, mul(out, log(base)))
+        fractions = base if base.dtype.is_inexact else cast(base, float32)
+        toward_y = mul(dout, mul(out, log(fractions)))
         return sum_to(toward_x, x.shape), sum_to(toward_y, y.shape)
 
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mycelia.core.changes import note_change
 from mycelia.core.checks import check_int, check_non_negative_int, is_int
 from mycelia.core.dtype import int32
 from mycelia.core.errors import problem
@@ -32,6 +33,7 @@ class Kept:
         return self if parameter is None else parameter.__dict__[self._name]
 
     def __set__(self, parameter: Any, value: Any) -> None:
+        note_change()
         parameter.__dict__[self._name] = self._check(self._name, value)
 
 

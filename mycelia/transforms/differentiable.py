@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.compiler.autodiff.accumulate import is_inexact
 from mycelia.compiler.autodiff.control import Rules
 from mycelia.compiler.autodiff.joint import Split, split
+from mycelia.compiler.autodiff.paths import wanted_operands
 from mycelia.compiler.building import Builder
 from mycelia.compiler.passes.pipeline import optimize
 from mycelia.compiler.symbolic import ValueNeeded
@@ -79,10 +79,12 @@ class DifferentiableGraph:
 
     def _prepare(self) -> None:
         """Take the graph apart into a forward that remembers and a backward."""
-        self._wanted = [i for i, p in enumerate(self.graph.parameters) if is_inexact(p.type)]
+        seeds = dict(enumerate(self.graph.output.type[: self.seeded]))
+        parameters = self.graph.parameters
+        self._wanted = wanted_operands([self.graph], parameters, set(parameters), seeds)
         tracer = Tracer("gradient", self.capacity)
         with tracer.active(_no_calls, _no_numbers), recording_into(None):
-            part = split(tracer, self.graph, self._wanted, Rules(tracer), self.seeded)
+            part = split(tracer, self.graph, self._wanted, Rules(tracer), seeds)
             forward, backward = _forward_graph(part), _backward_graph(tracer, part, self._wanted)
             whole = _backward_graph(tracer, part, self._wanted, keeps=False)
         optimize(forward)

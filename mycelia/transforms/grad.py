@@ -6,14 +6,15 @@ from collections.abc import Callable, Sequence
 from functools import update_wrapper
 from typing import Any
 
-from mycelia.compiler.autodiff.differentiate import GraphPullback
+from mycelia import log
 from mycelia.core.checks import check_bool
 from mycelia.core.errors import problem, wrong_type
-from mycelia.runtime.eager.differentiate import Pullback, ones_like, tensors_of
+from mycelia.runtime.eager.differentiate import ones_like
+from mycelia.tensor.structures import tensors_of
 from mycelia.tensor.tensor import Tensor
 from mycelia.transforms.jit import Compiled, in_graph_mode
 from mycelia.transforms.pipelined import is_pipelined, read_gradients
-from mycelia.transforms.pullback import record_call
+from mycelia.transforms.pullback import AnyPullback, record_call
 
 
 def value_and_grad(
@@ -27,14 +28,18 @@ def value_and_grad(
     """A function that gives `(fn(...), gradients)`.
 
     `grad_position` names positional inputs (an int, a tuple, or None), `weights` parameters. With
-    `has_aux` only the first output is differentiated. Several outputs count by their sum.
+    `has_aux` only the first output is differentiated. Several outputs count by their sum. Integers
+    have gradients, too: integers as long as only integers are involved. Python numbers have none;
+    a parameter with `requires_grad=False` has the gradient 0.
     """
     positions = _check_positions(grad_position, weights)
     chosen = _as_weights(weights)
 
     @_compiled_in_graph_mode(fn)
     def run(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        inputs, sens = (args[:-1], args[-1]) if sens_param else (args, None)
+        if grad_position == ():
+            raise problem(RuntimeError, "grad_position should not be empty when grad by position!")
+        inputs, sens, kwargs = _with_sens(args, kwargs) if sens_param else (args, None, kwargs)
         if is_pipelined(fn) and not positions and not has_aux:
             value, by_weight = read_gradients(fn, chosen, inputs, kwargs, sens)
             return value, _arrange(grad_position, weights, (), by_weight, return_ids, chosen)
@@ -101,7 +106,8 @@ class GradOperation:
 
         @_compiled_in_graph_mode(fn)
         def run(*args: Any, **kwargs: Any) -> Any:
-            inputs, sens = (args[:-1], args[-1]) if self.sens_param else (args, None)
+            split = _with_sens(args, kwargs) if self.sens_param else (args, None, kwargs)
+            inputs, sens, kwargs = split
             positions = self._positions(len(inputs), grad_position)
             pullback = record_call(fn, inputs, kwargs, positions, chosen)
             try:
@@ -129,9 +135,9 @@ class GradOperation:
     def _arrange(self, by_input: tuple[Any, ...], by_weight: Any) -> Any:
         if self.get_by_list:
             return (by_input, by_weight) if self.get_all else by_weight
-        if self.get_all or len(by_input) != 1:
-            return tuple(g for g in by_input if isinstance(g, Tensor) or g != ())
-        return by_input[0]
+        kept = [g for g in by_input if not _is_constant(g)]
+        _warn_of_constants("GradOperation", by_input, [] if kept else by_input)
+        return kept[0] if len(kept) == 1 and not self.get_all else tuple(kept)
 
 
 def _check_positions(grad_position: Any, weights: Any) -> tuple[int, ...]:
@@ -141,13 +147,30 @@ def _check_positions(grad_position: Any, weights: Any) -> tuple[int, ...]:
                 ValueError, "`grad_position` and `weight` can not be None at the same time."
             )
         return ()
-    positions = grad_position if isinstance(grad_position, (tuple, list)) else (grad_position,)
+    positions = grad_position if isinstance(grad_position, tuple) else (grad_position,)
     for position in positions:
         if not isinstance(position, int) or isinstance(position, bool):
             raise wrong_type("grad", "grad_position", position, "int or tuple of ints")
         if position < 0:
             raise problem(ValueError, "grad_position must be >= 0", got=str(position))
-    return tuple(positions)
+    if len(set(positions)) < len(positions):
+        raise problem(
+            ValueError,
+            "There are duplicate positions in `grad_position`, please check it",
+            got=str(grad_position),
+        )
+    return positions
+
+
+def _with_sens(
+    args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], Any, dict[str, Any]]:
+    """The arguments without the gradient of the output, which is the last one or called `sens`."""
+    if "sens" in kwargs:
+        return args, kwargs["sens"], {k: v for k, v in kwargs.items() if k != "sens"}
+    if not args:
+        raise problem(TypeError, "sens_param=True: the gradient of the output is missing")
+    return args[:-1], args[-1], kwargs
 
 
 def _as_weights(weights: Any) -> tuple[Tensor, ...]:
@@ -160,25 +183,17 @@ def _as_weights(weights: Any) -> tuple[Tensor, ...]:
     return tuple(listed)
 
 
-def _seeds(
-    pullback: Pullback | GraphPullback, has_aux: bool, sens: Any
-) -> list[tuple[Tensor, Tensor]]:
+def _seeds(pullback: AnyPullback, has_aux: bool, sens: Any) -> list[tuple[Tensor, Tensor]]:
     value = pullback.value
     if has_aux:
-        if not isinstance(value, (tuple, list)):
+        if not isinstance(value, (tuple, list)) or len(value) < 2:
             raise problem(
                 ValueError,
                 "When 'has_aux' is True, the function must return several outputs.",
-                got=type(value).__name__,
+                got=f"a {type(value).__name__}",
             )
         value = value[0]
     outputs = tensors_of(value)
-    if not outputs:
-        raise problem(
-            TypeError,
-            "grad: the function returned no Tensor, so there is nothing to differentiate",
-            got=type(value).__name__,
-        )
     if sens is None:
         return [(out, ones_like(out)) for out in outputs]
     seeds = tensors_of(sens)
@@ -188,7 +203,25 @@ def _seeds(
             "the gradient given for the outputs does not match them",
             got=f"{len(seeds)} tensors for {len(outputs)} outputs",
         )
+    for out, seed in zip(outputs, seeds, strict=True):
+        check_seed("grad", out, seed)
     return list(zip(outputs, seeds, strict=True))
+
+
+def check_seed(owner: str, output: Tensor, seed: Tensor) -> None:
+    """Check that a gradient given for an output is of its shape and dtype."""
+    if output.shape != seed.shape:
+        kind: type[Exception] = ValueError
+    elif output.dtype is not seed.dtype:
+        kind = TypeError
+    else:
+        return
+    raise problem(
+        kind,
+        f"{owner}: the gradient given for an output does not match it",
+        got=f"{seed.dtype}{list(seed.shape)} for an output {output.dtype}{list(output.shape)}",
+        expected="the same shape and dtype",
+    )
 
 
 def _arrange(
@@ -199,9 +232,12 @@ def _arrange(
     return_ids: bool,
     chosen: tuple[Tensor, ...],
 ) -> Any:
-    positions = grad_position if isinstance(grad_position, (tuple, list)) else (grad_position,)
+    positions = grad_position if isinstance(grad_position, tuple) else (grad_position,)
+    _warn_of_constants("grad", positions, by_input)
+    kept = [i for i, gradient in enumerate(by_input) if not _is_constant(gradient)]
+    by_input = tuple([by_input[i] for i in kept])
     if return_ids:
-        by_input = tuple(zip(positions, by_input, strict=False))
+        by_input = tuple([(positions[i], g) for i, g in zip(kept, by_input, strict=True)])
         names = [getattr(w, "name", None) for w in chosen]
         by_weight = tuple(zip(names, by_weight, strict=True))
     first: Any = by_input[0] if len(by_input) == 1 else by_input
@@ -209,6 +245,24 @@ def _arrange(
     if grad_position is None:
         return second
     return first if weights is None else (first, second)
+
+
+def _is_constant(gradient: Any) -> bool:
+    """Whether this stands for an argument that is no tensor, and holds none."""
+    return isinstance(gradient, tuple) and not gradient
+
+
+def _warn_of_constants(owner: str, positions: Sequence[Any], by_input: Sequence[Any]) -> None:
+    """Say which arguments have no gradient, so that it is not missed silently."""
+    for number, gradient in enumerate(by_input):
+        if _is_constant(gradient):
+            which = positions[number] if owner == "grad" else number
+            log.warning(
+                "%s: argument %s has no gradient: it is a constant, not a Tensor. "
+                "Pass Tensor(value) to differentiate by it.",
+                owner,
+                which,
+            )
 
 
 def _pairs(gradients: Any) -> list[tuple[Any, Tensor]]:

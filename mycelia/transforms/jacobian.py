@@ -7,24 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.compiler.autodiff.differentiate import GraphPullback
 from mycelia.core.errors import problem, wrong_type
 from mycelia.ir.slot import call
 from mycelia.ops.arithmetic import add, mul
 from mycelia.ops.joining import stack
 from mycelia.ops.reduction import reduce_sum
 from mycelia.ops.shaping import reshape
-from mycelia.runtime.eager.differentiate import Pullback, tensors_of
+from mycelia.tensor.structures import tensors_of
 from mycelia.tensor.tensor import Tensor
 from mycelia.transforms.grad import grad
-from mycelia.transforms.pullback import record_call
+from mycelia.transforms.pullback import AnyPullback, record_call
 
 
 def vjp(
     fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool = False
 ) -> tuple[Any, ...]:
-    """`fn(*inputs)` and the function from output gradients to input gradients."""
-    chosen = () if weights is None else tuple(weights)
+    """`fn(*inputs)` and the function from output gradients to a tuple of input gradients."""
+    chosen = (weights,) if isinstance(weights, Tensor) else tuple(weights or ())
     pullback = record_call(fn, inputs, {}, range(len(inputs)), chosen)
     value = pullback.value[0] if has_aux else pullback.value
     outputs = tensors_of(value)
@@ -33,10 +32,11 @@ def vjp(
         seeds = tensors_of(sens)
         _check_alike("vjp", "the output gradients", seeds, outputs)
         by_input, by_weight = pullback.pull(list(zip(outputs, seeds, strict=True)))
-        gradients = by_input[0] if len(by_input) == 1 else by_input
-        return gradients if weights is None else (gradients, by_weight)
+        if weights is None:
+            return by_input
+        return by_input, by_weight[0] if isinstance(weights, Tensor) else by_weight
 
-    return (value, pull, pullback.value[1:]) if has_aux else (value, pull)
+    return (value, pull, _further(pullback.value)) if has_aux else (value, pull)
 
 
 def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> tuple[Any, ...]:
@@ -61,7 +61,7 @@ def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> t
 
     found = grad(along, tuple(range(len(probes))))(*probes)
     tangent = (found,) if len(probes) == 1 and not single else found
-    return (value, tangent, full[1:]) if has_aux else (value, tangent)
+    return (value, tangent, _further(full)) if has_aux else (value, tangent)
 
 
 def jacrev(
@@ -78,7 +78,7 @@ def jacrev(
         finally:
             pullback.close()
         result = _unpack(jacobians, grad_position)
-        return (result, pullback.value[1:]) if has_aux else result
+        return (result, _further(pullback.value)) if has_aux else result
 
     return run
 
@@ -94,13 +94,13 @@ def jacfwd(
         value = full[0] if has_aux else full
         columns = tuple(_columns(fn, args, kwargs, position, has_aux) for position in positions)
         result = _unpack(_by_output(value, columns), grad_position)
-        return (result, full[1:]) if has_aux else result
+        return (result, _further(full)) if has_aux else result
 
     return run
 
 
 def _rows(
-    pullback: Pullback | GraphPullback,
+    pullback: AnyPullback,
     output: Tensor,
     args: tuple[Any, ...],
     positions: tuple[int, ...],
@@ -152,8 +152,13 @@ def _per_output(value: Any, rows: Callable[[Tensor], tuple[Tensor, ...]]) -> Any
     return tuple(rows(out) for out in tensors_of(value))
 
 
+def _further(outputs: Any) -> Any:
+    """The outputs that are not differentiated: one as it is, several as a tuple."""
+    return outputs[1] if len(outputs) == 2 else outputs[1:]
+
+
 def _unpack(jacobians: Any, grad_position: Any) -> Any:
-    if isinstance(grad_position, tuple):
+    if isinstance(grad_position, tuple) and len(grad_position) != 1:
         return jacobians
     if jacobians and isinstance(jacobians[0], Tensor):
         return jacobians[0]
@@ -192,3 +197,11 @@ def _check_alike(owner: str, what: str, given: Any, wanted: Any) -> None:
             got=f"shapes {shapes}",
             expected=f"shapes {expected}",
         )
+    for one, other in zip(given, wanted, strict=True):
+        if one.dtype is not other.dtype:
+            raise problem(
+                TypeError,
+                f"{owner}: {what} do not fit",
+                got=f"dtype {one.dtype}",
+                expected=f"dtype {other.dtype}",
+            )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from mycelia.compiler.autodiff import differentiate as graph
 from mycelia.compiler.autodiff.differentiate import GraphPullback
 from mycelia.compiler.tracer import active_tracer
 from mycelia.core.errors import problem
+from mycelia.ops.creation import zeros
 from mycelia.runtime.eager import differentiate as eager
 from mycelia.runtime.eager.differentiate import Pullback
 from mycelia.tensor.tensor import Tensor
@@ -20,16 +22,58 @@ def record_call(
     kwargs: dict[str, Any],
     positions: Sequence[int],
     weights: Sequence[Tensor] = (),
-) -> Pullback | GraphPullback:
+) -> AnyPullback:
     """Call `fn` so that its result can be pulled back to `positions` and `weights`."""
+    tracer = active_tracer()
     for position in positions:
         if not 0 <= position < len(args):
             raise problem(
-                RuntimeError,
+                RuntimeError if tracer is None else IndexError,
                 f"Position index {position} is exceed input size.",
                 got=f"grad_position {position} for a call with {len(args)} arguments",
             )
-    tracer = active_tracer()
+    frozen = _frozen(*weights)
+    if tracer is not None:
+        tracer.guards.announced(_frozen, tuple(weights), frozen)
+    live = [w for w, is_frozen in zip(weights, frozen, strict=True) if not is_frozen]
+    pullback: Pullback | GraphPullback
     if tracer is None:
-        return eager.record_call(fn, args, kwargs, positions, weights)
-    return graph.record_call(tracer, fn, args, kwargs, positions, weights)
+        pullback = eager.record_call(fn, args, kwargs, positions, live)
+    else:
+        pullback = graph.record_call(tracer, fn, args, kwargs, positions, live)
+    return WithFrozen(pullback, tuple(weights), frozen) if any(frozen) else pullback
+
+
+@dataclass(frozen=True)
+class WithFrozen:
+    """A pullback to weights of which some have `requires_grad=False`; their gradients are 0."""
+
+    pullback: Pullback | GraphPullback
+    weights: tuple[Tensor, ...]
+    frozen: tuple[bool, ...]
+
+    @property
+    def value(self) -> Any:
+        """The result of the call."""
+        return self.pullback.value
+
+    def pull(self, seeds: list[tuple[Tensor, Tensor]]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """The gradients of inputs and weights for the given gradients of outputs."""
+        by_input, found = self.pullback.pull(seeds)
+        rest = iter(found)
+        by_weight = [
+            zeros(w.shape, w.dtype) if is_frozen else next(rest)
+            for w, is_frozen in zip(self.weights, self.frozen, strict=True)
+        ]
+        return by_input, tuple(by_weight)
+
+    def close(self) -> None:
+        """Let go of what the call recorded."""
+        self.pullback.close()
+
+
+def _frozen(*weights: Tensor) -> tuple[bool, ...]:
+    return tuple([not getattr(weight, "requires_grad", True) for weight in weights])
+
+
+AnyPullback = Pullback | GraphPullback | WithFrozen

@@ -129,8 +129,9 @@ def test_values_that_do_not_matter_get_zeros():
     assert float(by_x) == 2 and by_y.asnumpy().tolist() == [0, 0]
 
 
-def test_a_python_number_has_no_gradient():
+def test_a_python_number_has_no_gradient(modes, caplog):
     assert ms.grad(lambda x, k: x * k, 1)(Tensor(1.0), 2.0) == ()
+    assert "argument 1 has no gradient" in caplog.text
 
 
 def test_tuples_as_inputs():
@@ -178,8 +179,74 @@ def test_the_wrong_forms_are_refused():
         ms.grad(cube, 5)(Tensor(1.0))
     with pytest.raises(TypeError):
         ms.grad(cube, "0")
-    with pytest.raises(TypeError, match="no Tensor"):
-        ms.grad(lambda x: 3)(Tensor(1.0))
+    with pytest.raises(TypeError):
+        ms.grad(cube, [0])
+    with pytest.raises(ValueError, match="duplicate positions"):
+        ms.grad(lambda x, y: x * y, (0, 0))
+    with pytest.raises(RuntimeError, match="should not be empty"):
+        ms.grad(cube, ())(Tensor(1.0))
+    with pytest.raises(ValueError, match="several outputs"):
+        ms.grad(lambda x: (x,), has_aux=True)(Tensor(1.0))
+
+
+def test_a_missing_argument_is_an_index_error_in_graph_mode(graph_mode):
+    with pytest.raises(IndexError, match="Position index 0 is exceed input size"):
+        ms.grad(cube, 0)()
+
+
+@pytest.mark.parametrize("result", [3, 2.5, None, (2, 3)])
+def test_what_does_not_depend_on_the_argument_has_the_gradient_zero(modes, result):
+    value, gradient = ms.value_and_grad(lambda x: result)(Tensor([1.0, 2.0]))
+    assert value == result and gradient.asnumpy().tolist() == [0, 0]
+
+
+def test_a_parameter_returned_as_it_is_has_a_gradient(modes):
+    w = Parameter(Tensor([3.0, 4.0]), name="w")
+    (by_w,) = ms.grad(lambda x: (x * w, w), None, [w])(Tensor([3.0, 5.0]))
+    assert by_w.asnumpy().tolist() == [4, 6]
+    (by_w,) = ms.grad(lambda x: w, None, [w])(Tensor([3.0, 5.0]))
+    assert by_w.asnumpy().tolist() == [1, 1]
+
+
+def test_a_frozen_parameter_has_the_gradient_zero(modes):
+    w = Parameter(Tensor([3.0, 4.0]), name="w", requires_grad=False)
+    by_weights = ops.GradOperation(get_by_list=True)(lambda x: x * w, [w])
+    assert by_weights(Tensor([1.0, 2.0]))[0].asnumpy().tolist() == [0, 0]
+    w.requires_grad = True  # compiled programs notice
+    assert by_weights(Tensor([1.0, 2.0]))[0].asnumpy().tolist() == [1, 2]
+
+
+def test_a_write_to_the_argument_is_differentiated(modes):
+    def f(x):
+        x[0] = x[1] * 2
+        return x * x
+
+    assert ms.grad(f)(Tensor([3.0, 5.0])).asnumpy().tolist() == [0, 50]
+
+
+def test_the_gradient_of_the_output_may_be_called_sens(modes):
+    gradient = ops.GradOperation(sens_param=True)(cube)(Tensor([1.0]), sens=Tensor([10.0]))
+    assert gradient.asnumpy().tolist() == [30]
+
+
+def test_the_gradient_of_the_output_must_match_it():
+    pull = ops.GradOperation(sens_param=True)(cube)
+    with pytest.raises(TypeError, match="does not match"):
+        pull(Tensor([1.0]), Tensor([1], ms.int32))
+    with pytest.raises(ValueError, match="does not match"):
+        pull(Tensor([1.0]), Tensor([1.0, 2.0]))
+
+
+def test_dicts_and_lists_as_inputs(modes):
+    given = {"a": Tensor(2.0), "b": [Tensor(5.0), 7]}
+    gradient = ms.grad(lambda d: d["a"] * d["b"][0] * d["b"][1])(given)
+    assert (float(gradient["a"]), float(gradient["b"][0])) == (35, 14)
+    assert gradient["b"][1] == ()
+
+
+def test_constants_leave_no_gap_among_the_gradients(modes):
+    by_x = ms.grad(lambda x, k: x * k, (0, 1))(Tensor([1.0, 2.0]), 3.0)
+    assert by_x.asnumpy().tolist() == [3, 3]
 
 
 def test_memory_is_freed_when_the_step_ends():
@@ -222,6 +289,27 @@ def test_vjp_and_jvp():
     )
     assert d_product.asnumpy().tolist() == [3, 2] and d_total.asnumpy().tolist() == [1, 1]
     assert product.asnumpy().tolist() == [3, 8]
+
+
+def test_one_input_has_a_tuple_of_one_gradient():
+    _, pull = ms.vjp(cube, Tensor([1.0, 2.0]))
+    (gradient,) = pull(Tensor([1.0, 1.0]))
+    assert gradient.asnumpy().tolist() == [3, 12]
+
+
+def test_one_auxiliary_output_comes_without_a_tuple(modes):
+    def f(x):
+        return x * x, x + 1
+
+    x, one = Tensor([1.0, 2.0]), Tensor([1.0, 1.0])
+    results = (
+        ms.jvp(f, x, one, has_aux=True),
+        ms.vjp(f, x, has_aux=True),
+        ms.jacfwd(f, has_aux=True)(x),
+        ms.jacrev(f, has_aux=True)(x),
+    )
+    for *_, auxiliary in results:
+        assert auxiliary.asnumpy().tolist() == [2, 3]
 
 
 def test_jacobians():

@@ -21,7 +21,7 @@ class Cotangents:
         return self._values.get(node)
 
     def add(self, node: Node, grad: Any) -> None:
-        """Add to the gradient of a node; constants and values without fractions have none."""
+        """Add to the gradient of a node; constants have none."""
         if isinstance(node, Constant) or _is_empty(grad):
             return
         grad = _fitting(node.type, grad)
@@ -32,7 +32,7 @@ class Cotangents:
 
 
 def is_inexact(type_: Any) -> bool:
-    """Whether a type has gradients: floats and complex numbers, or a tuple with some."""
+    """Whether a type holds floats or complex numbers."""
     if isinstance(type_, tuple):
         return any(map(is_inexact, type_))
     return type_ is not None and type_.dtype.is_inexact
@@ -42,7 +42,7 @@ def _fitting(type_: Any, grad: Any) -> Any:
     if isinstance(type_, tuple):
         parts = grad if isinstance(grad, (tuple, list)) else (None,) * len(type_)
         return tuple([_fitting(t, g) for t, g in zip(type_, parts, strict=True)])
-    return grad if is_inexact(type_) else None
+    return None if type_ is None else grad
 
 
 def _is_empty(grad: Any) -> bool:

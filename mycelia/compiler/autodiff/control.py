@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mycelia.compiler.autodiff.accumulate import Cotangents, is_inexact
+from mycelia.compiler.autodiff.accumulate import Cotangents
 from mycelia.compiler.autodiff.joint import Split, split
 from mycelia.compiler.autodiff.loops import pull_loop
-from mycelia.compiler.autodiff.reverse import zeros_of
+from mycelia.compiler.autodiff.paths import promoted, seed_types, wanted_operands
+from mycelia.compiler.autodiff.reverse import cast_to, zeros_of
 from mycelia.compiler.autodiff.scans import pull_scan
 from mycelia.compiler.building import Builder
 from mycelia.compiler.tracer import Tracer
@@ -36,9 +37,9 @@ class Rules:
 
     def switch(self, node: Apply, dout: Any, cotangents: Cotangents, live: set[Node]) -> None:
         """The forward switch also gives what its sides remember; the backward one takes it."""
-        operands = operands_of(node)
-        wanted = _wanted(operands, live)
-        splits = [split(self.tracer, graph, wanted, self) for graph in graphs_of(node)]
+        operands, seeded = operands_of(node), seed_types(node.type, dout)
+        wanted = wanted_operands(graphs_of(node), operands, live, seeded)
+        splits = [split(self.tracer, graph, wanted, self, seeded) for graph in graphs_of(node)]
         slots, places = _share_slots(splits)
         index = node.args[0]
         forward = self._forward_switch(node, index, operands, splits, slots, places)
@@ -81,6 +82,10 @@ class Rules:
         self, index: Node, operands: Any, splits: Any, slots: Any, places: Any, wanted: list[int]
     ) -> list[Graph]:
         graphs = []
+        types = [
+            promoted([operands[n].type, *(s.grads[i].type for s in splits if s.grads[i])])
+            for i, n in enumerate(wanted)
+        ]
         for part, held in zip(splits, places, strict=True):
             builder = Builder(f"{part.builder.graph.name}_backward")
             mapping = _parameters(builder, part.parameters)
@@ -89,22 +94,33 @@ class Rules:
                 mapping[residual] = held_parameters[place]
             for seed in part.seeds.values():
                 mapping[seed] = builder.parameter(seed.name, seed.type)
-            grads = self.gradients(part, builder, mapping, wanted)
+            grads = self.gradients(part, builder, mapping, wanted, types)
             builder.graph.output = builder.tuple(tuple(grads))
             graphs.append(builder.graph)
         return graphs
 
     def gradients(
-        self, part: Split, builder: Builder, mapping: dict[Node, Node], wanted: list[int]
+        self,
+        part: Split,
+        builder: Builder,
+        mapping: dict[Node, Node],
+        wanted: list[int],
+        types: Sequence[TensorType] | None = None,
     ) -> list[Node]:
-        """The gradients of a split graph in `builder`, zeros where there are none."""
+        """The gradients of a split graph in `builder`, zeros where there are none.
+
+        With `types`, they are cast to these: the gradient of an integer may have fractions.
+        """
+        if types is None:
+            types = part.gradient_types(wanted)
         found = []
         with self.tracer.building(builder):
-            for number, grad in zip(wanted, part.grads, strict=True):
+            for type_, grad in zip(types, part.grads, strict=True):
                 if grad is None:
-                    found.append(self.tracer.data_node(zeros_of(part.parameters[number].type)))
+                    found.append(self.tracer.data_node(zeros_of(type_)))
                 else:
-                    found.append(copy_nodes([grad], builder.graph, mapping)[0])
+                    copied = copy_nodes([grad], builder.graph, mapping)[0]
+                    found.append(self.tracer.data_node(cast_to(self.tracer.wrap(copied), type_)))
         return found
 
     def loop(self, node: Apply, dout: Any, cotangents: Cotangents, live: set[Node]) -> None:
@@ -117,9 +133,9 @@ class Rules:
 
     def recompute(self, node: Apply, dout: Any, cotangents: Cotangents, live: set[Node]) -> None:
         """The backward computes everything again, from operands behind a barrier."""
-        operands = operands_of(node)
-        wanted = _wanted(operands, live)
-        part = split(self.tracer, graphs_of(node)[0], wanted, self)
+        operands, seeded = operands_of(node), seed_types(node.type, dout)
+        wanted = wanted_operands(graphs_of(node), operands, live, seeded)
+        part = split(self.tracer, graphs_of(node)[0], wanted, self, seeded)
         builder = Builder(f"{part.builder.graph.name}_again")
         mapping = _parameters(builder, part.parameters)
         places = sorted(part.seeds)
@@ -163,9 +179,9 @@ class Rules:
     def vmap(self, node: Apply, dout: Any, cotangents: Cotangents, live: set[Node]) -> None:
         """The backward is mapped, too; what was not mapped gets the sum over the mapped axis."""
         op = primitive_of(node)
-        operands = operands_of(node)
-        wanted = _wanted(operands, live)
-        part = split(self.tracer, graphs_of(node)[0], wanted, self)
+        operands, seeded = operands_of(node), seed_types(node.type, dout)
+        wanted = wanted_operands(graphs_of(node), operands, live, seeded)
+        part = split(self.tracer, graphs_of(node)[0], wanted, self, seeded)
         count, kept = len(part.outputs), len(part.residuals)
         forward = self._mapped_forward(op, node, part)
         residuals = [self.builder.item(forward, count + i) for i in range(kept)]
@@ -222,10 +238,6 @@ class Rules:
     @property
     def builder(self) -> Builder:
         return self.tracer.builder
-
-
-def _wanted(operands: tuple[Node, ...], live: set[Node]) -> list[int]:
-    return [i for i, o in enumerate(operands) if o in live and is_inexact(o.type)]
 
 
 def _parameters(builder: Builder, like: Any) -> dict[Node, Node]:

@@ -16,6 +16,7 @@ from mycelia.compiler.tracer import Tracer
 from mycelia.ir.node import Node, owner
 from mycelia.ir.slot import call
 from mycelia.ops.shaping import Identity
+from mycelia.tensor.structures import leaves_of, mapped, tensors_of
 from mycelia.tensor.tensor import Tensor
 
 _ALIAS = Identity.of()
@@ -27,16 +28,18 @@ class GraphPullback:
 
     tracer: Tracer
     value: Any
-    inputs: tuple[Any, ...]
+    inputs: tuple[Any, ...]  # the differentiated arguments, with nodes in place of tensors
     aliases: tuple[Node, ...]  # the nodes that stand for the weights
+    results: dict[int, Node]  # of the weights, by identity, at the end of the call
 
     def pull(self, seeds: list[tuple[Tensor, Tensor]]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """The gradients of inputs and weights for the given gradients of outputs."""
         builder = self.tracer.builder
-        live = [(out, seed) for out, seed in seeds if is_symbolic(out)]
-        flat = [t for argument in self.inputs for t in tensors_in(argument)]
-        outputs = [builder.local(out._data) for out, _ in live]
-        targets = [*(t._data for t in flat), *self.aliases]
+        pairs = [(self.results.get(id(out), out._data), seed) for out, seed in seeds]
+        live = [(node, seed) for node, seed in pairs if isinstance(node, Node)]
+        outputs = [builder.local(node) for node, _ in live]
+        flat = [leaf for leaf in leaves_of(self.inputs) if leaf is not None]
+        targets = [*flat, *self.aliases]
         nodes = self._better([*outputs, *targets])
         if self.tracer.allowed is not None and builder is self.tracer.root:
             count = len(outputs)
@@ -49,7 +52,7 @@ class GraphPullback:
             for g, node in zip(found, targets, strict=True)
         ]
         rest = iter(grads[: len(flat)])
-        by_input = tuple(rebuild(argument, rest) for argument in self.inputs)
+        by_input = mapped(lambda leaf: () if leaf is None else next(rest), self.inputs)
         return by_input, tuple(grads[len(flat) :])
 
     def close(self) -> None:
@@ -58,7 +61,7 @@ class GraphPullback:
     def _better(self, nodes: list[Node]) -> list[Node]:
         """`nodes` as gradients are best taken of them, with all else that is needed in mind."""
         builder = self.tracer.builder
-        others = [t._data for t in tensors_in(self.value) if is_symbolic(t)]
+        others = [t._data for t in tensors_of(self.value) if is_symbolic(t)]
         others += self.tracer.pending()
         kept = [node for node in others if owner(node) is builder.graph]
         found = roll(self.tracer, builder.substituted([*nodes, *kept]))
@@ -74,41 +77,32 @@ def record_call(
     weights: Sequence[Tensor],
 ) -> GraphPullback:
     """Call `fn` so that the gradients of the arguments at `positions` and of `weights` follow."""
-    watched = {p: _watch(tracer, args[p]) for p in positions}
+    watched = {p: mapped(lambda leaf: _watch(tracer, leaf), args[p]) for p in positions}
+    inputs = tuple(mapped(_target, watched[p]) for p in positions)
     before = [tracer.bound(w)._data for w in weights]
     aliases = tuple([_alias(tracer, w) for w in weights])
     for weight, alias in zip(weights, aliases, strict=True):
         weight._data = alias
     try:
         value = call(fn, *[watched.get(i, a) for i, a in enumerate(args)], **kwargs)
+        results = {id(w): w._data for w in weights}
     finally:
         for weight, alias, data in zip(weights, aliases, before, strict=True):
             if weight._data is alias:
                 weight._data = data
-    return GraphPullback(tracer, value, tuple(watched[p] for p in positions), aliases)
-
-
-def tensors_in(value: Any) -> list[Tensor]:
-    """The tensors of nested tuples and lists, in order."""
-    if isinstance(value, (tuple, list)):
-        return [t for v in value for t in tensors_in(v)]
-    return [value] if isinstance(value, Tensor) else []
-
-
-def rebuild(argument: Any, grads: Any) -> Any:
-    """The gradients in the structure of an argument; `()` where there is no tensor."""
-    if isinstance(argument, (tuple, list)):
-        return tuple(rebuild(a, grads) for a in argument)
-    return next(grads) if isinstance(argument, Tensor) else ()
+    return GraphPullback(tracer, value, inputs, aliases, results)
 
 
 def _watch(tracer: Tracer, value: Any) -> Any:
-    """A node of its own for each tensor, so that nested gradients do not mix."""
-    if isinstance(value, (tuple, list)):
-        return type(value)(_watch(tracer, v) for v in value)
-    if isinstance(value, Number):
-        return Number.of(_alias(tracer, value), value.kind)
-    return Tensor._wrap(_alias(tracer, value)) if isinstance(value, Tensor) else value
+    """A node of its own for a tensor, so that nested gradients do not mix."""
+    is_tensor = isinstance(value, Tensor) and not isinstance(value, Number)
+    return Tensor._wrap(_alias(tracer, value)) if is_tensor else value
+
+
+def _target(leaf: Any) -> Node | None:
+    """What to pull back to for a watched leaf, whatever is written to it during the call."""
+    is_tensor = isinstance(leaf, Tensor) and not isinstance(leaf, Number)
+    return leaf._data if is_tensor else None
 
 
 def _alias(tracer: Tracer, value: Tensor) -> Node:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mycelia.compiler.autodiff.accumulate import is_inexact
 from mycelia.compiler.autodiff.reverse import pull
 from mycelia.compiler.building import Builder
 from mycelia.compiler.store import MISSING, Entry
@@ -15,6 +15,7 @@ from mycelia.ir.clone import copy_into
 from mycelia.ir.control import TUPLE, primitive_of
 from mycelia.ir.graph import Graph
 from mycelia.ir.node import Apply, Constant, Node, Parameter
+from mycelia.ir.types import TensorType
 from mycelia.tensor.tensor import Tensor
 
 
@@ -35,16 +36,23 @@ class Split:
     residuals: tuple[Node, ...]
     needed: Node | None  # how large the stacks of loops inside had to be
 
+    def gradient_types(self, wanted: Sequence[int]) -> list[TensorType]:
+        """The type of each gradient, that of the parameter where there is none."""
+        pairs = zip(wanted, self.grads, strict=True)
+        return [self.parameters[i].type if g is None else g.type for i, g in pairs]
+
 
 def split(
     tracer: Tracer,
     graph: Graph,
     wanted: list[int],
     rules: Any,
-    seeded: int | None = None,
-    first: int = 0,
+    seeded: Mapping[int, TensorType],
 ) -> Split:
-    """Differentiate results of `graph` (from `first` to `seeded`) for the parameters `wanted`."""
+    """Differentiate a graph for the parameters `wanted`.
+
+    `seeded` gives the types of the gradients of results, by the number of the result.
+    """
     builder = Builder(graph.name)
     parameters = tuple([builder.parameter(p.name, p.type) for p in graph.parameters])
     mapping: dict[Node, Node] = dict(zip(graph.parameters, parameters, strict=True))
@@ -52,11 +60,7 @@ def split(
         tracer.store.write(Entry(tracer.world, "<needed>"), MISSING)
         output = copy_into(graph, builder.graph, mapping)
         outputs = _parts(builder, output)
-        seeds = {
-            i: builder.parameter(f"d{i}", node.type)
-            for i, node in enumerate(outputs[:seeded])
-            if i >= first and is_inexact(node.type)
-        }
+        seeds = {i: builder.parameter(f"d{i}", type_) for i, type_ in seeded.items()}
         pairs = [(outputs[i], Tensor._wrap(seed)) for i, seed in seeds.items()]
         found = pull(tracer, pairs, [parameters[i] for i in wanted], rules)
         needed = tracer.world.get("<needed>")

@@ -13,13 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.compiler.autodiff.accumulate import Cotangents, is_inexact
+from mycelia.compiler.autodiff.accumulate import Cotangents
 from mycelia.compiler.autodiff.joint import Split, split
-from mycelia.compiler.autodiff.reverse import zeros_of
+from mycelia.compiler.autodiff.paths import looped_operands, promoted, seed_types
+from mycelia.compiler.autodiff.reverse import cast_to, zeros_of
 from mycelia.compiler.building import Builder
 from mycelia.compiler.tracer import Tracer
 from mycelia.ir.clone import copy_nodes
 from mycelia.ir.control import graphs_of, operands_of
+from mycelia.ir.graph import Graph
 from mycelia.ir.node import Apply, Node
 from mycelia.ir.types import TensorType
 from mycelia.ops.arithmetic import add, maximum, minimum
@@ -41,12 +43,12 @@ def pull_loop(
     rules: Any,
 ) -> None:
     """Replace a loop by one that remembers, and add the gradients of what it was given."""
-    loop = _Loop(tracer, node, live, rules)
+    loop = _Loop(tracer, node, dout, live, rules)
     carry, undo = loop.with_blocks() if loop.is_large() else loop.with_stacks()
     nodes = tuple([tracer.data_node(t) for t in carry])
     tracer.builder.replaced[node] = tracer.builder.tuple(nodes)
-    seeds = [_seed(dout[i], node.type[i]) for i in loop.carried]
-    sums = [zeros_of(loop.operands[i].type) for i in loop.fixed]
+    seeds = [_seed(dout[i], loop.types[i]) for i in loop.carried]
+    sums = [zeros_of(loop.types[i]) for i in loop.fixed]
     found = undo([*seeds, *sums])
     for number, grad in zip([*loop.carried, *loop.fixed], found, strict=True):
         if loop.operands[number] in live:
@@ -56,18 +58,20 @@ def pull_loop(
 class _Loop:
     """One loop to be differentiated."""
 
-    def __init__(self, tracer: Tracer, node: Apply, live: set[Node], rules: Any) -> None:
+    def __init__(self, tracer: Tracer, node: Apply, dout: Any, live: set[Node], rules: Any) -> None:
         self.tracer = tracer
         self.goes_on, step = graphs_of(node)
         self.operands = operands_of(node)
         self.count = len(step.output.type)
-        self.carried = [i for i in range(self.count) if is_inexact(step.output.type[i])]
-        self.fixed = [
-            i
-            for i in range(self.count, len(self.operands))
-            if self.operands[i] in live and is_inexact(self.operands[i].type)
-        ]
-        self.part: Split = split(tracer, step, [*self.carried, *self.fixed], rules)
+        seeded = seed_types(node.type, dout)
+        self.wanted = looped_operands(step, self.count, self.operands, live, seeded)
+        self.carried = [i for i in self.wanted if i < self.count]
+        self.fixed = [i for i in self.wanted if i >= self.count]
+        self.types = {i: seeded.get(i, self.operands[i].type) for i in self.wanted}
+        types = {i: self.types[i] for i in self.carried}
+        self.part = split_repeated(tracer, step, self.wanted, rules, types, types)
+        self.types |= zip(self.wanted, self.part.gradient_types(self.wanted), strict=True)
+        self.types |= types
         self.kept = [*used_carry(self.part, self.count), *self.part.residuals]
         self.initial = [tracer.wrap(o) for o in self.operands[: self.count]]
 
@@ -181,12 +185,12 @@ class _Loop:
         for place, number in enumerate(self.carried):
             mapping[part.seeds[number]] = tracer.data_node(grads[place])
         found = []
-        wanted = [*self.carried, *self.fixed]
-        for number, before, grad in zip(wanted, grads, part.grads, strict=True):
+        for number, before, grad in zip(self.wanted, grads, part.grads, strict=True):
             if grad is None:
-                new = zeros_of(self.operands[number].type)
+                new = zeros_of(self.types[number])
             else:
                 new = tracer.wrap(copy_nodes([grad], tracer.builder.graph, mapping)[0])
+                new = cast_to(new, self.types[number])
             found.append(add(before, new) if number >= self.count else new)
         return found
 
@@ -235,6 +239,27 @@ class _Loop:
         self.tracer.note_needed(passes if self.part.needed is None else maximum(passes, most))
 
 
+def split_repeated(
+    tracer: Tracer,
+    step: Graph,
+    wanted: list[int],
+    rules: Any,
+    seeded: dict[int, TensorType],
+    carried: dict[int, TensorType],
+) -> Split:
+    """One pass with its backward; `carried` becomes types that hold the gradients of all passes.
+
+    The gradient of an integer is an integer at first, and may have fractions a pass later.
+    """
+    while True:
+        part = split(tracer, step, wanted, rules, seeded | carried)
+        pairs = zip(wanted, part.gradient_types(wanted), strict=True)
+        grown = {i: promoted([carried[i], type_]) for i, type_ in pairs if i in carried}
+        if grown == carried:
+            return part
+        carried.update(grown)
+
+
 def used_carry(part: Split, count: int) -> list[Node]:
     """The carried values the backward part uses: they change with each pass, so they are kept."""
     stop = set(part.residuals)
@@ -267,4 +292,4 @@ def _bytes(type_: TensorType) -> int:
 
 
 def _seed(grad: Tensor | None, type_: TensorType) -> Tensor:
-    return grad if grad is not None else zeros_of(type_)
+    return cast_to(grad, type_) if grad is not None else zeros_of(type_)

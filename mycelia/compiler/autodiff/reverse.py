@@ -25,6 +25,8 @@ from mycelia.ir.control import (
 from mycelia.ir.node import Apply, Node
 from mycelia.ir.primitive import Primitive
 from mycelia.ops.creation import Zeros
+from mycelia.ops.pulling import gradients
+from mycelia.ops.shaping import Cast
 from mycelia.tensor.tensor import Tensor
 
 
@@ -126,10 +128,8 @@ def _pull_operator(
         type_ = node.type
     if not op.takes_missing_gradients:
         dout = _filled(dout, type_)
-    merged = op.arguments.merge(values, tuple([s.value for s in static]))
-    grads = op.grad(*merged, out, dout)
-    if len(grads) > len(data):
-        grads = tuple([g for i, g in enumerate(grads) if i not in op.arguments.static])
+    known = tuple([s.value for s in static])
+    grads = gradients(op, values, known, out, dout, [arg in live for arg in data])
     if len(grads) < len(data) and not (op.draws and len(grads) == len(data) - 1):
         raise problem(
             RuntimeError,
@@ -167,3 +167,8 @@ def zeros_of(type_: Any) -> Tensor:
     if np.prod(type_.shape, dtype=np.int64) <= 64:
         return Tensor._wrap(np.zeros(type_.shape, type_.dtype.numpy))
     return Zeros.of()(type_.shape, type_.dtype)
+
+
+def cast_to(grad: Tensor, type_: Any) -> Tensor:
+    """A gradient in the dtype of a type."""
+    return grad if grad.dtype is type_.dtype else Cast.of()(grad, type_.dtype)

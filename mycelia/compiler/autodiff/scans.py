@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from mycelia.compiler.autodiff.accumulate import Cotangents, is_inexact
+from mycelia.compiler.autodiff.accumulate import Cotangents
 from mycelia.compiler.autodiff.joint import Split, split
-from mycelia.compiler.autodiff.loops import used_carry
-from mycelia.compiler.autodiff.reverse import zeros_of
+from mycelia.compiler.autodiff.loops import split_repeated, used_carry
+from mycelia.compiler.autodiff.paths import looped_operands, seed_types
+from mycelia.compiler.autodiff.reverse import cast_to, zeros_of
 from mycelia.compiler.building import Builder
 from mycelia.compiler.tracer import Tracer
 from mycelia.ir.clone import copy_nodes
@@ -28,7 +29,7 @@ def pull_scan(
 
     Where each pass can be differentiated at once, nothing is remembered.
     """
-    scan = _Scan(tracer, node, live, rules)
+    scan = _Scan(tracer, node, dout, live, rules)
     grads = scan.at_once(dout)
     if grads is None:
         grads = scan.backward(scan.forward(), dout)
@@ -43,6 +44,7 @@ class _Scan:
 
     tracer: Tracer
     node: Apply
+    dout: Any
     live: set[Node]
     rules: Any
 
@@ -50,18 +52,20 @@ class _Scan:
         self.op: Scan = primitive_of(self.node)
         self.operands = operands_of(self.node)
         first, second = self.op.carry, self.op.carry + self.op.mapped
-        numbers = range(len(self.operands))
-        wanted = [i for i in numbers if is_inexact(self.operands[i].type)]
-        self.carried = [i for i in wanted if i < first]
-        self.mapped = [i for i in wanted if first <= i < second and self.operands[i] in self.live]
-        self.fixed = [i for i in wanted if second <= i and self.operands[i] in self.live]
         self.graph = graphs_of(self.node)[0]
-        self.places = [*self.carried, *self.mapped, *self.fixed]
+        self.seeded = seed_types(self.graph.output.type, self.dout)
+        self.places = looped_operands(self.graph, first, self.operands, self.live, self.seeded)
+        self.carried = [i for i in self.places if i < first]
+        self.mapped = [i for i in self.places if first <= i < second]
+        self.fixed = [i for i in self.places if second <= i]
+        self.types = {i: self.seeded.get(i, self.operands[i].type) for i in self.carried}
 
     @cached_property
     def part(self) -> Split:
         """One pass with its backward."""
-        return split(self.tracer, self.graph, self.places, self.rules)
+        return split_repeated(
+            self.tracer, self.graph, self.places, self.rules, self.seeded, self.types
+        )
 
     @cached_property
     def kept(self) -> list[Node]:
@@ -79,14 +83,16 @@ class _Scan:
         tracer, op = self.tracer, self.op
         if any(d is not None for d in dout[: op.carry]) or self._leads_to(dout[op.carry :]):
             return None
-        part = split(tracer, self.graph, self.places, self.rules, first=op.carry)
+        given_types = {i: type_ for i, type_ in self.seeded.items() if i >= op.carry}
+        part = split(tracer, self.graph, self.places, self.rules, given_types)
         carried = part.grads[: len(self.carried)]
         if part.needed is not None or any(g is not None for g in carried):
             return None
         builder = Builder(f"{part.builder.graph.name}_at_once")
         given = sorted(part.seeds)
         parameters = [builder.parameter(p.name, p.type) for p in part.parameters[: op.carry]]
-        sums = [builder.parameter("sum", part.parameters[i].type) for i in self.fixed]
+        types_of = dict(zip(self.places, part.gradient_types(self.places), strict=True))
+        sums = [builder.parameter("sum", types_of[i]) for i in self.fixed]
         first, last = op.carry, op.carry + op.mapped
         parameters += [builder.parameter(p.name, p.type) for p in part.parameters[first:last]]
         mapping: dict[Node, Node] = {
@@ -101,9 +107,9 @@ class _Scan:
         stacked = [*outputs[first:], *(grads[i] for i in self.mapped)]
         builder.graph.output = builder.tuple((*outputs[:first], *totals, *stacked))
         operands = [tracer.wrap(o) for o in self.operands]
-        args = [*operands[:first], *(zeros_of(self.operands[i].type) for i in self.fixed)]
+        args = [*operands[:first], *(zeros_of(types_of[i]) for i in self.fixed)]
         args += operands[first:last]
-        args += [self._seed(dout, p, self.node.type[p]) for p in given]
+        args += [self._seed(dout, p, self._stacked(part.seeds[p].type)) for p in given]
         args += operands[last:]
         scan = Scan(first + len(sums), op.mapped + len(given), op.length, op.reverse)
         types = [n.type for n in (*outputs[:first], *totals)]
@@ -155,21 +161,24 @@ class _Scan:
         tracer, part, op = self.tracer, self.part, self.op
         given = [p for p in sorted(part.seeds) if p >= op.carry]
         builder = Builder(f"{part.builder.graph.name}_backward")
-        after = [builder.parameter("after", part.parameters[i].type) for i in self.carried]
-        sums = [builder.parameter("sum", part.parameters[i].type) for i in self.fixed]
+        types_of = dict(zip(self.places, part.gradient_types(self.places), strict=True))
+        types_of |= self.types
+        after = [builder.parameter("after", types_of[i]) for i in self.carried]
+        sums = [builder.parameter("sum", types_of[i]) for i in self.fixed]
         mapping: dict[Node, Node] = {n: builder.parameter("kept", n.type) for n in self.kept}
         mapping |= {part.seeds[p]: builder.parameter("d", part.seeds[p].type) for p in given}
         mapping |= {p: builder.parameter(p.name, p.type) for p in part.parameters[op.carry :]}
         mapping |= {part.seeds[i]: a for i, a in zip(self.carried, after, strict=True)}
-        pulled = self.rules.gradients(part, builder, mapping, self.places)
+        wanted_types = [types_of[i] for i in self.places]
+        pulled = self.rules.gradients(part, builder, mapping, self.places, wanted_types)
         grads = dict(zip(self.places, pulled, strict=True))
         totals = self._added(builder, sums, [grads[i] for i in self.fixed])
         outputs = [*(grads[i] for i in self.carried), *totals, *(grads[i] for i in self.mapped)]
         builder.graph.output = builder.tuple(tuple(outputs))
-        args = [self._seed(dout, i, self.operands[i].type) for i in self.carried]
-        args += [zeros_of(self.operands[i].type) for i in self.fixed]
+        args = [self._seed(dout, i, types_of[i]) for i in self.carried]
+        args += [zeros_of(types_of[i]) for i in self.fixed]
         args += [tracer.wrap(n) for n in kept]
-        args += [self._seed(dout, p, self.node.type[p]) for p in given]
+        args += [self._seed(dout, p, self._stacked(part.seeds[p].type)) for p in given]
         args += [tracer.wrap(o) for o in self.operands[op.carry :]]
         carry = len(self.carried) + len(self.fixed)
         back = Scan(carry, len(kept) + len(given) + op.mapped, op.length, not op.reverse)
@@ -189,7 +198,7 @@ class _Scan:
             ]
 
     def _seed(self, dout: Any, place: int, type_: Any) -> Tensor:
-        return dout[place] if dout[place] is not None else zeros_of(type_)
+        return cast_to(dout[place], type_) if dout[place] is not None else zeros_of(type_)
 
     def _stacked(self, type_: TensorType) -> TensorType:
         return type_.with_shape((self.op.length, *type_.shape))

@@ -10,6 +10,7 @@ import numpy as np
 
 from mycelia.compiler.autodiff.control import Rules
 from mycelia.compiler.autodiff.joint import Split, split
+from mycelia.compiler.autodiff.paths import seed_types
 from mycelia.compiler.building import Builder
 from mycelia.compiler.parallel.stages import needing
 from mycelia.compiler.passes.pipeline import optimize
@@ -66,7 +67,9 @@ def differentiated(
     order = (*seeds, *(i for i in range(len(parts_of(graph.output))) if i not in seeds))
     tracer = Tracer(graph.name)
     with tracer.active(_no_calls, _no_numbers):
-        part = split(tracer, _first(graph, order), wanted, Rules(tracer), len(seeds))
+        first = _first(graph, order)
+        seeded = seed_types(first.output.type[: len(seeds)], None)
+        part = split(tracer, first, wanted, Rules(tracer), seeded)
         if part.needed is not None:
             raise problem(
                 RuntimeError,

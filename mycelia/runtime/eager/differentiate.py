@@ -8,13 +8,24 @@ from typing import Any
 
 import numpy as np
 
+from mycelia.core.dtype import DType
 from mycelia.ops.shaping import Reshape
 from mycelia.runtime.eager.mode import mode, recording_into
 from mycelia.runtime.eager.sweep import sweep
 from mycelia.runtime.eager.tape import Mark, Recording
+from mycelia.tensor.structures import leaves_of, mapped
 from mycelia.tensor.tensor import Tensor
 
 _ALIAS = Reshape.of()
+
+
+@dataclass(frozen=True)
+class _Target:
+    """A tensor to pull gradients back to."""
+
+    mark: Any
+    shape: tuple[int, ...]
+    dtype: DType
 
 
 @dataclass(frozen=True)
@@ -25,25 +36,30 @@ class Pullback:
     recording: Recording
     start: int
     nested: bool
-    inputs: tuple[Any, ...]  # the watched copies of the differentiated arguments
+    inputs: tuple[Any, ...]  # the differentiated arguments, with targets in place of tensors
     weights: tuple[Tensor, ...]
     weight_marks: tuple[Mark, ...]
+    result_marks: dict[int, Mark | None]  # of the weights, by identity, at the end of the call
 
     def pull(self, seeds: list[tuple[Tensor, Tensor]]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """The gradients of inputs and weights for the given gradients of outputs."""
-        marked = [(_mark(out, self.recording), seed) for out, seed in seeds]
+        marked = [(self._mark_of_output(out), seed) for out, seed in seeds]
         live = [(mark, seed) for mark, seed in marked if mark is not None]
-        flat = [t for argument in self.inputs for t in _tensors_in(argument)]
-        targets = [t._mark for t in flat] + list(self.weight_marks)
+        flat = [leaf for leaf in leaves_of(self.inputs) if leaf is not None]
+        targets = [target.mark for target in flat] + list(self.weight_marks)
         entries = self.recording.entries[self.start :]
         with recording_into(self.recording if self.nested else None):
             found = sweep(entries, live, targets, self.nested)
         grads = [_or_zeros(g, t) for g, t in zip(found, [*flat, *self.weights], strict=True)]
         rest = iter(grads[: len(flat)])
-        return (
-            tuple(_rebuild(argument, rest) for argument in self.inputs),
-            tuple(grads[len(flat) :]),
-        )
+        by_input = mapped(lambda leaf: () if leaf is None else next(rest), self.inputs)
+        return by_input, tuple(grads[len(flat) :])
+
+    def _mark_of_output(self, out: Tensor) -> Mark | None:
+        """The mark of a result; one that is a weight itself carried its mark during the call."""
+        if id(out) in self.result_marks:
+            return self.result_marks[id(out)]
+        return _mark(out, self.recording)
 
     def close(self) -> None:
         if not self.nested:
@@ -61,7 +77,8 @@ def record_call(
     outer = mode.recording
     recording = outer if outer is not None else Recording()
     start = len(recording.entries)
-    watched = {p: _watch(args[p], recording) for p in positions}
+    watched = {p: mapped(lambda leaf: _watch(leaf, recording), args[p]) for p in positions}
+    inputs = tuple(mapped(_target, watched[p]) for p in positions)
     marks_before = [w._mark for w in weights]
     weight_marks = tuple(_mark(w, recording) or recording.mark() for w in weights)
     for weight, mark in zip(weights, weight_marks, strict=True):
@@ -70,20 +87,14 @@ def record_call(
     try:
         with recording_into(recording):
             value = fn(*[watched.get(i, a) for i, a in enumerate(args)], **kwargs)
+        result_marks = {id(w): _mark(w, recording) for w in weights}
     finally:
         for weight, mark in zip(weights, marks_before, strict=True):
             weight._mark = mark
-    inputs = tuple(watched[p] for p in positions)
+    nested = outer is not None
     return Pullback(
-        value, recording, start, outer is not None, inputs, tuple(weights), weight_marks
+        value, recording, start, nested, inputs, tuple(weights), weight_marks, result_marks
     )
-
-
-def tensors_of(value: Any) -> list[Tensor]:
-    """All tensors in a result, in order, through tuples, lists and dicts."""
-    if isinstance(value, dict):
-        return [t for v in value.values() for t in tensors_of(v)]
-    return _tensors_in(value)
 
 
 def ones_like(tensor: Tensor) -> Tensor:
@@ -92,8 +103,6 @@ def ones_like(tensor: Tensor) -> Tensor:
 
 def _watch(value: Any, recording: Recording) -> Any:
     """A copy of a tensor with an identity of its own, so that nested gradients do not mix."""
-    if isinstance(value, (tuple, list)):
-        return type(value)(_watch(v, recording) for v in value)
     if not isinstance(value, Tensor):
         return value
     alias = Tensor._wrap(value._data)
@@ -109,17 +118,12 @@ def _mark(value: Tensor, recording: Recording) -> Mark | None:
     return mark if isinstance(mark, Mark) else None
 
 
-def _tensors_in(value: Any) -> list[Tensor]:
-    if isinstance(value, (tuple, list)):
-        return [t for v in value for t in _tensors_in(v)]
-    return [value] if isinstance(value, Tensor) else []
+def _target(leaf: Any) -> _Target | None:
+    """What to pull back to for a watched leaf, whatever is written to it during the call."""
+    if not isinstance(leaf, Tensor):
+        return None
+    return _Target(leaf._mark, leaf.shape, leaf.dtype)
 
 
-def _rebuild(argument: Any, grads: Any) -> Any:
-    if isinstance(argument, (tuple, list)):
-        return tuple(_rebuild(a, grads) for a in argument)
-    return next(grads) if isinstance(argument, Tensor) else ()
-
-
-def _or_zeros(grad: Tensor | None, like: Tensor) -> Tensor:
+def _or_zeros(grad: Tensor | None, like: Any) -> Tensor:
     return grad if grad is not None else Tensor._wrap(np.zeros(like.shape, like.dtype.numpy))

@@ -16,8 +16,9 @@ import numpy as np
 from mycelia.core.errors import problem
 from mycelia.ir.primitive import tagged
 from mycelia.ops.arithmetic import add
+from mycelia.ops.pulling import gradients
 from mycelia.runtime.eager.mode import inlined
-from mycelia.runtime.eager.tape import Entry, Mark, Nested, leaves
+from mycelia.runtime.eager.tape import Entry, Mark, Nested, any_mark, leaves
 from mycelia.runtime.ranks import meets_others
 from mycelia.runtime.watching import watched
 from mycelia.runtime.xla.compile import Programs, compile, without_engine_frames
@@ -87,6 +88,8 @@ def _needs_python(entry: Entry) -> bool:
 
 def _pull(entry: Entry, cotangents: Cotangents) -> None:
     """Move the gradient of one call from its outputs to its inputs."""
+    if not any(mark in cotangents for mark in _marks(entry.output_marks)):
+        return
     missing = entry.op is not None and entry.op.takes_missing_gradients
     dout = _gather(entry.output_marks, entry.outputs, cotangents, missing)
     if entry.backward is not None:
@@ -95,7 +98,8 @@ def _pull(entry: Entry, cotangents: Cotangents) -> None:
         assert entry.op is not None
         inputs = _tensors(entry.inputs, entry.input_marks)
         out = _tensors(entry.outputs, entry.output_marks)
-        grads = entry.op.grad(*entry.op.arguments.merge(inputs, entry.static), out, dout)
+        wanted = [any_mark(mark) for mark in entry.input_marks]
+        grads = gradients(entry.op, inputs, entry.static, out, dout, wanted)
     _scatter(entry, grads, cotangents)
 
 

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from mycelia.core.dtype import from_numpy
 from mycelia.ir.primitive import Primitive
 from mycelia.tensor.tensor import Tensor
 
@@ -60,7 +59,7 @@ class Recording:
     ) -> None:
         """Remember a call if one of its arguments is being differentiated."""
         marks = tuple([self.mark_of(a) for a in args])
-        if not any(map(_any_mark, marks)):
+        if not any(map(any_mark, marks)):
             return
         output_marks = self._mark_outputs(result)
         self.entries.append(Entry(op, static, arrays, marks, _data_of(result), output_marks))
@@ -70,7 +69,7 @@ class Recording:
     ) -> None:
         """Remember a call whose backward is a Python function of the output gradients."""
         marks = tuple([self.mark_of(a) for a in args])
-        if not any(map(_any_mark, marks)):
+        if not any(map(any_mark, marks)):
             return
         output_marks = self._mark_outputs(result)
         entry = Entry(None, (), _data_of(args), marks, _data_of(result), output_marks, backward)
@@ -88,7 +87,7 @@ class Recording:
     def _mark_outputs(self, result: Nested) -> Nested:
         if isinstance(result, tuple):
             return tuple([self._mark_outputs(r) for r in result])
-        if not isinstance(result, Tensor) or not from_numpy(result._data.dtype).is_inexact:
+        if not isinstance(result, Tensor):
             return None
         result._mark = self.mark()
         return result._mark
@@ -105,9 +104,9 @@ def leaves(nested: Nested) -> list[Any]:
     return [nested]
 
 
-def _any_mark(nested: Nested) -> bool:
+def any_mark(nested: Nested) -> bool:
     if isinstance(nested, tuple):
-        return any(map(_any_mark, nested))
+        return any(map(any_mark, nested))
     return nested is not None
 
 
