@@ -63,6 +63,7 @@ class Number(Tensor):
     def of(node: Any, kind: type) -> Number:
         number = Number.__new__(Number)
         number._data, number._mark, number._shared, number.kind = node, None, False, kind
+        number._relation = None
         return number
 
     @property

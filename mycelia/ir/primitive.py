@@ -35,6 +35,12 @@ class Primitive:
     - `takes_missing_gradients`: in `grad`, an unused output's gradient is None instead of zeros.
     - `integer_gradients`: gradients of integers that come from integers are integers.
     - `takes_sequences`: a data argument may be a tuple of tensors.
+    - `view`: the operator in numpy, without a copy, if its result shows elements of the first
+      argument: a write to one of the two then shows in the other. `put_back` gives the argument
+      that the operator would have turned into a given result, from the arguments, the result, and
+      its number where there are several; without it, each element is written where `view` says.
+    - `keeps_order`: a view shows a contiguous range of elements, in their order.
+    - `view_may_copy`: what is not contiguous may have to be copied first, and is then no view.
     """
 
     static: ClassVar[tuple[str, ...]] = ()
@@ -50,6 +56,10 @@ class Primitive:
     takes_missing_gradients: ClassVar[bool] = False
     integer_gradients: ClassVar[bool] = True
     takes_sequences: ClassVar[bool] = True
+    view: ClassVar[Callable[..., Any] | None] = None
+    put_back: ClassVar[Callable[..., Any] | None] = None
+    keeps_order: ClassVar[bool] = False
+    view_may_copy: ClassVar[bool] = False
     arguments: ClassVar[Arguments]
 
     def __init__(self, name: str | None = None) -> None:

@@ -16,6 +16,7 @@ from mycelia.ir.value import Value
 from mycelia.ops.engine import Array, jnp, lax
 from mycelia.ops.op import Op
 from mycelia.ops.shaping import copied, expand_dims, reshape
+from mycelia.ops.subscript import with_box
 from mycelia.ops.views import atleast_1d, atleast_2d, atleast_3d
 
 
@@ -120,6 +121,14 @@ class Unstack(Op):
     def host(self, input_x: Any) -> Any:
         return tuple(copied(row) for row in np.moveaxis(input_x, self._axis(input_x.shape), 0))
 
+    def view(self, input_x: Any) -> Any:
+        rows = np.moveaxis(input_x, self._axis(input_x.shape), 0)
+        return tuple(rows[i, ...] for i in range(len(rows)))
+
+    def put_back(self, input_x: Any, value: Any, part: int) -> Any:
+        axis = self._axis(input_x.shape)
+        return with_part(input_x, axis, part, expand_dims(value, axis))
+
     def grad(self, input_x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return (Stack.of(self.axis)(dout),)
 
@@ -156,6 +165,13 @@ class Split(Op):
     def host(self, x: Any) -> Any:
         axis, _ = self._part(x.shape)
         return tuple(copied(part) for part in np.split(x, self.output_num, axis))
+
+    def view(self, x: Any) -> Any:
+        return tuple(np.split(x, self.output_num, self._part(x.shape)[0]))
+
+    def put_back(self, x: Any, value: Any, part: int) -> Any:
+        axis, length = self._part(x.shape)
+        return with_part(x, axis, part * length, value)
 
     def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return (Concat.of(self.axis)(dout),)
@@ -197,9 +213,15 @@ class SplitV(Op):
         return _cut(jnp.asarray(input_x), [0, *accumulate(self.size_splits)], axis)
 
     def host(self, input_x: Any) -> Any:
+        return tuple(copied(part) for part in self.view(input_x))
+
+    def view(self, input_x: Any) -> Any:
         places = list(accumulate(self.size_splits))[:-1]
-        parts = np.split(input_x, places, self._axis(input_x.shape))
-        return tuple(copied(part) for part in parts)
+        return tuple(np.split(input_x, places, self._axis(input_x.shape)))
+
+    def put_back(self, input_x: Any, value: Any, part: int) -> Any:
+        start = sum(self.size_splits[:part])
+        return with_part(input_x, self._axis(input_x.shape), start, value)
 
     def grad(self, input_x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return (Concat.of(self.split_dim)(dout),)
@@ -214,6 +236,13 @@ class SplitV(Op):
                 expected=f"{self.num_split} sizes with the sum {shape[axis]}",
             )
         return axis
+
+
+def with_part(x: Any, axis: int, start: int, value: Any) -> Any:
+    """`x` with the part along `axis` that begins at `start` replaced by `value`."""
+    stop = start + value.shape[axis]
+    box = [slice(start, stop) if i == axis else slice(0, n) for i, n in enumerate(x.shape)]
+    return with_box(x, box, value)
 
 
 def check_alike(owner: str, tensors: Any) -> TensorType:

@@ -154,7 +154,13 @@ class Diagonal(Op):
 
     def host(self, input: Any) -> Any:
         _two_axes(self.name, input.ndim, self.dim1, self.dim2)
-        return copied(np.diagonal(input, self.offset, self.dim1, self.dim2))
+        return copied(self.view(input))
+
+    def view(self, input: Any) -> Any:
+        return np.diagonal(input, self.offset, self.dim1, self.dim2)
+
+    def put_back(self, input: Any, value: Any) -> Any:
+        return DiagonalScatter.of(self.offset, self.dim1, self.dim2)(input, value)
 
     def grad(self, input: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         back = DiagonalScatter.of(self.offset, self.dim1, self.dim2)

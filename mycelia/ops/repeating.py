@@ -18,7 +18,14 @@ from mycelia.ir.types import TensorType
 from mycelia.ops.engine import Array, jnp
 from mycelia.ops.joining import check_alike, stack
 from mycelia.ops.op import Op
-from mycelia.ops.shaping import broadcast_to, copied, expand_dims, reshape, sum_to
+from mycelia.ops.shaping import (
+    broadcast_to,
+    copied,
+    expand_dims,
+    identity,
+    reshape,
+    sum_to,
+)
 
 
 class Tile(Op):
@@ -164,6 +171,8 @@ def repeat_elements(x: Any, rep: int, axis: int = 0) -> Any:
     """Each slice of `x` along `axis` repeated `rep` times, one after the other."""
     count = check_positive_int("repeat_elements", "rep", rep)
     place = normalize_axis(axis, len(x.shape), "repeat_elements")
+    if count == 1:
+        return identity(x)
     before, after = x.shape[: place + 1], x.shape[place + 1 :]
     spread = broadcast_to(expand_dims(x, place + 1), (*before, count, *after))
     return reshape(spread, (*before[:-1], before[-1] * count, *after))

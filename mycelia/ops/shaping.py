@@ -52,6 +52,7 @@ class Reshape(Op):
     """The same elements in another shape; one size may be -1."""
 
     static = ("shape",)
+    keeps_order = view_may_copy = True
     examples = (case("f32[2,3]", (3, 2)), case("f32[4]", (2, -1)), case("f32[1]", ()))
 
     def infer(self, x: TensorType, shape: Any) -> TensorType:
@@ -62,6 +63,12 @@ class Reshape(Op):
 
     def host(self, x: Any, shape: Any) -> Any:
         return copied(x.reshape(resolve_shape(x.shape, shape)))
+
+    def view(self, x: Any, shape: Any) -> Any:
+        return np.reshape(x, resolve_shape(x.shape, shape), copy=False)
+
+    def put_back(self, x: Any, shape: Any, value: Any) -> Any:
+        return Reshape.of()(value, x.shape)
 
     def grad(self, x: Any, shape: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return (Reshape.of()(dout, x.shape),)
@@ -97,11 +104,17 @@ class Transpose(Op):
         return jnp.transpose(x, self._order(x.ndim, perm))
 
     def host(self, x: Any, perm: Any) -> Any:
-        return copied(x.transpose(self._order(x.ndim, perm)))
+        return copied(self.view(x, perm))
+
+    def view(self, x: Any, perm: Any) -> Any:
+        return x.transpose(self._order(x.ndim, perm))
+
+    def put_back(self, x: Any, perm: Any, value: Any) -> Any:
+        order = self._order(len(x.shape), perm)
+        return Transpose.of()(value, tuple(order.index(i) for i in range(len(order))))
 
     def grad(self, x: Any, perm: Any, out: Any, dout: Any) -> tuple[Any, ...]:
-        order = self._order(len(x.shape), perm)
-        return (Transpose.of()(dout, tuple(order.index(i) for i in range(len(order)))),)
+        return (self.put_back(x, perm, dout),)
 
     def _order(self, rank: int, perm: Any) -> tuple[int, ...]:
         order = tuple(normalize_axis(p, rank, self.name) for p in as_shape(perm, self.name))
@@ -135,7 +148,10 @@ class BroadcastTo(Op):
         return jnp.broadcast_to(x, self._target(x.shape))
 
     def host(self, x: Any) -> Any:
-        return copied(np.broadcast_to(x, self._target(x.shape)))
+        return copied(self.view(x))
+
+    def view(self, x: Any) -> Any:
+        return np.broadcast_to(x, self._target(x.shape))
 
     def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return (sum_to(dout, x.shape),)
@@ -183,6 +199,7 @@ class ExpandDims(Op):
     """One new axis of size 1."""
 
     static = ("axis",)
+    keeps_order = True
     examples = (case("f32[2,3]", 0), case("f32[2,3]", -1), case("f32[]", 0))
 
     def infer(self, x: TensorType, axis: int) -> TensorType:
@@ -193,7 +210,13 @@ class ExpandDims(Op):
         return jnp.expand_dims(x, normalize_axis(axis, x.ndim + 1, self.name))
 
     def host(self, x: Any, axis: int) -> Any:
-        return copied(np.expand_dims(x, normalize_axis(axis, x.ndim + 1, self.name)))
+        return copied(self.view(x, axis))
+
+    def view(self, x: Any, axis: int) -> Any:
+        return np.expand_dims(x, normalize_axis(axis, x.ndim + 1, self.name))
+
+    def put_back(self, x: Any, axis: int, value: Any) -> Any:
+        return Reshape.of()(value, x.shape)
 
     def grad(self, x: Any, axis: int, out: Any, dout: Any) -> tuple[Any, ...]:
         return (Reshape.of()(dout, x.shape),)
@@ -203,6 +226,7 @@ class Squeeze(Op):
     """Axes of size 1 removed: those of them that are named, or all."""
 
     axis: tuple[int, ...] = ()
+    keeps_order = True
     examples = (
         case("f32[2,1,3]"),
         case("f32[2,1,3]", axis=1),
@@ -224,7 +248,13 @@ class Squeeze(Op):
         return (Reshape.of()(dout, x.shape),)
 
     def host(self, x: Any) -> Any:
-        return copied(np.squeeze(x, self._gone(x.shape)))
+        return copied(self.view(x))
+
+    def view(self, x: Any) -> Any:
+        return np.squeeze(x, self._gone(x.shape))
+
+    def put_back(self, x: Any, value: Any) -> Any:
+        return Reshape.of()(value, x.shape)
 
     def _gone(self, shape: Shape) -> tuple[int, ...]:
         named = self.axis or tuple(range(len(shape)))
@@ -235,6 +265,7 @@ class Squeeze(Op):
 class Flatten(Op):
     """All axes but the first merged into one."""
 
+    keeps_order = view_may_copy = True
     examples = (case("f32[2,3,4]"), case("f32[3]"), case("f32[0,3]"))
 
     def infer(self, x: TensorType) -> TensorType:
@@ -252,6 +283,12 @@ class Flatten(Op):
 
     def host(self, x: Any) -> Any:
         return copied(x.reshape((x.shape[0], size(x.shape[1:]))))
+
+    def view(self, x: Any) -> Any:
+        return np.reshape(x, (x.shape[0], size(x.shape[1:])), copy=False)
+
+    def put_back(self, x: Any, value: Any) -> Any:
+        return Reshape.of()(value, x.shape)
 
     def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return (Reshape.of()(dout, x.shape),)
@@ -310,6 +347,7 @@ class StopGradient(Op):
     """The tensor itself, as a constant: gradients do not flow through it."""
 
     differentiable = False
+    keeps_order = True
     examples = (case("f32[2,3]"), case("i32[]"))
 
     def infer(self, value: TensorType) -> TensorType:
@@ -320,6 +358,12 @@ class StopGradient(Op):
 
     def host(self, value: Any) -> Any:
         return copied(value)
+
+    def view(self, value: Any) -> Any:
+        return value
+
+    def put_back(self, value: Any, new: Any) -> Any:
+        return new
 
 
 class ScalarToTensor(Op):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import builtins
 from typing import Any
 
+import numpy as np
+
 from mycelia.core.checks import check_int, check_range
 from mycelia.core.errors import problem
 from mycelia.core.shape import Shape, as_shape, normalize_axis
@@ -12,7 +14,8 @@ from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
 from mycelia.ops.engine import Array, jnp, lax
 from mycelia.ops.op import Op
-from mycelia.ops.shaping import copied
+from mycelia.ops.shaping import copied, reshape
+from mycelia.ops.subscript import with_box
 
 
 class Slice(Op):
@@ -33,7 +36,13 @@ class Slice(Op):
         return lax.slice(jnp.asarray(input_x), *self._box(input_x.shape, begin, size))
 
     def host(self, input_x: Any, begin: Any, size: Any) -> Any:
-        return copied(input_x[self.box(input_x.shape, begin, size)])
+        return copied(self.view(input_x, begin, size))
+
+    def view(self, input_x: Any, begin: Any, size: Any) -> Any:
+        return input_x[(*self.box(input_x.shape, begin, size), ...)]
+
+    def put_back(self, input_x: Any, begin: Any, size: Any, value: Any) -> Any:
+        return with_box(input_x, self.box(input_x.shape, begin, size), value)
 
     def grad(self, input_x: Any, begin: Any, size: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         starts, _ = self._box(input_x.shape, begin, size)
@@ -97,8 +106,15 @@ class StridedSlice(Op):
         return jnp.asarray(input_x)[boxes].reshape(shape)
 
     def host(self, input_x: Any, begin: Any, end: Any, strides: Any) -> Any:
+        return copied(self.view(input_x, begin, end, strides))
+
+    def view(self, input_x: Any, begin: Any, end: Any, strides: Any) -> Any:
         boxes, shape = self._boxes(input_x.shape, begin, end, strides)
-        return copied(input_x[boxes].reshape(shape))
+        return np.reshape(input_x[(*boxes, ...)], shape, copy=False)
+
+    def put_back(self, input_x: Any, begin: Any, end: Any, strides: Any, value: Any) -> Any:
+        boxes, _ = self._boxes(input_x.shape, begin, end, strides)
+        return with_box(input_x, boxes, reshape(value, self._kept(boxes)))
 
     def grad(
         self, input_x: Any, begin: Any, end: Any, strides: Any, out: Any, dout: Any

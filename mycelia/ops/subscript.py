@@ -16,7 +16,8 @@ moved to the nearest end.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +34,8 @@ from mycelia.ops.shaping import cast, reshape, scalar_to_tensor, sum_to
 Spec = tuple[tuple[Any, ...], ...]
 
 NEW, FULL, INT, ARRAY = ("new",), ("full",), ("int",), ("array",)
+
+ONE = (INT,)  # the most common subscript
 
 _READS = (
     case("f32[4,3]", "i64[]:<4", spec=(INT,)),
@@ -54,7 +57,24 @@ class Subscript(Op):
         return _read(_Box.of(self.spec, x.shape, data), jnp.asarray(x))
 
     def host(self, x: Any, *data: Any) -> Any:
-        return np.array(x[_numpy_index(self.spec, data)])
+        index = data[0] if self.spec is ONE else _numpy_index(self.spec, data)
+        return np.array(x[index])
+
+    @cached_property
+    def view(self) -> Callable[..., Any] | None:  # type: ignore[override]
+        return None if ARRAY in self.spec else self._seen
+
+    @cached_property
+    def keeps_order(self) -> bool:  # type: ignore[override]
+        *first, last = [entry[0] for entry in self.spec] or ["int"]
+        return all(kind == "int" for kind in first) and last in ("int", "window")
+
+    def _seen(self, x: Any, *data: Any) -> Any:
+        return x[(*_numpy_index(self.spec, data), ...)]
+
+    def put_back(self, x: Any, *rest: Any) -> Any:
+        *data, value = rest
+        return SubscriptAssign.of(self.spec)(x, value, *data)
 
     def grad(self, x: Any, *rest: Any) -> tuple[Any, ...]:
         *data, _, dout = rest
@@ -274,6 +294,22 @@ def select_scatter(input: Any, src: Any, axis: int, index: int) -> Any:
     _check_source("select_scatter", src, (*input.shape[:place], *input.shape[place + 1 :]))
     entries = (*(FULL,) * place, INT)
     return SubscriptAssign.of(entries)(input, src, scalar_to_tensor(number, "int64"))
+
+
+def with_box(x: Any, box: Sequence[slice], value: Any) -> Any:
+    """`x` with a box of it, one slice with all numbers known for each axis, replaced."""
+    spec: list[tuple[Any, ...]] = []
+    starts = []
+    for one in box:
+        step = one.step or 1
+        stop = -1 if one.stop is None and step < 0 else one.stop
+        count = len(range(one.start, stop, step))
+        if step == 1:
+            spec.append(("window", count))
+            starts.append(np.int64(one.start))
+        else:
+            spec.append(("steps", one.start, count, step))
+    return SubscriptAssign.of(tuple(spec))(x, value, *starts)
 
 
 def _check_source(owner: str, src: Any, shape: Shape) -> None:

@@ -29,6 +29,7 @@ from mycelia.runtime.xla.compile import (
 )
 from mycelia.runtime.xla.keeping import one
 from mycelia.runtime.xla.lower import Lowered
+from mycelia.tensor.views import renewed
 
 _REFERENCES = 3  # of an array that only its tensor holds: the slot, a local name, the count itself
 
@@ -72,6 +73,8 @@ def write_back(tensors: Iterable[Any], arrays: Iterable[Any]) -> None:
     for tensor, array in zip(tensors, arrays, strict=False):
         tensor._data = array
         tensor._shared = False
+        if tensor._relation is not None:
+            renewed(tensor)
 
 
 def as_array(value: Any, least: int = LARGE) -> Any:

@@ -25,6 +25,7 @@ from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 
 _SLOT: Any = Tensor.__dict__["_data"]  # where a tensor holds its array
+_RELATION: Any = Tensor.__dict__["_relation"]
 _PACKS: WeakValueDictionary[tuple[Any, ...], Pack] = WeakValueDictionary()
 
 
@@ -32,6 +33,7 @@ class Pack(Value):
     """Parameters of one dtype as one array; to programs it is a tensor."""
 
     _shared = False  # nobody else looks at the array: what members give are copies
+    is_viewed = False  # a member has views
 
     def __init__(self, members: Sequence[Parameter]) -> None:
         self.members = tuple(members)
@@ -49,6 +51,16 @@ class Pack(Value):
     def _data(self, array: Any) -> None:
         self._array = array
         self.version += 1
+
+    @property
+    def _relation(self) -> Pack | None:
+        return self if self.is_viewed else None
+
+    def outdate(self, root: Any) -> None:
+        """Take the arrays of all views of members away."""
+        for member in self.members:
+            if member._relation is not None:
+                member._relation.outdate(member)
 
     def leave(self, place: int) -> None:
         """A member has another array from now on."""
@@ -74,6 +86,7 @@ class Pack(Value):
             if type(member) is PackedParameter:
                 _SLOT.__get__(member).leave()
             _SLOT.__set__(member, _View(self, place))
+            self.is_viewed = self.is_viewed or member._relation is not None
             member.__class__ = PackedParameter
             member._shared = False
         self._outside.clear()
@@ -178,6 +191,17 @@ class PackedParameter(Parameter):
         _SLOT.__set__(self, array)
         if view is not None:
             view.leave()
+
+    @property
+    def _relation(self) -> Any:
+        return _RELATION.__get__(self)
+
+    @_relation.setter
+    def _relation(self, relation: Any) -> None:
+        view = _view(self)
+        if view is not None and relation is not None:
+            view.pack.is_viewed = True
+        _RELATION.__set__(self, relation)
 
     @property
     def shape(self) -> Shape:

@@ -7,6 +7,8 @@ from functools import wraps
 from typing import Any
 
 from mycelia import ops
+from mycelia.core.dtype import promote
+from mycelia.core.errors import problem
 from mycelia.ops.method_forms import FORMS, IN_PLACE_FORMS
 
 SAME = """
@@ -74,9 +76,32 @@ def _method(fn: Callable[..., Any], name: str | None = None) -> Callable[..., An
 
 def _in_place(fn: Callable[..., Any], name: str) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        self._become(fn(self, *args, **kwargs))
+        self._become(_fitting(fn(self, *args, **kwargs), self, method.__name__))
         return self
 
     method.__name__ = name + "_"
     method.__doc__ = f"`{name}`, its result put into this very tensor."
     return method
+
+
+def _fitting(result: Any, target: Any, owner: str) -> Any:
+    """`result` as `target` can hold it."""
+    if result.shape != target.shape:
+        raise problem(
+            ValueError,
+            f"{owner}: the result has another shape than the tensor",
+            got=f"a result of shape {list(result.shape)}",
+            expected=f"shape {list(target.shape)}",
+        )
+    if result.dtype is target.dtype:
+        return result
+    if promote(result.dtype, target.dtype) is not target.dtype and not (
+        result.dtype.is_inexact and target.dtype.is_inexact
+    ):
+        raise problem(
+            TypeError,
+            f"{owner}: the tensor cannot hold the result",
+            got=f"a result of {result.dtype} for a tensor of {target.dtype}",
+            fix=f"cast the tensor first: x.astype(mycelia.{str(result.dtype).lower()})",
+        )
+    return ops.cast(result, target.dtype)

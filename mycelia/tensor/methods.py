@@ -12,6 +12,7 @@ from mycelia.core import dtype as dtypes
 from mycelia.core.dtype import DType
 from mycelia.core.errors import problem, wrong_type
 from mycelia.core.handles import HookHandle
+from mycelia.ir.slot import slot
 from mycelia.ops import blending, indexing, reduction, selecting, shaping
 from mycelia.ops.choosing import argmax, argmin
 from mycelia.ops.complex_numbers import conj
@@ -21,6 +22,9 @@ from mycelia.ops.method_forms import matrix_transposed
 from mycelia.ops.repeating import repeat_interleave, tile
 from mycelia.ops.statistics import std, var
 from mycelia.tensor.operators import Operators
+from mycelia.tensor.views import relate
+
+_STOP_GRADIENT = shaping.StopGradient.of()
 
 
 class Methods(Operators):
@@ -48,7 +52,7 @@ class Methods(Operators):
 
     def set_dtype(self, dtype: Any) -> Any:
         """Change the dtype of this very tensor."""
-        self._become(shaping.cast(self, dtype))
+        self._rebind(shaping.cast(self, dtype))
         return self
 
     def type(self, dtype: Any = None) -> Any:
@@ -287,7 +291,7 @@ class Methods(Operators):
 
     def copy(self) -> Any:
         """The same numbers in a tensor of its own; gradients flow through."""
-        return shaping.reshape(self, self.shape)
+        return shaping.identity(self)
 
     def clone(self) -> Any:
         return self.copy()
@@ -360,13 +364,16 @@ class Methods(Operators):
 
     def assign_value(self, value: Any) -> Any:
         """Take the numbers of another tensor."""
-        self._become(value)
+        self._rebind(value)
         return self
 
     @property
     def data(self) -> Any:
-        """The same numbers, out of reach of gradients."""
-        return type(self)._wrap(self._data)
+        """The same numbers, out of reach of gradients; a write to one shows in the other."""
+        same = type(self)._wrap(self._data)
+        if slot.before_write is None:
+            relate(_STOP_GRADIENT, self, (), (), same)
+        return same
 
     @property
     def has_init(self) -> builtins.bool:

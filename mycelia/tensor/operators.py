@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mycelia.core.errors import problem
+from mycelia.ir.node import Node
 from mycelia.ir.slot import slot
 from mycelia.ir.value import Value
 from mycelia.ops.arithmetic import Abs, Add, Div, Mul, Neg, Sub
@@ -29,6 +30,7 @@ from mycelia.ops.power import Pow
 from mycelia.ops.remainder import FloorMod
 from mycelia.ops.rounding import FloorDiv
 from mycelia.tensor.subscript import get_item, set_item
+from mycelia.tensor.views import part, write
 
 _ADD, _SUB, _MUL, _DIV = Add.of(), Sub.of(), Mul.of(), Div.of()
 _FLOOR_DIV, _FLOOR_MOD, _POW = FloorDiv.of(), FloorMod.of(), Pow.of()
@@ -43,6 +45,7 @@ class Operators(Value):
     _data: Any
     _mark: Any
     _shared: bool
+    _relation: Any
 
     def __add__(self, other: Any) -> Any:
         return _ADD(self, other)
@@ -143,9 +146,26 @@ class Operators(Value):
         self._become(set_item(self, index, value))
 
     def _become(self, other: Any) -> None:
-        """Take the array of `other`, and its place in the recording if there is one."""
+        """Take the numbers of `other`, and its place in the recording; its views follow."""
         if slot.before_write is not None:
             slot.before_write(self)
+        if self._relation is None:
+            self._take(other)
+        else:
+            write(self, other)
+
+    def _take(self, other: Any) -> None:
+        """Take the numbers of `other`; memory that is shared with numpy stays shared."""
+        if not (self._shared and _copied_into(self._data, other._data)):
+            self._data, self._shared = other._data, False
+        self._mark = other._mark
+
+    def _rebind(self, other: Any) -> None:
+        """Take the numbers of `other`, perhaps of another kind; views keep what they show."""
+        if slot.before_write is not None:
+            slot.before_write(self)
+        if self._relation is not None:
+            part(self)
         self._data, self._mark, self._shared = other._data, other._mark, False
 
     def __iter__(self) -> Iterator[Any]:
@@ -155,6 +175,16 @@ class Operators(Value):
 
     def __contains__(self, value: Any) -> bool:
         return bool(np.any(np.asarray(_EQUAL(self, value))))
+
+
+def _copied_into(memory: Any, array: Any) -> bool:
+    """Write the numbers of an array into memory of numpy, if it can hold them."""
+    if type(memory) is not np.ndarray or not memory.flags.writeable or isinstance(array, Node):
+        return False
+    if memory.shape != array.shape or memory.dtype != array.dtype:
+        return False
+    np.copyto(memory, array)
+    return True
 
 
 def _logical_or_bits(logical: Any, bits: Any, x: Any, y: Any) -> Any:

@@ -16,6 +16,7 @@ from mycelia.parallel.automatic import note_wish
 from mycelia.parallel.layout import Strategy, checked_strategy
 from mycelia.tensor.initializer import initializer
 from mycelia.tensor.tensor import Tensor
+from mycelia.tensor.views import part
 
 DEFAULT_NAME = "Parameter"
 
@@ -83,6 +84,7 @@ class Parameter(Tensor):
         if isinstance(default_input, Tensor):
             self._data = default_input._data
             self._mark, self._shared = None, default_input._shared
+            self._relation = None
         else:
             super().__init__(default_input, int32 if is_int(default_input) else None)
         self.has_default_name = name is None
@@ -147,6 +149,8 @@ class Parameter(Tensor):
                     expected=str(self.dtype),
                 )
             array = np.asarray(array).astype(self.dtype.numpy)
+        if self._relation is not None:
+            part(self)
         self._replace(array.copy() if isinstance(array, np.ndarray) else array)
         return self
 

@@ -13,10 +13,10 @@ from mycelia.core.shape import Shape
 from mycelia.ir.value import Value
 from mycelia.ops.selecting import MaskedFill
 from mycelia.ops.shaping import ExpandDims, Reshape
-from mycelia.ops.subscript import ARRAY, FULL, INT, NEW, Spec, Subscript, SubscriptAssign
+from mycelia.ops.subscript import ARRAY, FULL, INT, NEW, ONE, Spec, Subscript, SubscriptAssign
 from mycelia.tensor.conversion import array_from
 
-_FIRST = Subscript.of((INT,))
+_FIRST = Subscript.of(ONE)
 _FILL, _EXPAND, _RESHAPE = MaskedFill.of(), ExpandDims.of(), Reshape.of()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sys import getrefcount
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +17,9 @@ from mycelia.tensor.delegated import attach
 from mycelia.tensor.methods import Methods
 from mycelia.tensor.printing import tensor_repr
 from mycelia.tensor.unsized import Unsized, has_unknown_sizes, unsized
+from mycelia.tensor.views import View, numpy_of, refresh, replace
 
+_ALONE = 3  # references to an array that only its tensor holds: the slot, a name, the count itself
 _DEVICES = ("CPU", "GPU", "TPU", "Ascend")
 
 
@@ -27,7 +30,7 @@ class Tensor(Methods):
     changed in place, unless `asnumpy` or `from_numpy` shares one with the user.
     """
 
-    __slots__ = ("_data", "_mark", "_shared")
+    __slots__ = ("_data", "_mark", "_relation", "_shared")
     _is_parameter: ClassVar[bool] = False
 
     def __init__(
@@ -40,7 +43,7 @@ class Tensor(Methods):
         const_arg: bool = False,
     ) -> None:
         wanted = None if dtype is None else dtypes.as_dtype(dtype)
-        self._mark = None
+        self._mark = self._relation = None
         self._shared = False
         if init is not None or (input_data is None and shape is not None):
             if has_unknown_sizes(shape):
@@ -56,16 +59,25 @@ class Tensor(Methods):
         """A tensor around `array`, without copies or checks."""
         tensor = Tensor.__new__(Tensor)
         tensor._data = array
-        tensor._mark = None
+        tensor._mark = tensor._relation = None
         tensor._shared = False
         return tensor
+
+    def __getattr__(self, name: str) -> Any:
+        """Only missing attributes come here: a view has no array after a write to another one."""
+        if name in ("_data", "_mark") and refresh(self):
+            return object.__getattribute__(self, name)
+        return object.__getattribute__(self, name)  # raises what the first look raised
 
     def _replace(self, array: Any) -> None:
         """Give the tensor another array of the same meaning; gradients flow no further back."""
         if slot.before_write is not None:
             slot.before_write(self)
-        self._data = array
-        self._shared = False
+        if self._relation is None:
+            self._data = array
+            self._shared = False
+        else:
+            replace(self, array)
 
     @staticmethod
     def from_numpy(array: np.ndarray) -> Tensor:
@@ -115,9 +127,15 @@ class Tensor(Methods):
         data = self._data
         if getattr(data, "is_fully_addressable", True) is False:
             return slot.gather(data)  # a copy: the array stays where all processes have it
-        if type(data) is not np.ndarray or not data.flags.writeable:
+        if self._shared:
+            return data
+        if type(self._relation) is View:
+            return numpy_of(self)
+        if type(data) is not np.ndarray or not data.flags.writeable or getrefcount(data) > _ALONE:
             self._data = data = np.array(data)
         self._shared = True
+        if self._relation is not None:
+            self._relation.outdate(self)
         return data
 
     def numpy(self) -> np.ndarray:
@@ -208,7 +226,7 @@ class Tensor(Methods):
 def _restore(cls: type[Tensor], array: Any, state: dict[str, Any]) -> Tensor:
     tensor = cls.__new__(cls)
     tensor._data = array
-    tensor._mark = None
+    tensor._mark = tensor._relation = None
     tensor._shared = False
     tensor.__dict__.update(state)
     return tensor

@@ -11,6 +11,7 @@ from mycelia.core import dtype as dtypes
 from mycelia.core.errors import problem
 from mycelia.core.seed import next_key
 from mycelia.ir.primitive import Primitive, tagged
+from mycelia.ir.slot import slot
 from mycelia.ir.types import TensorType
 from mycelia.ops.op import Op
 from mycelia.runtime.eager.mode import mode
@@ -19,6 +20,7 @@ from mycelia.runtime.scattered import Scattered, together
 from mycelia.runtime.xla.compile import Programs, compile, without_engine_frames
 from mycelia.tensor.promotion import alike, not_a_tensor, promote
 from mycelia.tensor.tensor import Tensor
+from mycelia.tensor.views import relate
 
 _programs = Programs()
 
@@ -75,6 +77,8 @@ def _dispatch(op: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     recording = mode.recording
     if recording is not None and op.differentiable:
         recording.record(op, static, args, arrays, wrapped)
+    if op.view is not None and slot.before_write is None and not mode.inline:
+        relate(op, args[0], args[1:], static, wrapped)
     if updates:
         _write(op, args, updates)
         if result is None:

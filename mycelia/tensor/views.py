@@ -1,0 +1,297 @@
+"""Views: tensors that show elements of another tensor, so that a write to one shows in all.
+
+Arrays are never changed in place, so a view has an array of its own, and a relation: the tensor it
+shows (the root) and the operators that lead there. The root knows its live views, weakly. A write
+to any of them gives the root its new array and takes the arrays of the other views away; whoever
+looks at such a view next has it computed anew. Where nothing is written, a relation costs nothing.
+"""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from mycelia.core.errors import problem
+from mycelia.ir.node import Node
+from mycelia.ir.primitive import Primitive
+from mycelia.ir.slot import Slot, slot
+from mycelia.ops.shaping import Reshape, StopGradient
+from mycelia.ops.subscript import ARRAY, SubscriptAssign
+
+_RESHAPE = Reshape.of()
+_SEEN: dict[tuple[Any, ...], bool] = {}
+_MOST_KNOWN = 4096
+_FEWEST = 16  # references to views before the first look for dead ones
+
+
+class Views:
+    """The live views of a root; what no longer lives is forgotten now and then."""
+
+    __slots__ = ("limit", "lock", "refs")
+
+    def __init__(self) -> None:
+        self.refs: list[ref[Any]] = []
+        self.limit = _FEWEST
+        self.lock = Lock()
+
+    def add(self, tensor: Any) -> None:
+        refs = self.refs
+        refs.append(ref(tensor))
+        if len(refs) > self.limit:
+            self._forget_dead()
+
+    def live(self, root: Any) -> list[Any]:
+        """The tensors that show elements of `root`."""
+        found = [tensor for one in self.refs if (tensor := one()) is not None]
+        return [t for t in found if type(t._relation) is View and t._relation.root is root]
+
+    def outdate(self, root: Any, written: Any = None) -> None:
+        """Take the arrays of all views but `written` away."""
+        for tensor in self.live(root):
+            if tensor is not written:
+                outdate(tensor)
+
+    def _forget_dead(self) -> None:
+        """Keep the references to live tensors; other threads may add some meanwhile."""
+        if self.lock.acquire(blocking=False):
+            try:
+                count = len(self.refs)
+                self.refs[:count] = [one for one in self.refs[:count] if one() is not None]
+                self.limit = max(_FEWEST, 2 * len(self.refs))
+            finally:
+                self.lock.release()
+
+
+class View:
+    """How a tensor shows elements of `root`: by an operator, after those of `before`."""
+
+    __slots__ = ("before", "data", "op", "part", "root", "static")
+
+    def __init__(
+        self,
+        root: Any,
+        before: View | None,
+        op: Primitive,
+        data: tuple[Any, ...],
+        static: tuple[Any, ...],
+        part: int | None,
+    ) -> None:
+        self.root = root
+        self.before = before
+        self.op = op
+        self.data = data  # the arguments after the tensor
+        self.static = static
+        self.part = part  # of a result that is a tuple
+
+    @property
+    def steps(self) -> list[View]:
+        """The views from the root to this one."""
+        found: list[View] = [self]
+        while (before := found[-1].before) is not None:
+            found.append(before)
+        return found[::-1]
+
+    def call(self, x: Any) -> tuple[Any, ...]:
+        """The arguments of the operator for the tensor (or array) `x`."""
+        return self.op.arguments.merge((x, *self.data), self.static)
+
+    def seen(self, array: np.ndarray) -> np.ndarray:
+        """The step in numpy, without a copy."""
+        data = [getattr(one, "_data", one) for one in self.data]
+        assert self.op.view is not None
+        found = self.op.view(*self.op.arguments.merge((array, *data), self.static))
+        return found if self.part is None else found[self.part]
+
+    def shown(self, x: Any) -> Any:
+        """The step as an operator call, which gradients record."""
+        run = slot.dispatch if isinstance(x._data, Node) else Slot.dispatch
+        found = run(self.op, self.call(x), {})
+        return found if self.part is None else found[self.part]
+
+
+def relate(
+    op: Primitive, source: Any, data: tuple[Any, ...], static: tuple[Any, ...], result: Any
+) -> None:
+    """Remember that `result` of a call of `op` shows elements of `source`."""
+    relation = source._relation
+    before = None
+    if relation is None:
+        root, views = source, Views()
+        source._relation = views
+    elif type(relation) is View:
+        root, before, views = relation.root, relation, relation.root._relation
+        if op.view_may_copy and not _is_seen(relation, op, static):
+            return
+    else:
+        root, views = source, relation
+    if type(result) is tuple:
+        for part, one in enumerate(result):
+            one._relation = View(root, before, op, data, static, part)
+            views.add(one)
+            if source._shared:
+                _share(one, source)
+    else:
+        result._relation = View(root, before, op, data, static, None)
+        views.add(result)
+        if source._shared:
+            _share(result, source)
+
+
+def outdate(tensor: Any) -> None:
+    """Take the array of a view away; `refresh` computes it when someone asks for it."""
+    try:
+        del tensor._data
+        del tensor._mark
+    except AttributeError:  # it has none already
+        pass
+
+
+def refresh(tensor: Any) -> bool:
+    """Give a view that has no array the one that its root shows now; False for other tensors."""
+    view = tensor._relation
+    if type(view) is not View:
+        return False
+    root = view.root
+    fresh = root
+    for step in view.steps:
+        fresh = step.shown(fresh)
+    tensor._data, tensor._mark, tensor._shared = fresh._data, fresh._mark, fresh._shared
+    return True
+
+
+def write(tensor: Any, new: Any) -> None:
+    """Give a related tensor the numbers of `new`, and show them in all that share elements."""
+    relation = tensor._relation
+    if type(relation) is not View:
+        tensor._take(new)
+        relation.outdate(tensor)
+        return
+    root, steps = relation.root, relation.steps
+    changed = _put_back(root, steps, new)
+    if not all(step.op.differentiable for step in steps):
+        changed._mark = root._mark
+    if slot.before_write is not None:
+        slot.before_write(root)
+    root._take(changed)
+    root._relation.outdate(root, written=None if root._shared else tensor)
+    if not root._shared:
+        tensor._take(new)
+
+
+def renewed(tensor: Any) -> None:
+    """A program gave a related tensor another array: bring those up to date that share elements."""
+    relation = tensor._relation
+    if type(relation) is View:
+        replace(tensor, tensor._data)
+    else:
+        relation.outdate(tensor)
+
+
+def replace(tensor: Any, array: Any) -> None:
+    """Give a related tensor another array; its gradient flows no further back."""
+    new = tensor._wrap(array)
+    if type(tensor._relation) is not View:
+        new._mark = tensor._mark
+        tensor._shared = False
+    write(tensor, new)
+
+
+def numpy_of(view: Any) -> np.ndarray:
+    """The numbers of a view: a copy, or the memory of its root if it shows just that."""
+    if all(type(step.op) is StopGradient for step in view._relation.steps):
+        return view._relation.root.asnumpy()
+    return np.array(view._data)
+
+
+def part(tensor: Any) -> None:
+    """Let a tensor leave the others, which keep what they show."""
+    relation = tensor._relation
+    if type(relation) is Views:
+        old = tensor._wrap(tensor._data)
+        old._mark, old._shared, old._relation = tensor._mark, tensor._shared, relation
+        for view in relation.live(tensor):
+            for step in view._relation.steps:
+                step.root = old
+    tensor._relation = None
+
+
+def _put_back(root: Any, steps: list[View], new: Any) -> Any:
+    """`root` after the view at the end of `steps` has become `new`."""
+    if any(step.op.put_back is None for step in steps):
+        _check_apart(root, steps)
+        return _scattered(root, steps, new)
+    inputs = [root]
+    for step in steps[:-1]:
+        inputs.append(step.shown(inputs[-1]))
+    for step, x in zip(reversed(steps), reversed(inputs), strict=True):
+        assert step.op.put_back is not None
+        new = step.op.put_back(*step.call(x), new, *(() if step.part is None else (step.part,)))
+    return new
+
+
+def _scattered(root: Any, steps: list[View], new: Any) -> Any:
+    """The same for operators that only say what they show: element by element."""
+    places = np.arange(root.size).reshape(root.shape)
+    for step in steps:
+        places = step.seen(places)
+    flat = _RESHAPE(root, (-1,))
+    where = root._wrap(np.ascontiguousarray(places).reshape(-1))
+    written = SubscriptAssign.of((ARRAY,))(flat, _RESHAPE(new, (-1,)), where)
+    return _RESHAPE(written, root.shape)
+
+
+def _check_apart(root: Any, steps: list[View]) -> None:
+    """Refuse a write to a view that shows an element of its root more than once."""
+    shadow = _shadow(root, steps)
+    if any(stride == 0 and n > 1 for stride, n in zip(shadow.strides, shadow.shape, strict=True)):
+        raise problem(
+            RuntimeError,
+            "a write to a view that repeats elements of another tensor",
+            got=f"shape {list(shadow.shape)}, expanded from elements of shape {list(root.shape)}",
+            expected="a view that shows each element once",
+            fix="write to a copy: x.copy()",
+        )
+
+
+def _shadow(root: Any, steps: list[View]) -> np.ndarray:
+    """A numpy array with the strides of a view; its memory is never touched."""
+    shadow = np.empty(root.shape, np.bool_)
+    for step in steps:
+        shadow = step.seen(shadow)
+    return shadow
+
+
+def _is_seen(view: View, op: Primitive, static: tuple[Any, ...]) -> bool:
+    """Whether `op` shows elements of what `view` shows, or must copy them.
+
+    That depends on shapes and strides only, not on where ranges begin, which is in the data.
+    """
+    steps = view.steps
+    if all(step.op.keeps_order for step in steps):
+        return True
+    key = (view.root.shape, op, static, *[(step.op, step.static) for step in steps])
+    found = _SEEN.get(key)
+    if found is None:
+        if len(_SEEN) >= _MOST_KNOWN:
+            _SEEN.clear()
+        found = _SEEN[key] = _is_without_copy(_shadow(view.root, steps), op, static)
+    return found
+
+
+def _is_without_copy(shadow: np.ndarray, op: Primitive, static: tuple[Any, ...]) -> bool:
+    assert op.view is not None
+    try:
+        op.view(*op.arguments.merge((shadow,), static))
+    except ValueError:  # numpy would have to copy
+        return False
+    return True
+
+
+def _share(view: Any, source: Any) -> None:
+    """Let a view of a tensor that shares memory with numpy share it, too."""
+    step = view._relation
+    if type(source._data) is np.ndarray:
+        view._data, view._shared = step.seen(source._data), True
