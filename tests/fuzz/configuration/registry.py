@@ -1,0 +1,24 @@
+"""All subjects by name, and how often each group of them is drawn."""
+
+from __future__ import annotations
+
+from tests.fuzz.configuration import (
+    attention,
+    convolution,
+    normalization,
+    pooling,
+    products,
+    recurrent,
+)
+from tests.fuzz.configuration.subject import Subject
+
+GROUPS = {
+    "convolution": 5,
+    "pooling": 3,
+    "normalization": 2,
+    "matmul": 2,
+    "recurrent": 2,
+    "attention": 2,
+}
+_MODULES = (convolution, pooling, normalization, products, recurrent, attention)
+SUBJECTS: dict[str, Subject] = {s.name: s for module in _MODULES for s in module.SUBJECTS}
