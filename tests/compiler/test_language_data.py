@@ -49,6 +49,16 @@ def test_variables_of_comprehensions_stay_inside():
     same(f, X)
 
 
+def test_unpacked_variables_of_comprehensions_stay_inside():
+    def f(x, value):
+        pairs = {"a": 2, "b": 3}
+        kept = {name: value for name, value in pairs.items() if value > 2}
+        firsts = [value for value, *x in ((1, 2, 3), (4, 5, 6))]
+        return x + value, kept, firsts
+
+    same(f, X, X)
+
+
 def test_walrus():
     def f(x):
         if (y := x * 2).sum() > 10:

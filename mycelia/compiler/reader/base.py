@@ -53,9 +53,8 @@ class Reader:
         return _BUILTINS.get(name, MISSING)
 
     def assign_name(self, name: str, value: Any, frame: Frame) -> None:
-        holder = frame.holder_of(name)
-        if holder is None:
-            holder = frame.variables if frame.definition is None else None
+        is_comprehension = frame.definition is None
+        holder = frame.variables if is_comprehension else frame.holder_of(name)
         if holder is None or id(holder) in self.foreign:
             raise self.conflict_outside(name)
         self.tracer.store.write(Entry(holder, name), value)

@@ -16,7 +16,7 @@ from mycelia.compiler.reader.function import Frame, Function
 from mycelia.compiler.reader.iteration import elements, known_length
 from mycelia.compiler.reader.text import Text, text_of
 from mycelia.compiler.reader.unsupported import unsupported
-from mycelia.compiler.store import MISSING, Entry
+from mycelia.compiler.store import MISSING
 from mycelia.compiler.symbolic import (
     BINARY,
     Number,
@@ -358,7 +358,7 @@ class Expressions(Reader):
             self.at(generator.iter, frame)
             raise ValueNeeded(None, "the length of a comprehension is only known at run time")
         for element in elements(source):
-            self.assign_target_plainly(generator.target, element, frame)
+            self.assign(generator.target, element, frame)
             if all(self._passes(test, frame) for test in generator.ifs):
                 self._comprehend(node, level + 1, frame, found)
 
@@ -368,13 +368,6 @@ class Expressions(Reader):
             self.at(test, frame)
             raise ValueNeeded(truth._data, "a comprehension filters by a number of a tensor")
         return truth
-
-    def assign_target_plainly(self, target: ast.expr, value: Any, frame: Frame) -> None:
-        """Bind the variables of a comprehension, which live in their own frame."""
-        if isinstance(target, ast.Name):
-            self.tracer.store.write(Entry(frame.variables, target.id), value)
-        else:
-            self.assign(target, value, frame)
 
     # ---- text -------------------------------------------------------------------------------
 
