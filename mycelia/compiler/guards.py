@@ -79,8 +79,10 @@ class Guards:
 
 
 def flags(cell: Any) -> dict[str, Any]:
-    """What a program relies on in a cell: its plain attributes, and which cells it has."""
+    """What a program relies on in a cell: its plain attributes, hooks, and which cells it has."""
     found: dict[str, Any] = {k: v for k, v in cell.__dict__.items() if isinstance(v, _PLAIN)}
+    hooks = cell.__dict__.get("hooks")
+    found["<hooks>"] = None if hooks is None else hooks.registered()
     found["<cells>"] = tuple(map(id, cell._cells.values()))
     found["<parameters>"] = tuple(map(id, cell._params.values()))
     return found

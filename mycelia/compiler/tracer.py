@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 from mycelia.compiler.building import Builder, constant, type_of_array
 from mycelia.compiler.forms import Conflict
 from mycelia.compiler.guards import Guards
+from mycelia.compiler.hooking import hook_tensor
 from mycelia.compiler.infer import result_type
 from mycelia.compiler.store import Entry, Store
 from mycelia.compiler.symbolic import Number, ValueNeeded, convert, is_symbolic
@@ -89,13 +91,24 @@ class Tracer:
         when: Callable[[Any, Callable[[], None]], None] | None = None,
     ) -> Iterator[None]:
         """Operators, tensor writes and user functions of this thread come to this program."""
-        names = ("dispatch", "force", "before_write", "call", "effect", "enclosed", "when", "rely")
+        names = (
+            "dispatch",
+            "force",
+            "before_write",
+            "call",
+            "effect",
+            "enclosed",
+            "when",
+            "rely",
+            "hook",
+        )
         before = {name: getattr(slot, name) for name in names}
         outer, _ACTIVE.tracer = _ACTIVE.tracer, self
         slot.dispatch, slot.force = self.dispatch, force
         slot.before_write, slot.call, slot.enclosed = self.before_write, call, enclosed
         slot.effect = None if self.materialized is not None else self.effect_on_tensors
         slot.when, slot.rely = when, self.guards.fact
+        slot.hook = partial(hook_tensor, self)
         try:
             yield
         finally:
@@ -269,7 +282,10 @@ class Tracer:
     def with_backward(
         self, inputs: list[Tensor], value: Any, backward: Callable[..., Any], title: str
     ) -> Any:
-        """`value` (a tensor or tuple), whose gradients for `inputs` come from a function."""
+        """`value` (a tensor or tuple), whose gradients for `inputs` come from a function.
+
+        `backward` takes the gradient of the value, and for which inputs a gradient is needed.
+        """
         several = isinstance(value, (tuple, list))
         parts = [self.data_node(v) for v in (value if several else (value,))]
         whole = self.builder.tuple(tuple(parts)) if several else parts[0]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from mycelia.core.changes import note_change
+
 
 class HookHandle:
     """A hook in its list; `remove` takes it off again."""
@@ -14,3 +16,4 @@ class HookHandle:
     def remove(self) -> None:
         if self._hook in self._hooks:
             self._hooks.remove(self._hook)
+            note_change()

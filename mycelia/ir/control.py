@@ -141,7 +141,8 @@ class Effect(Named):
 class Custom(Named):
     """custom(*inputs, value): the value, whose gradients for the inputs a Python function gives.
 
-    The value itself counts as a constant: no gradient flows into how it was made.
+    The value itself counts as a constant: no gradient flows into how it was made. The function
+    takes the gradient of the value, and for which inputs a gradient is needed.
     """
 
     def __init__(self, backward: Callable[..., Any], title: str) -> None:

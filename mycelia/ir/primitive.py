@@ -34,6 +34,7 @@ class Primitive:
     - `host_only`: the shape of the result depends on values, which XLA cannot hold.
     - `takes_missing_gradients`: in `grad`, an unused output's gradient is None instead of zeros.
     - `integer_gradients`: gradients of integers that come from integers are integers.
+    - `python_gradient`: `grad` calls a function of the user's, which may look at numbers.
     - `takes_sequences`: a data argument may be a tuple of tensors.
     - `view`: the operator in numpy, without a copy, if its result shows elements of the first
       argument: a write to one of the two then shows in the other. `put_back` gives the argument
@@ -55,6 +56,7 @@ class Primitive:
     host_only: ClassVar[bool] = False
     takes_missing_gradients: ClassVar[bool] = False
     integer_gradients: ClassVar[bool] = True
+    python_gradient: ClassVar[bool] = False
     takes_sequences: ClassVar[bool] = True
     view: ClassVar[Callable[..., Any] | None] = None
     put_back: ClassVar[Callable[..., Any] | None] = None

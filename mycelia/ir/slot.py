@@ -18,7 +18,8 @@ class Slot(threading.local):
     - `enclosed` runs a part as a graph of its own, which a given primitive runs,
     - `when` runs a part only where a condition of the program holds,
     - `effect` keeps a Python function to be called with values when the program runs,
-    - `rely` hears of a fact outside that the program takes for constant.
+    - `rely` hears of a fact outside that the program takes for constant,
+    - `hook` lets a function see the gradient of a tensor of the program.
     """
 
     dispatch: Callable[..., Any]
@@ -30,6 +31,7 @@ class Slot(threading.local):
     when: Callable[[Any, Callable[[], None]], None] | None = None
     effect: Callable[[Callable[..., None], str, tuple[Any, ...]], None] | None = None
     rely: Callable[[Callable[..., bool], tuple[Any, ...], bool], None] | None = None
+    hook: Callable[[Any, Callable[[Any], Any]], Any] | None = None
 
 
 slot = Slot()

@@ -8,7 +8,8 @@ from mycelia.compiler.tracer import active_tracer
 from mycelia.core.errors import problem
 from mycelia.ir.control import BLOCK, RECOMPUTE
 from mycelia.ir.slot import call, slot
-from mycelia.ops.shaping import cast
+from mycelia.nn.backward_hooks import run_hooked
+from mycelia.ops.shaping import cast, sum_to
 from mycelia.ops.stages import entered, is_marking
 from mycelia.runtime.eager.mode import mode, recording_into
 from mycelia.tensor.structures import tensors_of
@@ -23,7 +24,7 @@ def call_with_hooks(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     hooks = cell.hooks
     if hooks is not None:
         for hook, with_kwargs in hooks.forward_pre:
-            changed = hook(cell, args, kwargs) if with_kwargs else hook(cell, args)
+            changed = call(hook, cell, args, kwargs) if with_kwargs else call(hook, cell, args)
             if changed is not None:
                 args = changed if isinstance(changed, tuple) else (changed,)
     if cell.compute_dtype is not None:
@@ -32,7 +33,8 @@ def call_with_hooks(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     output = _run(cell, args, kwargs)
     if hooks is not None:
         for hook, with_kwargs in hooks.forward:
-            changed = hook(cell, args, kwargs, output) if with_kwargs else hook(cell, args, output)
+            given = (args, kwargs) if with_kwargs else (args,)
+            changed = call(hook, cell, *given, output)
             output = output if changed is None else changed
     return output
 
@@ -50,8 +52,8 @@ def call_while_read(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
 def _run(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     hooks = cell.hooks
-    if mode.recording is not None and hooks is not None and (hooks.backward or hooks.backward_pre):
-        return _run_with_backward_hooks(cell, args, kwargs)
+    if hooks is not None and (hooks.backward or hooks.backward_pre):
+        return run_hooked(cell, args, lambda inner: _construct(cell, inner, kwargs))
     return _construct(cell, args, kwargs)
 
 
@@ -66,13 +68,14 @@ def _construct(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
     output = _fresh(output)
 
     def backward(dout: Any) -> tuple[Any, ...]:
-        return _checked_count(cell, cell.bprop(*args, output, dout), args)
+        return _checked(cell, cell.bprop(*args, output, dout), args)
 
     recording.record_custom(args, output, backward)
     return output
 
 
-def _checked_count(cell: Cell, grads: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
+def _checked(cell: Cell, grads: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What `bprop` gave, one gradient for each input, in the shape and dtype of the input."""
     grads = grads if isinstance(grads, tuple) else (grads,)
     if len(grads) < len(args):
         raise problem(
@@ -81,7 +84,31 @@ def _checked_count(cell: Cell, grads: Any, args: tuple[Any, ...]) -> tuple[Any, 
             got=f"{len(grads)} gradients for {len(args)} inputs",
             expected="one for each input of construct",
         )
-    return grads
+    return tuple([_fitted(cell, g, a) for g, a in zip(grads, args, strict=False)])
+
+
+def _fitted(cell: Cell, grad: Any, arg: Any) -> Any:
+    """A gradient summed to the shape of the input, in its dtype."""
+    if isinstance(arg, (tuple, list)) and isinstance(grad, (tuple, list)):
+        return tuple([_fitted(cell, g, a) for g, a in zip(grad, arg, strict=True)])
+    if not isinstance(arg, Tensor) or not isinstance(grad, Tensor):
+        return grad
+    if grad.shape != arg.shape:
+        if not _is_broader(grad.shape, arg.shape):
+            raise problem(
+                RuntimeError,
+                f"{type(cell).__name__}.bprop: a gradient does not have the shape of its input",
+                got=f"shape {grad.shape} for an input of shape {arg.shape}",
+                expected="the shape of the input, or one that the input broadcasts to",
+            )
+        grad = sum_to(grad, arg.shape)
+    return grad if grad.dtype is arg.dtype else cast(grad, arg.dtype)
+
+
+def _is_broader(shape: tuple[int, ...], small: tuple[int, ...]) -> bool:
+    """Whether an array of shape `small` broadcasts to `shape`."""
+    tail = shape[len(shape) - len(small) :] if small else ()
+    return len(small) <= len(shape) and all(s in (1, t) for s, t in zip(small, tail, strict=True))
 
 
 def _read_construct(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -97,10 +124,10 @@ def _read_construct(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     assert tracer is not None
     inputs = tensors_of(args)
 
-    def backward(dout: Any) -> list[Any]:
+    def backward(dout: Any, required: Any) -> list[Any]:
         assert slot.call is not None
         grads = slot.call(cell.bprop, (*args, output, dout), {})
-        return tensors_of(_checked_count(cell, grads, args)[: len(args)])
+        return tensors_of(_checked(cell, grads, args))
 
     return tracer.with_backward(inputs, output, backward, type(cell).__name__)
 
@@ -111,38 +138,6 @@ def _kind_of_part(cell: Cell) -> Any:
     if marks.get("recompute"):
         return RECOMPUTE
     return BLOCK if marks.get("lazy_inline") and not is_marking() else None
-
-
-def _run_with_backward_hooks(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Two identity steps around the cell see its gradients in the backward pass."""
-    recording = mode.recording
-    assert recording is not None
-    seen: dict[str, Any] = {}
-
-    def at_input(*grads: Any) -> tuple[Any, ...]:
-        result = grads[0]
-        for hook, _ in cell.hooks.backward:
-            changed = hook(cell, result, seen["grad_output"])
-            if changed is not None:
-                result = changed if isinstance(changed, tuple) else (changed,)
-        return result
-
-    def at_output(dout: Any) -> tuple[Any, ...]:
-        grads = dout if isinstance(dout, tuple) else (dout,)
-        for hook, _ in cell.hooks.backward_pre:
-            changed = hook(cell, grads)
-            if changed is not None:
-                grads = changed if isinstance(changed, tuple) else (changed,)
-        seen["grad_output"] = grads
-        return grads
-
-    inner = tuple(_fresh(a) for a in args)
-    recording.record_custom(args, inner, at_input)
-    output = _construct(cell, inner, kwargs)
-    outer = _fresh(output)
-    parts = output if isinstance(output, tuple) else (output,)
-    recording.record_custom(parts, outer, at_output)
-    return outer
 
 
 def _fresh(value: Any) -> Any:

@@ -33,3 +33,8 @@ class Hooks:
         hook = (fn, with_kwargs)
         hooks.insert(0 if prepend else len(hooks), hook)
         return HookHandle(hooks, hook)
+
+    def registered(self) -> tuple[tuple[Hook, ...], ...]:
+        """All hooks that there are now."""
+        kinds = (self.forward_pre, self.forward, self.backward, self.backward_pre)
+        return tuple(map(tuple, kinds))

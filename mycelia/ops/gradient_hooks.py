@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,6 +23,7 @@ class InsertGradientOf(Op, register=False):
     """A value as it is, whose gradient becomes what `f` makes of it."""
 
     f: Callable[[Any], Any]
+    python_gradient: ClassVar[bool] = True
 
     def normalize(self) -> dict[str, Any]:
         if not callable(self.f):
@@ -37,6 +38,36 @@ class InsertGradientOf(Op, register=False):
 
     def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return (call(self.f, dout),)
+
+
+class Registered:
+    """Functions that see a gradient, and may replace it; a handle can take one out again."""
+
+    def __init__(self, functions: Iterable[Callable[[Any], Any]] = ()) -> None:
+        self.functions = list(functions)
+
+
+class Hooked(Op, register=False):
+    """A value as it is, whose gradient is shown to registered functions."""
+
+    registered: Registered
+
+    def infer(self, x: Any) -> Any:
+        return x
+
+    def lower(self, x: Array) -> Array:
+        return jnp.asarray(x)
+
+    def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        return (shown(self.registered.functions, dout),)
+
+
+def shown(functions: Iterable[Callable[[Any], Any]], gradient: Any) -> Any:
+    """A gradient shown to functions, each of which may replace it."""
+    for function in functions:
+        changed = call(function, gradient)
+        gradient = gradient if changed is None else changed
+    return gradient
 
 
 class HookBackward(Primitive):
@@ -59,7 +90,7 @@ class HookBackward(Primitive):
 
     def _hear(self, gradient: Any) -> Any:
         """Gradients come to the function, and go from it, in a tuple."""
-        found = self.hook_fn((gradient,))
+        found = call(self.hook_fn, (gradient,))
         return found[0] if isinstance(found, tuple) else found
 
 

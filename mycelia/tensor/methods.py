@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mycelia.core import dtype as dtypes
+from mycelia.core.changes import note_change
 from mycelia.core.dtype import DType
 from mycelia.core.errors import problem, wrong_type
 from mycelia.core.handles import HookHandle
@@ -21,6 +22,7 @@ from mycelia.ops.matrix_functions import ormqr
 from mycelia.ops.method_forms import matrix_transposed
 from mycelia.ops.repeating import repeat_interleave, tile
 from mycelia.ops.statistics import std, var
+from mycelia.tensor.hooks import TensorHooks
 from mycelia.tensor.operators import Operators
 from mycelia.tensor.views import relate
 
@@ -384,8 +386,12 @@ class Methods(Operators):
         """Call `hook(gradient)` in the backward pass; what it returns replaces the gradient."""
         if not callable(hook):
             raise wrong_type("register_hook", "hook", hook, "function")
+        if slot.hook is not None:
+            return slot.hook(self, hook)
         if self._mark is None:
+            note_change()
             hooks = self.__dict__.setdefault("hooks", [])
+            TensorHooks.present = True
         else:
             hooks = self._mark.hooks = self._mark.hooks or []
         hooks.append(hook)

@@ -11,6 +11,7 @@ from mycelia.core import dtype as dtypes
 from mycelia.core.dtype import DType
 from mycelia.core.errors import wrong_value
 from mycelia.core.shape import Shape
+from mycelia.ir.node import Node
 from mycelia.ir.slot import slot
 from mycelia.tensor.conversion import array_from, check_shape_and_init
 from mycelia.tensor.delegated import attach
@@ -127,6 +128,8 @@ class Tensor(Methods):
         data = self._data
         if getattr(data, "is_fully_addressable", True) is False:
             return slot.gather(data)  # a copy: the array stays where all processes have it
+        if isinstance(data, Node):
+            return np.array(data)  # a copy: the tensor stays a value of the program being read
         if self._shared:
             return data
         if type(self._relation) is View:

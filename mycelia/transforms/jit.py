@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mycelia.compiler.forms import Entries, Form, FunctionForm, Items, Known, NumberForm, TensorForm
+from mycelia.compiler.hooking import hooks_of
 from mycelia.compiler.reader.function import Function, capture, recapture
 from mycelia.compiler.reading import Read, read, read_lazily
 from mycelia.compiler.symbolic import Number, ValueNeeded
@@ -27,6 +28,8 @@ from mycelia.runtime.eager.mode import mode
 from mycelia.runtime.executor import Executable, Overflow, finish
 from mycelia.runtime.sinking import Sunk
 from mycelia.runtime.vm.segments import Segments
+from mycelia.tensor.hooks import TensorHooks
+from mycelia.tensor.structures import tensors_of
 from mycelia.tensor.tensor import Tensor
 from mycelia.transforms.differentiable import DifferentiableGraph
 from mycelia.transforms.dynamic import Buckets, Fitted, Signature
@@ -72,8 +75,16 @@ class Compiled:
     entries: dict[Any, Entry] = field(default_factory=dict)
     history: list[str] = field(default_factory=list)
     buckets: Buckets | None = None  # where arguments have dynamic sizes
+    hooked: dict[Any, Compiled] = field(default_factory=dict)  # for hooks on the arguments
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if TensorHooks.present and mode.recording is None:
+            hooks = hooks_of(*tensors_of((args, kwargs)))
+            if any(hooks):
+                return self._with_hooks(hooks)._call(args, kwargs)
+        return self._call(args, kwargs)
+
+    def _call(self, args: Any, kwargs: Any) -> Any:
         entry = self.entry(args, kwargs)
         entry.runs += 1
         return self._run(entry, args, kwargs)
@@ -93,6 +104,14 @@ class Compiled:
                 found = entry.by_value[value_key] = self._read(args, kwargs, values=True)
             entry = found
         return entry
+
+    def _with_hooks(self, hooks: tuple[tuple[Any, ...], ...]) -> Compiled:
+        """The function for arguments that have these hooks, tensor by tensor."""
+        found = self.hooked.get(hooks)
+        if found is None:
+            found = Compiled(partial(_call_with_hooks, self.fn, hooks), self.name)
+            self.hooked[hooks] = found
+        return found
 
     def result(self, entry: Entry, found: Sequence[Any]) -> Any:
         """The result of a call from the arrays its program gave."""
@@ -228,6 +247,14 @@ class Compiled:
     def _run_in_vm(self, args: Any, kwargs: Any) -> Any:
         segments = Segments()
         return _outside(read_lazily(self.fn, self.name, args, kwargs, segments))
+
+
+def _call_with_hooks(fn: Any, hooks: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call `fn` with hooks on the tensors of the arguments, as they are outside."""
+    for tensor, functions in zip(tensors_of((args, kwargs)), hooks, strict=True):
+        if functions:
+            tensor.__dict__["hooks"] = list(functions)
+    return call(fn, *args, **kwargs)
 
 
 def jit(

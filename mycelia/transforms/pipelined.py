@@ -10,6 +10,7 @@ import numpy as np
 
 from mycelia.compiler.autodiff.reverse import zeros_of
 from mycelia.compiler.forms import Entries, Form, Items, Known, TensorForm
+from mycelia.compiler.hooking import after_hooks
 from mycelia.compiler.reading import Read, read
 from mycelia.compiler.store import Entry
 from mycelia.compiler.tracer import Tracer, active_tracer
@@ -127,7 +128,9 @@ def read_gradients(
     value = Tensor._wrap(next(items))
     gradients = tuple(
         [
-            zeros_of(type_of(weight)) if number is None else Tensor._wrap(next(items))
+            zeros_of(type_of(weight))
+            if number is None
+            else after_hooks(tracer, weight, Tensor._wrap(next(items)))
             for weight, number in zip(weights, wanted, strict=True)
         ]
     )

@@ -9,6 +9,7 @@ from typing import Any
 from mycelia.compiler.autodiff.control import Rules
 from mycelia.compiler.autodiff.reverse import pull, zeros_of
 from mycelia.compiler.autodiff.segments import run_again
+from mycelia.compiler.hooking import hooked, hooks_of, unhooked
 from mycelia.compiler.narrowing.narrow import narrow
 from mycelia.compiler.rolling import roll
 from mycelia.compiler.symbolic import Number, is_symbolic
@@ -45,8 +46,9 @@ class GraphPullback:
             count = len(outputs)
             run_again(builder, nodes[:count], set(nodes[count:]), self.tracer.allowed)
             nodes = builder.substituted(nodes)
+        inner = [unhooked(node) for node in nodes[len(outputs) :]]
         pairs = list(zip(nodes[: len(outputs)], [seed for _, seed in live], strict=True))
-        found = pull(self.tracer, pairs, nodes[len(outputs) :], Rules(self.tracer))
+        found = pull(self.tracer, pairs, inner, Rules(self.tracer))
         grads = [
             g if g is not None else zeros_of(node.type)
             for g, node in zip(found, targets, strict=True)
@@ -79,16 +81,18 @@ def record_call(
     """Call `fn` so that the gradients of the arguments at `positions` and of `weights` follow."""
     watched = {p: mapped(lambda leaf: _watch(tracer, leaf), args[p]) for p in positions}
     inputs = tuple(mapped(_target, watched[p]) for p in positions)
+    tracer.guards.announced(hooks_of, tuple(weights), hooks_of(*weights))
     before = [tracer.bound(w)._data for w in weights]
     aliases = tuple([_alias(tracer, w) for w in weights])
-    for weight, alias in zip(weights, aliases, strict=True):
-        weight._data = alias
+    given = [hooked(tracer, a, w) for a, w in zip(aliases, weights, strict=True)]
+    for weight, node in zip(weights, given, strict=True):
+        weight._data = node
     try:
         value = call(fn, *[watched.get(i, a) for i, a in enumerate(args)], **kwargs)
         results = {id(w): w._data for w in weights}
     finally:
-        for weight, alias, data in zip(weights, aliases, before, strict=True):
-            if weight._data is alias:
+        for weight, node, data in zip(weights, given, before, strict=True):
+            if weight._data is node:
                 weight._data = data
     return GraphPullback(tracer, value, inputs, aliases, results)
 
@@ -96,13 +100,13 @@ def record_call(
 def _watch(tracer: Tracer, value: Any) -> Any:
     """A node of its own for a tensor, so that nested gradients do not mix."""
     is_tensor = isinstance(value, Tensor) and not isinstance(value, Number)
-    return Tensor._wrap(_alias(tracer, value)) if is_tensor else value
+    return Tensor._wrap(hooked(tracer, _alias(tracer, value), value)) if is_tensor else value
 
 
 def _target(leaf: Any) -> Node | None:
     """What to pull back to for a watched leaf, whatever is written to it during the call."""
     is_tensor = isinstance(leaf, Tensor) and not isinstance(leaf, Number)
-    return leaf._data if is_tensor else None
+    return unhooked(leaf._data) if is_tensor else None
 
 
 def _alias(tracer: Tracer, value: Tensor) -> Node:

@@ -8,8 +8,9 @@ from typing import Any
 
 from mycelia.compiler.autodiff.reverse import pull
 from mycelia.compiler.building import Builder
-from mycelia.compiler.store import MISSING, Entry
+from mycelia.compiler.store import MISSING, Entry, Numbers, Place
 from mycelia.compiler.tracer import Tracer
+from mycelia.core.errors import problem
 from mycelia.ir.analysis import ordered
 from mycelia.ir.clone import copy_into
 from mycelia.ir.control import TUPLE, primitive_of
@@ -67,10 +68,24 @@ def split(
         grads = [None if g is None else tracer.data_node(g) for g in found]
         last = None if needed is None else tracer.data_node(needed)
         nodes = builder.substituted([*outputs, *grads, last])
-        journal.take_back()
+        for place, _ in journal.take_back().values():
+            _check_place(tracer, place)
     values, pulled = tuple(nodes[: len(outputs)]), tuple(nodes[len(outputs) : -1])
     residuals = _residuals(pulled, set(seeds.values()))
     return Split(builder, parameters, values, seeds, pulled, residuals, nodes[-1])
+
+
+def _check_place(tracer: Tracer, place: Place) -> None:
+    """The backward of a part runs as often as it needs to, so it has no other effects."""
+    is_state = isinstance(place, Numbers) and id(place.tensor) in tracer.inputs
+    is_token = isinstance(place, Entry) and place.holder is tracer.world and place.name == "<token>"
+    if is_state or is_token:
+        raise problem(
+            RuntimeError,
+            "a hook or bprop inside a compiled loop, branch, or recomputed part changes a "
+            "parameter or prints",
+            fix="do that in the forward pass, or in a hook outside of the loop",
+        )
 
 
 def _parts(builder: Builder, output: Node) -> tuple[Node, ...]:

@@ -105,7 +105,7 @@ def _pull_one(
     elif type(op) is Effect:
         return
     elif type(op) is Custom:
-        grads = op.backward(dout)
+        grads = op.backward(dout, [arg in live for arg in node.args])
         for arg, grad in zip(node.args, grads, strict=False):
             if arg in live and grad is not None:
                 cotangents.add(arg, grad)

@@ -110,6 +110,7 @@ def _watch(value: Any, recording: Recording) -> Any:
         recording.record(_ALIAS, (value.shape,), (value,), (value._data,), alias)
     if alias._mark is None:
         alias._mark = recording.mark()
+        alias._mark.hooks = value.__dict__.get("hooks")
     return alias
 
 

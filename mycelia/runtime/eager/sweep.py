@@ -83,6 +83,8 @@ def _marks(nested: Nested) -> Iterable[Mark]:
 def _needs_python(entry: Entry) -> bool:
     if entry.backward is not None or meets_others(entry.op):
         return True
+    if entry.op is not None and entry.op.python_gradient:
+        return True
     return any(m.hooks for m in _marks(entry.output_marks))
 
 

@@ -1,0 +1,139 @@
+"""Backward hooks of cells: two identity steps around a cell see its gradients.
+
+The one at the outputs runs first in the backward pass: it hears of the gradients of the outputs.
+The one at the inputs hears of both. In graph mode the hooks become part of the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mycelia.compiler.autodiff.reverse import zeros_of
+from mycelia.compiler.tracer import Tracer, active_tracer
+from mycelia.core.errors import problem
+from mycelia.ir.slot import call
+from mycelia.ir.value import type_of
+from mycelia.runtime.eager.mode import mode
+from mycelia.runtime.eager.tape import Recording
+from mycelia.tensor.structures import mapped, tensors_of
+from mycelia.tensor.tensor import Tensor
+
+if TYPE_CHECKING:
+    from mycelia.nn.cell import Cell
+
+Gradients = tuple[Any, ...]
+
+
+def run_hooked(cell: Cell, args: tuple[Any, ...], run: Callable[[tuple[Any, ...]], Any]) -> Any:
+    """What `run` gives for the arguments, seen by the backward hooks of the cell."""
+    tracer, recording = active_tracer(), mode.recording
+    if tracer is not None:
+        return _run_traced(tracer, cell, args, run)
+    return run(args) if recording is None else _run_recorded(recording, cell, args, run)
+
+
+class _Calls:
+    """The hooks of a cell, called in one backward pass."""
+
+    def __init__(self, cell: Cell) -> None:
+        self.cell = cell
+        self.grad_output: Gradients = ()
+
+    def at_output(self, grads: Gradients, inputs: int, any_required: bool) -> Gradients:
+        """The gradients of the outputs go in; where no input needs one, all hooks run here."""
+        for hook, _ in self.cell.hooks.backward_pre:
+            grads = self._changed("backward_pre_hook", call(hook, self.cell, grads), grads)
+        self.grad_output = grads
+        if not any_required:
+            for hook, _ in self.cell.hooks.backward:
+                call(hook, self.cell, (None,) * inputs, grads)
+        return grads
+
+    def at_input(self, grads: Gradients) -> Gradients:
+        """The gradients of the inputs; None stands for one that is not needed."""
+        for hook, _ in self.cell.hooks.backward:
+            found = call(hook, self.cell, grads, self.grad_output)
+            grads = self._changed("backward_hook", found, grads)
+        return grads
+
+    def _changed(self, kind: str, found: Any, grads: Gradients) -> Gradients:
+        if found is None:
+            return grads
+        changed = found if isinstance(found, tuple) else (found,)
+        if len(changed) != len(grads):
+            raise problem(
+                TypeError,
+                f"{type(self.cell).__name__}: a {kind} returned the wrong number of gradients",
+                got=str(len(changed)),
+                expected=f"{len(grads)}, or None to keep them",
+            )
+        return changed
+
+
+def _run_recorded(
+    recording: Recording,
+    cell: Cell,
+    args: tuple[Any, ...],
+    run: Callable[[tuple[Any, ...]], Any],
+) -> Any:
+    calls = _Calls(cell)
+    given = tensors_of(args)
+    required = [recording.mark_of(tensor) is not None for tensor in given]
+
+    def at_input(dout: Any) -> Gradients:
+        pairs = zip(dout, required, strict=True)
+        return calls.at_input(tuple([d if needed else None for d, needed in pairs]))
+
+    def at_output(dout: Any) -> Gradients:
+        return calls.at_output(dout, len(given), any(required))
+
+    fresh = tuple([_alias(t) if r else t for t, r in zip(given, required, strict=True)])
+    recording.record_custom(tuple(given), fresh, at_input)
+    output = run(_with_tensors(args, fresh))
+    parts = tuple(tensors_of(output))
+    outer = tuple([_alias(part) for part in parts])
+    recording.record_custom(parts, outer, at_output)
+    return _with_tensors(output, outer)
+
+
+def _run_traced(
+    tracer: Tracer,
+    cell: Cell,
+    args: tuple[Any, ...],
+    run: Callable[[tuple[Any, ...]], Any],
+) -> Any:
+    calls = _Calls(cell)
+    given = tensors_of(args)
+
+    def at_input(dout: Any, required: Sequence[bool]) -> Gradients:
+        triples = zip(dout or (None,) * len(given), given, required, strict=False)
+        return calls.at_input(tuple([_filled(d, t) if r else None for d, t, r in triples]))
+
+    def at_output(dout: Any, required: Sequence[bool]) -> Gradients:
+        pairs = zip(dout, parts, strict=True)
+        grads = tuple([_filled(d, part) for d, part in pairs])
+        found = calls.at_output(grads, len(given), any(required[: len(given)]))
+        return (*((None,) * len(given)), *found)
+
+    title = type(cell).__name__
+    fresh = tracer.with_backward(given, tuple(given), at_input, title) if given else ()
+    output = run(_with_tensors(args, fresh))
+    parts = tensors_of(output)
+    outer = tracer.with_backward([*fresh, *parts], tuple(parts), at_output, title)
+    return _with_tensors(output, outer)
+
+
+def _filled(grad: Any, like: Tensor) -> Any:
+    return zeros_of(type_of(like)) if grad is None else grad
+
+
+def _alias(tensor: Tensor) -> Tensor:
+    """The same array in a new tensor, which is no part of the recording yet."""
+    return Tensor._wrap(tensor._data)
+
+
+def _with_tensors(value: Any, tensors: Sequence[Tensor]) -> Any:
+    """A structure with other tensors in place of its own."""
+    rest = iter(tensors)
+    return mapped(lambda leaf: next(rest) if isinstance(leaf, Tensor) else leaf, value)
