@@ -5,12 +5,14 @@ from __future__ import annotations
 import gc
 import threading
 import time
+import tracemalloc
 
 import numpy as np
 import pytest
 
 import mycelia.dataset as ds
 from mycelia.dataset import transforms, vision
+from mycelia.dataset.runtime import run, workers
 from mycelia.dataset.runtime.channel import Channel, Closed
 
 
@@ -207,13 +209,13 @@ def test_a_closed_channel_wakes_both_ends():
 def test_workers_run_at_the_same_time():
     barrier = threading.Barrier(2, timeout=5)
     ds.config.set_prefetch_size(4)
-    data = ds.NumpySlicesDataset(list(range(32)), shuffle=False)
+    data = ds.NumpySlicesDataset(list(range(34)), shuffle=False)  # tasks of 1, 1, 16, and 16
 
     def meet(x):
         barrier.wait()  # breaks unless two workers are here together
         return x
 
-    assert len(stream(data.map(meet, num_parallel_workers=2), 1)) == 32
+    assert len(stream(data.map(meet, num_parallel_workers=2), 1)) == 34
 
 
 def test_batches_of_arrays_are_gathered_without_single_rows(monkeypatch):
@@ -277,3 +279,56 @@ def test_a_channel_of_small_items_keeps_their_order():
     channel.close()
     with pytest.raises(Closed):
         channel.get()
+
+
+class LargeRows:
+    """Rows of 4 MiB."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def __getitem__(self, index: int) -> np.ndarray:
+        return np.full(2**20, index, np.float32)
+
+    def __len__(self) -> int:
+        return self._count
+
+
+@pytest.mark.parametrize("remotely", [False, True])
+@pytest.mark.parametrize(
+    "source", [LargeRows(60), lambda: map(LargeRows(60).__getitem__, range(60))]
+)
+def test_few_large_rows_are_held_at_once(source, remotely, monkeypatch):
+    monkeypatch.setattr(workers, "MOST_AHEAD", 2**23)
+    monkeypatch.setattr(run, "_MOST_BYTES", 2**22)
+    data = ds.GeneratorDataset(source, ["a"], shuffle=None if callable(source) else False)
+    data = data.map(np.sqrt, "a", num_parallel_workers=2, python_multiprocessing=remotely)
+    tracemalloc.start()
+    try:
+        rows = data.create_tuple_iterator(num_epochs=1, output_numpy=True)
+        assert sum(1 for _ in rows) == 60
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 20 * 2**22
+
+
+def test_memory_of_large_rows_goes_back_to_the_system_at_the_end(monkeypatch):
+    returned = []
+    monkeypatch.setattr(run, "give_back", lambda: returned.append(True))
+    monkeypatch.setattr(run, "_LARGE", 2**22)
+    list(ds.NumpySlicesDataset(np.zeros((3, 2)), ["a"]).create_tuple_iterator(num_epochs=1))
+    gc.collect()
+    assert not returned
+    list(ds.GeneratorDataset(LargeRows(2), ["a"]).create_tuple_iterator(num_epochs=1))
+    gc.collect()
+    assert returned
+
+
+def test_shapes_that_an_iterator_has_seen_are_not_computed_again():
+    calls = []
+    data = ds.GeneratorDataset(LargeRows(1), ["a"]).map(lambda a: calls.append(1) or a[:3])
+    list(data.create_tuple_iterator(num_epochs=1, output_numpy=True))
+    assert data.output_shapes() == [[3]]
+    assert data.output_types() == [np.dtype("float32")]
+    assert len(calls) == 1

@@ -58,6 +58,7 @@ class Iterator:
         self._names = tuple(columns[place] for place in self._shown)
         self._output_numpy = output_numpy
         self._do_copy = do_copy
+        self.first: list[tuple[tuple[int, ...], Any]] = []  # shapes and types, once it was given
         self._open(self._made_run(config.options()))
 
     def _made_run(self, options: Options) -> Run:
@@ -75,6 +76,8 @@ class Iterator:
 
     def __next__(self) -> Any:
         values = self._run.next()
+        if not self.first:
+            self.first += [_kind(values[place]) for place in self._shown]
         return self._shaped([self._wrapped(values[place]) for place in self._shown])
 
     def get_next(self) -> Any:
@@ -119,6 +122,13 @@ class Iterator:
         if self._output_numpy or value.dtype.kind in "USO":
             return np.array(value) if self._do_copy else value
         return Tensor._wrap(value)
+
+
+def _kind(value: Any) -> tuple[tuple[int, ...], Any]:
+    """The shape and type of a value; a dict is an object."""
+    if isinstance(value, dict):
+        return (0,), np.dtype(object)
+    return tuple(value.shape), value.dtype
 
 
 def _end(run: Run, node: Node, prefix: str | None) -> None:

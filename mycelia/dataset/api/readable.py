@@ -26,7 +26,7 @@ class Readable:
     def __init__(self, node: Node) -> None:
         self.node = node
         self._count: int | None = None
-        self._first: list[Any] | None = None
+        self._first: list[tuple[tuple[int, ...], Any]] | None = None
         self._init_step = 0
         self._dynamic: dict[str, Any] | None = None
         self._meters: Meters | None = None
@@ -36,7 +36,7 @@ class Readable:
     ) -> DictIterator:
         """An iterator over rows as dicts."""
         made = DictIterator(self.node, num_epochs, output_numpy, do_copy)
-        self._meters = made.meters
+        self._meters, self._first = made.meters, made.first
         return made
 
     def create_tuple_iterator(
@@ -49,7 +49,7 @@ class Readable:
         """An iterator over rows as lists."""
         chosen = None if columns is None else check.names("columns", columns)
         made = TupleIterator(self.node, chosen, num_epochs, output_numpy, do_copy)
-        self._meters = made.meters
+        self._meters, self._first = made.meters, made.first
         return made
 
     def profile(self, num_epochs: int = 1) -> Profile:
@@ -112,7 +112,7 @@ class Readable:
     def output_shapes(self, estimate: bool = False) -> list[list[int | None]]:
         """The shapes of the first row; with `estimate`, sizes that change are None."""
         if not check.flag("estimate", estimate):
-            return [list(value.shape) for value in self._first_row()]
+            return [list(shape) for shape, _ in self._first_row()]
         shapes: list[list[int | None]] | None = None
         for row in self._arrays():
             now = [list(value.shape) for value in row]
@@ -121,13 +121,15 @@ class Readable:
 
     def output_types(self) -> list[Any]:
         """The numpy types of the first row."""
-        kinds = [value.dtype for value in self._first_row()]
+        kinds = [kind for _, kind in self._first_row()]
         return [np.dtype(kind.kind) if kind.kind in "US" else kind for kind in kinds]
 
-    def _first_row(self) -> list[Any]:
-        if self._first is None:
+    def _first_row(self) -> list[tuple[tuple[int, ...], Any]]:
+        """The shapes and types of the first row, which an iterator may have seen already."""
+        if not self._first:
             iterator = self._arrays()
-            self._first = next(iterator, [])
+            next(iterator, None)
+            self._first = iterator.first
             iterator.release()
         return self._first
 

@@ -18,10 +18,11 @@ from mycelia.dataset.runtime.metering import Failures, Meters
 from mycelia.dataset.runtime.operator import ErrorPolicy, Options
 from mycelia.dataset.runtime.tuning import Tuner
 from mycelia.dataset.runtime.working import bytes_of
+from mycelia.runtime.allocator import give_back
 
 _END = object()
-_AHEAD = 2  # large rows that wait for the taker; of small ones, as many as are prefetched
-_MOST_BYTES = 64 * 2**20
+_MOST_BYTES = 64 * 2**20  # of rows that wait for the taker, unless it is a single one
+_LARGE = 64 * 2**20  # bytes of a row whose memory is given back to the system at the end
 Values = tuple[Any, ...]
 
 
@@ -45,6 +46,7 @@ class Run:
         self._epoch = 0
         self._row = 0
         self._feed: Channel[Any] | _InTurn | None = None
+        self._had_large_rows = False
         self._tuner = Tuner(options.meters, os.cpu_count() or 1) if options.tunes else None
 
     @property
@@ -102,10 +104,35 @@ class Run:
         rows = self._operator.rows(self._epoch, row)
         if self._options.in_turn:
             return _InTurn(rows, self._finish)
-        feed: Channel[Any] = Channel(_AHEAD)
+        feed: Channel[Any] = Channel(1)
         arguments = (rows, feed, self._finish, self._options.prefetch)
-        Thread(target=_produce, args=arguments, name="dataset feed", daemon=True).start()
+        Thread(target=self._produce, args=arguments, name="dataset feed", daemon=True).start()
         return feed
+
+    def _produce(
+        self,
+        rows: Iterator[Any],
+        feed: Channel[Any],
+        finish: Callable[[Values], Values],
+        prefetch: int,
+    ) -> None:
+        """Put rows into the channel: as many wait as are prefetched, if they are small."""
+        try:
+            for row in rows:
+                if feed.capacity < prefetch:
+                    size = bytes_of(row)
+                    feed.capacity = min(prefetch, _MOST_BYTES // max(size, 1)) or 1
+                    self._had_large_rows |= size >= _LARGE
+                feed.put(finish(row.load()))
+                del row
+            feed.put(_END)
+        except Closed:
+            pass
+        except BaseException as error:
+            _report(error, feed)
+        finally:
+            if hasattr(rows, "close"):
+                rows.close()
 
     def state(self) -> dict[str, int]:
         """Where the run is: all that `restore` needs."""
@@ -123,6 +150,8 @@ class Run:
             gate.end()
         for crew in self._options.crews:
             crew.close()
+        if self._had_large_rows:
+            give_back()
 
     def close(self) -> None:
         """End the threads; what they prepared is lost."""
@@ -149,24 +178,6 @@ class _InTurn:
     def close(self) -> None:
         """Drop what is left."""
         self._rows = iter(())
-
-
-def _produce(
-    rows: Iterator[Any], feed: Channel[Any], finish: Callable[[Values], Values], prefetch: int
-) -> None:
-    try:
-        for row in rows:
-            if feed.capacity == _AHEAD and bytes_of(row) * prefetch <= _MOST_BYTES:
-                feed.capacity = max(prefetch, _AHEAD)
-            feed.put(finish(row.load()))
-        feed.put(_END)
-    except Closed:
-        pass
-    except BaseException as error:
-        _report(error, feed)
-    finally:
-        if hasattr(rows, "close"):
-            rows.close()
 
 
 def _report(error: BaseException, feed: Channel[Any]) -> None:

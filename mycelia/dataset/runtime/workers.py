@@ -14,7 +14,7 @@ from mycelia.dataset.runtime.metering import Meter
 
 A = TypeVar("A")
 B = TypeVar("B")
-MOST_AHEAD = 512 * 2**20  # bytes of results that may wait at one step
+MOST_AHEAD = 256 * 2**20  # bytes of results that may wait at one step
 
 
 class Team(Generic[A, B]):
@@ -22,6 +22,7 @@ class Team(Generic[A, B]):
 
     There are `meter.workers` of them, a number that may change while they work. `weight` says
     how many bytes a result holds: up to `window` results wait, and up to `MOST_AHEAD` bytes.
+    Before the first result is there, each worker has one task.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class Team(Generic[A, B]):
         iteration. An error of `items` comes after the results of the items before it."""
         shift = _Shift(self._timed, f"dataset {self._meter.name}")
         pending: deque[tuple[int, Future[tuple[B, float]]]] = deque()
-        window = self._window
+        window = 1
         failure: Exception | None = None
         source = iter(items)
 
@@ -72,7 +73,7 @@ class Team(Generic[A, B]):
                     break
                 shift.staff(self._meter.workers)
                 pending.append((self._count(item), shift.take(item)))
-                if len(pending) > max(window, self._meter.workers):
+                if len(pending) >= max(window, self._meter.workers):
                     result = next_result()
                     window = self._affordable(result)
                     yield result

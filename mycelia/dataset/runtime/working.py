@@ -19,7 +19,8 @@ from mycelia.dataset.runtime.row import Block, Row
 from mycelia.dataset.runtime.steps import Step, run_steps
 from mycelia.dataset.runtime.workers import Team
 
-_CHUNK = 16
+_CHUNK = 16  # rows of a task, at most
+_CHUNK_BYTES = 8 * 2**20  # of the rows of a task, unless it is a single one
 T = TypeVar("T")
 Result = Row | RuntimeError
 
@@ -47,11 +48,12 @@ class Worked(Operator):
         self._steps = steps
         self._meter = meter
         self._options = options
+        self._row_bytes: int | None = None  # of the largest row so far
 
     def rows(self, epoch: int, start: int = 0) -> Iterator[Row]:
         policy = self._options.policy
         exact = policy == ErrorPolicy.RETURN  # else rows before `start` decide which one it is
-        tasks = self._tasks(epoch, start if exact else 0, self._chunk())
+        tasks = self._row_tasks(epoch, start if exact else 0)
         chunks = self._worked(epoch, tasks, self._results)
         results = (result for chunk in chunks for result in chunk)
         good = kept(results, policy, self._options.meters.failures)
@@ -97,7 +99,33 @@ class Worked(Operator):
         return own if self._steps else max(own, getattr(reader, "at_once_unchanged", 1))
 
     def _chunk(self) -> int:
-        return 1 if self._options.in_turn or self._meter.workers == 1 else _CHUNK
+        """How many rows are a task: a single one until the size of rows is known."""
+        if self._options.in_turn or self._meter.workers == 1 or self._row_bytes is None:
+            return 1
+        return min(_CHUNK, _CHUNK_BYTES // max(self._row_bytes, 1)) or 1
+
+    def _row_tasks(self, epoch: int, start: int) -> Iterator[Task]:
+        """Tasks of as many rows as are small together."""
+        order, reader = self._child.order(epoch), self._child.reader
+        if order is None or reader is None:
+            yield from self._grouped(self._child.rows(epoch, start))
+            return
+        first = start
+        while first < len(order):
+            end = first + self._chunk()
+            yield Task(first - start, Block.of_order(order[first:end], reader))
+            first = end
+
+    def _grouped(self, rows: Iterator[Row]) -> Iterator[Task]:
+        place, group, size = 0, [], 0
+        for row in rows:
+            group.append(row)
+            size += bytes_of(row)
+            if len(group) >= self._chunk() or size >= _CHUNK_BYTES:
+                yield Task(place, Block.of_rows(group))
+                place, group, size = place + len(group), [], 0
+        if group:
+            yield Task(place, Block.of_rows(group))
 
     def _tasks(self, epoch: int, start: int, size: int) -> Iterator[Task]:
         order, reader = self._child.order(epoch), self._child.reader
@@ -132,13 +160,18 @@ class Worked(Operator):
         ends = self._options.policy == ErrorPolicy.RETURN
         if ends:
             with suppress(RuntimeError):
-                return list(run_steps(self._steps, self._loaded(task.block)))
+                return self._measured(list(run_steps(self._steps, self._loaded(task.block))))
         found: list[Result] = []
         for place in range(len(task.block)):
             found.append(self._attempt(task.block.part(place)))
             if ends and isinstance(found[-1], RuntimeError):
                 break
-        return found
+        return self._measured(found)
+
+    def _measured(self, rows: list[Result]) -> list[Result]:
+        """The same rows, after a look at how large they are."""
+        self._row_bytes = max(self._row_bytes or 0, bytes_of(rows) // max(len(rows), 1))
+        return rows
 
     def _attempt(self, block: Block) -> Result:
         try:

@@ -18,6 +18,8 @@ from typing import Any
 
 _LENGTH = struct.Struct("<Q")
 _PAGE = mmap.ALLOCATIONGRANULARITY
+_LARGE = 8 * 2**20  # bytes of a message whose memory is given back once it was received
+_FREE = getattr(mmap, "MADV_REMOVE", None)  # where the system can do that
 
 
 class Line:
@@ -52,9 +54,17 @@ class Line:
         """Read a message, with arrays of its own; EOFError if the other end is gone."""
         (length,) = _LENGTH.unpack(_read(self.pipe, _LENGTH.size))
         spans, end, head = pickle.loads(_read(self.pipe, length))
-        memory = self._mapped(end) if end else None
-        buffers = [bytearray(memory[begin:stop]) for begin, stop in spans] if memory else []
+        buffers = self._copies(spans, end) if end else []
         return pickle.loads(head, buffers=buffers)
+
+    def _copies(self, spans: Sequence[tuple[int, int]], end: int) -> list[bytearray]:
+        """The parts of a message, copied out of the shared memory."""
+        memory = self._mapped(end)
+        with memoryview(memory) as view:
+            copies = [bytearray(view[begin:stop]) for begin, stop in spans]
+        if end >= _LARGE and _FREE is not None:
+            memory.madvise(_FREE)
+        return copies
 
     def _mapped(self, size: int) -> mmap.mmap:
         if self._map is None or len(self._map) < size:
@@ -122,6 +132,7 @@ def main() -> None:
                 replies.send(failure)
             else:
                 replies.send(run_rows(function, *message))
+            del message  # its rows may be large
     except (EOFError, BrokenPipeError):
         os._exit(0)
 
