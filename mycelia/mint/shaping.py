@@ -117,7 +117,7 @@ def diag(input: Any, diagonal: int = 0) -> Any:
         raise problem(ValueError, "diag: neither a vector nor a matrix", got=f"{rank} dimensions")
     if rank == 1:
         return ops.diag_embed(input, diagonal)
-    return ops.diagonal(input, diagonal)
+    return ops.identity(ops.diagonal(input, diagonal))
 
 
 def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:

@@ -171,11 +171,9 @@ def repeat_elements(x: Any, rep: int, axis: int = 0) -> Any:
     """Each slice of `x` along `axis` repeated `rep` times, one after the other."""
     count = check_positive_int("repeat_elements", "rep", rep)
     place = normalize_axis(axis, len(x.shape), "repeat_elements")
-    if count == 1:
-        return identity(x)
     before, after = x.shape[: place + 1], x.shape[place + 1 :]
     spread = broadcast_to(expand_dims(x, place + 1), (*before, count, *after))
-    return reshape(spread, (*before[:-1], before[-1] * count, *after))
+    return identity(reshape(spread, (*before[:-1], before[-1] * count, *after)))
 
 
 def repeat_interleave(input: Any, repeats: Any, axis: int | None = None) -> Any:

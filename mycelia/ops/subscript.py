@@ -61,11 +61,11 @@ class Subscript(Op):
         return np.array(x[index])
 
     @cached_property
-    def view(self) -> Callable[..., Any] | None:  # type: ignore[override]
+    def view(self) -> Callable[..., Any] | None:
         return None if ARRAY in self.spec else self._seen
 
     @cached_property
-    def keeps_order(self) -> bool:  # type: ignore[override]
+    def keeps_order(self) -> bool:
         *first, last = [entry[0] for entry in self.spec] or ["int"]
         return all(kind == "int" for kind in first) and last in ("int", "window")
 

@@ -8,7 +8,7 @@ looks at such a view next has it computed anew. Where nothing is written, a rela
 
 from __future__ import annotations
 
-from threading import Lock
+from threading import Lock, local
 from typing import Any
 from weakref import ref
 
@@ -28,31 +28,48 @@ _FEWEST = 16  # references to views before the first look for dead ones
 
 
 class Views:
-    """The live views of a root; what no longer lives is forgotten now and then."""
+    """The live views of a root; what no longer lives is forgotten now and then.
 
-    __slots__ = ("limit", "lock", "refs")
+    All views but the newest keep the root alive, so that any two of them meet in it. A view that is
+    left alone, without its root, is an ordinary tensor again.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("home", "limit", "lock", "refs")
+
+    def __init__(self, root: Any) -> None:
         self.refs: list[ref[Any]] = []
         self.limit = _FEWEST
         self.lock = Lock()
+        self.settle(root)
 
-    def add(self, tensor: Any) -> None:
+    def settle(self, root: Any) -> None:
+        """Show elements of `root` from now on."""
+        self.home: ref[Any] = ref(root, self._free)
+
+    def add(self, tensor: Any, root: Any) -> None:
         refs = self.refs
+        if refs and (newest := refs[-1]()) is not None and type(newest._relation) is View:
+            newest._relation.keeper = root
         refs.append(ref(tensor))
         if len(refs) > self.limit:
             self._forget_dead()
 
-    def live(self, root: Any) -> list[Any]:
-        """The tensors that show elements of `root`."""
+    def live(self) -> list[Any]:
+        """The tensors that show elements of the root."""
         found = [tensor for one in self.refs if (tensor := one()) is not None]
-        return [t for t in found if type(t._relation) is View and t._relation.root is root]
+        return [t for t in found if type(t._relation) is View and t._relation.views is self]
 
     def outdate(self, root: Any, written: Any = None) -> None:
         """Take the arrays of all views but `written` away."""
-        for tensor in self.live(root):
+        for tensor in self.live():
             if tensor is not written:
+                tensor._relation.keeper = root
                 outdate(tensor)
+
+    def _free(self, _: ref[Any]) -> None:
+        """The root is gone: the only view that may be left has nobody to share with."""
+        for tensor in self.live():
+            tensor._relation = None
 
     def _forget_dead(self) -> None:
         """Keep the references to live tensors; other threads may add some meanwhile."""
@@ -66,25 +83,31 @@ class Views:
 
 
 class View:
-    """How a tensor shows elements of `root`: by an operator, after those of `before`."""
+    """How a tensor shows elements of a root: by an operator, after those of `before`."""
 
-    __slots__ = ("before", "data", "op", "part", "root", "static")
+    __slots__ = ("before", "data", "keeper", "op", "part", "static", "views")
 
     def __init__(
         self,
-        root: Any,
+        views: Views,
         before: View | None,
         op: Primitive,
         data: tuple[Any, ...],
         static: tuple[Any, ...],
         part: int | None,
     ) -> None:
-        self.root = root
+        self.views = views
+        self.keeper: Any = None  # the root, where the view keeps it alive
         self.before = before
         self.op = op
         self.data = data  # the arguments after the tensor
         self.static = static
         self.part = part  # of a result that is a tuple
+
+    @property
+    def root(self) -> Any:
+        """The tensor that the view shows elements of."""
+        return self.views.home() if self.keeper is None else self.keeper
 
     @property
     def steps(self) -> list[View]:
@@ -93,6 +116,10 @@ class View:
         while (before := found[-1].before) is not None:
             found.append(before)
         return found[::-1]
+
+    def as_step(self) -> View:
+        """The same for views of the view: they do not keep the root alive through it."""
+        return View(self.views, self.before, self.op, self.data, self.static, self.part)
 
     def call(self, x: Any) -> tuple[Any, ...]:
         """The arguments of the operator for the tensor (or array) `x`."""
@@ -108,34 +135,49 @@ class View:
     def shown(self, x: Any) -> Any:
         """The step as an operator call, which gradients record."""
         run = slot.dispatch if isinstance(x._data, Node) else Slot.dispatch
-        found = run(self.op, self.call(x), {})
+        outer, _replay.is_running = _replay.is_running, True
+        try:
+            found = run(self.op, self.call(x), {})
+        finally:
+            _replay.is_running = outer
         return found if self.part is None else found[self.part]
+
+
+class _Replay(local):
+    """Whether this thread computes a view again: what it makes on the way is no view."""
+
+    is_running = False
+
+
+_replay = _Replay()
 
 
 def relate(
     op: Primitive, source: Any, data: tuple[Any, ...], static: tuple[Any, ...], result: Any
 ) -> None:
     """Remember that `result` of a call of `op` shows elements of `source`."""
+    if _replay.is_running:
+        return
     relation = source._relation
     before = None
+    root = source
     if relation is None:
-        root, views = source, Views()
-        source._relation = views
+        views = source._relation = Views(source)
     elif type(relation) is View:
-        root, before, views = relation.root, relation, relation.root._relation
+        root, before, views = relation.root, relation.as_step(), relation.views
         if op.view_may_copy and not _is_seen(relation, op, static):
             return
     else:
-        root, views = source, relation
+        views = relation
     if type(result) is tuple:
         for part, one in enumerate(result):
-            one._relation = View(root, before, op, data, static, part)
-            views.add(one)
+            one._relation = View(views, before, op, data, static, part)
+            views.add(one, root)
             if source._shared:
                 _share(one, source)
     else:
-        result._relation = View(root, before, op, data, static, None)
-        views.add(result)
+        result._relation = View(views, before, op, data, static, None)
+        views.add(result, root)
         if source._shared:
             _share(result, source)
 
@@ -158,7 +200,14 @@ def refresh(tensor: Any) -> bool:
     fresh = root
     for step in view.steps:
         fresh = step.shown(fresh)
-    tensor._data, tensor._mark, tensor._shared = fresh._data, fresh._mark, fresh._shared
+    tensor._data, tensor._mark, tensor._shared = fresh._data, fresh._mark, False
+    if root._shared:
+        array = root._data
+        for step in view.steps:
+            array = step.seen(array)
+        tensor._data, tensor._shared = array, True
+    if view.views.refs[-1]() is tensor:  # the newest view keeps nothing alive
+        view.keeper = None
     return True
 
 
@@ -176,7 +225,7 @@ def write(tensor: Any, new: Any) -> None:
     if slot.before_write is not None:
         slot.before_write(root)
     root._take(changed)
-    root._relation.outdate(root, written=None if root._shared else tensor)
+    relation.views.outdate(root, written=None if root._shared else tensor)
     if not root._shared:
         tensor._take(new)
 
@@ -212,9 +261,9 @@ def part(tensor: Any) -> None:
     if type(relation) is Views:
         old = tensor._wrap(tensor._data)
         old._mark, old._shared, old._relation = tensor._mark, tensor._shared, relation
-        for view in relation.live(tensor):
-            for step in view._relation.steps:
-                step.root = old
+        relation.settle(old)
+        for view in relation.live():
+            view._relation.keeper = old
     tensor._relation = None
 
 

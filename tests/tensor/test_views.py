@@ -382,14 +382,41 @@ def test_a_tensor_does_not_keep_its_views_alive():
     assert len(x._relation.refs) < 100
 
 
-def test_a_tensor_lives_as_long_as_its_views_and_no_longer():
-    x, _ = fresh()
+def test_a_tensor_lives_as_long_as_two_of_its_views():
+    x, a = fresh()
     alive = ref(x)
-    middle = x.view(4, 6)
-    row = middle[0]
-    middle_alive = ref(middle)
-    del x, middle
-    assert alive() is not None and middle_alive() is None
-    del row
+    first, second = x.view(4, 6)[:3], x.view(-1)
+    del x
+    first[0] = 7
+    assert second.asnumpy()[:6].tolist() == [7] * 6
+    del first
     gc.collect()
     assert alive() is None
+    second[0] = 1
+    same(second, np.concatenate([[1], [7] * 5, a.reshape(-1)[6:]]))
+
+
+def test_a_view_alone_keeps_nothing_else_alive():
+    x, _ = fresh()
+    alive, middle = ref(x), x.view(4, 6)
+    row = middle[0]
+    del x, middle
+    gc.collect()
+    assert alive() is None
+    row[0] = 5
+    assert row.asnumpy().tolist() == [5, 2, 3, 4, 5, 6]
+
+
+def test_an_outdated_view_alone_keeps_what_it_shows():
+    x, _ = fresh()
+    row = x[0]
+    x[0] = 5
+    del x
+    gc.collect()
+    same(row, np.full((3, 4), 5))
+
+
+def test_the_result_of_a_function_is_written_wherever_it_came_from():
+    zeros = ms.numpy.zeros_like(Tensor(NUMBERS))
+    zeros[0] = 1
+    assert float(zeros.sum()) == 12
