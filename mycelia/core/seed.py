@@ -13,7 +13,7 @@ from mycelia.core.checks import check_non_negative_int
 class _State:
     seed: int | None = None
     base: int = secrets.randbits(32)
-    drawn: int = 0
+    drawn: int | tuple[int, Any] = 0  # a pair: a number, and an array with what a program added
     initialized: int = 0
 
 
@@ -33,18 +33,34 @@ def get_seed() -> int | None:
 
 def next_key() -> np.ndarray:
     """A fresh key for one random operator."""
-    _State.drawn += 1
-    return np.array([_State.base & 0xFFFFFFFF, _State.drawn], dtype=np.uint32)
+    _State.drawn = drawn = _drawn() + 1
+    return np.array([_State.base & 0xFFFFFFFF, drawn], dtype=np.uint32)
 
 
 def peek_key() -> np.ndarray:
     """The random state as it is: the seed, and how many keys were drawn."""
-    return np.array([_State.base & 0xFFFFFFFF, _State.drawn], dtype=np.uint32)
+    return np.array([_State.base & 0xFFFFFFFF, _drawn()], dtype=np.uint32)
 
 
 def draw_keys(count: int) -> None:
     """Count keys that a program drew by itself."""
-    _State.drawn += count
+    _State.drawn = _drawn() + count
+
+
+def drawing() -> tuple[Any, str, int]:
+    """The object and the attribute that count the keys, and the count now.
+
+    To count more keys together with another assignment, in one step, assign the new count, or a
+    pair of the old count and an array with the number of new keys, which is read when needed.
+    """
+    return _State, "drawn", _drawn()
+
+
+def _drawn() -> int:
+    if isinstance(_State.drawn, tuple):
+        before, more = _State.drawn
+        _State.drawn = before + int(more)
+    return _State.drawn
 
 
 def next_generator() -> np.random.Generator:
@@ -55,7 +71,7 @@ def next_generator() -> np.random.Generator:
 
 def state() -> dict[str, Any]:
     """All of it, to go on from later; numpy's global state too if `set_seed` set it."""
-    found = {name: getattr(_State, name) for name in _NAMES}
+    found = {name: getattr(_State, name) for name in _NAMES} | {"drawn": _drawn()}
     return found | {"numpy": None if _State.seed is None else np.random.get_state(legacy=False)}
 
 

@@ -7,7 +7,7 @@ comes in through its parameters.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from mycelia.ir.graph import Graph
 from mycelia.ir.node import Apply, Constant, Node
@@ -125,6 +125,8 @@ class Call(Named):
 
 class Effect(Named):
     """effect(token, *values): hand the values to a Python function, in the order of the tokens."""
+
+    calls_python: ClassVar[bool] = True
 
     def __init__(self, run: Callable[..., None], title: str) -> None:
         self.__dict__.update(run=run, title=title)

@@ -47,6 +47,7 @@ class Primitive:
     static: ClassVar[tuple[str, ...]] = ()
     promotes: ClassVar[tuple[str, ...]] = ()
     writes: ClassVar[tuple[str, ...]] = ()
+    calls_python: ClassVar[bool] = False  # functions of users, while a program runs
     draws: ClassVar[bool] = False
     counts_rows: ClassVar[bool] = False
     differentiable: ClassVar[bool] = True

@@ -104,6 +104,7 @@ class PyFunc(Op, register=False):
     out_shapes: tuple[Any, ...]
     stateful: bool = True
     differentiable = False
+    calls_python = True
 
     def normalize(self) -> dict[str, Any]:
         if not callable(self.fn):

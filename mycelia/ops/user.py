@@ -98,6 +98,8 @@ class Custom(Primitive):
     `bprop(*inputs, out, dout)` gives the gradient.
     """
 
+    calls_python = True
+
     def __init__(
         self,
         func: Callable[..., Any],

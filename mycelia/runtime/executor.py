@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from itertools import chain
 from sys import getrefcount
 from time import perf_counter
 from typing import Any
@@ -11,14 +13,20 @@ import jax
 import numpy as np
 
 from mycelia.core.errors import located
-from mycelia.core.seed import draw_keys, peek_key
+from mycelia.core.indivisible import assign_at_once
+from mycelia.core.seed import drawing, peek_key
 from mycelia.core.world import world
+from mycelia.ir.analysis import nodes_by_graph
+from mycelia.ir.control import primitive_of
 from mycelia.ir.program import Program, Source
 from mycelia.ir.value import Value
 from mycelia.runtime import ranks
 from mycelia.runtime.feeding import LARGE, is_in_place
+from mycelia.runtime.handover import Delivery, Handover, held_as
 from mycelia.runtime.packing import packed
+from mycelia.runtime.packs import out_of_packs
 from mycelia.runtime.scattered import Scattered, together
+from mycelia.runtime.undisturbed import undisturbed
 from mycelia.runtime.watching import watched
 from mycelia.runtime.xla import executables
 from mycelia.runtime.xla.compile import (
@@ -63,18 +71,12 @@ def finish(program: Program, found: Sequence[Any], arguments: Sequence[Any]) -> 
             fix="assign it on every path before it is used",
             span=span,
         )
-    draw_keys(drawn)
     written = [arguments[which] if type(which) is int else which for which in program.writes]
-    write_back(written, found[program.results :])
-
-
-def write_back(tensors: Iterable[Any], arrays: Iterable[Any]) -> None:
-    """Give tensors new arrays, of which there may be more."""
-    for tensor, array in zip(tensors, arrays, strict=False):
-        tensor._data = array
-        tensor._shared = False
-        if tensor._relation is not None:
-            renewed(tensor)
+    out_of_packs(written)
+    owner, name, before = drawing()
+    arrays = zip(written, map(held_as, written), found[program.results :], strict=False)
+    assign_at_once([*arrays, (owner, name, before + drawn)])
+    own_alone(written)
 
 
 def as_array(value: Any, least: int = LARGE) -> Any:
@@ -122,6 +124,24 @@ def owned_arrays(tensors: Iterable[Any]) -> list[Any]:
     return found
 
 
+def own_alone(tensors: Iterable[Any]) -> None:
+    """Say that nobody else looks at the new arrays of some tensors."""
+    for tensor in tensors:
+        if tensor._shared:
+            tensor._shared = False
+
+
+def may_take_over(program: Program) -> bool:
+    """Whether a program may write parameters in place: it never fails once it has begun."""
+    return program.capacity is None and not program.unbound and not calls_python(program)
+
+
+def calls_python(program: Program) -> bool:
+    """Whether a program calls Python functions as it runs, which may fail."""
+    nodes = chain.from_iterable(nodes_by_graph(program.graph).values())
+    return any(getattr(primitive_of(node), "calls_python", False) for node in nodes)
+
+
 class Executable:
     """A program compiled when it is first run; arrays in, arrays out."""
 
@@ -136,8 +156,7 @@ class Executable:
             for i, given in enumerate(inputs)
             if given.source is Source.STATE
             and id(given.which) in written
-            and program.capacity is None
-            and not program.unbound
+            and may_take_over(program)
         )
         self._given_away = [inputs[i].which for i in self._donated]
         others = [(i, g) for i, g in enumerate(inputs) if i not in set(self._donated)]
@@ -145,7 +164,16 @@ class Executable:
         self._arguments = [(i, g.which) for i, g in others if g.source is not Source.STATE]
         gathered = [*self._donated, *[i for i, _ in (*self._state, *self._arguments)]]
         self._order = np.argsort(gathered).tolist()  # of inputs among those gathered
+        outputs = program.graph.output.type
+        self._handover = Handover(
+            Delivery(len(outputs)), program.writes, program.results, in_thread=self._is_shared
+        )
         self._begin()
+
+    @property
+    def _is_shared(self) -> bool:
+        """Whether several processes run the program."""
+        return world().size > 1
 
     def _fitted(self, program: Program) -> Program:
         """The program as it is run: on packs of parameters, where that is better."""
@@ -159,7 +187,7 @@ class Executable:
         products = small_products(graph)
         self._lowered = Lowered(graph, self.program.in_place, products)
         self._program = ranks.jit(
-            self._lowered,
+            self._results_of(self._lowered),
             graph,
             donate_argnums=self._donated,
             compiler_options=joined_options(graph, products),
@@ -167,32 +195,66 @@ class Executable:
         )
         self._run: Callable[..., Any] = self._program
 
+    def _results_of(self, lowered: Callable[..., Any]) -> Callable[..., Any]:
+        """A function to compile, with results that are delivered if it takes over arrays."""
+        self._handover.forget()
+        return self._handover.delivery.of(lowered) if self._donated else lowered
+
     def __call__(self, arguments: Sequence[Any]) -> list[Any]:
         """The results for arguments (tensors and numbers); what the program writes is written."""
-        program = self.program
         if self._generation != Programs.generation:
             self._begin()
-        arrays = self._inputs(arguments, owned_arrays(self._given_away))
-        started = perf_counter() if self.first_run is None else 0.0
         try:
-            if self.first_run is None:
-                self._prepare(arrays)
-            found = watched(program.graph.name, self._run, arrays)
+            if self._donated:
+                with self._handover.turn:
+                    found = self._run_in_place(arguments)
+            else:
+                arrays = self._inputs(arguments, [])
+                found = self._timed(arrays, lambda: self._run(*arrays))
+                if calls_python(self.program):
+                    jax.block_until_ready(found)  # an error of such a call comes before any write
         except Exception as error:
             raise without_engine_frames(error) from None
-        if self.first_run is None:
-            self.first_run = perf_counter() - started
-            executables.tidy(self.first_run, found)
-        finish(program, found, arguments)
-        return list(found[: program.results])
+        if not self._donated:
+            finish(self.program, found, arguments)
+        return list(found[: self.program.results])
+
+    def _run_in_place(self, arguments: Sequence[Any]) -> list[Any]:
+        """What a run gives that writes parameters into the memory of their old arrays."""
+        handover, written = self._handover, self.program.writes
+        handover.delivery.clear()
+        out_of_packs(written)
+        owned = owned_arrays(self._given_away)
+        arrays = self._inputs(arguments, owned)
+        state = [arrays[i] for i, _ in self._state]
+        given = [arrays[i] for i, _ in self._arguments]
+
+        def run() -> list[Any]:
+            return handover.run(self._run, arrays, owned, state, given, self.program.drawn)
+
+        found = self._timed(arrays, run)
+        own_alone(written)
+        return found
+
+    def _timed(self, arrays: Sequence[Any], run: Callable[[], Any]) -> Any:
+        """What a run gives; the first one is preceded by compiling, and told to have been long."""
+        if self.first_run is not None:
+            return watched(self.program.graph.name, run)
+        started = perf_counter()
+        undisturbed(partial(self._prepare, arrays))  # the engine does not bear interruptions
+        found = watched(self.program.graph.name, run)
+        self.first_run = perf_counter() - started
+        executables.tidy(self.first_run, found)
+        return found
 
     def _prepare(self, arrays: Sequence[Any]) -> None:
         """Before the first run: an earlier process may have compiled the program."""
         if world().size > 1:
             self._run = ranks.compiled(self._program, arrays)
             return
+        results = self._handover.delivery if self._donated else (0,) * self._handover.delivery.count
         executable, self.was_on_disk = executables.kept(
-            self._program, self.program.graph, self._donated, arrays
+            self._program, self.program.graph, self._donated, arrays, results
         )
         self._run = executables.in_turn(executable) if self._donated else executable
 

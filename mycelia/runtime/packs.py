@@ -9,10 +9,10 @@ pack, which is then made anew.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import Any
-from weakref import WeakValueDictionary
+from weakref import WeakValueDictionary, ref
 
 import jax
 import jax.numpy as jnp
@@ -37,7 +37,6 @@ class Pack(Value):
 
     def __init__(self, members: Sequence[Parameter]) -> None:
         self.members = tuple(members)
-        self.version = 0
         self._array: Any = None
         self._outside = set(range(len(members)))  # members that have an array of their own
 
@@ -50,7 +49,10 @@ class Pack(Value):
     @_data.setter
     def _data(self, array: Any) -> None:
         self._array = array
-        self.version += 1
+
+    def is_made_of(self, source: Any) -> bool:
+        """Whether what was made of an array, given as a weak reference, is still right."""
+        return source is not None and source() is self._array
 
     @property
     def _relation(self) -> Pack | None:
@@ -80,14 +82,14 @@ class Pack(Value):
 
     def _gather(self) -> None:
         """Join the arrays of all members, and make those views that are none."""
-        self._data = self._joined()
+        self._array = self._joined()
         for place in self._outside:
             member = self.members[place]
-            if type(member) is PackedParameter:
-                _SLOT.__get__(member).leave()
-            _SLOT.__set__(member, _View(self, place))
+            if type(member) is PackedParameter and (view := _view(member)) is not None:
+                view.leave()
             self.is_viewed = self.is_viewed or member._relation is not None
             member.__class__ = PackedParameter
+            _SLOT.__set__(member, _View(self, place))
             member._shared = False
         self._outside.clear()
 
@@ -132,14 +134,14 @@ class Joined(Pack):
         super().__init__(members)
         self._shapes = [member.shape for member in members]
         self._ends = list(accumulate(map(size, self._shapes)))
-        self._apart: list[Any] = []
-        self._apart_version = -1
+        self._apart: tuple[Any, list[Any]] = None, []  # of which array, and its parts
         self._take_apart = jax.jit(self._parts)
 
     def member(self, place: int) -> Any:
-        if self._apart_version != self.version:
-            self._apart, self._apart_version = self._take_apart(self._array), self.version
-        return self._apart[place]
+        if not self.is_made_of(self._apart[0]):
+            array = self._array
+            self._apart = ref(array), self._take_apart(array)
+        return self._apart[1][place]
 
     def shape_of(self, place: int) -> Shape:
         return self._shapes[place]
@@ -164,14 +166,14 @@ class _View:
 
     def __init__(self, pack: Pack, place: int) -> None:
         self.pack, self.place = pack, place
-        self._version = -1
-        self._array: Any = None
+        self._made: tuple[Any, Any] = None, None  # of which array of the pack, and the own array
 
     @property
     def array(self) -> Any:
-        if self._version != self.pack.version:
-            self._array, self._version = self.pack.member(self.place), self.pack.version
-        return self._array
+        if not self.pack.is_made_of(self._made[0]):
+            source = ref(self.pack._array)
+            self._made = source, self.pack.member(self.place)
+        return self._made[1]
 
     def leave(self) -> None:
         self.pack.leave(self.place)
@@ -182,15 +184,17 @@ class PackedParameter(Parameter):
 
     @property
     def _data(self) -> Any:
-        return _SLOT.__get__(self).array
+        held = _SLOT.__get__(self)
+        return held.array if type(held) is _View else held
 
     @_data.setter
     def _data(self, array: Any) -> None:
+        """Leave the pack, in an order in which an interruption leaves the old array or the new."""
         view = _view(self)
-        self.__class__ = Parameter  # type: ignore[assignment]
-        _SLOT.__set__(self, array)
         if view is not None:
             view.leave()
+        _SLOT.__set__(self, array)
+        self.__class__ = Parameter  # type: ignore[assignment]
 
     @property
     def _relation(self) -> Any:
@@ -205,20 +209,33 @@ class PackedParameter(Parameter):
 
     @property
     def shape(self) -> Shape:
-        view = _SLOT.__get__(self)
-        return view.pack.shape_of(view.place)
+        view = _view(self)
+        return tuple(self._data.shape) if view is None else view.pack.shape_of(view.place)
 
     @property
     def dtype(self) -> Any:
-        return dtypes.from_numpy(np.dtype(_SLOT.__get__(self).pack._array.dtype))
+        view = _view(self)
+        array = self._data if view is None else view.pack._array
+        return dtypes.from_numpy(np.dtype(array.dtype))
 
 
 def _view(parameter: Parameter) -> _View | None:
-    """What a packed parameter holds; a copy in the making holds nothing yet."""
+    """What a packed parameter holds; a copy in the making holds nothing yet.
+
+    One whose class or array was about to change when it was interrupted holds an array.
+    """
     try:
-        return _SLOT.__get__(parameter)
+        held = _SLOT.__get__(parameter)
     except AttributeError:
         return None
+    return held if type(held) is _View else None
+
+
+def out_of_packs(tensors: Iterable[Any]) -> None:
+    """Let parameters hold their arrays themselves: then others are assigned without Python code."""
+    for tensor in tensors:
+        if type(tensor) is PackedParameter:
+            tensor._data = tensor._data
 
 
 def pack_of(kind: type[Pack], members: Sequence[Parameter], *how: Any) -> Pack:

@@ -6,20 +6,36 @@ state) is carried from run to run, so the numbers are those of runs one after th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import jax
 import numpy as np
 
-from mycelia.core.seed import draw_keys, peek_key
+from mycelia.core.seed import peek_key
+from mycelia.core.world import world
 from mycelia.ir.program import Program, Source
 from mycelia.runtime import ranks
-from mycelia.runtime.executor import as_array, owned_arrays, state_array, write_back
+from mycelia.runtime.executor import (
+    as_array,
+    calls_python,
+    own_alone,
+    owned_arrays,
+    state_array,
+)
 from mycelia.runtime.feeding import aligned
+from mycelia.runtime.handover import Delivery, Handover
 from mycelia.runtime.packing import packed
+from mycelia.runtime.packs import out_of_packs
+from mycelia.runtime.undisturbed import undisturbed
 from mycelia.runtime.watching import watched
-from mycelia.runtime.xla.compile import joined_options, small_products, without_engine_frames
+from mycelia.runtime.xla.compile import (
+    Programs,
+    joined_options,
+    small_products,
+    without_engine_frames,
+)
 from mycelia.runtime.xla.keeping import one
 from mycelia.runtime.xla.lower import Lowered
 
@@ -36,6 +52,8 @@ def why_not(program: Program) -> str:
         return "it writes to its arguments"
     if len(program.graph.output.type) != program.results + len(program.writes):
         return "it prints or records something"
+    if calls_python(program):
+        return "it calls Python functions"
     return ""
 
 
@@ -44,21 +62,50 @@ class Sunk:
 
     def __init__(self, program: Program) -> None:
         self.program = program = packed(program)
-        products = small_products(program.graph)
-        self._step = Lowered(program.graph, small_products=products)
         written = {id(tensor): i for i, tensor in enumerate(program.writes)}
         self._carried: list[int | None] = [
             written.get(id(given.which)) if given.source is Source.STATE else None
             for given in program.inputs
         ]
-        chosen = joined_options(program.graph, products)
-        self._run = ranks.jit(
-            self._steps, program.graph, donate_argnums=(0,), compiler_options=chosen
+        self._handover = Handover(
+            Delivery(len(program.writes) + program.results),
+            program.writes,
+            0,
+            in_thread=world().size > 1,
         )
+        self._generation = -1
+
+    def _begin(self) -> None:
+        """Start without executables, with operators lowered as the settings say now."""
+        program, handover = self.program, self._handover
+        self._generation = Programs.generation
+        products = small_products(program.graph)
+        self._step = Lowered(program.graph, small_products=products)
+        handover.forget()
+        self._program = ranks.jit(
+            handover.delivery.of(self._steps),
+            program.graph,
+            donate_argnums=(0,),
+            compiler_options=joined_options(program.graph, products),
+        )
+        self._compiled: dict[int, Callable[..., Any]] = {}  # by number of runs
 
     def __call__(self, batches: Sequence[Sequence[Any]]) -> list[Any]:
         """All results, stacked, for the arguments of each run; what the runs write is written."""
-        program, count = self.program, len(batches)
+        if self._generation != Programs.generation:
+            self._begin()
+        try:
+            with self._handover.turn:
+                found = self._run(batches)
+        except Exception as error:
+            raise without_engine_frames(error) from None
+        own_alone(self.program.writes)
+        return found[len(self.program.writes) :]
+
+    def _run(self, batches: Sequence[Sequence[Any]]) -> list[Any]:
+        program, handover, count = self.program, self._handover, len(batches)
+        handover.delivery.clear()
+        out_of_packs(program.writes)
         state = owned_arrays(program.writes)
         fixed = [
             state_array(given.which)
@@ -66,15 +113,17 @@ class Sunk:
             if given.source is Source.STATE and place is None
         ]
         arguments = [_stacked([as_array(b[i]) for b in batches]) for i in self._argument_places()]
-        try:
-            inputs = state, fixed, arguments, self._keys(count), one()
-            state, results = watched(program.graph.name, self._run, inputs)
-        except Exception as error:
-            raise without_engine_frames(error) from None
+        inputs = state, fixed, arguments, self._keys(count), one()
+        run = self._compiled.get(count)
+        if run is None:
+            run = undisturbed(partial(ranks.compiled, self._program, inputs))
+            self._compiled[count] = run
         assert program.drawn is not None
-        draw_keys(program.drawn * count)
-        write_back(program.writes, state)
-        return list(results)
+        drawn = program.drawn * count
+        return watched(
+            program.graph.name,
+            lambda: handover.run(run, inputs, state, fixed, (), drawn),
+        )
 
     def _argument_places(self) -> list[int]:
         return [i.which for i in self.program.inputs if i.source is Source.ARGUMENT]
@@ -86,14 +135,15 @@ class Sunk:
         keys[:, 1] += np.arange(count, dtype=np.uint32) * np.uint32(self.program.drawn)
         return keys
 
-    def _steps(self, state: Any, fixed: Any, arguments: Any, keys: Any, last: Any) -> Any:
+    def _steps(self, state: Any, fixed: Any, arguments: Any, keys: Any, last: Any) -> list[Any]:
         results = self.program.results
 
         def body(carry: Any, given: Any) -> Any:
             found = self._step(*self._inputs(carry, fixed, *given), last)
             return list(found[results:]), list(found[:results])
 
-        return jax.lax.scan(body, state, (arguments, keys))
+        last_state, stacked = jax.lax.scan(body, state, (arguments, keys))
+        return [*last_state, *stacked]
 
     def _inputs(self, state: Any, fixed: Any, arguments: Any, key: Any) -> list[Any]:
         constants, given = iter(fixed), iter(arguments)

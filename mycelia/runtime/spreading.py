@@ -66,12 +66,16 @@ class SpreadExecutable(Executable):
                 got=f"{self.spread.mesh.devices} devices planned, {len(self.devices)} here",
                 fix="start the script with `mycelia launch --virtual N` or `mycelia launch -n N`",
             )
-        self._is_shared = len({device.process_index for device in self.devices}) > 1
+        self._meets_others = len({device.process_index for device in self.devices}) > 1
         super().__init__(program)
         self._wanted = [self._sharding(placement) for placement in self.spread.inputs]
         self._one = jax.make_array_from_callback(
             (), self._sharding(whole(0)), _one, dtype=np.float32
         )
+
+    @property
+    def _is_shared(self) -> bool:
+        return self._meets_others
 
     def _sharding(self, placement: Placement) -> Any:
         return sharding(self.devices, self.spread.mesh, placement)
@@ -82,6 +86,7 @@ class SpreadExecutable(Executable):
     def _begin(self) -> None:
         self._generation = Programs.generation
         self.first_run = None
+        self._handover.forget()
         program = self.program
         self._lowered = Lowered(program.graph)
         self._program = jax.jit(
@@ -103,7 +108,7 @@ class SpreadExecutable(Executable):
         ]
         self._ready = ranks.compiled(self._program, [*given, self._one])
         if not self._is_shared:
-            self._run = self._ready
+            self._run, self._handover.in_thread = self._ready, True
         return memory_plan(self._ready).peak
 
     def _traced(self, lowered: Lowered, *arrays: Any) -> Any:

@@ -18,7 +18,7 @@ class Watch:
 watch = Watch()
 
 
-def watched(name: str, program: Callable[..., Any], inputs: Sequence[Any]) -> Any:
+def watched(name: str, program: Callable[..., Any], inputs: Sequence[Any] = ()) -> Any:
     """What `program` gives; if anybody watches, the run is told when its results are there."""
     if watch.heard is None:
         return program(*inputs)

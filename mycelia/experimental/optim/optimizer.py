@@ -10,7 +10,7 @@ import numpy as np
 from mycelia.core import dtype as dtypes
 from mycelia.core.checks import is_number
 from mycelia.core.errors import problem, wrong_type
-from mycelia.nn.cell import Cell
+from mycelia.nn.whole_step import WholeStep
 from mycelia.ops.shaping import cast
 from mycelia.ops.state import assign
 from mycelia.tensor.parameter import Parameter, ParameterTuple
@@ -19,7 +19,7 @@ from mycelia.tensor.tensor import Tensor
 Group = dict[str, Any]
 
 
-class Optimizer(Cell):
+class Optimizer(WholeStep):
     """Parameters in groups; a group's settings are those it names, else the defaults.
 
     The learning rate of a group is a Parameter, so that schedulers can change it and compiled steps

@@ -12,6 +12,7 @@ from mycelia.nn.cell import Cell
 from mycelia.nn.container import CellList
 from mycelia.nn.optim.groups import Decay, Plan, plan
 from mycelia.nn.optim.rates import ConstantRate, ListedRate
+from mycelia.nn.whole_step import WholeStep
 from mycelia.ops.arithmetic import add, mul, sub
 from mycelia.ops.reduction import mean
 from mycelia.ops.shaping import cast, reshape
@@ -19,7 +20,7 @@ from mycelia.tensor.parameter import Parameter, ParameterTuple
 from mycelia.tensor.tensor import Tensor
 
 
-class Optimizer(Cell):
+class Optimizer(WholeStep):
     """The base class: called with the gradients, an optimizer changes its parameters.
 
     Ours keep in `update` an operator that updates all parameters at once, in one program. Users may

@@ -11,6 +11,7 @@ from mycelia.core.errors import wrong_type
 from mycelia.ir.slot import call
 from mycelia.nn.basic import Identity
 from mycelia.nn.cell import Cell
+from mycelia.nn.whole_step import WholeStep
 from mycelia.ops.arithmetic import mul
 from mycelia.ops.shaping import cast
 from mycelia.ops.state import assign
@@ -115,7 +116,7 @@ class ForwardValueAndGrad(Cell):
         return value, gradients
 
 
-class TrainOneStepCell(Cell):
+class TrainOneStepCell(WholeStep):
     """One training step: the loss of `network`, its gradients, and the optimizer's update.
 
     `sens` is the gradient of the loss the backward pass starts from (default 1). With

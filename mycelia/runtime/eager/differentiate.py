@@ -48,8 +48,12 @@ class Pullback:
         flat = [leaf for leaf in leaves_of(self.inputs) if leaf is not None]
         targets = [target.mark for target in flat] + list(self.weight_marks)
         entries = self.recording.entries[self.start :]
-        with recording_into(self.recording if self.nested else None):
-            found = sweep(entries, live, targets, self.nested)
+        back = mode.back()
+        try:
+            with recording_into(self.recording if self.nested else None):
+                found = sweep(entries, live, targets, self.nested)
+        finally:
+            back()
         grads = [_or_zeros(g, t) for g, t in zip(found, [*flat, *self.weights], strict=True)]
         rest = iter(grads[: len(flat)])
         by_input = mapped(lambda leaf: () if leaf is None else next(rest), self.inputs)
@@ -84,11 +88,13 @@ def record_call(
     for weight, mark in zip(weights, weight_marks, strict=True):
         mark.hooks = weight.__dict__.get("hooks")
         weight._mark = mark
+    back = mode.back()
     try:
         with recording_into(recording):
             value = fn(*[watched.get(i, a) for i, a in enumerate(args)], **kwargs)
         result_marks = {id(w): _mark(w, recording) for w in weights}
     finally:
+        back()
         for weight, mark in zip(weights, marks_before, strict=True):
             weight._mark = mark
     nested = outer is not None

@@ -15,6 +15,7 @@ from mycelia.ir.slot import slot
 from mycelia.ir.types import TensorType
 from mycelia.ops.op import Op
 from mycelia.runtime.eager.mode import mode
+from mycelia.runtime.eager.whole import whole
 from mycelia.runtime.ranks import between, meets_others
 from mycelia.runtime.scattered import Scattered, together
 from mycelia.runtime.xla.compile import Programs, compile, without_engine_frames
@@ -80,7 +81,7 @@ def _dispatch(op: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     if op.view is not None and slot.before_write is None and not mode.inline:
         relate(op, args[0], args[1:], static, wrapped)
     if updates:
-        _write(op, args, updates)
+        whole(_write, op, args, updates)
         if result is None:
             return args[arguments.names.index(op.writes[0])]
     return wrapped

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import Context, copy_context
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +32,14 @@ class Mode(threading.local):
     def set(self, recording: Recording | None, inline: bool) -> None:
         self.recording, self.inline = recording, inline
         self.at_once = self.quietly if recording is None and not inline else None
+
+    def back(self) -> Callable[[], None]:
+        """A call of C code that sets this as it is now: no interruption can split or skip it.
+
+        What interrupts the end of a block of `recording_into` may skip the way back there.
+        """
+        now = {"recording": self.recording, "inline": self.inline, "at_once": self.at_once}
+        return partial(vars(self).update, now)
 
 
 def _quiet_context() -> Context:

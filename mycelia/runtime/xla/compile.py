@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from itertools import chain
 from typing import Any, ClassVar
 
@@ -18,6 +19,7 @@ from mycelia.ops.convolution import Conv2D
 from mycelia.ops.device import on_cpu
 from mycelia.ops.op import Op
 from mycelia.parallel.automatic import parallel_settings
+from mycelia.runtime.undisturbed import undisturbed
 
 # On CPU, matmuls stay in XLA's small library and convolutions go to Eigen, which uses all cores.
 _CPU_OPTIONS = {
@@ -109,6 +111,13 @@ def without_engine_frames(error: Exception) -> Exception:
     return error.with_traceback(None)
 
 
+@cache
+def start_engine() -> None:
+    """Let the engine set itself up, undisturbed: it would not recover from an interruption."""
+    undisturbed(lambda: jax.jit(abs).lower(0))
+
+
 def compile(fn: Callable[..., Any]) -> Callable[..., Any]:
     """`fn` as a function compiled once for each set of argument shapes and dtypes."""
+    start_engine()
     return jax.jit(fn, compiler_options=options())

@@ -1,0 +1,94 @@
+"""Running what must not be interrupted: in a thread that no signal and no exception reaches.
+
+Python handles signals in the main thread, and sends an asynchronous exception to one given thread.
+Whoever waits here for the other thread hears of an interruption when that thread is done.
+"""
+
+from __future__ import annotations
+
+import os
+from _thread import LockType, allocate_lock
+from collections.abc import Callable
+from contextvars import copy_context
+from queue import SimpleQueue
+from threading import Thread, current_thread
+from typing import Any
+
+_PATIENCE = 3  # interruptions; then the waiting ends, whatever the other thread does
+
+
+class _Job:
+    """One call in the other thread; `outcome` gets its result, or an error, when it is over."""
+
+    def __init__(self, action: Callable[[], Any]) -> None:
+        self.action = action
+        self.outcome: list[tuple[Any, BaseException | None]] = []
+        self.over: LockType = allocate_lock()
+        self.over.acquire()
+
+    def run(self) -> None:
+        try:
+            result, error = self.action(), None
+        except BaseException as raised:
+            result, error = None, raised
+        self.outcome.append((result, error))
+        self.over.release()
+
+
+class _Worker(Thread):
+    """A thread that is kept for the next call."""
+
+    def __init__(self) -> None:
+        super().__init__(name="undisturbed", daemon=True)
+        self.jobs: SimpleQueue[_Job] = SimpleQueue()
+
+    def run(self) -> None:
+        while True:
+            self.jobs.get().run()
+            _idle.append(self)
+
+
+_idle: list[_Worker] = []
+
+
+def undisturbed(action: Callable[[], Any]) -> Any:
+    """What `action` returns or raises; an interruption meanwhile is raised after its end."""
+    if isinstance(current_thread(), _Worker):
+        return action()
+    job = _Job(_in_context(action))
+    _worker().jobs.put(job)
+    interruption = _wait(job)
+    result, error = job.outcome[0] if job.outcome else (None, None)
+    if interruption is not None:
+        raise interruption
+    if error is not None:
+        raise error
+    return result
+
+
+def _in_context(action: Callable[[], Any]) -> Callable[[], Any]:
+    context = copy_context()
+    return lambda: context.run(action)
+
+
+def _worker() -> _Worker:
+    try:
+        return _idle.pop()
+    except IndexError:
+        worker = _Worker()
+        worker.start()
+        return worker
+
+
+def _wait(job: _Job) -> BaseException | None:
+    """Return when a job is over; with what interrupted the waiting, if anything did."""
+    found: list[BaseException] = []
+    while not job.outcome and len(found) < _PATIENCE:
+        try:
+            job.over.acquire()
+        except BaseException as interruption:
+            found.append(interruption)
+    return found[0] if found else None
+
+
+os.register_at_fork(after_in_child=_idle.clear)  # threads stay with the parent
