@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import repeat
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,9 @@ from mycelia.compiler.store import MISSING, Numbers
 from mycelia.compiler.symbolic import Number, ValueNeeded
 from mycelia.compiler.tracer import KEY, Tracer, conflict_error
 from mycelia.core import settings
+from mycelia.core.indivisible import assign_at_once
 from mycelia.core.lazy import LazyModule
-from mycelia.core.seed import draw_keys, peek_key
+from mycelia.core.seed import drawing, peek_key
 from mycelia.core.source import reading
 from mycelia.ir.graph import Graph
 from mycelia.ir.node import Node
@@ -96,6 +98,7 @@ def _read(
     except Exception as error:
         raise with_stack(error) from error.__cause__
     finally:
+        tracer.undo_log.undo()
         reading.span = outer_span
         sys.setrecursionlimit(depth)
 
@@ -184,14 +187,19 @@ def read_lazily(fn: Callable[..., Any], name: str, args: Any, kwargs: Any, segme
             return type(value)(given(v) for v in value)
         return value
 
-    with tracer.active(_call_plainly, segments.force):
-        result = fn(*given(args), **{k: given(v) for k, v in kwargs.items()})
-        nodes = [t._data for t in _nodes_in(result)]
-        written = [b for b in tracer.inputs.values() if b.tensor._data is not b.node]
-        arrays = segments.arrays([*nodes, *(b.tensor._data for b in written)])
-    for bound, array in zip(written, arrays[len(nodes) :], strict=True):
-        bound.tensor._data = array
-    draw_keys(int(tracer.world["<drawn>"]))
+    try:
+        with tracer.active(_call_plainly, segments.force):
+            result = fn(*given(args), **{k: given(v) for k, v in kwargs.items()})
+            nodes = [t._data for t in _nodes_in(result)]
+            written = [b for b in tracer.inputs.values() if b.tensor._data is not b.node]
+            arrays = segments.arrays([*nodes, *(b.tensor._data for b in written)])
+            drawn = int(tracer.world["<drawn>"])
+    finally:
+        tracer.undo_log.undo()
+    owner, name, before = drawing()
+    tensors = [bound.tensor for bound in written]
+    new = zip(tensors, repeat("_data"), arrays[len(nodes) :], strict=False)
+    assign_at_once([*new, (owner, name, before + drawn)])
     found = dict(zip(nodes, arrays, strict=False))
     return _with_arrays(result, found)
 

@@ -21,6 +21,7 @@ from mycelia.compiler.store import Entry, Store
 from mycelia.compiler.symbolic import Number, ValueNeeded, convert, is_symbolic
 from mycelia.core.dtype import bool_, uint32
 from mycelia.core.errors import located
+from mycelia.core.indivisible import UndoLog
 from mycelia.core.source import Span, current_span
 from mycelia.ir.control import Custom, Effect
 from mycelia.ir.node import Constant, Node, Parameter
@@ -30,6 +31,7 @@ from mycelia.ir.types import TensorType
 from mycelia.ops.arithmetic import Add, maximum
 from mycelia.ops.joining import Stack
 from mycelia.ops.shaping import Cast
+from mycelia.tensor.lost import refuse_lost
 from mycelia.tensor.promotion import alike, not_a_tensor, promote
 from mycelia.tensor.tensor import Tensor
 
@@ -77,6 +79,7 @@ class Tracer:
         self.key: Parameter | None = None
         self.materialized: dict[Node, Any] | None = None  # in the vm: the numbers known so far
         self.cells: dict[int, Any] = {}  # the cells called, whose flags the program relies on
+        self.undo_log = UndoLog()  # what tensors outside hold, and the doors of the thread
         self.narrowed = 0  # how many operators are computed only for what is read
         self.depth = 0  # how many run-time branches and loops are around
 
@@ -90,7 +93,10 @@ class Tracer:
         enclosed: Callable[[Any, Callable[[], Any]], Any] | None = None,
         when: Callable[[Any, Callable[[], None]], None] | None = None,
     ) -> Iterator[None]:
-        """Operators, tensor writes and user functions of this thread come to this program."""
+        """Operators, tensor writes and user functions of this thread come to this program.
+
+        An interruption may skip the end of such a block; `undo_log.undo` then is the way back.
+        """
         names = (
             "dispatch",
             "force",
@@ -103,6 +109,8 @@ class Tracer:
             "hook",
         )
         before = {name: getattr(slot, name) for name in names}
+        self.undo_log.note(slot, *names)
+        self.undo_log.note(_ACTIVE, "tracer")
         outer, _ACTIVE.tracer = _ACTIVE.tracer, self
         slot.dispatch, slot.force = self.dispatch, force
         slot.before_write, slot.call, slot.enclosed = self.before_write, call, enclosed
@@ -226,11 +234,13 @@ class Tracer:
             return value
         if not (value._is_parameter or value._shared):
             return value
+        refuse_lost(value._data)
         name = getattr(value, "name", "shared")
         node = self.root.parameter(name, type_of_array(value._data))
         self.inputs[id(value)] = Input(value, node, value._data, value._shared)
         if self.materialized is not None:
             self.materialized[node] = value._data
+        self.undo_log.note(value, "_data", "_shared")
         value._data = node
         return value
 

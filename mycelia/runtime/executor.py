@@ -24,10 +24,10 @@ from mycelia.runtime import ranks
 from mycelia.runtime.feeding import LARGE, is_in_place
 from mycelia.runtime.handover import Delivery, Handover, held_as
 from mycelia.runtime.packing import packed
-from mycelia.runtime.packs import out_of_packs
 from mycelia.runtime.scattered import Scattered, together
 from mycelia.runtime.undisturbed import undisturbed
 from mycelia.runtime.watching import watched
+from mycelia.runtime.writing import after_writing, before_writing
 from mycelia.runtime.xla import executables
 from mycelia.runtime.xla.compile import (
     Programs,
@@ -37,7 +37,7 @@ from mycelia.runtime.xla.compile import (
 )
 from mycelia.runtime.xla.keeping import one
 from mycelia.runtime.xla.lower import Lowered
-from mycelia.tensor.views import renewed
+from mycelia.tensor.lost import Lost, refuse_lost
 
 _REFERENCES = 3  # of an array that only its tensor holds: the slot, a local name, the count itself
 
@@ -72,11 +72,11 @@ def finish(program: Program, found: Sequence[Any], arguments: Sequence[Any]) -> 
             span=span,
         )
     written = [arguments[which] if type(which) is int else which for which in program.writes]
-    out_of_packs(written)
+    before_writing(written)
     owner, name, before = drawing()
     arrays = zip(written, map(held_as, written), found[program.results :], strict=False)
     assign_at_once([*arrays, (owner, name, before + drawn)])
-    own_alone(written)
+    after_writing(written)
 
 
 def as_array(value: Any, least: int = LARGE) -> Any:
@@ -124,13 +124,6 @@ def owned_arrays(tensors: Iterable[Any]) -> list[Any]:
     return found
 
 
-def own_alone(tensors: Iterable[Any]) -> None:
-    """Say that nobody else looks at the new arrays of some tensors."""
-    for tensor in tensors:
-        if tensor._shared:
-            tensor._shared = False
-
-
 def may_take_over(program: Program) -> bool:
     """Whether a program may write parameters in place: it never fails once it has begun."""
     return program.capacity is None and not program.unbound and not calls_python(program)
@@ -168,6 +161,7 @@ class Executable:
         self._handover = Handover(
             Delivery(len(outputs)), program.writes, program.results, in_thread=self._is_shared
         )
+        self._calls_python = calls_python(program)
         self._begin()
 
     @property
@@ -202,6 +196,9 @@ class Executable:
 
     def __call__(self, arguments: Sequence[Any]) -> list[Any]:
         """The results for arguments (tensors and numbers); what the program writes is written."""
+        if Lost.present:
+            state = [i.which._data for i in self.program.inputs if i.source is Source.STATE]
+            refuse_lost([*state, *[getattr(a, "_data", a) for a in arguments]])
         if self._generation != Programs.generation:
             self._begin()
         try:
@@ -211,7 +208,7 @@ class Executable:
             else:
                 arrays = self._inputs(arguments, [])
                 found = self._timed(arrays, lambda: self._run(*arrays))
-                if calls_python(self.program):
+                if self._calls_python:
                     jax.block_until_ready(found)  # an error of such a call comes before any write
         except Exception as error:
             raise without_engine_frames(error) from None
@@ -223,7 +220,7 @@ class Executable:
         """What a run gives that writes parameters into the memory of their old arrays."""
         handover, written = self._handover, self.program.writes
         handover.delivery.clear()
-        out_of_packs(written)
+        before_writing(written)
         owned = owned_arrays(self._given_away)
         arrays = self._inputs(arguments, owned)
         state = [arrays[i] for i, _ in self._state]
@@ -233,7 +230,7 @@ class Executable:
             return handover.run(self._run, arrays, owned, state, given, self.program.drawn)
 
         found = self._timed(arrays, run)
-        own_alone(written)
+        after_writing(written)
         return found
 
     def _timed(self, arrays: Sequence[Any], run: Callable[[], Any]) -> Any:
@@ -252,7 +249,9 @@ class Executable:
         if world().size > 1:
             self._run = ranks.compiled(self._program, arrays)
             return
-        results = self._handover.delivery if self._donated else (0,) * self._handover.delivery.count
+        delivery = self._handover.delivery
+        plain = jax.tree.structure((0,) * delivery.size)
+        results = delivery.structure() if self._donated else plain
         executable, self.was_on_disk = executables.kept(
             self._program, self.program.graph, self._donated, arrays, results
         )

@@ -32,17 +32,22 @@ _KINDS = 4  # of arguments that are remembered for each program
 class Delivery(list[Any]):
     """The results of a program; the engine appends them as soon as they exist.
 
-    To the engine it is a tree of `count` arrays that is rebuilt by adding the arrays to itself.
+    To the engine it is a tree of `size` arrays that is rebuilt by adding the arrays to itself.
     """
 
-    __slots__ = ("count",)
-    __hash__ = object.__hash__
+    __slots__ = ("size",)
+    __hash__ = object.__hash__  # type: ignore[assignment]
     __eq__ = object.__eq__
     __ne__ = object.__ne__
 
-    def __init__(self, count: int) -> None:
-        super().__init__(repeat(0, count))
-        self.count = count
+    def __init__(self, size: int) -> None:
+        super().__init__(repeat(0, size))
+        self.size = size
+
+    def structure(self) -> Any:
+        """The structure of such results, as the engine describes it."""
+        self[:] = repeat(0, self.size)
+        return jax.tree.structure(self)
 
     def of(self, function: Callable[..., Any]) -> Callable[..., Delivery]:
         """A function whose results come as this delivery."""
@@ -56,7 +61,7 @@ class Delivery(list[Any]):
 
 
 def _leaves(delivery: Delivery) -> tuple[tuple[Any, ...], Delivery]:
-    return tuple(delivery[len(delivery) - delivery.count :]), delivery
+    return tuple(delivery[len(delivery) - delivery.size :]), delivery
 
 
 jax.tree_util.register_pytree_node(Delivery, _leaves, list.__iadd__)
@@ -113,7 +118,7 @@ class Handover:
         except Exception:
             self._mark_lost()
             raise
-        found = self.delivery[: self.delivery.count]
+        found = self.delivery[: self.delivery.size]
         self.delivery.clear()
         self._delivered = set(map(id, found[self._first : self._end]))
         return found

@@ -43,8 +43,8 @@ class Room:
 
     def close(self) -> None:
         """Give the margin back."""
-        c_library().free(self._margin)
-        self._margin = None
+        margin, self._margin = self._margin, None  # before: an interruption must not free it twice
+        c_library().free(margin)
 
     __del__ = close
 

@@ -20,16 +20,15 @@ from mycelia.runtime import ranks
 from mycelia.runtime.executor import (
     as_array,
     calls_python,
-    own_alone,
     owned_arrays,
     state_array,
 )
 from mycelia.runtime.feeding import aligned
 from mycelia.runtime.handover import Delivery, Handover
 from mycelia.runtime.packing import packed
-from mycelia.runtime.packs import out_of_packs
 from mycelia.runtime.undisturbed import undisturbed
 from mycelia.runtime.watching import watched
+from mycelia.runtime.writing import after_writing, before_writing
 from mycelia.runtime.xla.compile import (
     Programs,
     joined_options,
@@ -38,6 +37,7 @@ from mycelia.runtime.xla.compile import (
 )
 from mycelia.runtime.xla.keeping import one
 from mycelia.runtime.xla.lower import Lowered
+from mycelia.tensor.lost import Lost, refuse_lost
 
 
 def why_not(program: Program) -> str:
@@ -94,18 +94,20 @@ class Sunk:
         """All results, stacked, for the arguments of each run; what the runs write is written."""
         if self._generation != Programs.generation:
             self._begin()
+        if Lost.present:
+            refuse_lost([i.which._data for i in self.program.inputs if i.source is Source.STATE])
         try:
             with self._handover.turn:
                 found = self._run(batches)
         except Exception as error:
             raise without_engine_frames(error) from None
-        own_alone(self.program.writes)
+        after_writing(self.program.writes)
         return found[len(self.program.writes) :]
 
     def _run(self, batches: Sequence[Sequence[Any]]) -> list[Any]:
         program, handover, count = self.program, self._handover, len(batches)
         handover.delivery.clear()
-        out_of_packs(program.writes)
+        before_writing(program.writes)
         state = owned_arrays(program.writes)
         fixed = [
             state_array(given.which)

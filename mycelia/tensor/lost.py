@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -14,8 +14,10 @@ class Lost:
     """The shape and dtype of an array whose numbers are gone."""
 
     __slots__ = ("__weakref__", "dtype", "name", "shape")
+    present: ClassVar[bool] = False  # whether there has been any in this process
 
     def __init__(self, array: Any, name: str) -> None:
+        Lost.present = True
         self.shape: Shape = tuple(array.shape)
         self.dtype = np.dtype(array.dtype)
         self.name = name
@@ -39,9 +41,22 @@ class Lost:
         self.__jax_array__()
 
     def __jax_array__(self) -> NoReturn:
-        raise problem(
+        raise self.error()
+
+    def error(self) -> Exception:
+        """What to tell whoever wants the numbers."""
+        return problem(
             RuntimeError,
             f"the numbers of {self.name} were lost: the device failed in the middle of a step",
             got="a step that had started to overwrite its parameters",
             fix="reload them: load_checkpoint(file, network), or train(..., resume_from=folder)",
         )
+
+
+def refuse_lost(arrays: Any) -> None:
+    """Raise if there is a lost array in nested tuples and lists."""
+    if isinstance(arrays, (tuple, list)):
+        for array in arrays:
+            refuse_lost(array)
+    elif type(arrays) is Lost:
+        raise arrays.error()

@@ -13,7 +13,6 @@ import signal
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -95,9 +94,7 @@ class Run:
 
 
 def main() -> None:
-    if WAY == "graph":
-        ms.set_context(mode=ms.GRAPH_MODE)
-    elif WAY == "sink":
+    if WAY == "graph" or WAY == "sink":
         ms.set_context(mode=ms.GRAPH_MODE)
     else:
         ms.set_context(mode=ms.PYNATIVE_MODE)

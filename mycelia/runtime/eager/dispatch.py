@@ -19,6 +19,7 @@ from mycelia.runtime.eager.whole import whole
 from mycelia.runtime.ranks import between, meets_others
 from mycelia.runtime.scattered import Scattered, together
 from mycelia.runtime.xla.compile import Programs, compile, without_engine_frames
+from mycelia.tensor.lost import Lost, refuse_lost
 from mycelia.tensor.promotion import alike, not_a_tensor, promote
 from mycelia.tensor.tensor import Tensor
 from mycelia.tensor.views import relate
@@ -103,6 +104,8 @@ def _run(op: Primitive, arrays: tuple[Any, ...], static: tuple[Any, ...]) -> Any
         _programs[key] = program
     if Scattered.present:
         arrays = together(arrays)
+    if Lost.present:
+        refuse_lost(arrays)
     try:
         return program(*arrays)
     except Exception as error:

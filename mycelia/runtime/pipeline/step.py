@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from sys import getrefcount
 from typing import Any
 
@@ -25,6 +26,7 @@ from mycelia.runtime.pipeline.program import PartProgram, StepProgram
 from mycelia.runtime.pipeline.report import PipelineReport
 from mycelia.runtime.pipeline.running import Pipeline
 from mycelia.runtime.scattered import Scattered
+from mycelia.runtime.undisturbed import undisturbed
 
 _REFERENCES = 3  # of an array that only its tensor holds: the slot, a local name, the count itself
 
@@ -71,11 +73,18 @@ class PipelinedStep:
             values[place] = found.written[number]
             place += 1
         del found
-        outputs = self._run_parts(values, shared)
-        Scattered.present = True
-        finish(program, outputs, arguments)
+        outputs = undisturbed(partial(self._finish, values, shared, arguments))
         attendance.runs += self._is_shared
         return [everywhere(result) for result in outputs[: program.results]]
+
+    def _finish(
+        self, values: dict[int, Any], shared: set[int], arguments: Sequence[Any]
+    ) -> list[Any]:
+        """Run the parts, which take over the arrays of states, and assign the new ones."""
+        outputs = self._run_parts(values, shared)
+        Scattered.present = True
+        finish(self.program, outputs, arguments)
+        return outputs
 
     def _run_parts(self, values: dict[int, Any], shared: set[int]) -> list[Any]:
         step = self.step

@@ -42,18 +42,17 @@ _OWN_SETTINGS = ("compile_cache_path", "enable_compile_cache", "save_graphs", "s
 
 
 def kept(
-    program: Any, graph: Graph, donated: Sequence[int], arrays: Sequence[Any], like: Any
+    program: Any, graph: Graph, donated: Sequence[int], arrays: Sequence[Any], results: Any
 ) -> tuple[Callable[..., Any], bool]:
     """`program` (of jax.jit) as an executable for such arrays, and whether it was on disk.
 
-    Its results come as a tree `like` this one.
+    `results` is their structure.
 
     If not, it is kept there now, unless there is no cache or the graph has no lasting name.
     """
     path = _path(graph, donated) if is_wanted() else None
     if path is None:
         return _compiled(program.lower(*arrays)), False
-    results = jax.tree.structure(like)
     inputs = jax.tree.structure(((0,) * len(arrays), {}))
     found = _load(path, inputs, results)
     if found is not None:
