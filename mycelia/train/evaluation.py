@@ -17,6 +17,7 @@ from mycelia.train.callback.loss_monitor import LossMonitor
 from mycelia.train.callback.model_checkpoint import ModelCheckpoint
 from mycelia.train.dataset_helper import DatasetHelper, size_of
 from mycelia.train.metrics import Loss
+from mycelia.train.metrics.metric import plain
 
 _FOR_TRAINING = (LossMonitor, History, ModelCheckpoint, LearningRateScheduler)
 _OF_TRAINING = ("cur_step_num", "batch_num", "net_outputs", "mode")
@@ -58,7 +59,7 @@ class Evaluation:
             if context.get_stop_requested():
                 break
         told.tell("on_eval_epoch_end", context)
-        facts.metrics = {name: metric.eval() for name, metric in self.metrics.items()}
+        facts.metrics = {name: plain(metric.eval()) for name, metric in self.metrics.items()}
         if in_fit:
             facts.eval_results = facts.metrics | self._loss(facts.net_outputs)
         told.tell("on_eval_end", context)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -246,3 +247,50 @@ def test_no_value_without_data(metric):
 def test_bad_arguments_are_refused(kind, make):
     with pytest.raises(kind):
         make()
+
+
+def _updated(name: str) -> Any:
+    metric = train.get_metric_fn(name)
+    rng = np.random.default_rng(0)
+    probabilities = rng.random((6, 6)).astype(np.float32)
+    labels = np.array([0, 1, 2, 3, 4, 5])
+    masks = (rng.random((1, 2, 8, 8)) > 0.5).astype(np.float32)
+    given: dict[str, tuple[Any, ...]] = {
+        "loss": (np.array(3.0, np.float32),),
+        "mae": (probabilities, probabilities * 2),
+        "mse": (probabilities, probabilities * 2),
+        "dice": (masks, masks),
+        "hausdorff_distance": (masks[0, 0], masks[0, 1], 0),
+        "mean_surface_distance": (masks[0, 0], masks[0, 1], 0),
+        "root_mean_square_distance": (masks[0, 0], masks[0, 1], 0),
+        "perplexity": (probabilities, labels),
+    }
+    metric.update(*given.get(name, (probabilities, labels)))
+    return metric.eval()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["acc", "loss", "mae", "mse", "dice", "recall", "precision", "F1", "top_1_accuracy",
+     "top_5_accuracy", "hausdorff_distance", "mean_surface_distance",
+     "root_mean_square_distance", "perplexity"],
+)  # fmt: skip
+def test_values_are_plain_numbers(name: str):
+    value = _updated(name)
+    assert "np." not in repr(value) and not isinstance(value, np.generic)
+
+
+def test_metrics_of_users_give_plain_numbers():
+    class Own(train.Metric):
+        def clear(self) -> None:
+            pass
+
+        def update(self, *inputs: Any) -> None:
+            pass
+
+        def eval(self) -> Any:
+            return {"a": np.float32(3.0), "b": (np.int64(2), np.array(1.0), np.array([1.0]))}
+
+    value = Own().eval()
+    assert (type(value["a"]), type(value["b"][0]), type(value["b"][1])) == (float, int, float)
+    assert isinstance(value["b"][2], np.ndarray)

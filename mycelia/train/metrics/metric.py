@@ -27,8 +27,34 @@ def rearrange_inputs(func: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
+def plain(value: Any) -> Any:
+    """A value with Python's numbers instead of NumPy's, which print their types."""
+    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
+        return value.item()
+    if isinstance(value, Tensor) and value.ndim == 0:
+        return value.item()
+    if type(value) in (tuple, list):
+        return type(value)(map(plain, value))
+    return {k: plain(v) for k, v in value.items()} if type(value) is dict else value
+
+
+def _with_plain_numbers(evaluate: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(evaluate)
+    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return plain(evaluate(self, *args, **kwargs))
+
+    return run
+
+
 class Metric(ABC):
     """The base class: `clear`, then `update` with each batch, then `eval` gives the value."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Let `eval` give Python's numbers, in metrics of users, too."""
+        super().__init_subclass__(**options)
+        own = cls.__dict__.get("eval")
+        if callable(own) and not getattr(own, "__isabstractmethod__", False):
+            cls.eval = _with_plain_numbers(own)  # type: ignore[method-assign]
 
     def __init__(self) -> None:
         self._indexes: list[int] | None = None
