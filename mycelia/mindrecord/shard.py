@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
-from uuid import uuid4
 
 from mycelia.core.errors import problem
+from mycelia.core.files import open_locked, remove_unfinished, unfinished_name
 from mycelia.mindrecord.encryption import seal, seals
 from mycelia.mindrecord.exceptions import MRMValidateDataError
 from mycelia.mindrecord.header import LENGTH_SIZE, Header, encode_header
@@ -53,10 +53,11 @@ class ShardFile:
         self._append = append
         self._head = b""
         target = Path(path)
-        temporary = target.with_name(f".{target.name}.{uuid4().hex}")
+        remove_unfinished(target.parent)
+        temporary = unfinished_name(target)
         self._data_path = target if append else temporary
         self._index_path = Path(index_path(str(temporary)))
-        self._file: BinaryIO = self._data_path.open("r+b" if append else "x+b")
+        self._file: BinaryIO = target.open("r+b") if append else open_locked(temporary)
         self._pages = PageWriter(self._file, header)
         left = [self._index_path] if append else [temporary, self._index_path]
         self._discard = weakref.finalize(self, _discard, self._file, left)

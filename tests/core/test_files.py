@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from mycelia.core.files import write_atomically
+from mycelia.core.files import open_locked, unfinished_name, write_atomically
 
 
 def mode_of(path):
@@ -38,3 +38,23 @@ def test_a_failure_keeps_the_old_file_and_leaves_nothing_beside_it(tmp_path):
         write_atomically(path, chunks())
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["file"]
+
+
+def test_files_of_living_writers_and_of_others_stay(tmp_path):
+    mine = unfinished_name(tmp_path / "mine")
+    other = tmp_path / ".cache.d41d8cd98f00b204e9800998ecf8427e"
+    other.write_bytes(b"of another program")
+    with open_locked(mine) as file:
+        file.write(b"half")
+        write_atomically(tmp_path / "file", [b"x"])
+        assert mine.exists()
+    write_atomically(tmp_path / "file", [b"y"])
+    assert sorted(os.listdir(tmp_path)) == [other.name, "file"]
+
+
+def test_a_link_named_like_an_unfinished_file_is_not_followed(tmp_path):
+    precious = tmp_path / "precious"
+    precious.write_bytes(b"x")
+    unfinished_name(tmp_path / "file").symlink_to(precious)
+    write_atomically(tmp_path / "file", [b"y"])
+    assert precious.read_bytes() == b"x"

@@ -310,3 +310,27 @@ def test_parts_of_a_parameter_are_merged_as_a_plan_cuts_it(tmp_path):
         ms.merge_sliced_parameter(parts[:4], strategy)
     with pytest.raises(ValueError, match="the folder has no files of plans"):
         ms.merge_pipeline_strategys(str(tmp_path / "none"), str(tmp_path / "all.json"))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../secret.safetensors", "rank_0/../../secret.safetensors", "/etc/secret.safetensors",
+     "secret.safetensors", "rank_0/../secret.safetensors", "rank_0//secret.safetensors"],
+)  # fmt: skip
+def test_an_index_names_only_files_of_processes(tmp_path, name):
+    index = write(tmp_path / "run", [TOP, SCALAR], [BOTTOM])
+    part = part_path(index, 0, 0)
+    for place in (tmp_path, tmp_path / "run"):
+        (place / "secret.safetensors").write_bytes(part.read_bytes())
+    index.write_text(index.read_text().replace("rank_0/net@0.safetensors", name))
+    with pytest.raises(ValueError, match="index of the checkpoint cannot be read"):
+        ms.load_checkpoint(str(index))
+
+
+def test_a_part_is_no_link_to_a_file_elsewhere(tmp_path):
+    index = write(tmp_path / "run", [TOP, SCALAR], [BOTTOM])
+    part = part_path(index, 0, 0)
+    part.rename(tmp_path / "elsewhere.safetensors")
+    part.symlink_to(tmp_path / "elsewhere.safetensors")
+    with pytest.raises(ValueError, match="lies outside of its folder"):
+        ms.load_checkpoint(str(index))

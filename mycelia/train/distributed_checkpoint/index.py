@@ -12,13 +12,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from mycelia.core.errors import problem
+from mycelia.core.files import remove_unfinished as remove_temporary
 from mycelia.core.files import write_atomically
 from mycelia.core.world import world
 
 INDEX_SUFFIX = ".index.json"
 _FORMAT = "mycelia parts 1"
+_NAME = re.compile(r"rank_\d+/[^/\\\0]+\.safetensors")
 _WHOLE_SUFFIXES = (".ckpt", ".safetensors")
 
 
@@ -100,7 +103,7 @@ def _parsed(path: Path) -> Index:
         found = json.loads(path.read_text())
         if found["format"] != _FORMAT:
             raise ValueError(f"its format is {found['format']!r}")
-        sizes = {name: int(size) for name, size in found["files"].items()}
+        sizes = {_checked_name(name): int(size) for name, size in found["files"].items()}
         return Index(path, int(found["generation"]), sizes)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise problem(
@@ -111,7 +114,22 @@ def _parsed(path: Path) -> Index:
         ) from None
 
 
+def _checked_name(name: Any) -> str:
+    """A name in an index: a file in the folder of one process, and nothing outside of these."""
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise ValueError(f"it names {name!r}, which is no file of a process (rank_0/...)")
+    return name
+
+
 def _check_file(index: Index, file: Path, size: int) -> None:
+    if not file.resolve().is_relative_to(index.path.parent.resolve()):
+        raise problem(
+            ValueError,
+            f"a file of the checkpoint {index.path} lies outside of its folder",
+            got=f"{file}, a link to {file.resolve()}",
+            expected=f"files in {index.path.parent}",
+            fix="copy the file there, instead of a link",
+        )
     if not file.is_file():
         raise problem(
             ValueError,
@@ -170,11 +188,13 @@ def remove_others(index: Path, generation: int | None) -> None:
 def remove_unfinished(folder: Path, name: str) -> None:
     """Remove what killed processes left of checkpoints whose names begin with `name`."""
     pattern = re.compile(rf"(?P<stem>{re.escape(name)}.*)@\d+\.safetensors")
-    temporary = re.compile(rf"\.{re.escape(name)}.*\.[0-9a-f]{{32}}")
+    for own in [folder, *folder.glob("rank_*")]:
+        if own.is_dir():
+            remove_temporary(own)
     for file in list(folder.glob("rank_*/*")):
         part = pattern.fullmatch(file.name)
         is_orphan = part is not None and not (folder / f"{part['stem']}{INDEX_SUFFIX}").exists()
-        if is_orphan or temporary.fullmatch(file.name):
+        if is_orphan:
             file.unlink(missing_ok=True)
 
 
