@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from threading import Thread
 
+from mycelia.core.errors import problem
 from mycelia.core.files import write_atomically
 from mycelia.core.logs import logger
 
@@ -16,7 +17,7 @@ class _Write(Thread):
 
     def __init__(self, path: Path, chunks: Iterable[bytes]) -> None:
         super().__init__(name=f"saving {path.name}", daemon=False)
-        self.path, self.error = path, None
+        self.path, self.error, self.is_claimed = path, None, False
         self._chunks: Iterable[bytes] = chunks
 
     error: Exception | None
@@ -35,9 +36,10 @@ _writes: dict[Path, _Write] = {}
 def write_later(path: Path, chunks: Iterable[bytes]) -> None:
     """Write a file while the program goes on; an earlier write of the same file ends first."""
     path = path.absolute()
-    error = finish(path)
-    if error is not None:
-        logger.warning("%s could not be saved the last time: %s", path, error)
+    earlier = _writes.get(path)
+    if earlier is not None:
+        earlier.join()
+        raise_failed()
     _writes[path] = write = _Write(path, chunks)
     write.start()
 
@@ -50,6 +52,35 @@ def finish(path: Path) -> Exception | None:
     write.join()
     _writes.pop(write.path, None)
     return write.error
+
+
+def claim(path: Path) -> None:
+    """Say that whoever calls this asks for the error of a write: `raise_failed` leaves it out."""
+    write = _writes.get(path.absolute())
+    if write is not None:
+        write.is_claimed = True
+
+
+def is_over(path: Path) -> bool:
+    """Whether nothing is being written to a file in the background."""
+    write = _writes.get(path.absolute())
+    return write is None or not write.is_alive()
+
+
+def raise_failed() -> None:
+    """Raise if a write in the background has failed that nobody asked for; it is told once."""
+    if not _writes:
+        return
+    for write in list(_writes.values()):
+        if write.error is not None and not write.is_claimed and not write.is_alive():
+            _writes.pop(write.path, None)
+            kind = OSError if isinstance(write.error, OSError) else RuntimeError
+            raise problem(
+                kind,
+                f"{write.path} could not be saved in the background",
+                got=str(write.error),
+                fix="make room there, or save to another folder; the file before it is whole",
+            ) from write.error
 
 
 def async_ckpt_thread_status() -> bool:

@@ -16,7 +16,7 @@ from mycelia.nn.cell import Cell
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 from mycelia.train import ckpt_format, safetensors_format
-from mycelia.train.background import finish
+from mycelia.train.background import finish, raise_failed
 from mycelia.train.distributed_checkpoint.index import found_index, is_index
 from mycelia.train.distributed_checkpoint.reading import all_of, all_of_run
 from mycelia.train.distributed_checkpoint.saving import comes_in_parts, save_parts
@@ -43,7 +43,8 @@ def save_checkpoint(
 
     `enc_key` encrypts it, `crc_check` adds a checksum, `format` may be "safetensors". With
     `async_save` (True, "thread" or "process") a thread writes the file: the parameters may change
-    meanwhile, what was asked for is saved.
+    meanwhile, what was asked for is saved. If that fails, the next step of `Model.train` or the
+    next save raises the error.
 
     Parameters that several processes hold parts of are gathered, if all of them call this; the
     first one writes the file. Without `integrated_save` nothing is gathered: each process writes
@@ -51,6 +52,7 @@ def save_checkpoint(
     `<name>.index.json` there, written last, is what `load_checkpoint` takes. There is a checksum
     always, and no key. On one device alone the whole is one part, and the file one as ever.
     """
+    raise_failed()
     saved_file(
         save_obj, ckpt_file_name, integrated_save, async_save, append_dict, enc_key, enc_mode,
         choice_func, crc_check, format,

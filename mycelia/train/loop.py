@@ -11,6 +11,7 @@ from mycelia.core.logs import logger
 from mycelia.core.meetings import note_step
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
+from mycelia.train.background import raise_failed
 from mycelia.train.callback.callback import (
     Callback,
     CallbackList,
@@ -116,6 +117,7 @@ class Training:
 
     def _results(self, group: list[list[Any]]) -> Sequence[Any]:
         results: Sequence[Any]
+        raise_failed()  # of saves in the background
         note_step(self._steps + 1)
         try:
             if len(group) == 1:

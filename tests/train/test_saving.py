@@ -68,7 +68,7 @@ def test_the_same_file_is_written_by_one_at_a_time(tmp_path, slow_disk):
     assert os.listdir(tmp_path) == ["net.ckpt"]
 
 
-def test_an_error_in_the_background_is_told(tmp_path, full_disk, caplog):
+def test_an_error_in_the_background_is_told_by_the_next_load_or_save(tmp_path, full_disk):
     path = str(tmp_path / "net.ckpt")
     ms.save_checkpoint({"a": Tensor([1])}, path, async_save=True)
     with pytest.raises(OSError, match="No space left"):
@@ -76,10 +76,56 @@ def test_an_error_in_the_background_is_told(tmp_path, full_disk, caplog):
     ms.save_checkpoint({"a": Tensor([2])}, path, async_save=True)
     background._writes[tmp_path / "net.ckpt"].join()
     full_disk.now = False
+    with pytest.raises(OSError, match=r"net\.ckpt could not be saved in the background"):
+        ms.save_checkpoint({"a": Tensor([3])}, str(tmp_path / "other.ckpt"))
     ms.save_checkpoint({"a": Tensor([3])}, path, async_save=True)
-    assert "could not be saved the last time" in caplog.text
     assert ms.load_checkpoint(path)["a"].tolist() == [3]
     assert os.listdir(tmp_path) == ["net.ckpt"]
+
+
+def test_an_error_in_the_background_is_told_by_the_next_step(tmp_path, full_disk):
+    model, path = dense_model(), str(tmp_path / "net.ckpt")
+    steps = []
+
+    def save(context):
+        steps.append(1)
+        if len(steps) == 2:
+            ms.save_checkpoint({"a": Tensor([1])}, path, async_save=True)
+            background._writes[tmp_path / "net.ckpt"].join()
+
+    look = train.LambdaCallback(on_train_step_end=save)
+    with pytest.raises(OSError, match=r"net\.ckpt could not be saved in the background"):
+        model.train(2, rows(), [look])
+    assert len(steps) == 2
+    model.train(1, rows(), [])
+
+
+def test_model_checkpoint_tells_of_a_failure_in_the_next_step(tmp_path, full_disk, caplog):
+    told = []
+
+    def look(context):
+        told.append("was not saved" in caplog.text)
+        for write in list(background._writes.values()):
+            write.join()
+
+    looks = train.LambdaCallback(on_train_step_end=look)
+    saves = saver(tmp_path, save_checkpoint_steps=4, async_save=True)
+    dense_model().train(2, rows(), [saves, looks])
+    assert told[3:5] == [False, True]
+
+
+def test_the_next_save_removes_what_killed_saves_left(tmp_path):
+    program = """
+import os, signal, sys
+import mycelia as ms
+os.fsync = lambda number: os.kill(os.getpid(), signal.SIGKILL)
+ms.save_checkpoint({"a": ms.Tensor([5])}, sys.argv[1])
+"""
+    command = [sys.executable, "-c", program, str(tmp_path / "one.ckpt")]
+    killed = subprocess.run(command, check=False)
+    assert killed.returncode == -signal.SIGKILL and len(os.listdir(tmp_path)) == 1
+    ms.save_checkpoint({"a": Tensor([3])}, str(tmp_path / "two.ckpt"))
+    assert os.listdir(tmp_path) == ["two.ckpt"]
 
 
 def test_the_end_of_a_program_waits_for_its_files(tmp_path):

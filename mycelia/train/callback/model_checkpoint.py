@@ -13,7 +13,7 @@ from mycelia.core.logs import logger
 from mycelia.core.meetings import busy
 from mycelia.core.world import world
 from mycelia.runtime.array_parts import told_by_all
-from mycelia.train.background import finish
+from mycelia.train.background import claim, finish, is_over
 from mycelia.train.callback.callback import Callback, step_in_epoch
 from mycelia.train.callback.checkpoint_config import CheckpointConfig
 from mycelia.train.callback.checkpoint_files import (
@@ -85,6 +85,8 @@ class ModelCheckpoint(Callback):
             self._directory = self._made_directory(self._directory_function(facts))
         if self._is_due(facts):
             self._save(facts)
+        elif self._config.integrated_save and self._pending is not None and is_over(self._pending):
+            self._settle()  # so that a failure is told in the step after it
 
     def on_train_interrupted(self, run_context: Any) -> None:
         self._save_the_last(run_context.original_args())
@@ -222,6 +224,7 @@ class ModelCheckpoint(Callback):
         )
         if config.async_save:
             self._pending = file
+            claim(file)
         return path if file == Path(path) else str(index_path(Path(path)))
 
     def _run_entries(self, facts: Any) -> dict[str, Any]:
