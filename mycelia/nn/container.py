@@ -112,6 +112,8 @@ class SequentialCell(_Listed):
 class CellList(_Listed):
     """A list of cells; it is not called itself."""
 
+    is_ensemble = True  # `vmap` runs the cells side by side
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(kwargs.get("auto_prefix", True))
         if len(args) == 1 and isinstance(args[0], (list, tuple, CellList)):

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import update_wrapper
 from typing import Any
 
 from mycelia.compiler.building import Builder
-from mycelia.compiler.forms import Form, form_of, leaf_data, widest_form_of
 from mycelia.compiler.store import MISSING, Entry, Numbers, Place
+from mycelia.compiler.symbolic import Number
 from mycelia.compiler.tracer import Tracer, active_tracer
-from mycelia.core.errors import problem, wrong_type
+from mycelia.core.errors import problem
 from mycelia.ir.control import Vmap
-from mycelia.ir.node import Node
+from mycelia.ir.node import Apply, Node
+from mycelia.ir.primitive import Primitive
 from mycelia.ir.slot import call
 from mycelia.ir.value import type_of
+from mycelia.ops.joining import stack
+from mycelia.tensor.structures import leaves_of, mapped
 from mycelia.tensor.tensor import Tensor
 from mycelia.transforms.jit import Compiled
+
+_PLAIN = (bool, int, float)
 
 
 def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
@@ -24,9 +30,8 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callabl
 
     `in_axes` says which axis of each argument is mapped over: an int for all, or a structure of
     ints and None (not mapped) like the arguments; `out_axes` where that axis stands in the results.
+    A CellList is a model ensemble: each cell gets its part of the mapped arguments.
     """
-    if not callable(fn):
-        raise wrong_type("vmap", "fn", fn, "a function, a Cell or a list of Cells")
     compiled = Compiled(lambda *args: _map(fn, in_axes, out_axes, args), "vmap")
     compiled.fn.__mycelia_native__ = True  # type: ignore[attr-defined]
 
@@ -44,10 +49,15 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callabl
 def _map(fn: Callable[..., Any], in_axes: Any, out_axes: Any, args: tuple[Any, ...]) -> Any:
     tracer = active_tracer()
     assert tracer is not None
-    form = widest_form_of(args)
-    leaves = [value for value, _ in form.leaves(args)]
-    axes = _axes("in_axes", in_axes, args, form)
-    _check(leaves, axes)
+    if not args:
+        return call(fn)
+    cells = _ensemble(fn)
+    pairs = _spread("in_axes", in_axes, args)
+    leaves = [leaf for leaf, _ in pairs if isinstance(leaf, Tensor)]
+    axes = [axis for leaf, axis in pairs if isinstance(leaf, Tensor)]
+    size = _checked_size(pairs, cells)
+    weights = [stack(column) for column in _columns(cells)]
+    leaves, axes = [*weights, *leaves], [*([0] * len(weights)), *axes]
     builder = Builder(getattr(fn, "__name__", "mapped"), tracer.builder, tracer.span)
     nodes = [
         builder.parameter(f"x{i}", _without(leaf, axis))
@@ -55,15 +65,198 @@ def _map(fn: Callable[..., Any], in_axes: Any, out_axes: Any, args: tuple[Any, .
     ]
     with tracer.building(builder), tracer.store.journal() as journal:
         tracer.store.write(Entry(tracer.world, "<needed>"), MISSING)
-        result = call(fn, *form.build(iter(nodes)))
-        result_form = form_of(result)
-        data = [leaf_data(v, t) for v, t in result_form.leaves(result)]
+        with _weights_of(cells, nodes[: len(weights)]):
+            rest = iter(nodes[len(weights) :])
+            inner = mapped(lambda leaf: _inside(leaf, rest), args)
+            result = call(cells[0] if cells else fn, *inner)
+        is_mapped = {n for n, axis in zip(nodes, axes, strict=True) if axis is not None}
+        outputs = [
+            _Output(tracer, leaf, axis, is_mapped)
+            for leaf, axis in _spread("out_axes", out_axes, result, bool(cells))
+        ]
         needed = tracer.world.get("<needed>")
         extra = [] if needed is None else [needed._data]
+        data = [o.node for o in outputs if o.node is not None]
         builder.finish(builder.tuple((*data, *extra)))
         for place, _ in journal.take_back().values():
             _check_place(tracer, place)
-    return _emit(tracer, builder, leaves, axes, result, result_form, out_axes)
+    places = [o.place for o in outputs if o.node is not None]
+    items = _emit(tracer, builder, leaves, axes, places, size)
+    if extra:
+        tracer.note_needed(Tensor._wrap(items.pop()).max())
+    found, all_outputs = iter(items), iter(outputs)
+    return mapped(lambda _: next(all_outputs).outside(found, size), result)
+
+
+class _Output:
+    """One tensor or number that a mapped function gives, and the axis it is wanted along."""
+
+    def __init__(self, tracer: Tracer, leaf: Any, axis: int | None, is_mapped: set[Any]) -> None:
+        if not isinstance(leaf, (Tensor, *_PLAIN)):
+            raise _wrong("the function may return tensors and numbers only", type(leaf).__name__)
+        self.leaf, self.axis = leaf, axis
+        self.node = tracer.data_node(leaf) if isinstance(leaf, Tensor) else None
+        rank = 0 if self.node is None else len(self.node.type.shape)
+        if axis is not None and not -rank - 1 <= axis <= rank:
+            raise _wrong("an axis of out_axes is out of range", f"{axis} for {rank} axes")
+        if axis is None and self.node is not None and _depends(self.node, is_mapped):
+            raise _wrong("a mapped result has the axis None in out_axes", repr(self.node.type))
+        self.place = 0 if axis is None else axis % (rank + 1)
+
+    def outside(self, items: Iterator[Node], size: int) -> Any:
+        """The value that the caller sees; arrays are the next of the items."""
+        if self.node is None:
+            return self.leaf if self.axis is None else stack((Tensor(self.leaf),) * size)
+        tensor = Tensor._wrap(next(items))
+        if self.axis is not None:
+            return tensor
+        same = tensor[0]
+        return Number.of(same._data, self.leaf.kind) if isinstance(self.leaf, Number) else same
+
+
+def _emit(
+    tracer: Tracer,
+    builder: Builder,
+    leaves: Sequence[Tensor],
+    axes: Sequence[int | None],
+    places: list[int],
+    size: int,
+) -> list[Node]:
+    """The map itself, as a node of the program; gives its results."""
+    types = builder.graph.output.type
+    places = [*places, *([0] * (len(types) - len(places)))]
+    in_axes = [None if a is None else a % len(x.shape) for a, x in zip(axes, leaves, strict=True)]
+    op = Vmap((*in_axes, *(None for _ in builder.captured)), tuple(places), size)
+    operands = [tracer.data_node(leaf) for leaf in leaves]
+    type_ = tuple([_with(t, a, size) for t, a in zip(types, places, strict=True)])
+    node = tracer.builder.apply(
+        op, (builder.graph, *operands, *builder.captured), type_, tracer.span
+    )
+    return [tracer.builder.item(node, i) for i in range(len(types))]
+
+
+# ---- ensembles ----------------------------------------------------------------------------------
+
+
+def _ensemble(fn: Any) -> list[Any]:
+    """The cells of a model ensemble; an ordinary function has none."""
+    if isinstance(fn, (list, tuple)) or getattr(fn, "is_ensemble", False):
+        cells = list(fn)
+        if len(cells) < 2:
+            raise _wrong("a model ensemble has at least two cells", f"{len(cells)} cells")
+        return cells
+    if not callable(fn) or isinstance(fn, Primitive):
+        raise _wrong("fn is a function, a Cell, or a CellList", repr(fn))
+    return []
+
+
+def _columns(cells: list[Any]) -> list[tuple[Tensor, ...]]:
+    """The parameters of an ensemble that belong together: one of each cell."""
+    parameters = [list(cell.get_parameters()) for cell in cells]
+    shapes = [[(p.shape, p.dtype) for p in own] for own in parameters]
+    if any(own != shapes[0] for own in shapes[1:]):
+        raise problem(
+            ValueError,
+            "vmap: the cells of a model ensemble have different parameters",
+            got=f"{[len(own) for own in shapes]} parameters",
+            expected="parameters of the same shapes and dtypes in each cell",
+        )
+    return list(zip(*parameters, strict=True))
+
+
+@contextmanager
+def _weights_of(cells: list[Any], nodes: Sequence[Node]) -> Iterator[None]:
+    """Inside the block, the first cell has the weights that the nodes stand for."""
+    parameters = list(cells[0].get_parameters()) if cells else []
+    before = [parameter._data for parameter in parameters]
+    for parameter, node in zip(parameters, nodes, strict=True):
+        parameter._data = node
+    try:
+        yield
+    finally:
+        for parameter, data in zip(parameters, before, strict=True):
+            parameter._data = data
+
+
+# ---- axes ---------------------------------------------------------------------------------------
+
+
+def _spread(
+    label: str, axes: Any, value: Any, is_ensemble: bool = True
+) -> list[tuple[Any, int | None]]:
+    """Every leaf of a value with its axis."""
+    pairs = _pairs(label, axes, value)
+    if not is_ensemble and pairs and all(axis is None for _, axis in pairs):
+        raise _wrong(f"{label} cannot be None for all values", f"{label}={axes!r}")
+    return pairs
+
+
+def _pairs(label: str, axes: Any, value: Any) -> list[tuple[Any, int | None]]:
+    if axes is None or (isinstance(axes, int) and not isinstance(axes, bool)):
+        return [(leaf, axes) for leaf in leaves_of(value)]
+    if not isinstance(axes, (tuple, list)):
+        raise _wrong(f"{label} holds ints and None", f"{label}={axes!r}")
+    if not isinstance(value, (tuple, list)) or len(axes) != len(value):
+        count = len(value) if isinstance(value, (tuple, list)) else 1
+        raise _wrong(
+            f"{label} does not match the values it is for", f"{len(axes)} axes for {count} values"
+        )
+    return [
+        pair for axis, part in zip(axes, value, strict=True) for pair in _pairs(label, axis, part)
+    ]
+
+
+def _checked_size(pairs: list[tuple[Any, int | None]], cells: list[Any]) -> int:
+    """How long the mapped axes are."""
+    sizes = set()
+    for leaf, axis in pairs:
+        if axis is None:
+            continue
+        if not isinstance(leaf, Tensor) or isinstance(leaf, Number):
+            raise _wrong("only a Tensor can be mapped", f"axis {axis} for a {type(leaf).__name__}")
+        if not -len(leaf.shape) <= axis < len(leaf.shape):
+            raise _wrong(f"axis {axis} of in_axes is out of range", f"shape {leaf.shape}")
+        sizes.add(leaf.shape[axis])
+    if len(sizes) > 1:
+        raise _wrong("the mapped axes must all have one size", f"sizes {sorted(sizes)}")
+    if not sizes and not cells:
+        raise _wrong("in_axes cannot be None for all arguments", "no mapped argument")
+    size = sizes.pop() if sizes else len(cells)
+    if cells and size != len(cells):
+        raise problem(
+            ValueError,
+            "vmap: a model ensemble needs mapped axes with one element for each cell",
+            got=f"size {size} for {len(cells)} cells",
+        )
+    return int(size)
+
+
+def _wrong(what: str, got: str) -> RuntimeError:
+    return problem(RuntimeError, f"vmap: {what}", got=got)
+
+
+# ---- values inside ------------------------------------------------------------------------------
+
+
+def _inside(leaf: Any, nodes: Iterator[Node]) -> Any:
+    """A leaf of the arguments as the mapped function sees it."""
+    if isinstance(leaf, Number):
+        return Number.of(next(nodes), leaf.kind)
+    return Tensor._wrap(next(nodes)) if isinstance(leaf, Tensor) else leaf
+
+
+def _depends(node: Node, sources: set[Any]) -> bool:
+    """Whether a node is computed from one of the sources."""
+    seen: set[Node] = set()
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        if node in sources:
+            return True
+        if node not in seen and isinstance(node, Apply):
+            waiting += node.args
+        seen.add(node)
+    return False
 
 
 def _check_place(tracer: Tracer, place: Place) -> None:
@@ -76,76 +269,6 @@ def _check_place(tracer: Tracer, place: Place) -> None:
             RuntimeError,
             "vmap: the function changes a parameter, draws random numbers or prints",
             fix="do that outside of the mapped function",
-        )
-
-
-def _emit(
-    tracer: Tracer,
-    builder: Builder,
-    leaves: list[Any],
-    axes: list[int | None],
-    result: Any,
-    form: Form,
-    out_axes: Any,
-) -> Any:
-    size = next(
-        leaf.shape[axis] for leaf, axis in zip(leaves, axes, strict=True) if axis is not None
-    )
-    out = [0 if a is None else a for a in _axes("out_axes", out_axes, result, form)]
-    types = builder.graph.output.type
-    out = [a % (len(t.shape) + 1) for a, t in zip(out, types, strict=False)]
-    count = len(out)
-    out += [0] * (len(types) - count)
-    mapped = Vmap(
-        (*(None if a is None else a % len(x.shape) for a, x in zip(axes, leaves, strict=True)),
-         *(None for _ in builder.captured)),
-        tuple(out),
-        size,
-    )  # fmt: skip
-    operands: list[Node] = [tracer.data_node(leaf) for leaf in leaves]
-    type_ = tuple(_with(t, a, size) for t, a in zip(types, out, strict=True))
-    args = (builder.graph, *operands, *builder.captured)
-    node = tracer.builder.apply(mapped, args, type_, tracer.span)
-    items = [tracer.builder.item(node, i) for i in range(len(types))]
-    if len(items) > count:
-        tracer.note_needed(Tensor._wrap(items[-1]).max())
-    return form.build(iter(items[:count]))
-
-
-def _axes(label: str, axes: Any, value: Any, form: Form) -> list[int | None]:
-    """One axis for each leaf of a value."""
-    if axes is None or isinstance(axes, int):
-        return [axes] * len(form.leaves(value))
-    if not isinstance(axes, (tuple, list)) or not isinstance(value, (tuple, list)):
-        raise wrong_type("vmap", label, axes, "int, None or a tuple of them")
-    if len(axes) != len(value):
-        raise problem(
-            ValueError,
-            f"vmap: {label} does not match the values it is for",
-            got=f"{len(axes)} axes for {len(value)} values",
-        )
-    forms = getattr(form, "forms", ())
-    triples = zip(axes, value, forms, strict=True)
-    return [a for axis, v, f in triples for a in _axes(label, axis, v, f)]
-
-
-def _check(leaves: list[Any], axes: list[int | None]) -> None:
-    sizes = {}
-    for leaf, axis in zip(leaves, axes, strict=True):
-        if axis is None:
-            continue
-        if not -len(leaf.shape) <= axis < len(leaf.shape):
-            raise problem(
-                ValueError,
-                f"vmap: axis {axis} is out of range",
-                got=f"an argument of shape {leaf.shape}",
-            )
-        sizes[leaf.shape[axis]] = leaf.shape
-    if len(sizes) != 1:
-        raise problem(
-            ValueError,
-            "vmap: the mapped axes must all have one size, and one argument must be mapped",
-            got=f"sizes {sorted(sizes)}",
         )
 
 
