@@ -88,6 +88,7 @@ _DEFAULTS: dict[str, Any] = {
     "unseeded": secrets.randbits(32),
 }
 _now = dict(_DEFAULTS)
+_SHARD_BY_BLOCK = "MS_DEV_MINDRECORD_SHARD_BY_BLOCK"  # a switch of MindSpore
 
 
 def options(seed: int | None = None) -> Options:
@@ -104,6 +105,7 @@ def options(seed: int | None = None) -> Options:
         in_turn=in_turn,
         hooks=_now["debug_hooks"] if in_turn else (),
         tunes=_now["enable_autotune"] and not in_turn,
+        shards_are_runs=os.environ.get(_SHARD_BY_BLOCK, "").lower() == "true",
     )
 
 

@@ -31,13 +31,19 @@ class FileReader:
         if operator is not None:
             warn_once("FileReader: the parameter 'operator' has no effect")
         self._records = Records(file_name, columns or None)
+        self._rows: Iterator[dict[str, Any]] | None = iter(self._records)
 
     def get_next(self) -> Iterator[dict[str, Any]]:
-        """The rows in order, each a dict of the columns."""
-        return iter(self._records)
+        """The rows that were not given yet, in order, each a dict of the columns."""
+        while self._rows is not None:
+            row = next(self._rows, None)
+            if row is None:
+                return
+            yield row
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Let go of the files; no more rows come."""
+        self._rows = None
         self._records.close()
 
     def schema(self) -> dict[str, dict[str, Any]]:

@@ -81,6 +81,7 @@ class DatasetHelper:
                 continue
             columns = batch if isinstance(batch, (tuple, list)) else [batch]
             yield [column if isinstance(column, Tensor) else Tensor(column) for column in columns]
+        self._begin_anew()
         if count == 0 and self._size > 0 and not resumed:
             raise problem(
                 ValueError,
@@ -88,6 +89,11 @@ class DatasetHelper:
                 got=f"a dataset of {self._size} batches, iterated for {self._epochs} epochs",
                 fix="what create_tuple_iterator gives must begin again for each epoch",
             )
+
+    def _begin_anew(self) -> None:
+        """Let a dataset of the user, which may be its own iterator, prepare for the next epoch."""
+        if not isinstance(self._iterator, iterators.Iterator) and hasattr(self.dataset, "reset"):
+            self.dataset.reset()
 
     @property
     def dataset_sink_mode(self) -> bool:

@@ -397,3 +397,16 @@ def test_what_cannot_be_saved_is_refused_and_leaves_nothing(tmp_path):
         save(numbers, path)
     with pytest.raises(RuntimeError, match="folder"):
         save(numbers, str(tmp_path / "none" / "a"))
+
+
+def test_shards_are_runs_of_rows_if_the_switch_of_mindspore_says_so(folder, monkeypatch):
+    third = {"num_shards": 3, "shard_id": 2}
+    data = ds.MindDataset(str(folder / "a.mr"), ["name"], shuffle=False, **third)
+    assert names(data)[:3] == ["n2", "n5", "n8"]
+    monkeypatch.setenv("MS_DEV_MINDRECORD_SHARD_BY_BLOCK", "true")
+    assert names(data) == ["n8", "n9", "n0", "n1"]
+    mixed = [
+        names(ds.MindDataset(str(folder / "a.mr"), ["name"], num_shards=2, shard_id=number))
+        for number in range(2)
+    ]
+    assert sorted(mixed[0] + mixed[1]) == [f"n{i}" for i in range(10)]

@@ -73,7 +73,9 @@ def numbers(dataset: Any) -> list[int]:
 
 def all_cases() -> dict[str, Case]:
     """The cases by name."""
-    return dict([*file_cases(), *source_cases(), *sampler_cases(), *user_sampler_cases()])
+    return dict(
+        [*file_cases(), *source_cases(), *sampler_cases(), *user_sampler_cases(), *step_cases()]
+    )
 
 
 def file_cases() -> Iterator[tuple[str, Case]]:
@@ -313,5 +315,21 @@ def _counted(count: int, samples: Any, length: Any, *, resets: bool = False) -> 
             Counted.__len__ = lambda self: length  # type: ignore[attr-defined]
         data = ds.GeneratorDataset(Squares(), ["a", "b"], sampler=Counted(samples))
         return [data.get_dataset_size(), rows(data, 3), rows(data.repeat(2))]
+
+    return case
+
+
+def step_cases() -> Iterator[tuple[str, Case]]:
+    """Iterators that start from a later step."""
+    for step, epochs in product((0, 1, 6, -1, "x"), (1, 2)):
+        yield f"step: {step} of {epochs} epochs", _started(step, epochs)
+
+
+def _started(step: Any, epochs: int) -> Case:
+    def case(ds: Any, folder: Path) -> Any:
+        data = ds.NumpySlicesDataset(list(range(14)), ["a"], shuffle=False)
+        data.set_init_step(step)
+        data = data.batch(2)
+        return [rows(data, epochs), data.get_init_step(), data.get_dataset_size()]
 
     return case

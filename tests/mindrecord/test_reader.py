@@ -189,3 +189,20 @@ def test_bad_queries_are_refused(file):
             page.read_at_page_by_id(*arguments)
     with pytest.raises(mindrecord.ParamValueError):
         page.read_at_page_by_name(1, 0, 1)
+
+
+def test_a_reader_gives_each_row_once_and_none_after_it_is_closed(file):
+    reader = FileReader(file)
+    first = next(reader.get_next())
+    assert first["name"] == "0.jpg"
+    assert [row["name"] for row in reader.get_next()] == [f"{i}.jpg" for i in range(1, len(ROWS))]
+    assert list(reader.get_next()) == []
+
+    reader = FileReader(file)
+    taken = 0
+    for _ in reader.get_next():
+        taken += 1
+        if taken == 5:
+            reader.close()
+    assert taken == 5
+    assert list(reader.get_next()) == []

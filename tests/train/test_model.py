@@ -259,6 +259,31 @@ def test_an_iterator_that_ends_is_an_error():
         dense_model().train(2, Once(X, Y))
 
 
+def test_a_dataset_that_is_its_own_iterator_is_reset_after_each_epoch():
+    class Itself(Rows):
+        place = 0
+
+        def create_tuple_iterator(self, num_epochs=-1, output_numpy=False):
+            return self
+
+        def __iter__(self):
+            return self
+
+        def __next__(self):
+            self.place += 1
+            if self.place > 2:
+                raise StopIteration
+            return [ms.Tensor(X[:4]), ms.Tensor(Y[:4])]
+
+        def reset(self):
+            self.place = 0
+
+    model = dense_model()
+    steps = []
+    model.train(3, Itself(X, Y), train.LambdaCallback(on_train_step_end=steps.append))
+    assert len(steps) == 3 * 2
+
+
 def test_facts_for_callbacks():
     facts = {}
     keep = train.LambdaCallback(on_train_step_end=lambda c: facts.update(c.original_args()))

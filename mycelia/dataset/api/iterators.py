@@ -61,6 +61,25 @@ class Iterator:
         self.first: list[tuple[tuple[int, ...], Any]] = []  # shapes and types, once it was given
         self._open(self._made_run(config.options()))
 
+    def begin_at(self, step: int) -> Self:
+        """Leave out the rows before a step."""
+        if step:
+            self._run.move(*self._position(step))
+        return self
+
+    def _position(self, step: int) -> tuple[int, int]:
+        """The epoch and the row of a step."""
+        size = self._node.size()
+        epoch, row = divmod(step, size) if size else (0, step)
+        if step < 0 or (size is not None and epoch >= self._epochs != -1):
+            raise problem(
+                RuntimeError,
+                "set_init_step: there is no such step",
+                got=f"step {step}",
+                expected=f"0 or more, and less than {self._epochs} epochs of {size} steps have",
+            )
+        return epoch, row
+
     def _made_run(self, options: Options) -> Run:
         if self._output_numpy:
             return Run(self._node, options, self._epochs)

@@ -27,7 +27,6 @@ class Readable:
         self.node = node
         self._count: int | None = None
         self._first: list[tuple[tuple[int, ...], Any]] | None = None
-        self._init_step = 0
         self._dynamic: dict[str, Any] | None = None
         self._meters: Meters | None = None
 
@@ -36,6 +35,7 @@ class Readable:
     ) -> DictIterator:
         """An iterator over rows as dicts."""
         made = DictIterator(self.node, num_epochs, output_numpy, do_copy)
+        made.begin_at(self.node.init_step())
         self._meters, self._first = made.meters, made.first
         return made
 
@@ -49,6 +49,7 @@ class Readable:
         """An iterator over rows as lists."""
         chosen = None if columns is None else check.names("columns", columns)
         made = TupleIterator(self.node, chosen, num_epochs, output_numpy, do_copy)
+        made.begin_at(self.node.init_step())
         self._meters, self._first = made.meters, made.first
         return made
 
@@ -168,11 +169,11 @@ class Readable:
 
     def get_init_step(self) -> int:
         """The step that training starts from."""
-        return self._init_step
+        return self.node.init_step()
 
     def set_init_step(self, init_step: int) -> None:
-        """Keep the step that training starts from."""
-        self._init_step = check.integer("init_step", init_step)
+        """Let iterators start from a step: the rows before it are left out."""
+        self.node = replace(self.node, first_step=check.integer("init_step", init_step))
 
 
 def _common(a: list[int | None], b: list[int | None]) -> list[int | None]:

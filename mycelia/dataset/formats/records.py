@@ -58,6 +58,8 @@ class RecordReader:
         padded = indices >= self._stored
         if not padded.any():
             return self._stored_columns(indices)
+        if padded.all():
+            return [[value] * len(indices) for value in self._padded]
         stored = self._stored_columns(indices[~padded])
         sources = zip((iter(entries(column)) for column in stored), self._padded)
         marks = padded.tolist()

@@ -21,6 +21,7 @@ class Node:
     num_parallel_workers: int | None = None
     cache: Keeping | None = field(default=None, metadata={"json": False})
     number: int = field(default=0, metadata={"json": False})  # its key to random numbers
+    first_step: int = field(default=0, metadata={"json": False})  # of the first epoch of a run
 
     @property
     def child(self) -> Node:
@@ -49,6 +50,10 @@ class Node:
     def num_classes(self) -> int | None:
         """How many classes the labels tell apart, where a source knows it."""
         return self.child.num_classes() if self.children else None
+
+    def init_step(self) -> int:
+        """The step that a run starts from, as it was set here or below."""
+        return self.first_step or (self.child.init_step() if self.children else 0)
 
     def source(self) -> Node:
         """The leftmost node without children."""

@@ -12,6 +12,7 @@ from mycelia.core.errors import problem
 from mycelia.dataset.formats.reader import Reader
 from mycelia.dataset.formats.values import own_copy, row_of
 from mycelia.dataset.ir import operations as O
+from mycelia.dataset.ir.records import MindData
 from mycelia.dataset.ir.sources import Source, Stream
 from mycelia.dataset.runtime.failure import failed
 from mycelia.dataset.runtime.metering import Meter
@@ -19,7 +20,7 @@ from mycelia.dataset.runtime.operator import ErrorPolicy, Operator, Options, ord
 from mycelia.dataset.runtime.order import Order, joined
 from mycelia.dataset.runtime.randomness import generator
 from mycelia.dataset.runtime.row import Row
-from mycelia.dataset.runtime.sampling import OwnSamplers, draw
+from mycelia.dataset.runtime.sampling import OwnSamplers, cut_into_runs, draw
 
 T = TypeVar("T")
 _LONGEST = 4_000_000  # rows of an order that is made as a whole
@@ -31,7 +32,9 @@ class ReadInOrder(Operator):
     def __init__(self, node: Source, options: Options, reader: Reader) -> None:
         self._options = options
         self._reader = reader
-        self._samplers = OwnSamplers(node.sampler)
+        by_runs = options.shards_are_runs and isinstance(node, MindData)
+        sampler = cut_into_runs(node.sampler) if by_runs else node.sampler
+        self._samplers = OwnSamplers(sampler)
 
     def order(self, epoch: int) -> Order:
         seed, common = self._options.seed, self._options.common

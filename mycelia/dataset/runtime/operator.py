@@ -40,6 +40,7 @@ class Options:
     tunes: bool = False  # the number of workers follows the need
     meters: Meters = field(default_factory=Meters)
     crews: list[Crew] = field(default_factory=list)
+    shards_are_runs: bool = False  # of neighbouring rows of records, not every n-th one
     at_once: int = 1  # rows that a batch above takes together
     gates: list[Any] = field(default_factory=list)  # operators that may wait for the taker
 

@@ -21,15 +21,14 @@ Random = Callable[[], np.random.Generator]
 
 def draw(sampler: S.SamplerNode, reader: Reader, seed: int, epoch: int, common: int) -> np.ndarray:
     """The row numbers of one epoch, in order; shards are cut from an order under `common`."""
-    size = len(reader)
-    if sampler.child is not None:
-        below = draw(sampler.child, reader, seed, epoch, common)
-    else:
-        below = np.arange(size)
-    fixed = isinstance(sampler, S.Random) and not sampler.reshuffle_each_epoch
     is_shard_of_files = isinstance(sampler, S.FileLanes) and sampler.num_shards > 1
     if is_shard_of_files or isinstance(sampler, S.Distributed):
         seed = common
+    if sampler.child is not None:
+        below = draw(sampler.child, reader, seed, epoch, common)
+    else:
+        below = np.arange(len(reader))
+    fixed = isinstance(sampler, S.Random) and not sampler.reshuffle_each_epoch
     chosen = choose(
         sampler, len(below), lambda: generator(seed, sampler.number, 0 if fixed else epoch), reader
     )
@@ -50,6 +49,19 @@ def draw(sampler: S.SamplerNode, reader: Reader, seed: int, epoch: int, common: 
 def _finds_rows(reader: Reader) -> bool:
     """Whether the source itself says which row numbers there are."""
     return isinstance(reader, ObjectReader)
+
+
+def cut_into_runs(sampler: S.SamplerNode) -> S.SamplerNode:
+    """The same shards, each a run of neighbouring rows instead of every n-th one."""
+    if not isinstance(sampler, S.Distributed):
+        return sampler
+    return S.FileLanes(
+        num_shards=sampler.num_shards,
+        shard_id=sampler.shard_id,
+        num_samples=sampler.num_samples,
+        number=sampler.number,
+        child=S.Random(child=sampler.child) if sampler.shuffle else sampler.child,
+    )
 
 
 class OwnSamplers:
