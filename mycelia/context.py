@@ -25,7 +25,8 @@ def set_context(*args: Any, **kwargs: Any) -> None:
         )
     before, selected = settings.current(), settings.selects_kernels()
     settings.change(**kwargs)
-    if settings.selects_kernels() is not selected:
+    checks = before.check_indices is not settings.current().check_indices
+    if checks or settings.selects_kernels() is not selected:
         forget_programs()
     if settings.current().max_device_memory != before.max_device_memory:
         note_change()

@@ -9,7 +9,7 @@ import jax
 import pytest
 
 import mycelia as ms
-from mycelia.core import settings
+from mycelia.core import pending, settings
 from mycelia.runtime.eager import dispatch, sweep
 
 hypothesis.settings.register_profile("repeatable", derandomize=True)  # the same examples every run
@@ -37,6 +37,13 @@ def _settings_as_before() -> Iterator[None]:
     yield
     if settings.current() is not before:
         ms.set_context(**vars(before))
+
+
+@pytest.fixture(autouse=True)
+def _no_wrong_index() -> Iterator[None]:
+    """No program that a test ran and never looked at may have read beyond an end."""
+    yield
+    pending.settle()
 
 
 @pytest.fixture

@@ -19,16 +19,18 @@ from mycelia.compiler.hooking import hook_tensor
 from mycelia.compiler.infer import result_type
 from mycelia.compiler.store import Entry, Store
 from mycelia.compiler.symbolic import Number, ValueNeeded, convert, is_symbolic
+from mycelia.core import settings
 from mycelia.core.dtype import bool_, uint32
 from mycelia.core.errors import located
 from mycelia.core.indivisible import UndoLog
-from mycelia.core.source import Span, current_span
+from mycelia.core.source import Span, current_span, user_span
 from mycelia.ir.control import Custom, Effect
 from mycelia.ir.node import Constant, Node, Parameter
 from mycelia.ir.primitive import Primitive
 from mycelia.ir.slot import Slot, slot
 from mycelia.ir.types import TensorType
 from mycelia.ops.arithmetic import Add, maximum
+from mycelia.ops.bounds import check
 from mycelia.ops.joining import Stack
 from mycelia.ops.shaping import Cast
 from mycelia.tensor.lost import refuse_lost
@@ -152,6 +154,8 @@ class Tracer:
         if self._foldable(op, data, static):
             return Slot.dispatch(op, args, kwargs)
         data = tuple([a.strong if isinstance(a, Number) else a for a in self._promoted(op, data)])
+        if op.bounds is not None and not self.depth and settings.current().check_indices:
+            check(op, op.arguments.merge(data, static), _known_array)
         if op.host_only:
             return self._run_on_host(op, data, static)
         if op.draws:
@@ -195,7 +199,8 @@ class Tracer:
         type_ = result_type(op, tuple([n.type for n in nodes]), static)
         merged = op.arguments.merge(tuple(nodes), static)
         args = tuple([a if isinstance(a, Node) else Constant(a) for a in merged])
-        return self.builder.apply(op, args, type_, self.span)
+        span = user_span() if self.span is None and op.bounds is not None else self.span
+        return self.builder.apply(op, args, type_, span)
 
     def wrap(self, node: Node) -> Any:
         """A node as the value Python sees: a tensor, None, or a tuple."""
@@ -256,6 +261,8 @@ class Tracer:
 
     def _foldable(self, op: Primitive, data: tuple[Any, ...], static: tuple[Any, ...]) -> bool:
         if op.draws or op.writes or op.host is None:
+            return False
+        if op.bounds is not None and self.depth:  # an index that is wrong may never be met
             return False
         if op.host_only:
             return all(map(_is_known, data))
@@ -379,6 +386,11 @@ def _is_known(value: Any) -> bool:
     if isinstance(value, Tensor):
         return not value._is_parameter and not isinstance(value._data, Node)
     return value is None or isinstance(value, (int, float, complex, np.generic))
+
+
+def _known_array(value: Any) -> Any:
+    """An argument whose numbers are known, on the host."""
+    return np.asarray(value) if _is_known(value) and value is not None else None
 
 
 def _is_small(value: Any) -> bool:

@@ -9,6 +9,13 @@ from mycelia.core.source import Span, current_span
 E = TypeVar("E", bound=BaseException)
 
 
+class IndexOutOfRangeError(IndexError, ValueError, RuntimeError):
+    """An index, a label or a length outside of what it counts.
+
+    MindSpore raises one of the three for the same mistake, each of its operators another.
+    """
+
+
 def problem(kind: type[E], what: str, *, got: str = "", expected: str = "", fix: str = "") -> E:
     """Build an exception of MindSpore's type `kind` with our message. The caller raises it."""
     return located(kind, what, got=got, expected=expected, fix=fix, span=current_span())

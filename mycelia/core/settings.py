@@ -20,6 +20,11 @@ _GIGABYTES = re.compile(r"\d+(\.\d*)?GB")
 DEVICES = ("CPU", "GPU", "TPU", "Ascend", "Davinci")
 
 
+def _checks_indices() -> bool:
+    """Whether indices are checked, unless `set_context` says something else."""
+    return os.environ.get("MYCELIA_INDEX_CHECKS") != "0"
+
+
 @dataclass(frozen=True)
 class Settings:
     """All keys of `set_context`, with MindSpore's defaults."""
@@ -34,6 +39,7 @@ class Settings:
     enable_graph_kernel: bool = False
     graph_kernel_flags: str = ""
     kernel_selection: bool = True
+    check_indices: bool = field(default_factory=_checks_indices)
     enable_reduce_precision: bool = True
     check_bprop: bool = False
     max_call_depth: int = 1000

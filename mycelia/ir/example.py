@@ -21,9 +21,10 @@ class Case:
     A specification is a tensor type with an optional domain after a colon, a tuple of those, or a
     plain value for a static argument. Domains: `positive` (0.5..2), `unit` (0.1..0.9), `distinct`
     (no two alike), `spread` (0.2..2 in size, either sign: away from kinks at 0), `<n` (integers
-    from 0 to n-1), `zeros`, `probability` (rows sum to 1). For the gradient check: `tolerance`
-    widens it, `constants` are places of data arguments whose gradient the operator does not give
-    (labels), `outputs` is the number of outputs whose gradients count (all if None).
+    from 0 to n-1), `1..n` (from 1 to n), `zeros`, `probability` (rows sum to 1). For the gradient
+    check: `tolerance` widens it, `constants` are places of data arguments whose gradient the
+    operator does not give (labels), `outputs` is the number of outputs whose gradients count (all
+    if None).
     """
 
     args: tuple[Any, ...]
@@ -74,6 +75,8 @@ def _draw(random: np.random.Generator, type_: TensorType, domain: str) -> np.nda
     shape, dtype = type_.shape, type_.dtype
     if domain.startswith("<"):
         return random.integers(0, int(domain[1:]), shape).astype(dtype.numpy)
+    if domain.startswith("1.."):
+        return random.integers(1, int(domain[3:]) + 1, shape).astype(dtype.numpy)
     return np.asarray(_reals(random, shape, dtype, domain)).astype(dtype.numpy)
 
 

@@ -31,6 +31,8 @@ class Primitive:
     - `counts_rows`: what it gives for a row depends on how many rows there are.
     - `host`: a numpy kernel with the same results (subnormal numbers aside, which XLA on CPU makes
       zero), for arrays of at most `host_limit` elements.
+    - `bounds`: which numbers the arguments may hold that are indices or labels (`ops/bounds.py`),
+      for arguments as `infer` or `lower` takes them.
     - `host_only`: the shape of the result depends on values, which XLA cannot hold.
     - `takes_missing_gradients`: in `grad`, an unused output's gradient is None instead of zeros.
     - `integer_gradients`: gradients of integers that come from integers are integers.
@@ -54,6 +56,7 @@ class Primitive:
     examples: ClassVar[tuple[Case, ...]] = ()
     host: ClassVar[Callable[..., Any] | None] = None
     host_limit: ClassVar[int] = 8192
+    bounds: ClassVar[Callable[..., tuple[Any, ...]] | None] = None
     host_only: ClassVar[bool] = False
     takes_missing_gradients: ClassVar[bool] = False
     integer_gradients: ClassVar[bool] = True
@@ -76,7 +79,7 @@ class Primitive:
     @cached_property
     def pair_kernel(self) -> Callable[..., Any] | None:
         """The numpy kernel of an operator that takes two arrays, and nothing else."""
-        plain = not (self.host_only or self.static or self.draws or self.writes)
+        plain = not (self.host_only or self.static or self.draws or self.writes or self.bounds)
         return self.host if plain and len(self.arguments.names) == 2 else None
 
     @property

@@ -9,6 +9,7 @@ from mycelia.core.dtype import float32
 from mycelia.core.errors import problem
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
+from mycelia.ops.bounds import Bound
 from mycelia.ops.engine import Array, jax, jnp, lax
 from mycelia.ops.op import Op
 from mycelia.ops.randomness import stream
@@ -50,6 +51,9 @@ class CandidateSampler(Op, register=False):
             TensorType(float32, true_classes.shape),
             TensorType(float32, (self.num_sampled,)),
         )
+
+    def bounds(self, true_classes: Any, key: Any = None) -> tuple[Bound, ...]:
+        return (Bound.labels(0, self.range_max),)
 
     def lower(self, true_classes: Array, key: Array) -> tuple[Array, Array, Array]:
         weights = self.probabilities()

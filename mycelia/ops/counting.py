@@ -14,6 +14,7 @@ from mycelia.ir.example import case
 from mycelia.ir.primitive import freeze
 from mycelia.ir.types import TensorType
 from mycelia.ir.value import Value
+from mycelia.ops.bounds import Bound
 from mycelia.ops.creation import zeros
 from mycelia.ops.engine import Array, jnp
 from mycelia.ops.op import Op, unsupported_dtype
@@ -40,6 +41,9 @@ class Bincount(Op):
                 got=f"array {array}, weights {weights}",
             )
         return TensorType(weights.dtype, (count,))
+
+    def bounds(self, array: Any, size: Any, weights: Any) -> tuple[Bound, ...]:
+        return (Bound(0, 0, None),)
 
     def lower(self, array: Array, size: Any, weights: Array) -> Array:
         values = jnp.ravel(array)
@@ -124,6 +128,9 @@ class ConfusionMatrix(Op):
                 got=f"labels {labels}, predictions {predictions}",
             )
         return TensorType(as_dtype(self.dtype), (self.num_classes, self.num_classes))
+
+    def bounds(self, labels: Any, predictions: Any, weights: Any = None) -> tuple[Bound, ...]:
+        return (Bound.labels(0, self.num_classes), Bound.labels(1, self.num_classes))
 
     def lower(self, labels: Array, predictions: Array, weights: Array | None = None) -> Array:
         kind = as_dtype(self.dtype).numpy

@@ -9,6 +9,7 @@ from mycelia.core.dtype import float32
 from mycelia.core.errors import problem, wrong_type
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
+from mycelia.ops.bounds import Bound
 from mycelia.ops.engine import Array, jnp, lax
 from mycelia.ops.image_resize import check_image, check_size
 from mycelia.ops.op import Op, unsupported_dtype
@@ -65,6 +66,9 @@ class CropAndResize(Op):
             )
         size = check_size(self.name, crop_size, 2)
         return TensorType(float32, (boxes.shape[0], *size, image.shape[3]))
+
+    def bounds(self, image: Any, boxes: Any, box_indices: Any, crop_size: Any) -> tuple[Bound, ...]:
+        return (Bound.indices(2, image.shape[0]),)
 
     def lower(self, image: Array, boxes: Array, box_indices: Array, crop_size: Any) -> Array:
         image = jnp.asarray(image).astype(jnp.float32)

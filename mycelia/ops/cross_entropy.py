@@ -17,6 +17,7 @@ from mycelia.core.shape import Shape
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
 from mycelia.ir.value import Value
+from mycelia.ops.bounds import Bound
 from mycelia.ops.engine import Array, jax, jnp, lax
 from mycelia.ops.loss_family import (
     check_alike,
@@ -61,6 +62,9 @@ class CrossEntropy(Op):
         result = x if weight is None else x.with_dtype(promote(x.dtype, weight.dtype))
         wide = _widened_type(x).with_shape(places)
         return reduced_type(result.with_shape(places), self.reduction), wide
+
+    def bounds(self, x: Any, target: Any, weight: Any) -> tuple[Bound, ...]:
+        return (Bound.labels(1, x.shape[min(len(x.shape) - 1, 1)], self.ignore_index),)
 
     def lower(self, x: Array, target: Array, weight: Array | None) -> tuple[Array, Array]:
         wide = widened(x)
@@ -113,6 +117,12 @@ class CrossEntropyGrad(Op, register=False):
     """The gradients of CrossEntropy for the input and the weight: exp(x - z) - onehot, scaled."""
 
     op: CrossEntropy
+
+    def bounds(
+        self, x: Any, target: Any, weight: Any, total: Any, dout: Any, dtotal: Any
+    ) -> tuple[Bound, ...]:
+        found = self.op.bounds(x, target, weight)
+        return tuple([bound.gradient(self.op.name, "target") for bound in found])
 
     def lower(
         self,

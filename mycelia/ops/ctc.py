@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from mycelia.core.dtype import int32, int64
 from mycelia.core.errors import problem, wrong_value
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
 from mycelia.ops.arithmetic import mul
+from mycelia.ops.bounds import Bound
 from mycelia.ops.engine import Array, jax, jnp, lax
 from mycelia.ops.loss_family import check_rank, check_reduction
 from mycelia.ops.op import Op, unsupported_dtype
@@ -60,6 +63,17 @@ class CTCLossV2(Op):
             raise wrong_value(self.name, "blank", self.blank, f"in [0, {classes})")
         loss = log_probs.with_shape((batch,) if self.reduction == "none" else ())
         return loss, log_probs.with_shape((batch, time, 2 * targets.shape[1] + 1))
+
+    def bounds(
+        self, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any
+    ) -> tuple[Bound, ...]:
+        time, _, classes = log_probs.shape
+        named = Bound(1, 0, classes, "label", read=_counted, beside=(3,))
+        return (
+            named,
+            *Bound.lengths(2, input_lengths, time),
+            *Bound.lengths(3, target_lengths, targets.shape[1]),
+        )
 
     def lower(
         self, log_probs: Array, targets: Array, input_lengths: Any, target_lengths: Any
@@ -122,6 +136,16 @@ class CTCLoss(Op):
                 got=f"x {x} and sequence_length {sequence_length}",
             )
         return x.with_shape((x.shape[1],)), x
+
+    def bounds(
+        self, x: Any, labels_indices: Any, labels_values: Any, sequence_length: Any
+    ) -> tuple[Bound, ...]:
+        time, batch, classes = x.shape
+        return (
+            Bound.positions(1, (batch, None), labels_indices.shape),
+            Bound.labels(2, classes),
+            *Bound.lengths(3, sequence_length, time),
+        )
 
     def lower(
         self, x: Array, labels_indices: Array, labels_values: Array, sequence_length: Array
@@ -222,6 +246,13 @@ def _collapsed(labels: Array, counts: Array) -> tuple[Array, Array]:
 def _before(times: Array, log_probs: Array) -> Array:
     steps = jnp.arange(log_probs.shape[0], dtype=times.dtype)
     return (steps[:, None] < times[None, :])[:, :, None]
+
+
+def _counted(targets: Any, counts: Any) -> Any:
+    """Rows of labels with zeros after the end of each."""
+    lengths = counts if not isinstance(counts, tuple) else jnp.stack(counts)
+    places = np.arange(targets.shape[1], dtype=np.int32)
+    return targets * (places < lengths.reshape(-1, 1)).astype(targets.dtype)
 
 
 def _vector(lengths: Any) -> Array:

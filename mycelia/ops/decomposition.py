@@ -9,6 +9,7 @@ from mycelia.core.dtype import complex64, complex128
 from mycelia.core.errors import problem
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
+from mycelia.ops.bounds import Bound
 from mycelia.ops.contraction import check_matrices
 from mycelia.ops.engine import Array, jnp, lax
 from mycelia.ops.op import Op, unsupported_dtype
@@ -146,9 +147,12 @@ class LuUnpack(Op):
     unpack_data: bool = True
     unpack_pivots: bool = True
     examples = (
-        case("f32[3,3]", "i32[3]:<3"),
-        case("f32[2,3,2]", "i32[2,2]:<2"),
+        case("f32[3,3]", "i32[3]:1..3"),
+        case("f32[2,3,2]", "i32[2,2]:1..2"),
     )
+
+    def bounds(self, LU_data: Any, LU_pivots: Any) -> tuple[Bound, ...]:
+        return (Bound(1, 1, LU_data.shape[-2] + 1),)
 
     def lower(self, LU_data: Array, LU_pivots: Array) -> tuple[Any, ...]:
         rows, columns = LU_data.shape[-2:]

@@ -8,6 +8,7 @@ from mycelia.core.checks import check_bool, check_int
 from mycelia.core.errors import problem
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
+from mycelia.ops.bounds import Bound
 from mycelia.ops.creation import ones
 from mycelia.ops.differences import renorm
 from mycelia.ops.engine import Array, jnp
@@ -35,6 +36,9 @@ class Embedding(Op):
             raise problem(ValueError, "embedding: the weight must be a matrix", got=str(weight))
         return weight.with_shape((*input.shape, weight.shape[1]))
 
+    def bounds(self, input: Any, weight: Any) -> tuple[Bound, ...]:
+        return (Bound.indices(0, weight.shape[0]),)
+
     def lower(self, input: Array, weight: Array) -> Array:
         return jnp.take(jnp.asarray(weight), jnp.asarray(input), axis=0, mode="clip")
 
@@ -53,6 +57,9 @@ class EmbeddingGrad(Op):
         case("i32[4]:<3", "f32[4,2]", rows=3),
         case("i32[2,2]:<3", "f32[2,2,2]", rows=3, padding_idx=1, scale_grad_by_freq=True),
     )
+
+    def bounds(self, input: Any, dout: Any) -> tuple[Bound, ...]:
+        return (Bound.indices(0, self.rows).gradient("Embedding", "input"),)
 
     def lower(self, input: Array, dout: Array) -> Array:
         index = jnp.ravel(input)

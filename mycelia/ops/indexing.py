@@ -6,6 +6,7 @@ Negative indices count from the end. An index out of range raises where the numb
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,13 @@ from mycelia.core.errors import problem
 from mycelia.core.shape import Shape, as_shape, normalize_axis
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
+from mycelia.ops.bounds import Bound
 from mycelia.ops.engine import Array, jnp
 from mycelia.ops.op import Op
 from mycelia.ops.places import (
     all_of,
-    check_bounds,
     check_elements,
     check_indices,
-    check_positions,
     check_updates,
     element_places,
     over_batch,
@@ -50,6 +50,10 @@ class Gather(Op):
         before, after = input_params.shape[:place], input_params.shape[place + 1 :]
         return input_params.with_shape((*before, *input_indices.shape[batch:], *after))
 
+    def bounds(self, input_params: Any, input_indices: Any, axis: Any) -> tuple[Bound, ...]:
+        place = self._places(input_params.shape, input_indices.shape, axis)[1]
+        return (Bound.indices(1, input_params.shape[place], negative=True),)
+
     def lower(self, input_params: Array, input_indices: Array, axis: Any) -> Array:
         batch, place = self._places(input_params.shape, input_indices.shape, axis)
 
@@ -62,7 +66,6 @@ class Gather(Op):
         batch, place = self._places(input_params.shape, input_indices.shape, axis)
         if input_indices.dtype.kind not in "iu":
             raise TypeError("the indices are no integers")
-        check_bounds(self.name, input_indices, input_params.shape[place])
         if not batch:
             return np.take(input_params, input_indices, axis=place)
         rows = np.ndindex(input_params.shape[:batch])
@@ -119,6 +122,10 @@ class GatherGrad(Op):
     def infer(self, dout: TensorType, indices: TensorType) -> TensorType:
         return dout.with_shape(self.shape)
 
+    def bounds(self, dout: Any, indices: Any) -> tuple[Bound, ...]:
+        size = self.shape[normalize_axis(self.axis, len(self.shape), self.name)]
+        return (Bound.indices(1, size, negative=True).gradient("Gather", "input_indices"),)
+
     def lower(self, dout: Array, indices: Array) -> Array:
         place = normalize_axis(self.axis, len(self.shape), self.name)
         batch = self.batch_dims + indices.ndim if self.batch_dims < 0 else self.batch_dims
@@ -148,6 +155,10 @@ class GatherD(Op):
         check_elements(self.name, x.shape, index.shape, normalize_axis(dim, x.ndim, self.name))
         return x.with_shape(index.shape)
 
+    def bounds(self, x: Any, dim: Any, index: Any) -> tuple[Bound, ...]:
+        place = normalize_axis(dim, len(x.shape), self.name)
+        return (Bound.indices(2, x.shape[place], negative=True),)
+
     def lower(self, x: Array, dim: Any, index: Array) -> Array:
         place = normalize_axis(dim, x.ndim, self.name)
         return jnp.asarray(x).at[element_places(jnp.asarray(index), place)].get(mode="clip")
@@ -155,7 +166,6 @@ class GatherD(Op):
     def host(self, x: Any, dim: Any, index: Any) -> Any:
         place = normalize_axis(dim, x.ndim, self.name)
         check_elements(self.name, x.shape, index.shape, place)
-        check_bounds(self.name, index, x.shape[place])
         return x[element_places(index, place)]
 
     def grad(self, x: Any, dim: Any, index: Any, out: Any, dout: Any) -> tuple[Any, ...]:
@@ -174,6 +184,10 @@ class GatherDGrad(Op):
 
     def infer(self, dout: TensorType, index: TensorType) -> TensorType:
         return dout.with_shape(self.shape)
+
+    def bounds(self, dout: Any, index: Any) -> tuple[Bound, ...]:
+        size = self.shape[normalize_axis(self.dim, len(self.shape), self.name)]
+        return (Bound.indices(1, size, negative=True).gradient("GatherD", "index"),)
 
     def lower(self, dout: Array, index: Array) -> Array:
         place = normalize_axis(self.dim, len(self.shape), self.name)
@@ -198,12 +212,14 @@ class GatherNd(Op):
         depth = position_depth(self.name, input_x.shape, indices.shape)
         return input_x.with_shape((*indices.shape[:-1], *input_x.shape[depth:]))
 
+    def bounds(self, input_x: Any, indices: Any) -> tuple[Bound, ...]:
+        return (Bound.positions(1, input_x.shape, indices.shape),)
+
     def lower(self, input_x: Array, indices: Array) -> Array:
         return jnp.asarray(input_x).at[positions(jnp.asarray(indices))].get(mode="clip")
 
     def host(self, input_x: Any, indices: Any) -> Any:
         position_depth(self.name, input_x.shape, indices.shape)
-        check_positions(self.name, indices, input_x.shape)
         return np.array(input_x[positions(indices)])
 
     def grad(self, input_x: Any, indices: Any, out: Any, dout: Any) -> tuple[Any, ...]:
@@ -226,6 +242,9 @@ class ScatterNd(Op):
         check_updates(self.name, wanted, indices.shape, updates.shape)
         return updates.with_shape(wanted)
 
+    def bounds(self, indices: Any, updates: Any, shape: Any) -> tuple[Bound, ...]:
+        return (Bound.positions(0, as_shape(shape, self.name), indices.shape),)
+
     def lower(self, indices: Array, updates: Array, shape: Any) -> Array:
         zeros = jnp.zeros(as_shape(shape, self.name), updates.dtype)
         return zeros.at[positions(jnp.asarray(indices))].add(updates, mode="clip")
@@ -233,7 +252,6 @@ class ScatterNd(Op):
     def host(self, indices: Any, updates: Any, shape: Any) -> Any:
         sizes = as_shape(shape, self.name)
         check_updates(self.name, sizes, indices.shape, updates.shape)
-        check_positions(self.name, indices, sizes)
         result = np.zeros(sizes, updates.dtype)
         np.add.at(result, positions(indices), updates)
         return result
@@ -271,6 +289,9 @@ class UnravelIndex(Op):
     def infer(self, indices: TensorType, dims: Any) -> TensorType:
         check_indices(self.name, indices)
         return indices.with_shape((len(as_shape(dims, self.name)), *indices.shape))
+
+    def bounds(self, indices: Any, dims: Any) -> tuple[Bound, ...]:
+        return (Bound.indices(0, prod(as_shape(dims, self.name))),)
 
     def lower(self, indices: Array, dims: Any) -> Array:
         return jnp.stack(jnp.unravel_index(jnp.asarray(indices), dims)).astype(indices.dtype)

@@ -13,6 +13,7 @@ from mycelia.core.errors import problem, wrong_type
 from mycelia.core.shape import broadcast
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
+from mycelia.ops.bounds import Bound
 from mycelia.ops.engine import Array, jax, jnp, lax
 from mycelia.ops.loss_family import (
     check_alike,
@@ -88,6 +89,9 @@ class SparseSoftmaxCrossEntropyWithLogits(Op):
                 expected="labels of the shape of the logits without its last axis",
             )
         return logits if self.is_grad else logits.with_shape(())
+
+    def bounds(self, logits: Any, labels: Any) -> tuple[Bound, ...]:
+        return (Bound.labels(1, logits.shape[-1]),)
 
     def lower(self, logits: Array, labels: Array) -> Array:
         wide = widened(logits)
@@ -297,6 +301,9 @@ class NLLLoss(Op):
                 expected=f"labels of shape [{count}] and weight of shape [{classes}]",
             )
         return reduced_type(logits.with_shape((count,)), self.reduction), weight.with_shape(())
+
+    def bounds(self, logits: Any, labels: Any, weight: Any) -> tuple[Bound, ...]:
+        return (Bound.labels(1, logits.shape[-1], self.ignore_index),)
 
     def lower(self, logits: Array, labels: Array, weight: Array) -> tuple[Array, Array]:
         kept = jnp.asarray(labels) != self.ignore_index

@@ -10,6 +10,7 @@ from mycelia.core.shape import broadcast
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
 from mycelia.ir.value import Value
+from mycelia.ops.bounds import Bound
 from mycelia.ops.engine import Array, jnp
 from mycelia.ops.loss_family import check_alike, check_rank, check_reduction, reduced, reduced_type
 from mycelia.ops.op import Op, unsupported_dtype
@@ -172,6 +173,9 @@ class MultiMarginLoss(Op):
             raise unsupported_dtype(self.name, target, "class indices as int64")
         return reduced_type(inputs.with_shape(target.shape), self.reduction)
 
+    def bounds(self, inputs: Any, target: Any, weight: Any = None) -> tuple[Bound, ...]:
+        return (Bound.labels(1, inputs.shape[-1]),)
+
     def lower(self, inputs: Array, target: Array, weight: Array | None = None) -> Array:
         x, index = widened(inputs), jnp.asarray(target)[:, None]
         gap = jnp.maximum(self.margin - jnp.take_along_axis(x, index, axis=1) + x, 0)
@@ -191,7 +195,7 @@ class MultilabelMarginLoss(Op):
     reduction: str = "mean"
     examples = (
         case("f32[2,3]:distinct", "i32[2,3]:<3"),
-        case("f32[4]:distinct", "i32[4]", reduction="none"),
+        case("f32[4]:distinct", "i32[4]:<4", reduction="none"),
     )
 
     def normalize(self) -> dict[str, Any]:
@@ -206,6 +210,9 @@ class MultilabelMarginLoss(Op):
                 expected="an int32 target of the shape of x, which has 1 or 2 dimensions",
             )
         return reduced_type(x.with_shape(x.shape[:-1]), self.reduction), target
+
+    def bounds(self, x: Any, target: Any) -> tuple[Bound, ...]:
+        return (Bound.labels(1, x.shape[-1], -1),)
 
     def lower(self, x: Array, target: Array) -> tuple[Array, Array]:
         scores, named = widened(x), jnp.asarray(target)

@@ -14,6 +14,7 @@ from mycelia.ir.types import TensorType
 from mycelia.ir.value import Value
 from mycelia.ops.arithmetic import add, mul
 from mycelia.ops.bitwise import invert
+from mycelia.ops.bounds import Bound
 from mycelia.ops.choosing import ArgMaxWithValue, ArgMinWithValue
 from mycelia.ops.compare import isclose, logical_not
 from mycelia.ops.creation import full, zeros
@@ -69,6 +70,9 @@ class IndexCopy(Op):
                 expected=f"a vector of indices and a source of shape {list(wanted)}",
             )
         return x
+
+    def bounds(self, x: Any, index: Any, source: Any) -> tuple[Bound, ...]:
+        return (Bound.indices(1, x.shape[normalize_axis(self.dim, len(x.shape), self.name)]),)
 
     def lower(self, x: Array, index: Array, source: Array) -> Array:
         place = (*all_of(normalize_axis(self.dim, x.ndim, self.name)), jnp.asarray(index))

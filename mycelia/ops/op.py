@@ -168,6 +168,14 @@ class Vjp(Op, register=False):
     def name(self) -> str:
         return f"Vjp({self.op.name})"
 
+    def bounds(self, *args: Any) -> tuple[Any, ...]:
+        """Those of the operator, whose own value the program may not need."""
+        if self.op.bounds is None:
+            return ()
+        inputs = self.op.arguments.merge(args[:-1], self.static_values)
+        data = [i for i in range(len(inputs)) if i not in self.op.arguments.static]
+        return tuple([b.of_data(self.op, data) for b in self.op.bounds(*inputs)])
+
     def lower(self, *args: Any) -> tuple[Any, ...]:
         *inputs, dout = args
         positions = [i for i, a in enumerate(inputs) if _is_differentiable(a)]

@@ -12,6 +12,7 @@ from mycelia.core.errors import problem
 from mycelia.core.shape import Shape
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
+from mycelia.ops.bounds import Bound
 from mycelia.ops.engine import Array, jnp
 from mycelia.ops.op import Op, unsupported_dtype
 from mycelia.ops.shifting import shifted
@@ -137,6 +138,9 @@ class SparseToDense(Op):
                 got=f"indices {indices}, values {values}",
             )
         return values.with_shape(tuple(sparse_shape))
+
+    def bounds(self, indices: Any, values: Any, sparse_shape: Any) -> tuple[Bound, ...]:
+        return (Bound.positions(0, tuple(sparse_shape), indices.shape),)
 
     def lower(self, indices: Array, values: Array, sparse_shape: Any) -> Array:
         place = tuple(jnp.asarray(indices).T)

@@ -24,30 +24,6 @@ def check_indices(owner: str, indices: TensorType) -> None:
         )
 
 
-def check_bounds(owner: str, indices: Any, size: int) -> None:
-    """Refuse numbers on the host that point outside an axis of `size`."""
-    if indices.size and not (-size <= indices.min() and indices.max() < size):
-        bad = indices[(indices < -size) | (indices >= size)].flat[0]
-        raise problem(
-            RuntimeError,
-            f"{owner}: an index is out of range",
-            got=f"index {bad} for an axis of size {size}",
-            expected=f"numbers from {-size} to {size - 1}",
-        )
-
-
-def check_positions(owner: str, indices: Any, shape: Shape) -> None:
-    """Refuse positions on the host that point outside `shape`; negative ones too."""
-    sizes = np.array(shape[: indices.shape[-1]])
-    if indices.size and bool(((indices < 0) | (indices >= sizes)).any()):
-        raise problem(
-            RuntimeError,
-            f"{owner}: a position is out of range",
-            got=f"indices {indices.tolist()} for the shape {list(shape)}",
-            expected="each index from 0 to the size of its axis - 1",
-        )
-
-
 def check_elements(owner: str, shape: Shape, index: Shape, axis: int) -> None:
     """Refuse an element index that does not lie inside `shape` (but for `axis`)."""
     if len(shape) != len(index) or any(

@@ -16,6 +16,7 @@ from mycelia.core.shape import Shape
 from mycelia.ir.example import case
 from mycelia.ir.primitive import freeze
 from mycelia.ir.types import TensorType
+from mycelia.ops.bounds import Bound
 from mycelia.ops.engine import Array, jnp
 from mycelia.ops.op import Op
 from mycelia.ops.shaping import reshape
@@ -153,6 +154,9 @@ class _MaxUnpool(Op, register=False):
                 expected=f"equal shapes of {self.rank + 2} dimensions, and integer places",
             )
         return x.with_shape(self._result(x.shape))
+
+    def bounds(self, x: Any, argmax: Any) -> tuple[Bound, ...]:
+        return (Bound.indices(1, prod(self._result(x.shape)[2:])),)
 
     def lower(self, x: Array, argmax: Array) -> Array:
         shape = self._result(x.shape)

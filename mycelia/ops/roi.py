@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from mycelia.core.checks import check_int
 from mycelia.core.errors import problem, wrong_type, wrong_value
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
+from mycelia.ops.bounds import Bound
 from mycelia.ops.engine import Array, jax, jnp, lax
 from mycelia.ops.op import Op, unsupported_dtype
 
@@ -78,6 +81,9 @@ class ROIAlign(Op):
         bins = (self.pooled_height, self.pooled_width)
         return features.with_shape((rois.shape[0], features.shape[1], *bins))
 
+    def bounds(self, features: Any, rois: Any) -> tuple[Bound, ...]:
+        return (Bound(1, 0, features.shape[0], read=_images_of),)
+
     def lower(self, features: Array, rois: Array) -> Array:
         wide = jnp.float64 if features.dtype == jnp.float64 else jnp.float32
         regions = lax.stop_gradient(jnp.asarray(rois).astype(wide))
@@ -125,6 +131,11 @@ class ROIAlign(Op):
             )
 
         return lax.map(one, (which, rows, columns))
+
+
+def _images_of(regions: Any) -> Any:
+    """The number of the image that each region lies in."""
+    return regions[:, 0].astype(np.int32)
 
 
 def _samples(starts: Array, sizes: Array, bins: int, number: int) -> Array:

@@ -17,15 +17,14 @@ from mycelia.ir.example import Case, case
 from mycelia.ir.types import TensorType
 from mycelia.ir.value import Value
 from mycelia.ops.arithmetic import div, mul, neg
+from mycelia.ops.bounds import Bound
 from mycelia.ops.engine import Array, jnp
 from mycelia.ops.indexing import GatherD, GatherNd
 from mycelia.ops.op import Op
 from mycelia.ops.places import (
     all_of,
-    check_bounds,
     check_elements,
     check_indices,
-    check_positions,
     check_updates,
     element_places,
     positions,
@@ -59,6 +58,9 @@ class TensorScatter(Op, register=False):
         check_updates(self.name, input_x.shape, indices.shape, updates.shape)
         return input_x
 
+    def bounds(self, input_x: Any, indices: Any, updates: Any) -> tuple[Bound, ...]:
+        return (Bound.positions(1, input_x.shape, indices.shape),)
+
     def lower(self, input_x: Array, indices: Array, updates: Array) -> Array:
         return write_at(input_x, positions(jnp.asarray(indices)), updates, self.verb)
 
@@ -66,7 +68,6 @@ class TensorScatter(Op, register=False):
         if input_x.dtype != updates.dtype:
             raise TypeError("several dtypes")
         check_updates(self.name, input_x.shape, indices.shape, updates.shape)
-        check_positions(self.name, indices, input_x.shape)
         result = np.array(input_x)
         if self.verb == "set":
             result[positions(indices)] = updates
@@ -180,6 +181,12 @@ class ScatterExtremeGrad(Op):
 
     examples = (case("f32[3]", "i64[2,1]:<3", "f32[2]", "f32[3]", "f32[3]", differentiate=False),)
 
+    def bounds(
+        self, input_x: Any, indices: Any, updates: Any, out: Any, dout: Any
+    ) -> tuple[Bound, ...]:
+        bound = Bound.positions(1, input_x.shape, indices.shape)
+        return (bound.gradient("TensorScatter", "indices"),)
+
     def lower(
         self, input_x: Array, indices: Array, updates: Array, out: Array, dout: Array
     ) -> tuple[Array, Array]:
@@ -223,6 +230,10 @@ class TensorScatterElements(Op):
             )
         return data
 
+    def bounds(self, data: Any, indices: Any, updates: Any) -> tuple[Bound, ...]:
+        axis = normalize_axis(self.axis, len(data.shape), self.name)
+        return (Bound.indices(1, data.shape[axis], negative=True),)
+
     def lower(self, data: Array, indices: Array, updates: Array) -> Array:
         axis = normalize_axis(self.axis, data.ndim, self.name)
         verb = "add" if self.reduction == "add" else "set"
@@ -264,6 +275,10 @@ class IndexFill(Op):
             )
         return x
 
+    def bounds(self, x: Any, dim: Any, index: Any, value: Any) -> tuple[Bound, ...]:
+        axis = normalize_axis(dim, len(x.shape), self.name)
+        return (Bound.indices(2, x.shape[axis], negative=True),)
+
     def lower(self, x: Array, dim: Any, index: Array, value: Array) -> Array:
         place = normalize_axis(dim, x.ndim, self.name)
         return write_at(x, (*all_of(place), jnp.asarray(index)), value, "set")
@@ -272,7 +287,6 @@ class IndexFill(Op):
         place = normalize_axis(dim, x.ndim, self.name)
         if index.dtype.kind not in "iu" or index.ndim > 1 or value.ndim:
             raise TypeError("not a vector of indices and one value")
-        check_bounds(self.name, index, x.shape[place])
         result = np.array(x)
         result[(*all_of(place), index)] = value.astype(x.dtype)
         return result
@@ -286,6 +300,10 @@ class IndexPut(Op):
         case("f32[3,2]", "f32[1]", ("i32[2]:<1", "i32[2]:<2"), differentiate=False),
         case("f32[3,2]", "f32[2]", ("i64[2]:<3", "i64[2]:<2"), accumulate=1),
     )
+
+    def bounds(self, x1: Any, x2: Any, indices: Any) -> tuple[Bound, ...]:
+        parts = zip(range(len(indices)), x1.shape, strict=False)
+        return tuple([Bound.indices((2, i), size, negative=True) for i, size in parts])
 
     def lower(self, x1: Array, x2: Array, indices: tuple[Array, ...]) -> Array:
         verb = "add" if self.accumulate else "set"

@@ -16,6 +16,7 @@ from mycelia.ir.primitive import freeze
 from mycelia.ir.types import TensorType
 from mycelia.ir.value import Value
 from mycelia.ops.arithmetic import div, mul
+from mycelia.ops.bounds import Bound
 from mycelia.ops.engine import Array, jnp
 from mycelia.ops.indexing import gather
 from mycelia.ops.op import Op
@@ -47,6 +48,9 @@ class UnsortedSegment(Op, register=False):
                 expected="segment_ids of the shape of the leading axes of the input",
             )
         return input_x.with_shape((num_segments, *input_x.shape[depth:]))
+
+    def bounds(self, input_x: Any, segment_ids: Any, num_segments: Any) -> tuple[Bound, ...]:
+        return (Bound(1, None, num_segments),)
 
     def lower(self, input_x: Array, segment_ids: Array, num_segments: Any) -> Array:
         ids = jnp.ravel(segment_ids)
@@ -102,6 +106,10 @@ class SegmentRead(Op):
     """The row of each segment number; zeros for negative numbers."""
 
     examples = (case("f32[3,2]", "i32[4]:<3"), case("f32[3]", "i64[2,2]:<3"))
+
+    def bounds(self, x: Any, segment_ids: Any) -> tuple[Bound, ...]:
+        bound = Bound(1, None, x.shape[0])
+        return (bound.gradient("UnsortedSegment", "segment_ids"),)
 
     def lower(self, x: Array, segment_ids: Array) -> Array:
         ids = jnp.asarray(segment_ids)

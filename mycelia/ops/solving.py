@@ -9,6 +9,7 @@ from mycelia.core.errors import problem
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
 from mycelia.ops.arithmetic import neg
+from mycelia.ops.bounds import Bound
 from mycelia.ops.contraction import check_matrices, check_same_dtype, wide_dtype
 from mycelia.ops.engine import Array, jnp, lax
 from mycelia.ops.linalg import BatchMatMul
@@ -171,13 +172,16 @@ class LuSolve(Op):
     """The solutions of A @ y = x from A's LU factors and its pivots, which count from 1."""
 
     examples = (
-        case("f32[2,1]", "f32[2,2]:positive", "i32[2]:zeros", differentiate=False),
-        case("f32[3,3,2]", "f32[3,3,3]:positive", "i32[3,3]:<3"),
+        case("f32[2,1]", "f32[2,2]:positive", "i32[2]:1..2", differentiate=False),
+        case("f32[3,3,2]", "f32[3,3,3]:positive", "i32[3,3]:1..3"),
     )
 
     def infer(self, x: TensorType, lu_data: TensorType, lu_pivots: TensorType) -> TensorType:
         _check_system(self.name, lu_data, x)
         return x
+
+    def bounds(self, x: Any, lu_data: Any, lu_pivots: Any) -> tuple[Bound, ...]:
+        return (Bound(2, 1, lu_data.shape[-1] + 1),)
 
     def lower(self, x: Array, lu_data: Array, lu_pivots: Array) -> Array:
         order = row_order(lu_pivots, lu_data.shape[-1])

@@ -12,6 +12,7 @@ from mycelia.core.errors import problem, wrong_type
 from mycelia.core.shape import normalize_axis
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
+from mycelia.ops.bounds import Bound
 from mycelia.ops.engine import Array, jax, jnp, lax
 from mycelia.ops.op import Op, unsupported_dtype
 
@@ -126,6 +127,9 @@ class SearchSorted(Op):
                 expected="one sorted row, or as many rows as the values have",
             )
         return values.with_dtype(self.dtype)
+
+    def bounds(self, sorted_sequence: Any, values: Any, sorter: Any = None) -> tuple[Bound, ...]:
+        return () if sorter is None else (Bound.indices(2, sorted_sequence.shape[-1]),)
 
     def lower(self, sorted_sequence: Array, values: Array, sorter: Array | None = None) -> Array:
         rows = jnp.asarray(sorted_sequence)

@@ -7,6 +7,7 @@ from typing import Any
 
 from mycelia.core.errors import problem
 from mycelia.ir.example import case
+from mycelia.ops.bounds import Bound
 from mycelia.ops.engine import Array, jnp, lax
 from mycelia.ops.update_family import ApplyUpdate
 from mycelia.ops.update_rules import (
@@ -24,6 +25,9 @@ _G, _I = "f32[3,2]", "i32[3]:<4"
 
 class SparseUpdate(ApplyUpdate, register=False):
     """An update of some rows: a whole gradient from the rows given, and a rule for the rest."""
+
+    def bounds(self, *args: Any) -> tuple[Bound, ...]:
+        return (Bound.indices(self.arguments.names.index("indices"), args[0].shape[0]),)
 
     def by_rows(
         self,

@@ -10,6 +10,7 @@ from mycelia.core.shape import normalize_axis
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
 from mycelia.ir.value import Value
+from mycelia.ops.bounds import Bound
 from mycelia.ops.engine import Array, jnp
 from mycelia.ops.indexing import gather
 from mycelia.ops.op import Op
@@ -87,6 +88,9 @@ class ScatterRows(Op, register=False):
             )
         return None, (input_x,)
 
+    def bounds(self, input_x: Any, indices: Any, updates: Any) -> tuple[Bound, ...]:
+        return (Bound.indices(1, input_x.shape[0]),)
+
     def lower(self, input_x: Array, indices: Array, updates: Array) -> Any:
         return None, (write_at(input_x, jnp.asarray(indices), updates, self.verb),)
 
@@ -155,6 +159,9 @@ class ScatterPositions(ScatterRows, register=False):
         self._check(input_x, updates)
         check_updates(self.name, input_x.shape, indices.shape, updates.shape)
         return None, (input_x,)
+
+    def bounds(self, input_x: Any, indices: Any, updates: Any) -> tuple[Bound, ...]:
+        return (Bound.positions(1, input_x.shape, indices.shape),)
 
     def lower(self, input_x: Array, indices: Array, updates: Array) -> Any:
         place = positions(jnp.asarray(indices))
@@ -233,6 +240,10 @@ class IndexAdd(Op):
                 expected=f"a vector of indices and y of shape {list(wanted)} and x's dtype",
             )
         return x, (x,)
+
+    def bounds(self, x: Any, indices: Any, y: Any) -> tuple[Bound, ...]:
+        axis = normalize_axis(self.axis, len(x.shape), self.name)
+        return (Bound.indices(1, x.shape[axis]),) if self.check_index_bound else ()
 
     def lower(self, x: Array, indices: Array, y: Array) -> Any:
         place = normalize_axis(self.axis, x.ndim, self.name)

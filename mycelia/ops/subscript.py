@@ -26,6 +26,7 @@ from mycelia.core.errors import problem
 from mycelia.core.shape import Shape, normalize_axis
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
+from mycelia.ops.bounds import Bound
 from mycelia.ops.creation import ANY_SIZE
 from mycelia.ops.engine import Array, jax, jnp, lax
 from mycelia.ops.op import Op
@@ -52,6 +53,9 @@ class Subscript(Op):
     spec: Spec
     host_limit = ANY_SIZE
     examples = _READS
+
+    def bounds(self, x: Any, *data: Any) -> tuple[Bound, ...]:
+        return _bounds(self.spec, x.shape, 1)
 
     def lower(self, x: Array, *data: Array) -> Array:
         return _read(_Box.of(self.spec, x.shape, data), jnp.asarray(x))
@@ -111,6 +115,10 @@ class SubscriptAddTo(Op):
     def infer(self, dout: TensorType, *data: TensorType) -> TensorType:
         return dout.with_shape(self.shape)
 
+    def bounds(self, dout: Any, *data: Any) -> tuple[Bound, ...]:
+        found = _bounds(self.spec, self.shape, 1)
+        return tuple([b.gradient("Subscript", f"index {i}") for i, b in enumerate(found)])
+
     def lower(self, dout: Array, *data: Array) -> Array:
         box = _Box.of(self.spec, self.shape, data)
         if box.is_plain:
@@ -147,6 +155,9 @@ class SubscriptAssign(Op):
         super().infer(x, value, *data)
         return x
 
+    def bounds(self, x: Any, value: Any, *data: Any) -> tuple[Bound, ...]:
+        return _bounds(self.spec, x.shape, 2)
+
     def lower(self, x: Array, value: Array, *data: Array) -> Array:
         x = jnp.asarray(x)
         box = _Box.of(self.spec, x.shape, data)
@@ -170,6 +181,20 @@ class SubscriptAssign(Op):
         extra = max(len(value.shape) - len(piece.shape), 0)
         summed = reshape(sum_to(piece, value.shape[extra:]), value.shape)
         return (cleared, cast(summed, value.dtype), *(None for _ in data))
+
+
+def _bounds(spec: Spec, shape: Shape, first: int) -> tuple[Bound, ...]:
+    """What the data of a subscript may be, which are arguments from number `first` on."""
+    found = []
+    axis, place = 0, first
+    for kind, *sizes in spec:
+        if kind == "window":
+            found.append(Bound.indices(place, shape[axis] - sizes[0] + 1))
+        elif kind in ("int", "array"):
+            found.append(Bound.indices(place, shape[axis], negative=True))
+        place += kind in ("int", "window", "array")
+        axis += kind != "new"
+    return tuple(found)
 
 
 class _Box(NamedTuple):

@@ -14,6 +14,7 @@ import numpy as np
 
 from mycelia.core.errors import located
 from mycelia.core.indivisible import assign_at_once
+from mycelia.core.pending import poll
 from mycelia.core.seed import drawing, peek_key
 from mycelia.core.world import world
 from mycelia.ir.analysis import nodes_by_graph
@@ -180,6 +181,7 @@ class Executable:
         graph = self.program.graph
         products = small_products(graph)
         self._lowered = Lowered(graph, self.program.in_place, products)
+        self._handover.delivery.size = self._lowered.size
         self._program = ranks.jit(
             self._results_of(self._lowered),
             graph,
@@ -196,6 +198,7 @@ class Executable:
 
     def __call__(self, arguments: Sequence[Any]) -> list[Any]:
         """The results for arguments (tensors and numbers); what the program writes is written."""
+        poll()
         if Lost.present:
             state = [i.which._data for i in self.program.inputs if i.source is Source.STATE]
             refuse_lost([*state, *[getattr(a, "_data", a) for a in arguments]])
@@ -214,6 +217,7 @@ class Executable:
             raise without_engine_frames(error) from None
         if not self._donated:
             finish(self.program, found, arguments)
+        self._lowered.noted(found)
         return list(found[: self.program.results])
 
     def _run_in_place(self, arguments: Sequence[Any]) -> list[Any]:

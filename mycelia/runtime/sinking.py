@@ -13,6 +13,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from mycelia.core.pending import poll
 from mycelia.core.seed import peek_key
 from mycelia.core.world import world
 from mycelia.ir.program import Program, Source
@@ -81,6 +82,7 @@ class Sunk:
         self._generation = Programs.generation
         products = small_products(program.graph)
         self._step = Lowered(program.graph, small_products=products)
+        handover.delivery.size = self._step.size
         handover.forget()
         self._program = ranks.jit(
             handover.delivery.of(self._steps),
@@ -92,6 +94,7 @@ class Sunk:
 
     def __call__(self, batches: Sequence[Sequence[Any]]) -> list[Any]:
         """All results, stacked, for the arguments of each run; what the runs write is written."""
+        poll()
         if self._generation != Programs.generation:
             self._begin()
         if Lost.present:
@@ -102,7 +105,7 @@ class Sunk:
         except Exception as error:
             raise without_engine_frames(error) from None
         after_writing(self.program.writes)
-        return found[len(self.program.writes) :]
+        return list(self._step.noted(found)[len(self.program.writes) :])
 
     def _run(self, batches: Sequence[Sequence[Any]]) -> list[Any]:
         program, handover, count = self.program, self._handover, len(batches)
@@ -142,7 +145,8 @@ class Sunk:
 
         def body(carry: Any, given: Any) -> Any:
             found = self._step(*self._inputs(carry, fixed, *given), last)
-            return list(found[results:]), list(found[:results])
+            end = results + len(carry)
+            return list(found[results:end]), [*found[:results], *found[end:]]
 
         last_state, stacked = jax.lax.scan(body, state, (arguments, keys))
         return [*last_state, *stacked]

@@ -89,6 +89,7 @@ class SpreadExecutable(Executable):
         self._handover.forget()
         program = self.program
         self._lowered = Lowered(program.graph)
+        self._handover.delivery.size = self._lowered.size
         self._program = jax.jit(
             partial(self._traced, self._lowered),
             donate_argnums=self._donated,
@@ -126,7 +127,8 @@ class SpreadExecutable(Executable):
             found = [self._sharding(whole(len(type_.shape))) for type_ in types]
         for place, placement in enumerate(self.spread.writes, first):
             found[place] = self._sharding(placement)
-        return tuple(found)
+        extra = self._sharding(whole(0)) if self._is_shared else None
+        return (*found, *[extra] * self._lowered.extra)
 
     def _prepare(self, arrays: Sequence[Any]) -> None:
         """Executables of several devices are not kept on disk; processes meet at each run."""

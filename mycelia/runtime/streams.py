@@ -13,6 +13,7 @@ import jax
 
 from mycelia.core import settings
 from mycelia.core.errors import problem, wrong_type
+from mycelia.core.pending import settle
 
 
 class Event:
@@ -161,11 +162,12 @@ def set_cur_stream(stream: Stream | None) -> None:
 
 
 def synchronize() -> None:
-    """Wait until the device has done everything it was given."""
+    """Wait until the device has done everything it was given; raise if an index was wrong."""
     jax.effects_barrier()
     for array in jax.live_arrays():
         if not array.is_deleted():
             array.block_until_ready()
+    settle()
 
 
 def _check_stream(owner: str, stream: Any, required: bool = False) -> None:

@@ -349,7 +349,7 @@ class Methods(Operators):
 
     def get_bytes(self) -> bytes:
         """The numbers as they lie in memory."""
-        return np.asarray(self._data).tobytes()
+        return np.asarray(self).tobytes()
 
     @classmethod
     def convert_bytes_to_tensor(cls, bytes_data: bytes, shape: Any, dtype: DType) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mycelia.core import dtype as dtypes
+from mycelia.core import pending
 from mycelia.core.dtype import DType
 from mycelia.core.errors import wrong_value
 from mycelia.core.shape import Shape
@@ -123,9 +124,15 @@ class Tensor(Methods):
     def strides(self) -> tuple[int, ...]:
         return np.empty(self.shape, self.dtype.numpy).strides
 
+    def _read(self) -> Any:
+        """The array, about to be read: programs that made it say first if an index was wrong."""
+        if pending.pending:
+            pending.settle()
+        return self._data
+
     def asnumpy(self) -> np.ndarray:
         """The numbers as a numpy array that shares memory with the tensor and may be written."""
-        data = self._data
+        data = self._read()
         if getattr(data, "is_fully_addressable", True) is False:
             return slot.gather(data)  # a copy: the array stays where all processes have it
         if isinstance(data, Node):
@@ -146,16 +153,16 @@ class Tensor(Methods):
         return self.asnumpy()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        data = self._data
+        data = self._read()
         if getattr(data, "is_fully_addressable", True) is False:
             data = slot.gather(data)
         return np.array(data, dtype=dtype, copy=copy)
 
     def __dlpack__(self, **kwargs: Any) -> Any:
-        return np.array(self._data).__dlpack__(**kwargs)
+        return np.array(self._read()).__dlpack__(**kwargs)
 
     def __dlpack_device__(self) -> tuple[Any, int]:
-        return np.asarray(self._data).__dlpack_device__()
+        return np.asarray(self._read()).__dlpack_device__()
 
     def item(self, index: int | None = None) -> Any:
         """The only element (or the one at `index` of the flattened tensor) as a Python number."""
@@ -163,11 +170,11 @@ class Tensor(Methods):
             raise ValueError(
                 f"only a tensor of one element converts to a Python number, got shape {self.shape}"
             )
-        array = np.asarray(self._data)
+        array = np.asarray(self._read())
         return array.item() if index is None else array.item(index)
 
     def tolist(self) -> Any:
-        return np.asarray(self._data).tolist()
+        return np.asarray(self._read()).tolist()
 
     def __bool__(self) -> bool:
         if self.size != 1:
@@ -175,7 +182,7 @@ class Tensor(Methods):
                 "The truth value of an array with several elements is ambiguous. "
                 f"Use any() or all(). Got shape {self.shape}."
             )
-        return bool(np.asarray(self._data).item())
+        return bool(np.asarray(self._read()).item())
 
     def __int__(self) -> int:
         return int(self.item())
@@ -202,16 +209,16 @@ class Tensor(Methods):
     def __repr__(self) -> str:
         if type(self._data) is Unsized:
             return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, value=\n)"
-        return tensor_repr(np.asarray(self._data), self.dtype)
+        return tensor_repr(np.asarray(self._read()), self.dtype)
 
     def __str__(self) -> str:
-        return str(np.asarray(self._data))
+        return str(np.asarray(self._read()))
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if spec and self.size == 1 else format(str(self), spec)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        data = self._data
+        data = self._read()
         array = data if type(data) is Unsized else np.asarray(data)
         return _restore, (type(self), array, dict(self.__dict__))
 
@@ -219,7 +226,7 @@ class Tensor(Methods):
         return self.__deepcopy__({})
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
-        data = self._data
+        data = self._read()
         array = data if type(data) is Unsized else np.array(data)
         clone = _restore(type(self), array, dict(self.__dict__))
         memo[id(self)] = clone

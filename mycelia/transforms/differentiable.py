@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from mycelia.compiler.building import Builder
 from mycelia.compiler.passes.pipeline import optimize
 from mycelia.compiler.symbolic import ValueNeeded
 from mycelia.compiler.tracer import Tracer
+from mycelia.core.pending import poll
 from mycelia.ir.clone import copy_nodes
 from mycelia.ir.graph import Graph
 from mycelia.ir.node import Node
@@ -37,18 +38,18 @@ class DifferentiableGraph:
         self.graph = graph
         self.seeded = seeded
         self.capacity = capacity
-        self._plain = compile(Lowered(optimize(snapshot(graph))))
-        self._forward: Callable[..., Any] | None = None
+        self._plain = _Runner(optimize(snapshot(graph)))
+        self._forward: _Runner | None = None
 
     def __call__(self, inputs: Sequence[Tensor]) -> list[Tensor]:
         recording = mode.recording
         arrays = [t._data for t in inputs]
         if recording is None or not any(m is not None for m in map(recording.mark_of, inputs)):
-            return [Tensor._wrap(a) for a in _run(self._plain, arrays)]
+            return [Tensor._wrap(a) for a in self._plain(arrays)]
         if self._forward is None:
             self._prepare()
         assert self._forward is not None
-        found = _run(self._forward, arrays)
+        found = self._forward(arrays)
         count = len(self.graph.output.type)
         outputs = [Tensor._wrap(a) for a in found[:count]]
         rest = found[count:]
@@ -90,7 +91,7 @@ class DifferentiableGraph:
         optimize(forward)
         self._has_needed = part.needed is not None
         self._seeds = sorted(part.seeds)
-        self._forward = compile(Lowered(forward))
+        self._forward = _Runner(forward)
         self._backward = DifferentiableGraph(backward, len(self._wanted), self.capacity)
         self._whole = DifferentiableGraph(whole, len(self._wanted), self.capacity)
 
@@ -121,11 +122,20 @@ def _backward_graph(tracer: Tracer, part: Split, wanted: list[int], keeps: bool 
     return builder.graph
 
 
-def _run(program: Callable[..., Any], arrays: list[Any]) -> Any:
-    try:
-        return program(*arrays, one())
-    except Exception as error:
-        raise without_engine_frames(error) from None
+class _Runner:
+    """A graph compiled for what it is first given; its checks of indices wait to be asked."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._lowered = Lowered(graph)
+        self._program = compile(self._lowered)
+
+    def __call__(self, arrays: Sequence[Any]) -> Sequence[Any]:
+        poll()
+        try:
+            found = self._program(*arrays, one())
+        except Exception as error:
+            raise without_engine_frames(error) from None
+        return self._lowered.noted(found)
 
 
 def _no_calls(fn: Any, args: Any, kwargs: Any) -> Any:

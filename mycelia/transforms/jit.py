@@ -341,7 +341,7 @@ def _apply(function: Any, *args: Any, **kwargs: Any) -> Any:
 def _outside(value: Any) -> Any:
     """A result as the caller sees it: Python numbers, tensors, callable closures."""
     if isinstance(value, Number):
-        return value.kind(np.asarray(value._data).item())
+        return value.kind(value.item())
     if isinstance(value, Function):
         held = {name: _outside(v) for name, v in capture(value).items()}
         return Closure(recapture(value, held))

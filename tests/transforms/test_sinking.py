@@ -29,7 +29,7 @@ def step(dropout: float = 0.0) -> nn.Cell:
     if dropout:
         layers.insert(2, nn.Dropout(p=dropout))
     net = nn.SequentialCell(*layers)
-    optimizer = nn.Adam(net.trainable_params(), nn.exponential_decay_lr(0.1, 0.9, 20, 2, 1))
+    optimizer = nn.Adam(net.trainable_params(), nn.exponential_decay_lr(0.1, 0.9, 60, 2, 1))
     return nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), optimizer).set_train()
 
 

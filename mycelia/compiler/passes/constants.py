@@ -16,6 +16,7 @@ from mycelia.ir.primitive import Primitive
 from mycelia.ir.rewrite import on
 from mycelia.ir.types import TensorType
 from mycelia.ops.arithmetic import Add, Maximum, Minimum, Mul, Neg, Sub
+from mycelia.ops.bounds import check
 from mycelia.ops.compare import LogicalNot
 from mycelia.ops.creation import Ones, OnesLike, Zeros, ZerosLike
 from mycelia.ops.family import Compare
@@ -86,6 +87,8 @@ def _worked_out(op: Primitive, values: list[Any], node: Apply) -> Node | None:
     if kernel is None or op.host_only or op.draws or op.writes or _elements(node.type) > SMALL:
         return None
     try:
+        if op.bounds is not None:
+            check(op, tuple(values))
         with np.errstate(all="ignore"):
             result = kernel(*values)
     except _NO_RESULT:  # the kernel refuses what the program answers in its own way

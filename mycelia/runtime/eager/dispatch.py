@@ -16,6 +16,7 @@ from mycelia.ir.types import TensorType
 from mycelia.ops.op import Op
 from mycelia.runtime.eager.mode import mode
 from mycelia.runtime.eager.whole import whole
+from mycelia.runtime.index_checks import check_call
 from mycelia.runtime.ranks import between, meets_others
 from mycelia.runtime.scattered import Scattered, together
 from mycelia.runtime.xla.compile import Programs, compile, without_engine_frames
@@ -91,6 +92,8 @@ def _dispatch(op: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
 def _run(op: Primitive, arrays: tuple[Any, ...], static: tuple[Any, ...]) -> Any:
     if mode.inline:
         return op.lower(*op.arguments.merge(arrays, static))
+    if op.bounds is not None:
+        check_call(op, op.arguments.merge(arrays, static))
     if op.host is not None:
         if op.host_only:
             return _run_on_host(op, _fetched(arrays), static)

@@ -92,18 +92,24 @@ class Place:
         `outputs` are shardings of the results, None where the engine may choose; a result that
         other processes are to know of needs one.
         """
-        chosen: dict[str, Any] = {} if outputs is None else {"out_shardings": tuple(outputs)}
+        lowered = Lowered(graph)
+        chosen: dict[str, Any] = {}
+        if outputs is not None:
+            extra = [self.sharding(whole(0))] * lowered.extra
+            chosen = {"out_shardings": (*outputs, *extra)}
         program = jax.jit(
-            Lowered(graph),
+            lowered,
             donate_argnums=tuple(donated),
             compiler_options=spread_options(graph),
             keep_unused=True,
             **chosen,
         )
         if not self.is_shared:
-            return self.run(program)
+            run = self.run(program)
+            return lambda *arrays: lowered.noted(run(*arrays))
         types = graph.output.type
-        return _SharedProgram(self, graph.name, program, types, outputs or [None] * len(types))
+        wanted = outputs or [None] * len(types)
+        return _SharedProgram(self, graph.name, program, types, wanted, lowered)
 
     def run(self, program: Callable[..., Any]) -> Callable[..., Any]:
         """A compiled function that is traced for these devices."""
@@ -142,8 +148,15 @@ class _SharedProgram:
     """
 
     def __init__(
-        self, place: Place, name: str, program: Any, types: Sequence[Any], outputs: Sequence[Any]
+        self,
+        place: Place,
+        name: str,
+        program: Any,
+        types: Sequence[Any],
+        outputs: Sequence[Any],
+        lowered: Lowered | None = None,
     ) -> None:
+        self._lowered = lowered
         self._place, self._name, self._program = place, name, program
         self._types, self._outputs = types, outputs
         self._compiled: dict[Any, Any] = {}  # by how the arguments lie
@@ -156,6 +169,7 @@ class _SharedProgram:
                 found = self._run(arrays)
             except Exception as error:
                 raise without_engine_frames(error) from None
+            found = found if self._lowered is None else self._lowered.noted(found)
         return [
             array if wanted is None else Staged(type_.shape, type_.dtype.numpy, wanted, array)
             for array, type_, wanted in zip(found, self._types, self._outputs, strict=True)

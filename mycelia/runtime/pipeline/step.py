@@ -13,6 +13,7 @@ import numpy as np
 
 from mycelia.core.errors import problem
 from mycelia.core.meetings import attendance
+from mycelia.core.pending import poll
 from mycelia.core.seed import peek_key
 from mycelia.ir.analysis import used_parameters
 from mycelia.ir.graph import Graph
@@ -56,6 +57,7 @@ class PipelinedStep:
     def __call__(self, arguments: Sequence[Any]) -> list[Any]:
         """The results for arguments; what the step writes is written."""
         program, pipeline = self.program, self.step.pipeline
+        poll()
         shared = self._shared()
         values = self._inputs(arguments)
         *given, seed = self._before(values)

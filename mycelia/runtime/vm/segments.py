@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from mycelia.core.pending import settle
 from mycelia.ir.control import primitive_of
 from mycelia.ir.node import Apply, Constant, Node
 from mycelia.ir.primitive import Primitive, tagged
+from mycelia.runtime.index_checks import Sites, failed, first_of, note
 from mycelia.runtime.ranks import compile_with
 from mycelia.runtime.watching import watched
 from mycelia.runtime.xla.compile import Programs, without_engine_frames
@@ -25,8 +27,10 @@ class Segments:
         self.runs = 0
 
     def force(self, node: Node) -> np.ndarray:
-        """The numbers behind a node."""
-        return np.asarray(self.arrays([node])[0])
+        """The numbers behind a node, for Python to decide by: indices up to here must be right."""
+        found = np.asarray(self.arrays([node])[0])
+        settle()
+        return found
 
     def arrays(self, nodes: list[Node]) -> list[Any]:
         """The arrays behind some nodes, made by one program if they are not there yet."""
@@ -45,6 +49,9 @@ class Segments:
             found = watched("segment", program, (segment.inputs,))
         except Exception as error:
             raise without_engine_frames(error) from None
+        if segment.checks.count:
+            note(segment.checks, found[-1])
+            found = found[:-1]
         self.values.update(zip(segment.nodes, found, strict=True))
         self.runs += 1
 
@@ -76,7 +83,8 @@ class _Segment:
             else:
                 stack.append((node, True))
                 stack.extend((a, False) for a in reversed(node.args) if a not in places)
-        self.key = tuple([(_identity(op), args) for op, args in self.plan])
+        self.checks = Sites([self.nodes])
+        self.key = (self.checks.count, *[(_identity(op), args) for op, args in self.plan])
 
     def _constant(self, node: Constant) -> Any:
         if node.type is not None:
@@ -85,17 +93,19 @@ class _Segment:
         return ("static", tagged(node.value), _Held(node.value))
 
     def run(self, inputs: list[Any]) -> list[Any]:
-        """The values of all nodes."""
+        """The values of all nodes, and which check failed, if there are checks."""
         found: list[Any] = []
-        for op, args in self.plan:
+        failures: list[Any] = []
+        for node, (op, args) in zip(self.nodes, self.plan, strict=True):
             values = []
             for kind, place, *held in args:
                 if kind == "static":
                     values.append(held[0].value)
                 else:
                     values.append(inputs[place] if kind == "in" else found[place])
+            failures += failed(self.checks.by_node.get(node, ()), values)
             found.append(apply_node(op, values))
-        return found
+        return [*found, first_of(failures)] if self.checks.count else found
 
 
 class _Held:

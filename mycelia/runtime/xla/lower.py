@@ -36,6 +36,7 @@ from mycelia.ops.device import drops_barriers, joined_products, on_cpu
 from mycelia.ops.op import Op
 from mycelia.ops.shaping import Barrier
 from mycelia.ops.spreading import SpreadBarrier
+from mycelia.runtime.index_checks import Sites, failed, first_of, note
 from mycelia.runtime.xla.in_place import other_readers
 from mycelia.runtime.xla.keeping import held_back, kept, worth_keeping
 from mycelia.runtime.xla.layout import Layouts
@@ -48,6 +49,8 @@ class Lowered:
     XLA computes values that are worth keeping once. `in_place` says which output takes the place
     of which input: it comes after everything that reads the input, so that no copy is needed.
     If it has `small_products`, the program is compiled with `joined_options`.
+
+    If there are `checks` of indices, it gives one number more, which `index_checks.note` takes.
     """
 
     def __init__(
@@ -58,6 +61,24 @@ class Lowered:
         self._graph = graph
         self._readers = other_readers(graph, in_place or {})
         self._small_products = small_products
+        self.checks = Sites.of(graph)
+
+    @property
+    def extra(self) -> int:
+        """How many numbers come after the results."""
+        return 1 if self.checks.count else 0
+
+    @property
+    def size(self) -> int:
+        """How many arrays it gives."""
+        return len(self._graph.output.type) + self.extra
+
+    def noted(self, found: Sequence[Any]) -> Sequence[Any]:
+        """The results of a run; what comes after them is remembered until they are read."""
+        if not self.checks.count:
+            return found
+        note(self.checks, found[-1])
+        return found[:-1]
 
     def __call__(self, *arrays: Any) -> Any:
         with joined_products() if self._small_products else nullcontext():
@@ -65,7 +86,7 @@ class Lowered:
 
     def _traced(self, *arrays: Any) -> Any:
         count = len(self._graph.parameters)
-        order = _Order(arrays[count] if len(arrays) > count else None)
+        order = _Order(arrays[count] if len(arrays) > count else None, self.checks)
         values = order.values(self._graph, arrays[:count])
         found = order.layouts.plain(values[self._graph.output])
         if order.holds_back:
@@ -74,14 +95,16 @@ class Lowered:
                 after = [values[n] for n in nodes]
                 found[place] = held_back([found[place]], after, order.one)[0]
         self.choices = order.choices(len(self._readers), self._small_products)
-        return tuple(found)
+        return (*found, *([order.failure()] if self.extra else []))
 
 
 class _Order:
     """Remembers the order of the nodes of each graph while one program is traced."""
 
-    def __init__(self, one: Any) -> None:
+    def __init__(self, one: Any, checks: Sites) -> None:
         self._orders: dict[Graph, tuple[list[Node], set[Node]]] = {}
+        self._checks = checks
+        self._failures: list[Any] = []  # of checks, in the graph being traced
         self.layouts = Layouts()
         self.holds_back = (
             drops_barriers() and one is not None
@@ -142,6 +165,8 @@ class _Order:
         if type(op) is SpreadBarrier and self.holds_back:
             return tuple(op.locally(partial(held_back, by=self.one), *args))
         if is_operator(op):
+            if sites := self._checks.by_node.get(node):
+                self._failures += failed(sites, self.layouts.plain(args))
             return self.layouts.apply(op, self._in_time(op, args))
         if type(op) is Effect:
             args = self.layouts.plain(args)
@@ -168,57 +193,115 @@ class _Order:
         """What the graphs of a control primitive receive."""
         return self.layouts.plain([values[n] for n in operands_of(node)])
 
+    def failure(self) -> Any:
+        """The first check that failed so far, as one number; from here on others count."""
+        found, self._failures = self._failures, []
+        return first_of(found)
+
+    def _apart(self, graph: Graph) -> Callable[..., tuple[Any, Any]]:
+        """A graph as a function that XLA runs by itself: its results, and its failure or None."""
+        types = graph.output.type
+
+        def run(*arrays: Any) -> tuple[Any, Any]:
+            outer, self._failures = self._failures, []
+            found = self.plain(graph, arrays)
+            found = _typed(found, types) if isinstance(types, tuple) else found
+            failure = self.failure() if self._checks.are_in(graph) else None
+            self._failures = outer
+            return found, failure
+
+        return run
+
     def _vmap(self, op: Vmap, node: Apply, values: dict[Node, Any]) -> Any:
-        run = self._branch(graphs_of(node)[0])
-        mapped = jax.vmap(run, op.in_axes, op.out_axes, axis_size=op.size)
-        return mapped(*self._operands(node, values))
+        run = self._apart(graphs_of(node)[0])
+        mapped = jax.vmap(run, op.in_axes, (op.out_axes, 0), axis_size=op.size)
+        found, failures = mapped(*self._operands(node, values))
+        if failures is not None:
+            self._failures.append(jnp.max(failures, initial=0))
+        return found
 
     def _scan(self, op: Scan, node: Apply, values: dict[Node, Any]) -> Any:
         graph = graphs_of(node)[0]
+        run = self._apart(graph)
         operands = self._operands(node, values)
         fixed = operands[op.carry + op.mapped :]
 
         def body(carry: Any, places: Any) -> Any:
-            found = _typed(self.plain(graph, [*carry, *places, *fixed]), graph.output.type)
-            return found[: op.carry], found[op.carry :]
+            before, failed_before = carry
+            found, failure = run(*before, *places, *fixed)
+            return (found[: op.carry], _first(failed_before, failure)), found[op.carry :]
 
         start = _typed(tuple(operands[: op.carry]), graph.output.type[: op.carry])
         mapped = tuple(operands[op.carry : op.carry + op.mapped])
-        last, results = lax.scan(body, start, mapped, op.length, reverse=op.reverse)
+        begin = start, self._none(graph)
+        (last, failure), results = lax.scan(body, begin, mapped, op.length, reverse=op.reverse)
+        self._add(failure)
         return *last, *results
 
     def _switch(self, node: Apply, values: dict[Node, Any]) -> Any:
         index = values[node.args[0]]
         operands = self._operands(node, values)
-        branches = [self._branch(g) for g in graphs_of(node)]
+        graphs = graphs_of(node)
+        none = jnp.zeros((), jnp.int64) if any(map(self._checks.are_in, graphs)) else None
+
+        def branch(graph: Graph) -> Callable[..., Any]:
+            run = self._apart(graph)
+
+            def with_failure(*arrays: Any) -> Any:
+                found, failure = run(*arrays)
+                return found, none if failure is None else failure
+
+            return with_failure
+
+        branches = [branch(graph) for graph in graphs]
         if jnp.asarray(index).dtype == jnp.bool_:
-            return lax.cond(index, branches[1], branches[0], *operands)
-        return lax.switch(index, branches, *operands)
-
-    def _branch(self, graph: Graph) -> Callable[..., Any]:
-        types = graph.output.type
-
-        def run(*arrays: Any) -> Any:
-            return _typed(self.plain(graph, arrays), types)
-
-        return run
+            found, failure = lax.cond(index, branches[1], branches[0], *operands)
+        else:
+            found, failure = lax.switch(index, branches, *operands)
+        self._add(failure)
+        return found
 
     def _while(self, node: Apply, values: dict[Node, Any]) -> Any:
+        """A loop; it ends where a check of its own fails, as its numbers mean nothing then."""
         goes_on, step = graphs_of(node)
         operands = self._operands(node, values)
-        count = len(step.output.type)
         types = step.output.type
+        count = len(types)
         fixed = operands[count:]
+        ask, run = self._apart(goes_on), self._apart(step)
 
         def test(carry: Any) -> Any:
-            return self.plain(goes_on, [*carry, *fixed])
+            arrays, failure = carry
+            goes, own = ask(*arrays, *fixed)
+            for found in (failure, own):
+                goes = goes if found is None else goes & (found == 0)
+            return goes
 
         def body(carry: Any) -> Any:
-            return _typed(self.plain(step, [*carry, *fixed]), types)
+            arrays, failure = carry
+            found, own = run(*arrays, *fixed)
+            return found, _first(failure, own)
 
         # Behind a barrier the start is no constant: XLA would else run known loops while compiling.
         start = lax.optimization_barrier(_typed(tuple(operands[:count]), types))
-        return lax.while_loop(test, body, start)
+        last, failure = lax.while_loop(test, body, (start, self._none(step)))
+        self._add(failure)
+        if self._checks.are_in(goes_on):
+            self._add(ask(*last, *fixed)[1])
+        return last
+
+    def _none(self, graph: Graph) -> Any:
+        """No failure, where a graph might have one."""
+        return jnp.zeros((), jnp.int64) if self._checks.are_in(graph) else None
+
+    def _add(self, failure: Any) -> None:
+        if failure is not None:
+            self._failures.append(failure)
+
+
+def _first(before: Any, failure: Any) -> Any:
+    """The failure of a loop up to now: the first one stays."""
+    return before if before is None or failure is None else jnp.where(before == 0, failure, before)
 
 
 def is_operator(op: Any) -> bool:

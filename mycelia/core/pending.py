@@ -1,0 +1,59 @@
+"""Checks of programs that still run: whoever reads numbers asks first whether one has failed.
+
+A program raises nothing while it runs. What it found wrong is known with its results, so the
+questions wait here until numbers are read, another program starts, or the process ends.
+"""
+
+from __future__ import annotations
+
+import atexit
+from collections import deque
+from typing import Protocol
+
+_MOST = 64  # so many programs may be ahead of the oldest question
+
+
+class Check(Protocol):
+    """What one run of a program has to say, once it is over."""
+
+    def is_ready(self) -> bool:
+        """Whether the answer is there, so that asking does not wait."""
+
+    def ask(self) -> None:
+        """Raise if something was wrong."""
+
+
+pending: deque[Check] = deque()
+
+
+def note(check: Check) -> None:
+    """Remember to ask `check` later; nothing is raised here."""
+    pending.append(check)
+
+
+def poll() -> None:
+    """Ask those whose answers are there: before a program starts, nothing has to wait for it."""
+    while pending and (len(pending) >= _MOST or pending[0].is_ready()):
+        _ask_first()
+
+
+def settle() -> None:
+    """Ask all that wait: raises if a program that ran up to here found something wrong."""
+    while pending:
+        _ask_first()
+
+
+def _ask_first() -> None:
+    """Ask the oldest. Those after it fail of the same in most cases: one error is enough."""
+    try:
+        first = pending.popleft()
+    except IndexError:  # another thread asks
+        return
+    try:
+        first.ask()
+    except BaseException:
+        pending.clear()
+        raise
+
+
+atexit.register(settle)

@@ -1,0 +1,177 @@
+"""Checks of indices: of eager calls before they run, of programs by a number they give besides.
+
+A program that has operators with bounds (`Primitive.bounds`) gives one int64 more: 0, or which
+check failed, with the number that was wrong. It is looked at when results are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from mycelia.core import pending, settings
+from mycelia.core.source import Span, current_span
+from mycelia.ir.analysis import ordered, reachable_graphs
+from mycelia.ir.control import parts_of, primitive_of
+from mycelia.ir.graph import Graph
+from mycelia.ir.node import Apply, Node
+from mycelia.ir.primitive import Primitive
+from mycelia.ops import bounds
+from mycelia.ops.bounds import Bound
+from mycelia.runtime.intervals import is_proven
+
+_BITS = 40  # of the wrong number; what is left says which check it was
+_LIMIT = (1 << (_BITS - 1)) - 1
+
+
+def check_call(op: Any, args: tuple[Any, ...]) -> None:
+    """Raise if an operator is called with an index out of range, unless the settings say no.
+
+    What is wrong with the shapes of the arguments, the call itself says.
+    """
+    if not settings.current().check_indices:
+        return
+    try:
+        bounds.check(op, args, _fetched)
+    except bounds.IndexOutOfRangeError:
+        raise
+    except (ValueError, TypeError, IndexError, AttributeError):
+        return
+
+
+def _fetched(array: Any) -> Any:
+    """An argument on the host; None where other processes hold parts of it."""
+    if isinstance(array, jax.Array):
+        return np.asarray(array) if array.is_fully_addressable else None
+    return np.asarray(array)
+
+
+@dataclass(frozen=True, eq=False)
+class Site:
+    """One check of a program: which argument of which operator, and the user's line."""
+
+    number: int
+    owner: str
+    argument: str
+    bound: Bound
+    span: Span | None
+
+    def failure(self, number: int) -> Exception:
+        return bounds.out_of_range(self.owner, self.argument, self.bound, number, self.span)
+
+
+class Sites:
+    """The checks of a graph and of all graphs inside, or of some nodes: the first numbered highest.
+
+    So the largest of several failures is the one that comes first.
+    """
+
+    def __init__(self, nodes: Iterable[Sequence[Node]]) -> None:
+        self.by_node: dict[Node, list[Site]] = {}
+        self._graphs: set[Graph] = set()
+        if settings.current().check_indices:
+            self._number([pair for of_one in nodes for pair in _checked(of_one)])
+        self.count = sum(map(len, self.by_node.values()))
+
+    @classmethod
+    def of(cls, graph: Graph) -> Sites:
+        """Those of all that a graph runs."""
+        inside = {g: ordered(g) for g in reachable_graphs(graph)}
+        sites = cls(inside.values())
+        if sites.count:
+            own = {g for g, nodes in inside.items() if not sites.by_node.keys().isdisjoint(nodes)}
+            sites._graphs = {g for g in inside if not own.isdisjoint(reachable_graphs(g))}
+        return sites
+
+    def are_in(self, graph: Graph) -> bool:
+        """Whether anything in a graph, or in a graph inside, is checked."""
+        return graph in self._graphs
+
+    def numbered(self, number: int) -> Site:
+        """The check that is called by a number."""
+        return next(s for sites in self.by_node.values() for s in sites if s.number == number)
+
+    def _number(self, found: Sequence[tuple[Apply, Bound]]) -> None:
+        here = current_span()  # where the program is first run
+        for number, (node, bound) in zip(range(len(found), 0, -1), found, strict=True):
+            owner, argument = bounds.names(primitive_of(node), bound)
+            site = Site(number, owner, argument, bound, node.span or here)
+            self.by_node.setdefault(node, []).append(site)
+
+
+def _checked(nodes: Iterable[Node]) -> Iterator[tuple[Apply, Bound]]:
+    """The nodes of one graph that are checked, but for what is known to be right, or is said."""
+    said: set[Any] = set()
+    for node in nodes:
+        if not isinstance(node, Apply):
+            continue
+        for bound in bounds_of(node):
+            numbers = argument_of(node, bound.place)
+            key = numbers, replace(bound, place=0, named=None)
+            if bound.read is None and (key in said or is_proven(bound, numbers)):
+                continue
+            said.add(key)
+            yield node, bound
+
+
+def bounds_of(node: Apply) -> tuple[Bound, ...]:
+    """The bounds of the operator that a node applies, for the types it is applied to."""
+    op = primitive_of(node)
+    if not isinstance(op, Primitive) or op.bounds is None:
+        return ()
+    static = op.arguments.static
+    given = [a.value if i in static else a.type for i, a in enumerate(node.args)]  # type: ignore[attr-defined]
+    return op.bounds(*given)
+
+
+def argument_of(node: Apply, place: bounds.Place) -> Node:
+    """The node behind an argument, or behind a part of one."""
+    if isinstance(place, int):
+        return node.args[place]
+    whole = node.args[place[0]]
+    return parts_of(whole)[place[1]] if parts_of(whole) else whole
+
+
+def failed(sites: Sequence[Site], args: Sequence[Any]) -> Iterator[Any]:
+    """For each check of a node: 0, or its number and what was wrong, as a program computes it."""
+    for site in sites:
+        numbers = site.bound.numbers(tuple(args), jnp.asarray)
+        if numbers.size:
+            is_wrong, number = bounds.wrong_number(site.bound, numbers)
+            rest = jnp.clip(number, -_LIMIT, _LIMIT) & ((1 << _BITS) - 1)
+            yield jnp.where(is_wrong, (site.number << _BITS) | rest, jnp.zeros((), jnp.int64))
+
+
+def first_of(failures: Sequence[Any]) -> Any:
+    """The failure that comes first, or 0, of several."""
+    return reduce(jnp.maximum, failures, jnp.zeros((), jnp.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """What one run of a program found out about its indices."""
+
+    sites: Sites
+    failure: Any
+
+    def is_ready(self) -> bool:
+        return self.failure.is_ready()
+
+    def ask(self) -> None:
+        failures = np.ravel(self.failure.addressable_data(0))  # one for each step
+        if failures.any():
+            found = int(failures[np.flatnonzero(failures)[0]])
+            number = found & ((1 << _BITS) - 1)
+            signed = number - (1 << _BITS) if number > _LIMIT else number
+            raise self.sites.numbered(found >> _BITS).failure(signed)
+
+
+def note(sites: Sites, failure: Any) -> None:
+    """Remember what a run gave besides its results, to be looked at when numbers are read."""
+    pending.note(_Run(sites, failure))
