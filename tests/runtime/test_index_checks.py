@@ -71,7 +71,9 @@ def test_a_later_call_synchronize_and_a_checkpoint_raise(tmp_path: Any) -> None:
     parameter = Parameter(table(), name="table")
     for later in (
         ms.hal.synchronize,
-        lambda: ms.save_checkpoint([{"name": "table", "data": parameter}], str(tmp_path / "a.ckpt")),
+        lambda: ms.save_checkpoint(
+            [{"name": "table", "data": parameter}], str(tmp_path / "a.ckpt")
+        ),
         lambda: one(table(), Tensor(1)).asnumpy(),
     ):
         one(table(), Tensor(-5))
