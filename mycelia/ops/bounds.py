@@ -16,6 +16,9 @@ import numpy as np
 from mycelia.core.errors import IndexOutOfRangeError, located
 from mycelia.core.shape import Shape
 from mycelia.core.source import Span, current_span
+from mycelia.ir.control import primitive_of
+from mycelia.ir.node import Apply, Constant
+from mycelia.ir.primitive import Primitive
 from mycelia.ops.engine import Array, jnp
 
 Place = int | tuple[int, int]
@@ -110,6 +113,18 @@ class Bound:
     def is_never_met(self) -> bool:
         """Whether no number at all is right."""
         return self.high == 0 or (isinstance(self.high, tuple) and 0 in self.high)
+
+
+def of_node(node: Apply) -> tuple[Bound, ...]:
+    """The bounds of the operator that a node applies, for the types it is applied to."""
+    op = primitive_of(node)
+    if not isinstance(op, Primitive) or op.bounds is None:
+        return ()
+    given = [
+        a.value if isinstance(a, Constant) and place in op.arguments.static else a.type
+        for place, a in enumerate(node.args)
+    ]
+    return op.bounds(*given)
 
 
 def check(op: Any, args: tuple[Any, ...], fetch: Callable[[Any], Any] = np.asarray) -> None:

@@ -21,7 +21,6 @@ from mycelia.ir.analysis import ordered, reachable_graphs
 from mycelia.ir.control import parts_of, primitive_of
 from mycelia.ir.graph import Graph
 from mycelia.ir.node import Apply, Node
-from mycelia.ir.primitive import Primitive
 from mycelia.ops import bounds
 from mycelia.ops.bounds import Bound
 from mycelia.runtime.intervals import is_proven
@@ -111,23 +110,13 @@ def _checked(nodes: Iterable[Node]) -> Iterator[tuple[Apply, Bound]]:
     for node in nodes:
         if not isinstance(node, Apply):
             continue
-        for bound in bounds_of(node):
+        for bound in bounds.of_node(node):
             numbers = argument_of(node, bound.place)
             key = numbers, replace(bound, place=0, named=None)
             if bound.read is None and (key in said or is_proven(bound, numbers)):
                 continue
             said.add(key)
             yield node, bound
-
-
-def bounds_of(node: Apply) -> tuple[Bound, ...]:
-    """The bounds of the operator that a node applies, for the types it is applied to."""
-    op = primitive_of(node)
-    if not isinstance(op, Primitive) or op.bounds is None:
-        return ()
-    static = op.arguments.static
-    given = [a.value if i in static else a.type for i, a in enumerate(node.args)]  # type: ignore[attr-defined]
-    return op.bounds(*given)
 
 
 def argument_of(node: Apply, place: bounds.Place) -> Node:

@@ -37,6 +37,22 @@ def labels_after(fn, sizes, signature=ROWS, make=rows):
     return ms.jit.explain(compiled).labels
 
 
+def test_indices_that_padding_leads_to_are_not_out_of_range():
+    table = Tensor(np.arange(8, dtype=np.float32).reshape(4, 2))
+
+    def looked_up(x):
+        return ops.gather(table, ops.cast(x[:, 0], ms.int32) - 9, 0)
+
+    def tens(count):
+        return Tensor(np.full((count, 4), 10, np.float32))
+
+    labels = labels_after(looked_up, (3, 5, 6), make=tens)
+    assert any("padded" in label for label in labels)
+    compiled = ms.jit(looked_up, input_signature=ROWS)
+    with pytest.raises(IndexError, match="input_indices = 5 for an axis of size 4"):
+        compiled(Tensor(np.full((5, 4), 14, np.float32))).asnumpy()
+
+
 def assert_same(found, wanted):
     assert type(found) is type(wanted)
     if isinstance(wanted, Tensor):

@@ -33,6 +33,7 @@ from mycelia.ir.node import Apply, Constant, Node, Parameter
 from mycelia.ir.primitive import Primitive
 from mycelia.ir.types import TensorType
 from mycelia.ops.arithmetic import Div, Mul
+from mycelia.ops.bounds import of_node
 from mycelia.ops.compare import Less
 from mycelia.ops.selecting import Select
 from mycelia.ops.shaping import Cast
@@ -99,6 +100,13 @@ def data_places(node: Apply) -> list[int]:
     return [place for place in range(len(node.args)) if place not in op.arguments.static]
 
 
+def _within_bounds(roles: Roles) -> Roles:
+    """Roles that put zeros where padding might hold anything: an index of padding is none."""
+    if not isinstance(roles, tuple):
+        return ZERO if roles is APART else roles
+    return tuple([_within_bounds(role) for role in roles])
+
+
 def _check_roles(roles: Roles, axes: Axes) -> None:
     if isinstance(axes, Extent):
         if roles is MEETS:
@@ -138,9 +146,11 @@ class Writer:
         op, plan = primitive_of(node), self.plans.get(node)
         if plan is None:
             return self.builder.apply(op, tuple(arguments), node.type, node.span)
+        indices = {bound.place for bound in of_node(node)}
         for place, roles in zip(data_places(node), plan.roles, strict=False):
             axes = self.found.axes_at(node, place)
-            arguments[place] = self.filled(arguments[place], axes, roles)
+            kept = _within_bounds(roles) if place in indices else roles
+            arguments[place] = self.filled(arguments[place], axes, kept)
         if plan.instead is not None:
             missing = len(plan.instead.arguments.names) - len(arguments)
             arguments += [Constant(None)] * missing
