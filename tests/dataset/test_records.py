@@ -306,10 +306,10 @@ def test_damaged_example_files_are_refused(folder, tmp_path, change, reason):
     path = tmp_path / "a"
     path.write_bytes(change((folder / "a.tfrecord").read_bytes()))
     with pytest.raises(RuntimeError, match=reason):
-        ds.TFRecordDataset(str(path))
+        ds.TFRecordDataset(str(path)).get_dataset_size()
     path.write_bytes(b"\x1f\x8b" + change((folder / "a.gz").read_bytes())[2:30])
     with pytest.raises(RuntimeError, match="no whole TFRecord file"):
-        ds.TFRecordDataset(str(path), compression_type="GZIP")
+        ds.TFRecordDataset(str(path), compression_type="GZIP").get_dataset_size()
 
 
 def test_damaged_examples_are_named(tmp_path):

@@ -74,7 +74,14 @@ def numbers(dataset: Any) -> list[int]:
 def all_cases() -> dict[str, Case]:
     """The cases by name."""
     return dict(
-        [*file_cases(), *source_cases(), *sampler_cases(), *user_sampler_cases(), *step_cases()]
+        [
+            *file_cases(),
+            *source_cases(),
+            *sampler_cases(),
+            *user_sampler_cases(),
+            *step_cases(),
+            *example_cases(),
+        ]
     )
 
 
@@ -331,5 +338,69 @@ def _started(step: Any, epochs: int) -> Case:
         data.set_init_step(step)
         data = data.batch(2)
         return [rows(data, epochs), data.get_init_step(), data.get_dataset_size()]
+
+    return case
+
+
+def example_cases() -> Iterator[tuple[str, Case]]:
+    """Examples with schemas, wrong files and columns, written to JSON and back."""
+    columns = (
+        ("label", "int64", [1]),
+        ("label", "int64", []),
+        ("label", "int64"),
+        ("label", "int32", [1]),
+        ("absent", "int64"),
+    )
+    for column in columns:
+        yield f"examples: {column}", _typed(column)
+    given: tuple[dict[str, Any], ...] = (
+        {"columns_list": ["absent"]},
+        {"columns_list": ["label"]},
+        {"num_shards": 2, "shard_id": 0},
+        {"num_shards": 2, "shard_id": 2},
+        {"num_shards": 2},
+        {"compression_type": "X"},
+        {"shuffle": "x"},
+    )
+    for more in given:
+        yield f"examples: {more} are made", _opened("0.tfrecord", more)
+        yield f"examples: {more} are read", _read("0.tfrecord", more)
+    for name in ("0.txt", "absent"):
+        yield f"examples: {name} is made", _opened(name, {})
+        yield f"examples: {name} is read", _read(name, {})
+    back: tuple[dict[str, Any], ...] = (
+        {},
+        {"num_samples": 2},
+        {"num_shards": 2, "shard_id": 1, "shard_equal_rows": True},
+    )
+    for more in back:
+        yield f"examples: {more} from JSON", _from_json(more)
+
+
+def _typed(column: tuple[Any, ...]) -> Case:
+    def case(ds: Any, folder: Path) -> Any:
+        schema = ds.Schema()
+        schema.add_column(*column)
+        data = ds.TFRecordDataset(str(folder / "0.tfrecord"), schema, shuffle=False)
+        both = data.batch(2)
+        return [rows(data), data.output_shapes(), rows(both), both.output_shapes()]
+
+    return case
+
+
+def _opened(name: str, given: dict[str, Any]) -> Case:
+    return lambda ds, folder: ds.TFRecordDataset(str(folder / name), **given) is not None
+
+
+def _read(name: str, given: dict[str, Any]) -> Case:
+    return lambda ds, folder: sorted(rows(ds.TFRecordDataset(str(folder / name), **given)))
+
+
+def _from_json(given: dict[str, Any]) -> Case:
+    def case(ds: Any, folder: Path) -> Any:
+        files = [str(folder / "0.tfrecord"), str(folder / "1.tfrecord")]
+        data = ds.TFRecordDataset(files, columns_list=["label"], shuffle=False, **given).batch(2)
+        again = ds.deserialize(ds.serialize(data))
+        return [rows(again), ds.serialize(again) == ds.serialize(data)]
 
     return case

@@ -18,8 +18,7 @@ from mycelia.dataset.api.samplers import Shuffle, check_shards, chosen_sampler, 
 from mycelia.dataset.api.schema import Schema
 from mycelia.dataset.formats.lines import matching_files
 from mycelia.dataset.formats.records import RecordReader
-from mycelia.dataset.formats.schema import Column, chosen_columns
-from mycelia.dataset.formats.tfrecords import ExampleFile, ExampleReader
+from mycelia.dataset.formats.schema import Column, listed_columns
 from mycelia.dataset.ir import samplers as S
 from mycelia.dataset.ir.records import MindData, TFRecord
 from mycelia.dataset.ir.samplers import FileOrder
@@ -64,7 +63,11 @@ class MindDataset(MappableDataset):
             _check_even(chosen, len(reader))
         super().__init__(
             MindData(
-                records=reader,
+                dataset_files=files,
+                columns_list=columns,
+                padded_sample=padded_sample if count else None,
+                num_padded=count,
+                opened=[reader],
                 num_parallel_workers=num_parallel_workers,
                 cache=keeping(cache),
                 sampler=chosen,
@@ -102,35 +105,41 @@ class TFRecordDataset(Dataset):
                 got=f"compression_type={compression_type!r}",
                 expected=", ".join(map(repr, _COMPRESSIONS)),
             )
-        if num_shards is not None and (compression or not equal):
-            is_shared = bool(compression and num_samples)
-            _check_files(len(names), num_shards, ValueError if is_shared else RuntimeError)
-        told = None if schema is None else _schema_columns(schema)
+        is_shared = bool(compression and num_samples)
+        if is_shared and num_shards is not None and len(names) < num_shards:
+            raise problem(
+                ValueError,
+                "num_shards: some shards would get no compressed file",
+                got=f"{len(names)} files for {num_shards} shards",
+            )
+        told = None if schema is None else schema_columns(schema)
         if isinstance(schema, str) and not num_samples:
             num_samples = Schema(schema).num_rows or None
-        files = [ExampleFile(name, compression) for name in names]
-        chosen = None if told is None else chosen_columns(told, columns)
-        sizes = [len(file) for file in files]
+        lanes = (S.SharedLanes if is_shared else S.FileLanes)(
+            lanes=lane_count(num_parallel_workers),
+            mixes_files=shuffle in _BY_FILE,
+            num_shards=num_shards or 1,
+            shard_id=shard_id or 0,
+            equal_rows=equal or num_shards is None,
+            num_samples=num_samples,
+        )
         super().__init__(
             TFRecord(
                 dataset_files=names,
                 columns_list=columns,
                 compression_type=compression,
-                examples=ExampleReader(files, chosen, columns),
+                schema=told,
                 num_parallel_workers=check.workers(num_parallel_workers),
                 cache=keeping(cache),
-                sampler=_example_order(
-                    sizes,
-                    shuffle,
-                    num_samples,
-                    num_shards,
-                    shard_id,
-                    workers=num_parallel_workers,
-                    equal_rows=equal,
-                    shared=bool(compression and num_samples),
-                ),
+                sampler=lanes if shuffle is False or shuffle in _BY_FILE else _mixed(lanes),
             )
         )
+
+
+def _mixed(lanes: S.FileLanes) -> S.SamplerNode:
+    """All rows of the lanes in a random order."""
+    rows = lanes if isinstance(lanes, S.SharedLanes) else replace(lanes, num_samples=None)
+    return S.Random(num_samples=lanes.num_samples, child=rows)
 
 
 def _record_files(value: Any) -> str | tuple[str, ...]:
@@ -243,51 +252,9 @@ def _by_file(
     return S.Distributed(num_shards=num_shards, shard_id=shard_id, shuffle=False, child=order)
 
 
-def _example_order(
-    sizes: Sequence[int],
-    shuffle: Any,
-    num_samples: int | None,
-    num_shards: int | None,
-    shard_id: int | None,
-    *,
-    workers: int | None,
-    equal_rows: bool,
-    shared: bool,
-) -> S.SamplerNode:
-    """A shard has every n-th file, or an equal run of all rows; `shared` files give the same
-    number of the samples each."""
-    lanes = (S.SharedLanes if shared else S.FileLanes)(
-        sizes=tuple(sizes),
-        lanes=lane_count(workers),
-        mixes_files=shuffle in _BY_FILE,
-        num_shards=num_shards or 1,
-        shard_id=shard_id or 0,
-        equal_rows=equal_rows or num_shards is None,
-        num_samples=num_samples if shared else None,
-    )
-    if shuffle is False or shuffle in _BY_FILE:
-        return replace(lanes, num_samples=num_samples)
-    return S.Random(num_samples=num_samples, child=lanes)
-
-
-def _check_files(files: int, num_shards: int, kind: type[Exception]) -> None:
-    if files < num_shards:
-        raise problem(
-            kind,
-            "num_shards: some shards would get no file",
-            got=f"{files} files for {num_shards} shards",
-            fix="use shard_equal_rows=True with plain files, or fewer shards",
-        )
-
-
-def _schema_columns(schema: Any) -> tuple[Column, ...]:
+def schema_columns(schema: Any) -> tuple[Column, ...]:
     """The columns of a schema; in a file, one without a shape is of any length."""
     if isinstance(schema, Schema):
         return schema.columns
-    columns = Schema(check.text("schema", schema)).columns
-    told = json.loads(Path(schema).read_text(encoding="utf-8"))["columns"]
-    entries = told if isinstance(told, dict) else {entry["name"]: entry for entry in told}
-    return tuple(
-        column if "shape" in entries[column.name] else replace(column, shape=None)
-        for column in columns
-    )
+    Schema(check.text("schema", schema))
+    return listed_columns(json.loads(Path(schema).read_text(encoding="utf-8"))["columns"])

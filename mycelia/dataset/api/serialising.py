@@ -18,10 +18,13 @@ from mycelia.core.files import write_atomically
 from mycelia.dataset import transforms, vision
 from mycelia.dataset.api.dataset import Dataset
 from mycelia.dataset.api.files import mixed_sampler
+from mycelia.dataset.api.records import schema_columns
 from mycelia.dataset.api.trees import BORDERS, INTERS, OTHER_NAMES, as_tree
+from mycelia.dataset.formats.schema import Column, listed_columns
 from mycelia.dataset.ir import operations, samplers, sources
 from mycelia.dataset.ir.node import Node
 from mycelia.dataset.ir.operation import Operation
+from mycelia.dataset.ir.records import TFRecord
 from mycelia.dataset.vision.options import Border, ConvertMode, Inter, SliceMode
 
 _SAMPLERS: dict[str, type[samplers.SamplerNode]] = {
@@ -89,20 +92,29 @@ def _to_node(tree: Any) -> Node:
     kinds = _node_kinds()
     kind = kinds.get(tree["op_type"])
     if kind is None:
-        raise problem(
-            RuntimeError,
-            f"deserialize: a {tree['op_type']} cannot be made from JSON",
-            expected=f"one of {', '.join(sorted(kinds))}",
-        )
+        raise _no_json(tree["op_type"], kinds)
     given = _arguments(kind, tree)
     if "operations" in given:
         given["operations"] = tuple(_to_operation(step) for step in tree["operations"])
+    if kind is TFRecord:
+        given["schema"] = _schema(tree)
     if issubclass(kind, sources.Source):
         given["sampler"] = _source_sampler(tree)
     given["children"] = tuple(_to_node(child) for child in tree.get("children", []))
     if "decoder" in {f.name for f in fields(kind)}:
         given["decoder"] = vision.Decode()
+    required = {f.name for f in fields(kind) if f.default is MISSING is f.default_factory}
+    if not required <= set(given):
+        raise _no_json(tree["op_type"], kinds)
     return kind(**given)
+
+
+def _no_json(name: str, kinds: dict[str, type[Node]]) -> RuntimeError:
+    return problem(
+        RuntimeError,
+        f"deserialize: a {name} cannot be made from JSON",
+        expected=f"one of {', '.join(sorted(kinds))}",
+    )
 
 
 def _arguments(kind: type[Node], tree: dict[str, Any]) -> dict[str, Any]:
@@ -124,16 +136,33 @@ def _filled(field: Any, value: Any) -> Any:
     return value
 
 
+def _schema(tree: dict[str, Any]) -> tuple[Column, ...] | None:
+    """The columns of a schema: as they are here, or as MindSpore writes them."""
+    if tree.get("schema_file_path"):
+        return schema_columns(tree["schema_file_path"])
+    told = tree.get("schema") or tree.get("schema_json_string", {}).get("columns")
+    return None if not told else listed_columns(told)
+
+
 def _source_sampler(tree: dict[str, Any]) -> samplers.SamplerNode:
     if tree.get("sampler") is not None:
         return _to_sampler(tree["sampler"])
     shuffle = tree.get("shuffle", 0)
     shards = tree.get("num_shards") or 1
+    if not tree.get("shard_equal_rows", True) and shards > 1:
+        return samplers.FileLanes(
+            lanes=tree.get("num_parallel_workers") or 1,
+            num_shards=shards,
+            shard_id=tree["shard_id"],
+            equal_rows=False,
+            num_samples=tree.get("num_samples") or None,
+        )
     return mixed_sampler(
         tree.get("num_samples") or None,
         _SHUFFLES[shuffle] == "global",
         None if shards == 1 else shards,
         None if shards == 1 else tree.get("shard_id"),
+        tree.get("num_parallel_workers"),
     )
 
 

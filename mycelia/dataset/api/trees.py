@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mycelia.core import dtype as dtypes
+from mycelia.dataset.formats.schema import Column
 from mycelia.dataset.ir import samplers
 from mycelia.dataset.ir.node import Node
 from mycelia.dataset.ir.operation import Operation
@@ -29,6 +30,8 @@ def _of_value(value: Any) -> Any:
     match value:
         case samplers.SamplerNode():
             return _of_sampler(value)
+        case Column():
+            return value.to_json()
         case Operation():
             return _of_operation(value)
         case Inter():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,20 @@ def parsed_columns(columns: Any) -> tuple[Column, ...]:
         got=repr(columns),
         expected="[{'name': ..., 'type': ..., 'shape': [...]}], the shape may be left out",
     )
+
+
+def listed_columns(columns: Any) -> tuple[Column, ...]:
+    """The columns in JSON; one without a shape is of any length, unless it has no axis."""
+    entries = columns if isinstance(columns, dict) else {entry["name"]: entry for entry in columns}
+    return tuple(
+        column if _has_shape(entries[column.name]) else replace(column, shape=None)
+        for column in parsed_columns(columns)
+    )
+
+
+def _has_shape(entry: dict[str, Any]) -> bool:
+    """Whether a column tells its shape; of rank 0 there is only one."""
+    return "shape" in entry or entry.get("rank") == 0
 
 
 def _parsed(name: str, entry: Any) -> Column:

@@ -213,11 +213,11 @@ def _texts(column: Column, values: list[bytes], *, filled: bool) -> np.ndarray:
         return _shaped(column, np.array(values, np.bytes_))
     if column.type != "uint8":
         raise ValueError("it holds bytes")
-    longest = max(map(len, values), default=0)
     if filled:
+        longest = max(map(len, values), default=0)
         values = [value.ljust(longest) for value in values]
-    elif any(len(value) != longest for value in values):
-        raise ValueError("its texts have different lengths")
+    elif not all(values):
+        raise ValueError("one of its texts is empty")
     flat = np.frombuffer(bytearray().join(values), np.uint8)
     return flat if -1 in (column.shape or ()) else _shaped(column, flat)
 

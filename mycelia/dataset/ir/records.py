@@ -1,35 +1,63 @@
-"""The sources of rows in record files: MindRecord and TFRecord, and the orders of their files."""
+"""The sources of rows in record files: MindRecord and TFRecord, opened when rows are needed."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
+from mycelia.core.errors import problem
 from mycelia.dataset.formats.reader import Reader
 from mycelia.dataset.formats.records import RecordReader
-from mycelia.dataset.formats.tfrecords import ExampleReader
+from mycelia.dataset.formats.schema import Column, chosen_columns
+from mycelia.dataset.formats.tfrecords import ExampleFile, ExampleReader
+from mycelia.dataset.ir.samplers import FileLanes, SamplerNode
 from mycelia.dataset.ir.sources import Source
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MindData(Source):
-    """The rows of MindRecord files, opened once for all runs."""
+    """The rows of MindRecord files, and samples that fill them up."""
 
     op_type = "MindDataDataset"
-    records: RecordReader = field(metadata={"json": False})
+    dataset_files: str | tuple[str, ...]
+    columns_list: tuple[str, ...] = ()
+    padded_sample: dict[str, Any] | None = None
+    num_padded: int = 0
 
     def open(self) -> Reader:
-        return self.records
+        given = (self.columns_list, self.padded_sample, self.num_padded)
+        return RecordReader(self.dataset_files, *given)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TFRecord(Source):
-    """The examples of TFRecord files, opened once for all runs."""
+    """The examples of TFRecord files: the columns of a schema, or all features of the first."""
 
     op_type = "TFRecordDataset"
     dataset_files: tuple[str, ...]
     columns_list: tuple[str, ...] = ()
     compression_type: str = ""
-    examples: ExampleReader = field(metadata={"json": False})
+    schema: tuple[Column, ...] | None = None
 
     def open(self) -> Reader:
-        return self.examples
+        check_files(self.sampler, len(self.dataset_files), bool(self.compression_type))
+        files = [ExampleFile(name, self.compression_type) for name in self.dataset_files]
+        columns = None
+        if self.schema is not None:
+            columns = chosen_columns(self.schema, self.columns_list)
+        return ExampleReader(files, columns, self.columns_list)
+
+
+def check_files(sampler: SamplerNode | None, files: int, compressed: bool) -> None:
+    """A shard of whole files needs one; compressed files are never cut."""
+    while sampler is not None and not isinstance(sampler, FileLanes):
+        sampler = sampler.child
+    if sampler is None or files >= sampler.num_shards:
+        return
+    if compressed or not sampler.equal_rows:
+        raise problem(
+            RuntimeError,
+            "num_shards: some shards would get no file",
+            got=f"{files} files for {sampler.num_shards} shards",
+            fix="use shard_equal_rows=True with plain files, or fewer shards",
+        )

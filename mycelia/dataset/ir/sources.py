@@ -12,7 +12,7 @@ from mycelia.core.errors import problem
 from mycelia.dataset.formats.labels import labels_of
 from mycelia.dataset.formats.reader import ArrayReader, ListReader, ObjectReader, Reader
 from mycelia.dataset.ir.node import Node
-from mycelia.dataset.ir.samplers import PK, SamplerNode, Sequential
+from mycelia.dataset.ir.samplers import PK, FileLanes, SamplerNode, Sequential
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -38,10 +38,20 @@ class Source(Node):
         if isinstance(sampler, PK):
             classes = len(np.unique(labels_of(self.reader, sampler.class_column)))
             sampler = replace(sampler, classes=classes)
-        return sampler.count(len(self.reader))
+        size = len(self.reader)
+        return _with_sizes(sampler, getattr(self.reader, "file_sizes", None)).count(size)
 
     def columns(self) -> tuple[str, ...]:
         return tuple(self.reader.columns)
+
+
+def _with_sizes(sampler: SamplerNode, sizes: list[int] | None) -> SamplerNode:
+    """The sampler with the sizes of the files that it chooses from."""
+    if sampler.child is not None:
+        return replace(sampler, child=_with_sizes(sampler.child, sizes))
+    if isinstance(sampler, FileLanes) and sizes is not None:
+        return replace(sampler, sizes=tuple(sizes))
+    return sampler
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
