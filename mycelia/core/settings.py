@@ -7,9 +7,17 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
+from functools import partial
 from typing import Any
 
-from mycelia.core.checks import check_bool, check_float, check_int, check_string, is_int
+from mycelia.core.checks import (
+    check_bool,
+    check_float,
+    check_int,
+    check_positive_int,
+    check_string,
+    is_int,
+)
 from mycelia.core.errors import problem, wrong_value
 
 GRAPH_MODE = 0
@@ -76,6 +84,7 @@ class Settings:
     auto_tune_mode: str = "NO_TUNE"
     grad_for_scalar: bool = False
     host_scheduling_max_threshold: int = 0
+    max_programs: int = 2048
 
 
 class _Current:
@@ -215,6 +224,7 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
     "jit_syntax_level": _jit_syntax_level,
     "runtime_num_threads": _threads,
     "max_call_depth": _depth,
+    "max_programs": partial(check_positive_int, "context.set_context", "max_programs"),
 }
 
 

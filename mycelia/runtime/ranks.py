@@ -24,7 +24,7 @@ from mycelia.ir.primitive import Primitive
 from mycelia.ops.circle import AXIS, tracing_over
 from mycelia.ops.collective import Collective
 from mycelia.ops.point_to_point import NeighborExchange
-from mycelia.runtime.xla.compile import compile, options
+from mycelia.runtime.xla.compile import compile, options, start_engine
 
 _LOST = ("Connection closed by peer", "Connection reset by peer", "Socket closed", "Broken pipe")
 
@@ -62,6 +62,7 @@ def compile_with(operators: Iterable[Any], function: Callable[..., Any]) -> Call
 
 def jit(function: Callable[..., Any], graph: Graph, **how: Any) -> Any:
     """`jax.jit` for the function that a graph lowers to, over processes if it meets others."""
+    start_engine()
     ranks = participants(graph)
     if not ranks:
         return jax.jit(function, **how)

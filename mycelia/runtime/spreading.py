@@ -19,7 +19,7 @@ from mycelia.parallel.mesh import Mesh, Placement, whole
 from mycelia.runtime import ranks
 from mycelia.runtime.executor import Executable, as_array
 from mycelia.runtime.pipeline.crossing import Staged, everywhere
-from mycelia.runtime.xla.compile import Programs, spread_options
+from mycelia.runtime.xla.compile import Programs, spread_options, start_engine
 from mycelia.runtime.xla.lower import Lowered
 from mycelia.runtime.xla.memory_plan import memory_plan
 
@@ -87,6 +87,7 @@ class SpreadExecutable(Executable):
         self._generation = Programs.generation
         self.first_run = None
         self._handover.forget()
+        start_engine()
         program = self.program
         self._lowered = Lowered(program.graph)
         self._handover.delivery.size = self._lowered.size

@@ -13,6 +13,7 @@ from mycelia.compiler.reading import Read
 from mycelia.compiler.symbolic import ValueNeeded
 from mycelia.core.errors import problem
 from mycelia.core.lazy import LazyModule
+from mycelia.core.recent import Recent
 from mycelia.runtime.executor import Executable, as_array
 from mycelia.tensor.tensor import Tensor
 from mycelia.tensor.unsized import UNKNOWN
@@ -266,7 +267,7 @@ class Buckets:
 
     def __init__(self, signature: Signature) -> None:
         self.signature = signature
-        self._found: dict[Any, Shared | Refused] = {}
+        self._found = Recent()
 
     def fitted(
         self, real: Read, args: Any, kwargs: Any, read_at: ReadAt, key_of: KeyOf
@@ -280,12 +281,13 @@ class Buckets:
         padded = self.signature.resized(args, kwargs, dict(zip(symbols, sizes.padded, strict=True)))
         places = tuple(symbols.index(n) if n in symbols else None for n in dynamic)
         key = (key_of(*padded), places)
-        shared = self._found.get(key)
+        shared: Shared | Refused | None = self._found.use(key)
         if shared is None or not shared.holds():
             probe = self.signature.resized(
                 args, kwargs, dict(zip(symbols, sizes.probe, strict=True))
             )
-            shared = self._found[key] = self._make(real, sizes, padded, probe, read_at)
+            shared = self._make(real, sizes, padded, probe, read_at)
+            self._found.keep(key, shared)
         found = shared.why if isinstance(shared, Refused) else self._fit(shared, sizes, real)
         return f"{_listed(symbols)}: {found}" if isinstance(found, str) else found
 

@@ -19,6 +19,7 @@ from mycelia.core import settings
 from mycelia.core.dtype import from_numpy
 from mycelia.core.errors import problem
 from mycelia.core.lazy import LazyModule
+from mycelia.core.recent import Recent
 from mycelia.core.seed import peek_key
 from mycelia.ir.program import Program, Source
 from mycelia.ir.slot import call
@@ -56,7 +57,7 @@ class Entry:
     executable: Executable | PipelinedStep | None = None
     vm_reason: str = ""
     capacity: int = FIRST_CAPACITY
-    by_value: dict[Any, Entry] | None = None  # programs for single values of the numbers
+    by_value: Recent | None = None  # programs for single values of the numbers
     runs: int = 0
     differentiable: DifferentiableGraph | None = None
     sunk: Sunk | None = None  # several calls as one
@@ -72,7 +73,7 @@ class Compiled:
 
     fn: Callable[..., Any]
     name: str
-    entries: dict[Any, Entry] = field(default_factory=dict)
+    entries: Recent = field(default_factory=Recent)
     history: list[str] = field(default_factory=list)
     buckets: Buckets | None = None  # where arguments have dynamic sizes
     hooked: dict[Any, Compiled] = field(default_factory=dict)  # for hooks on the arguments
@@ -94,14 +95,15 @@ class Compiled:
         if self.buckets is not None:
             self.buckets.signature.check(args, kwargs)
         key = _key((args, kwargs))
-        entry = self.entries.get(key)
+        entry = self.entries.use(key)
         if entry is None or not _still_valid(entry):
             entry = self._compile(key, args, kwargs)
         if entry.by_value is not None:
             value_key = tuple(numbers_in((args, kwargs)))
-            found = entry.by_value.get(value_key)
+            found = entry.by_value.use(value_key)
             if found is None or not _still_valid(found):
-                found = entry.by_value[value_key] = self._read(args, kwargs, values=True)
+                found = self._read(args, kwargs, values=True)
+                entry.by_value.keep(value_key, found)
             entry = found
         return entry
 
@@ -122,7 +124,7 @@ class Compiled:
         """A copy starts without programs: they belong to the objects they were read from."""
         buckets = None if self.buckets is None else Buckets(self.buckets.signature)
         own = {"fn": self.fn, "name": self.name, "buckets": buckets}
-        return own | {"entries": {}, "history": []}
+        return own | {"entries": Recent(), "history": []}
 
     def _compile(self, key: Any, args: Any, kwargs: Any) -> Entry:
         self.history.append(_reason(self, key))
@@ -130,14 +132,14 @@ class Compiled:
         try:
             entry = self._read(args, kwargs, values=False)
             if entry.vm_reason and has_numbers:
-                entry = Entry(entry.arguments, by_value={})
+                entry = Entry(entry.arguments, by_value=Recent())
         except (TypeError, ValueError, IndexError, AttributeError):
             if not has_numbers:
                 raise
-            entry = Entry(Known(None), by_value={})
+            entry = Entry(Known(None), by_value=Recent())
         if entry.fitted is not None and not entry.fitted.is_first:
             self.history.pop()  # another size had the program compiled
-        self.entries[key] = entry
+        self.entries.keep(key, entry)
         return entry
 
     def _read(self, args: Any, kwargs: Any, values: bool, capacity: int = FIRST_CAPACITY) -> Entry:

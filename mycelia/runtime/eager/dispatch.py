@@ -19,7 +19,7 @@ from mycelia.runtime.eager.whole import whole
 from mycelia.runtime.index_checks import check_call
 from mycelia.runtime.ranks import between, meets_others
 from mycelia.runtime.scattered import Scattered, together
-from mycelia.runtime.xla.compile import Programs, compile, without_engine_frames
+from mycelia.runtime.xla.compile import Programs, compile, kinds_of, without_engine_frames
 from mycelia.tensor.lost import Lost, refuse_lost
 from mycelia.tensor.promotion import alike, not_a_tensor, promote
 from mycelia.tensor.tensor import Tensor
@@ -99,12 +99,12 @@ def _run(op: Primitive, arrays: tuple[Any, ...], static: tuple[Any, ...]) -> Any
             return _run_on_host(op, _fetched(arrays), static)
         if _on_host(op, arrays):
             return _run_on_host(op, arrays, static)
-    key = (op, tagged(static))
-    program = _programs.get(key)
+    key = (op, tagged(static), kinds_of(arrays))
+    program = _programs.use(key)
     if program is None:
         checked = _checked(op, static)
         program = between(op, checked) if meets_others(op) else compile(checked)
-        _programs[key] = program
+        _programs.keep(key, program)
     if Scattered.present:
         arrays = together(arrays)
     if Lost.present:

@@ -21,7 +21,7 @@ from mycelia.runtime.eager.mode import inlined
 from mycelia.runtime.eager.tape import Entry, Mark, Nested, any_mark, leaves
 from mycelia.runtime.ranks import meets_others
 from mycelia.runtime.watching import watched
-from mycelia.runtime.xla.compile import Programs, compile, without_engine_frames
+from mycelia.runtime.xla.compile import Programs, compile, kinds_of, without_engine_frames
 from mycelia.tensor.tensor import Tensor
 
 Cotangents = dict[Any, Tensor]
@@ -170,13 +170,15 @@ def _pull_compiled(run: list[Entry], cotangents: Cotangents) -> None:
     numbering = _Numbering()
     structure = tuple([numbering.describe(entry) for entry in run])
     given = [(numbering.mark(m), m) for m in list(cotangents) if m in numbering.marks]
-    key = (structure, tuple([number for number, _ in given]))
-    program = _programs.get(key)
+    numbers = tuple([number for number, _ in given])
+    seeds = [cotangents.pop(m)._data for _, m in given]
+    key = (structure, numbers, kinds_of(numbering.arrays), kinds_of(seeds))
+    program = _programs.use(key)
     if program is None:
         statics = [entry.static for entry in run]
-        program = _programs[key] = compile(_program(structure, statics, key[1]))
+        program = compile(_program(structure, statics, numbers))
+        _programs.keep(key, program)
     try:
-        seeds = [cotangents.pop(m)._data for _, m in given]
         found = watched("backward", program, (numbering.arrays, seeds))
     except Exception as error:
         raise without_engine_frames(error) from None

@@ -18,7 +18,7 @@ from mycelia.ops.spreading import over, sharding
 from mycelia.parallel.mesh import Mesh, Placement, whole
 from mycelia.runtime.pipeline.crossing import Staged, everywhere, own_rank, placed, ranks_of
 from mycelia.runtime.ranks import translated
-from mycelia.runtime.xla.compile import spread_options, without_engine_frames
+from mycelia.runtime.xla.compile import spread_options, start_engine, without_engine_frames
 from mycelia.runtime.xla.lower import Lowered
 
 
@@ -92,6 +92,7 @@ class Place:
         `outputs` are shardings of the results, None where the engine may choose; a result that
         other processes are to know of needs one.
         """
+        start_engine()
         lowered = Lowered(graph)
         chosen: dict[str, Any] = {}
         if outputs is not None:

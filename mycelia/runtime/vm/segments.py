@@ -13,7 +13,7 @@ from mycelia.ir.primitive import Primitive, tagged
 from mycelia.runtime.index_checks import Sites, failed, first_of, note
 from mycelia.runtime.ranks import compile_with
 from mycelia.runtime.watching import watched
-from mycelia.runtime.xla.compile import Programs, without_engine_frames
+from mycelia.runtime.xla.compile import Programs, kinds_of, without_engine_frames
 from mycelia.runtime.xla.lower import apply_node
 
 _PROGRAMS = Programs()
@@ -41,10 +41,12 @@ class Segments:
 
     def _run(self, wanted: list[Node]) -> None:
         segment = _Segment(wanted, self.values)
-        program = _PROGRAMS.get(segment.key)
+        key = (segment.key, kinds_of(segment.inputs))
+        program = _PROGRAMS.use(key)
         if program is None:
             operators = [op for op, _ in segment.plan]
-            program = _PROGRAMS[segment.key] = compile_with(operators, segment.run)
+            program = compile_with(operators, segment.run)
+            _PROGRAMS.keep(key, program)
         try:
             found = watched("segment", program, (segment.inputs,))
         except Exception as error:

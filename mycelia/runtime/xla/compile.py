@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from functools import cache
 from itertools import chain
 from typing import Any, ClassVar
 
 import jax
 
+from mycelia.core.errors import problem
+from mycelia.core.recent import Recent
 from mycelia.core.shape import size
 from mycelia.ir.analysis import nodes_by_graph, ordered
 from mycelia.ir.control import primitive_of
@@ -86,8 +88,11 @@ def _elements(type_: Any) -> int:
     return size(type_.shape) if isinstance(type_, TensorType) else 0
 
 
-class Programs(dict[Any, Any]):
-    """Compiled programs by what they compute; forgotten when programs are to be made anew."""
+class Programs(Recent):
+    """Compiled programs by what they compute and for which arrays, the last used ones.
+
+    They are forgotten when programs are to be made anew.
+    """
 
     _all: ClassVar[list[Programs]] = []
     generation: ClassVar[int] = 0  # how often they were forgotten
@@ -111,10 +116,41 @@ def without_engine_frames(error: Exception) -> Exception:
     return error.with_traceback(None)
 
 
-@cache
+def kinds_of(arrays: Any) -> Any:
+    """What a program for arrays (in tuples or lists) depends on: their shapes and dtypes."""
+    if isinstance(arrays, (tuple, list)):
+        return tuple([kinds_of(array) for array in arrays])
+    return None if arrays is None else (arrays.shape, arrays.dtype)
+
+
+class _Engine:
+    is_started: ClassVar[bool] = False
+    is_lost: ClassVar[bool] = False  # it was left behind in the process that this one is a copy of
+
+
 def start_engine() -> None:
     """Let the engine set itself up, undisturbed: it would not recover from an interruption."""
-    undisturbed(lambda: jax.jit(abs).lower(0))
+    if _Engine.is_lost:
+        raise problem(
+            RuntimeError,
+            "this process was forked from one that had used XLA, whose threads were left behind",
+            got="a program to compile or run in the child process, which would wait forever",
+            expected="processes that are forked before the first operator, or spawned",
+            fix='start them with multiprocessing.get_context("spawn")',
+        )
+    if not _Engine.is_started:
+        undisturbed(lambda: jax.jit(abs).lower(0))
+        _Engine.is_started = True
+
+
+def _forked() -> None:
+    """In a child process: nothing runs that needs the threads of the parent."""
+    if _Engine.is_started:
+        _Engine.is_lost = True
+        forget_programs()
+
+
+os.register_at_fork(after_in_child=_forked)
 
 
 def compile(fn: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,0 +1,52 @@
+"""Programs for ever new shapes take no more memory than `max_programs` of them need."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+_COUNT = """
+import gc, os, sys
+import numpy as np
+import mycelia as ms
+from mycelia import Tensor, nn, ops
+
+ms.set_context(mode=int(sys.argv[1]), max_programs=4)
+net = nn.Dense(4, 2)
+step = nn.TrainOneStepCell(
+    nn.WithLossCell(net, nn.MSELoss()), nn.Momentum(net.trainable_params(), 0.01, 0.9)
+)
+
+def maps():
+    gc.collect()
+    with open("/proc/self/maps") as lines:
+        return sum(1 for _ in lines)
+
+def resident():
+    with open("/proc/self/statm") as numbers:
+        return int(numbers.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+def run(first, last):
+    for rows in range(first, last):
+        x = Tensor(np.ones((3000 + rows, 4), np.float32))
+        step(x, Tensor(np.ones((3000 + rows, 2), np.float32)))
+        ops.exp(x)
+
+run(0, 6)
+before, memory = maps(), resident()
+run(6, 21)
+print(maps() - before, resident() - memory)
+"""
+
+
+@pytest.mark.parametrize("mode", [0, 1], ids=["graph", "eager"])
+def test_new_shapes_keep_neither_maps_nor_memory(mode: int):
+    done = subprocess.run(
+        [sys.executable, "-c", _COUNT, str(mode)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    maps, megabytes = map(float, done.stdout.split())
+    assert maps < 20, f"15 shapes keep {maps} maps"
+    assert megabytes < 10, f"15 shapes keep {megabytes} MB"
