@@ -96,7 +96,7 @@ def _fits(settings: Settings) -> bool:
     known = prod(found) * settings["batch"] * settings["outputs"]
     work = known * settings["inputs"] // max(group, 1) * prod(settings["kernel"])
     numbers = settings["batch"] * settings["inputs"] * prod(settings["sizes"])
-    return divides and group > 0 and min(found) > 0 and is_small((numbers,)) and work < 2e8
+    return divides and group > 0 and min(found) > 0 and is_small((numbers,)) and work < 5e7
 
 
 def _outputs(settings: Settings) -> windows.Sizes:

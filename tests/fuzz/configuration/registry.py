@@ -6,6 +6,7 @@ from tests.fuzz.configuration import (
     attention,
     convolution,
     normalization,
+    operators,
     pooling,
     products,
     recurrent,
@@ -19,6 +20,7 @@ GROUPS = {
     "matmul": 2,
     "recurrent": 2,
     "attention": 2,
+    "operators": 5,
 }
-_MODULES = (convolution, pooling, normalization, products, recurrent, attention)
+_MODULES = (convolution, pooling, normalization, products, recurrent, attention, operators)
 SUBJECTS: dict[str, Subject] = {s.name: s for module in _MODULES for s in module.SUBJECTS}

@@ -46,7 +46,12 @@ def litter(value: float) -> None:
 
 def differentiated(problem: Problem) -> list[int]:
     """Which inputs have gradients."""
-    return [i for i, a in enumerate(problem.inputs) if not np.issubdtype(a.dtype, np.integer)]
+    return [i for i, a in enumerate(problem.inputs) if i not in problem.constants and is_real(a)]
+
+
+def is_real(array: np.ndarray) -> bool:
+    """Whether it holds fractions, of any precision."""
+    return array.dtype.kind not in "biuc"
 
 
 def leaves(found: Any) -> tuple[Any, ...]:

@@ -26,6 +26,8 @@ class Problem:
     weights: tuple[ms.Parameter, ...] = ()
     order: int = 2  # of the derivatives that are compared
     is_linear: bool = False  # in its inputs, piece by piece: the second derivative is zero
+    is_kinked: bool = False  # perhaps: second derivatives are compared between modes only
+    constants: tuple[int, ...] = ()  # inputs that have no gradient
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Values:
 
     def __init__(self, seed: int, dtype: str) -> None:
         self.random = np.random.default_rng(seed)
-        self.dtype = getattr(ms, dtype)
+        self.name, self.dtype = dtype, getattr(ms, dtype)
 
     def normal(self, *shape: int) -> np.ndarray:
         return self._made(self.random.normal(size=shape))

@@ -12,7 +12,7 @@ from tests.fuzz.configuration.judge import verdict
 from tests.fuzz.configuration.registry import GROUPS, SUBJECTS
 from tests.fuzz.configuration.subject import Settings, Values
 
-SECONDS = 120
+SECONDS = 300
 
 
 @dataclass(frozen=True)
