@@ -13,7 +13,7 @@ from mycelia.ops.attention import Attention
 from tests.fuzz.configuration.draws import around, flag, is_small, some
 from tests.fuzz.configuration.subject import Problem, Settings, Subject, Values
 
-_HIDDEN = -1e300
+_HIDDEN = -1e30
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:
@@ -45,7 +45,7 @@ def _fits(settings: Settings) -> bool:
     return min(*numbers, *settings["batch"]) > 0 and is_small(numbers, 1 << 20)
 
 
-def _attention(settings: Settings, values: Values) -> Problem:
+def attention_problem(settings: Settings, values: Values) -> Problem:
     batch, causal = settings["batch"], settings["causal"]
     queries, keys, size = settings["queries"], settings["keys"], settings["size"]
     scale = 0.3 if settings["scaled"] else None
@@ -239,7 +239,7 @@ def _gelu(x: np.ndarray) -> np.ndarray:
 
 
 SUBJECTS = (
-    Subject("attention", "attention", _draw, _attention, _fits),
+    Subject("attention", "attention", _draw, attention_problem, _fits),
     Subject("multihead attention", "attention", _draw_heads, _multihead, _fits_heads),
     Subject("transformer encoder layer", "attention", _draw_layer, _encoder, _fits_layer),
 )

@@ -122,7 +122,7 @@ def _given_padding(settings: Settings, rank: int) -> Any:
     return settings["padding"][0] if rank == 1 else settings["padding"]
 
 
-def _problem(settings: Settings, values: Values) -> Problem:
+def convolution_problem(settings: Settings, values: Values) -> Problem:
     rank, last = len(settings["kernel"]), settings.get("channels_last", False)
     names = ("kernel", "strides", "dilation", "group", "inputs", "outputs")
     kernel, strides, dilation, group, inputs, outputs = (settings[n] for n in names)
@@ -239,10 +239,10 @@ def _unfold_problem(settings: Settings, values: Values) -> Problem:
 
 
 SUBJECTS = (
-    Subject("conv1d", "convolution", lambda rng: _draw(rng, 1), _problem, _fits, ALL),
-    Subject("conv2d", "convolution", _draw_2d, _problem, _fits, ALL),
-    Subject("conv2d wide", "convolution", _draw_2d, _problem, _fits, ("float32",)),
-    Subject("conv3d", "convolution", lambda rng: _draw(rng, 3), _problem, _fits),
+    Subject("conv1d", "convolution", lambda rng: _draw(rng, 1), convolution_problem, _fits, ALL),
+    Subject("conv2d", "convolution", _draw_2d, convolution_problem, _fits, ALL),
+    Subject("conv2d wide", "convolution", _draw_2d, convolution_problem, _fits, ("float32",)),
+    Subject("conv3d", "convolution", lambda rng: _draw(rng, 3), convolution_problem, _fits),
     *(
         Subject(
             f"conv{rank}d transposed",

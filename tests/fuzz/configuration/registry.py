@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.fuzz.configuration import (
     attention,
     convolution,
+    large,
     normalization,
     operators,
     pooling,
@@ -13,7 +14,7 @@ from tests.fuzz.configuration import (
 )
 from tests.fuzz.configuration.subject import Subject
 
-GROUPS = {
+GROUPS: dict[str, float] = {
     "convolution": 5,
     "pooling": 3,
     "normalization": 2,
@@ -21,6 +22,7 @@ GROUPS = {
     "recurrent": 2,
     "attention": 2,
     "operators": 5,
+    "large sizes": 0.1,
 }
-_MODULES = (convolution, pooling, normalization, products, recurrent, attention, operators)
+_MODULES = (convolution, pooling, normalization, products, recurrent, attention, operators, large)
 SUBJECTS: dict[str, Subject] = {s.name: s for module in _MODULES for s in module.SUBJECTS}
