@@ -6,7 +6,7 @@ says what they were, so that the program can choose between them when it runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -160,6 +160,10 @@ class Store:
         """Say that a container or the variables of a frame are new."""
         self.journals[-1].made[id(thing)] = thing
         return thing
+
+    def made_views(self, tensors: Iterable[Tensor]) -> None:
+        """Say that views are new; they need not stay alive, as a write would change them, too."""
+        self.journals[-1].made.update((id(tensor), None) for tensor in tensors)
 
     def owns(self, container: Any) -> bool:
         return self.own.get(id(container)) is container

@@ -36,6 +36,7 @@ from mycelia.ops.shaping import Cast
 from mycelia.tensor.lost import refuse_lost
 from mycelia.tensor.promotion import alike, not_a_tensor, promote
 from mycelia.tensor.tensor import Tensor
+from mycelia.tensor.views import View, relate
 
 TOKEN = TensorType(bool_, ())
 KEY = TensorType(uint32, (2,))
@@ -143,8 +144,17 @@ class Tracer:
     def dispatch(self, op: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Calling an operator: a node of the graph in work, or its result if that is known."""
         result = self._dispatch(op, args, kwargs)
-        if type(result) is Tensor and not op.writes:
+        if type(result) is Tensor and not op.writes and op.view is None:
             self.store.made(result)
+        return result
+
+    def _relate(
+        self, op: Primitive, data: tuple[Any, ...], static: tuple[Any, ...], result: Any
+    ) -> Any:
+        """`result`, with what it shows of its argument if `op` makes a view."""
+        if op.view is not None and isinstance(data[0], Tensor):
+            relate(op, data[0], data[1:], static, result)
+            self.store.made_views(result if isinstance(result, tuple) else (result,))
         return result
 
     def _dispatch(self, op: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -152,7 +162,7 @@ class Tracer:
         for value in static:
             _check_static(op, value)
         if self._foldable(op, data, static):
-            return Slot.dispatch(op, args, kwargs)
+            return self._relate(op, data, static, Slot.dispatch(op, args, kwargs))
         data = tuple([a.strong if isinstance(a, Number) else a for a in self._promoted(op, data)])
         if op.bounds is not None and not self.depth and settings.current().check_indices:
             check(op, op.arguments.merge(data, static), _known_array)
@@ -162,7 +172,7 @@ class Tracer:
             data = (*data, self.next_key())
         result = self.apply(op, [self.node(op, a) for a in data], static)
         if not op.writes:
-            return self.wrap(result)
+            return self._relate(op, data, static, self.wrap(result))
         value, updates = self.wrap(result)
         self._write(op, data, updates)
         return data[op.arguments.names.index(op.writes[0])] if value is None else value
@@ -237,7 +247,7 @@ class Tracer:
         """`value`; one that others may change stands for an input of the program from here on."""
         if not isinstance(value, Tensor) or id(value) in self.inputs:
             return value
-        if not (value._is_parameter or value._shared):
+        if not (value._is_parameter or value._shared or _is_outer_view(value)):
             return value
         refuse_lost(value._data)
         name = getattr(value, "name", "shared")
@@ -384,13 +394,19 @@ def _is_known(value: Any) -> bool:
     if isinstance(value, (tuple, list)):
         return all(map(_is_known, value))
     if isinstance(value, Tensor):
-        return not value._is_parameter and not isinstance(value._data, Node)
+        is_input = value._is_parameter or _is_outer_view(value)
+        return not is_input and not isinstance(value._data, Node)
     return value is None or isinstance(value, (int, float, complex, np.generic))
 
 
 def _known_array(value: Any) -> Any:
     """An argument whose numbers are known, on the host."""
     return np.asarray(value) if _is_known(value) and value is not None else None
+
+
+def _is_outer_view(tensor: Tensor) -> bool:
+    """Whether a tensor shows elements of another one, which may change before the next run."""
+    return type(tensor._relation) is View and not tensor._relation.is_traced
 
 
 def _is_small(value: Any) -> bool:

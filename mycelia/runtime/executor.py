@@ -39,6 +39,7 @@ from mycelia.runtime.xla.compile import (
 from mycelia.runtime.xla.keeping import one
 from mycelia.runtime.xla.lower import Lowered
 from mycelia.tensor.lost import Lost, refuse_lost
+from mycelia.tensor.views import check_apart, replace
 
 _REFERENCES = 3  # of an array that only its tensor holds: the slot, a local name, the count itself
 
@@ -73,11 +74,17 @@ def finish(program: Program, found: Sequence[Any], arguments: Sequence[Any]) -> 
             span=span,
         )
     written = [arguments[which] if type(which) is int else which for which in program.writes]
+    given = [arguments[which] for which in program.writes if type(which) is int]
+    related = [argument for argument in given if argument._relation is not None]
+    if related:
+        check_apart(related, [*arguments, *[i.which for i in program.inputs]])
     before_writing(written)
     owner, name, before = drawing()
     arrays = zip(written, map(held_as, written), found[program.results :], strict=False)
     assign_at_once([*arrays, (owner, name, before + drawn)])
     after_writing(written)
+    for argument in related:
+        replace(argument, argument._data)
 
 
 def as_array(value: Any, least: int = LARGE) -> Any:

@@ -148,7 +148,7 @@ class Operators(Value):
     def _become(self, other: Any) -> None:
         """Take the numbers of `other`, and its place in the recording; its views follow."""
         if slot.before_write is not None:
-            slot.before_write(self)
+            slot.before_write(self)  # also where a view of it is written: all are written then
         if self._relation is None:
             self._take(other)
         else:

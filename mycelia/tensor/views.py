@@ -8,6 +8,7 @@ looks at such a view next has it computed anew. Where nothing is written, a rela
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from threading import Lock, local
 from typing import Any
 from weakref import ref
@@ -59,12 +60,18 @@ class Views:
         found = [tensor for one in self.refs if (tensor := one()) is not None]
         return [t for t in found if type(t._relation) is View and t._relation.views is self]
 
-    def outdate(self, root: Any, written: Any = None) -> None:
-        """Take the arrays of all views but `written` away."""
+    def outdate(self, root: Any) -> None:
+        """Take the arrays of all views away."""
         for tensor in self.live():
-            if tensor is not written:
-                tensor._relation.keeper = root
-                outdate(tensor)
+            tensor._relation.keeper = root
+            outdate(tensor)
+
+    def follow(self, root: Any) -> None:
+        """Give all views their new nodes in a program being traced, whose journal hears of each."""
+        assert slot.before_write is not None
+        for tensor in self.live():
+            slot.before_write(tensor)
+            tensor._data = _computed(tensor._relation, root)._data
 
     def _free(self, _: ref[Any]) -> None:
         """The root is gone: the only view that may be left has nobody to share with."""
@@ -85,7 +92,7 @@ class Views:
 class View:
     """How a tensor shows elements of a root: by an operator, after those of `before`."""
 
-    __slots__ = ("before", "data", "keeper", "op", "part", "static", "views")
+    __slots__ = ("before", "data", "is_traced", "keeper", "op", "part", "static", "views")
 
     def __init__(
         self,
@@ -103,6 +110,7 @@ class View:
         self.data = data  # the arguments after the tensor
         self.static = static
         self.part = part  # of a result that is a tuple
+        self.is_traced = slot.before_write is not None  # made by a program that is being traced
 
     @property
     def root(self) -> Any:
@@ -125,16 +133,17 @@ class View:
         """The arguments of the operator for the tensor (or array) `x`."""
         return self.op.arguments.merge((x, *self.data), self.static)
 
-    def seen(self, array: np.ndarray) -> np.ndarray:
-        """The step in numpy, without a copy."""
-        data = [getattr(one, "_data", one) for one in self.data]
+    def seen(self, array: np.ndarray, *, at_start: bool = False) -> np.ndarray:
+        """The step in numpy, without a copy; or as if all ranges and indices began at 0."""
+        data = [0 if at_start else getattr(one, "_data", one) for one in self.data]
         assert self.op.view is not None
         found = self.op.view(*self.op.arguments.merge((array, *data), self.static))
         return found if self.part is None else found[self.part]
 
     def shown(self, x: Any) -> Any:
         """The step as an operator call, which gradients record."""
-        run = slot.dispatch if isinstance(x._data, Node) else Slot.dispatch
+        is_traced = self.is_traced or isinstance(x._data, Node)
+        run = slot.dispatch if is_traced and slot.before_write is not None else Slot.dispatch
         outer, _replay.is_running = _replay.is_running, True
         try:
             found = run(self.op, self.call(x), {})
@@ -197,9 +206,7 @@ def refresh(tensor: Any) -> bool:
     if type(view) is not View:
         return False
     root = view.root
-    fresh = root
-    for step in view.steps:
-        fresh = step.shown(fresh)
+    fresh = _computed(view, root)
     tensor._data, tensor._mark, tensor._shared = fresh._data, fresh._mark, False
     if root._shared:
         array = root._data
@@ -211,12 +218,18 @@ def refresh(tensor: Any) -> bool:
     return True
 
 
+def _computed(view: View, root: Any) -> Any:
+    """What a view shows of `root`, as a new tensor."""
+    for step in view.steps:
+        root = step.shown(root)
+    return root
+
+
 def write(tensor: Any, new: Any) -> None:
     """Give a related tensor the numbers of `new`, and show them in all that share elements."""
     relation = tensor._relation
     if type(relation) is not View:
-        tensor._take(new)
-        relation.outdate(tensor)
+        _take(tensor, new, relation)
         return
     root, steps = relation.root, relation.steps
     changed = _put_back(root, steps, new)
@@ -224,19 +237,49 @@ def write(tensor: Any, new: Any) -> None:
         changed._mark = root._mark
     if slot.before_write is not None:
         slot.before_write(root)
-    root._take(changed)
-    relation.views.outdate(root, written=None if root._shared else tensor)
+    _take(root, changed, relation.views)
     if not root._shared:
         tensor._take(new)
 
 
+def _take(root: Any, new: Any, views: Any) -> None:
+    """Give a root the numbers of `new`.
+
+    Views are outdated before, so that they are right wherever an interruption stops this.
+    """
+    if slot.before_write is None:
+        views.outdate(root)
+    root._take(new)
+    if slot.before_write is not None:
+        views.follow(root)
+
+
 def renewed(tensor: Any) -> None:
-    """A program gave a related tensor another array: bring those up to date that share elements."""
-    relation = tensor._relation
-    if type(relation) is View:
-        replace(tensor, tensor._data)
-    else:
-        relation.outdate(tensor)
+    """A program gave a related tensor another array: bring those up to date that share elements.
+
+    A program that writes a view of a tensor it holds writes the tensor, too.
+    """
+    if type(tensor._relation) is not View:
+        tensor._relation.outdate(tensor)
+
+
+def check_apart(written: Sequence[Any], others: Sequence[Any]) -> None:
+    """Refuse arguments that a program wrote if others share elements with them."""
+    roots = {id(root_of(one)) for one in written}
+    count = sum(id(root_of(one)) in roots for one in others if getattr(one, "_relation", None))
+    if count > len(written):
+        raise problem(
+            RuntimeError,
+            "a compiled function writes to an argument that shares elements with another one",
+            expected="arguments that share no elements, where one is written",
+            fix="pass a copy: x.copy(), or make the view inside of the function",
+        )
+
+
+def root_of(tensor: Any) -> Any:
+    """The tensor whose elements a tensor shows: itself, if it is no view."""
+    relation = getattr(tensor, "_relation", None)
+    return relation.root if type(relation) is View else tensor
 
 
 def replace(tensor: Any, array: Any) -> None:
@@ -283,11 +326,10 @@ def _put_back(root: Any, steps: list[View], new: Any) -> Any:
 
 def _scattered(root: Any, steps: list[View], new: Any) -> Any:
     """The same for operators that only say what they show: element by element."""
-    places = np.arange(root.size).reshape(root.shape)
+    places = root._wrap(np.arange(root.size).reshape(root.shape))
     for step in steps:
-        places = step.seen(places)
-    flat = _RESHAPE(root, (-1,))
-    where = root._wrap(np.ascontiguousarray(places).reshape(-1))
+        places = step.shown(places)
+    flat, where = _RESHAPE(root, (-1,)), _RESHAPE(places, (-1,))
     written = SubscriptAssign.of((ARRAY,))(flat, _RESHAPE(new, (-1,)), where)
     return _RESHAPE(written, root.shape)
 
@@ -309,7 +351,7 @@ def _shadow(root: Any, steps: list[View]) -> np.ndarray:
     """A numpy array with the strides of a view; its memory is never touched."""
     shadow = np.empty(root.shape, np.bool_)
     for step in steps:
-        shadow = step.seen(shadow)
+        shadow = step.seen(shadow, at_start=True)
     return shadow
 
 

@@ -40,7 +40,7 @@ def watching() -> Iterator[Watch]:
 
 
 class Array:
-    """A numpy array with the methods and the promotion of a tensor."""
+    """A numpy array with the methods and the promotion of a tensor, and with numpy's views."""
 
     def __init__(self, data: Any) -> None:
         self.data = np.array(data)
@@ -48,6 +48,13 @@ class Array:
             largest = float(np.max(np.abs(self.data)))
             watch = _watches[-1]
             watch.scale = max(watch.scale, largest if np.isfinite(largest) else np.inf)
+
+    @classmethod
+    def of(cls, data: np.ndarray) -> Array:
+        """An array that shares the memory of `data`."""
+        array = cls.__new__(cls)
+        array.data = data
+        return array
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -71,13 +78,76 @@ class Array:
         return len(self.data)
 
     def __iter__(self) -> Iterator[Array]:
-        return (Array(part) for part in self.data)
+        return (self[i] for i in range(len(self.data)))
 
     def __getitem__(self, index: Any) -> Array:
-        return Array(self.data[_plain(index)])
+        plain = _plain(index)
+        if isinstance(plain, np.ndarray) and not plain.ndim:
+            plain = int(plain)
+        if isinstance(plain, (list, np.ndarray)):
+            return Array(self.data[plain])
+        parts = plain if isinstance(plain, tuple) else (plain,)
+        return Array.of(self.data[parts if Ellipsis in parts else (*parts, ...)])
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self.data[_plain(index)] = _plain(value)
+        self._watch_scale()
+
+    def _watch_scale(self) -> None:
+        Array(self.data)
+
+    # ---- views --------------------------------------------------------------------------------
+
+    @property
+    def T(self) -> Array:
+        return Array.of(self.data.T)
+
+    def reshape(self, *shape: int) -> Array:
+        return Array.of(self.data.reshape(shape))
+
+    def flatten(self) -> Array:
+        return Array.of(self.data.reshape(-1))
+
+    def squeeze(self) -> Array:
+        return Array.of(self.data.squeeze())
+
+    def unsqueeze(self, axis: int) -> Array:
+        return Array.of(np.expand_dims(self.data, axis))
+
+    def swapaxes(self, one: int, other: int) -> Array:
+        return Array.of(self.data.swapaxes(one, other))
+
+    def diagonal(self) -> Array:
+        found = self.data.diagonal()
+        found.flags.writeable = True
+        return Array.of(found)
+
+    def narrow(self, axis: int, start: int, length: int) -> Array:
+        return Array.of(self.data.swapaxes(0, axis)[start : start + length].swapaxes(0, axis))
+
+    def split(self, size: int) -> list[Array]:
+        return [self[i : i + size] for i in range(0, len(self), size)]
+
+    def unbind(self) -> list[Array]:
+        return list(self)
+
+    # ---- in-place writes ----------------------------------------------------------------------
+
+    def copy(self) -> Array:
+        return Array(self.data)
+
+    def fill_(self, value: Any) -> Array:
+        self[...] = value
+        return self
+
+    def zero_(self) -> Array:
+        return self.fill_(0)
+
+    def add_(self, other: Any) -> Array:
+        return self.fill_(self + other)
+
+    def mul_(self, other: Any) -> Array:
+        return self.fill_(self * other)
 
     def __neg__(self) -> Array:
         return Array(-self.data)

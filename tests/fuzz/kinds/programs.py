@@ -8,11 +8,13 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from tests.compiler.aliasing import aliasing_program
 from tests.compiler.generate import generate as generate_program
 from tests.compiler.shrink import smaller_programs
 from tests.compiler.three_ways import examine
 
 SECONDS = 60
+ALIASING = 0.4  # of the programs are about views and in-place writes
 
 
 @dataclass(frozen=True)
@@ -27,8 +29,12 @@ class Case:
 
 def generate(rng: random.Random) -> Case:
     """A random program."""
-    program = generate_program(rng)
-    return Case(program.source, program.differentiable, rng.randrange(2**32), rng.random() < 0.25)
+    if rng.random() < ALIASING:
+        source, differentiable = aliasing_program(rng), True
+    else:
+        program = generate_program(rng)
+        source, differentiable = program.source, program.differentiable
+    return Case(source, differentiable, rng.randrange(2**32), rng.random() < 0.25)
 
 
 def check(case: Case) -> str:
