@@ -190,7 +190,9 @@ class AliasWriter:
 
     def augmented(self) -> list[str]:
         target, shape = self.target()
-        return [f"{target} {self.pick('+=', '*=')} {self.number() if not shape else self.value(shape)}"]
+        return [
+            f"{target} {self.pick('+=', '*=')} {self.number() if not shape else self.value(shape)}"
+        ]
 
     def method(self) -> list[str]:
         name = self.tensor()
@@ -272,5 +274,3 @@ class AliasWriter:
 def aliasing_program(rng: random.Random) -> str:
     """The text of a random program about aliases."""
     return AliasWriter(rng).program()
-
-
