@@ -51,6 +51,16 @@ def generated(size: int, shuffle: bool) -> ds.Dataset:
     return ds.GeneratorDataset(lambda: (Items(size)[i] for i in range(size)), ["x", "y"])
 
 
+def in_a_line(x):
+    return x.astype(np.float32).ravel()
+
+
+def joined(parts: list) -> ds.Dataset:
+    """Datasets after one another, which must have values of one type and rank."""
+    first, *rest = (part.map(in_a_line, "x").map(in_a_line, "y") for part in parts)
+    return first.concat(rest)
+
+
 def plus_one(x):
     return x + 1
 
@@ -121,8 +131,8 @@ STEPS = st.one_of(
     st.just(there_and_back),
     st.just(lambda d: d.filter(keeps, "y")),
     st.builds(lambda n: lambda d: zipped(d, n), LENGTHS),
-    st.builds(lambda n: lambda d: d.concat(arrays(n, True)), LENGTHS),
-    st.builds(lambda n: lambda d: d.concat([items(n, False), d]), LENGTHS),
+    st.builds(lambda n: lambda d: joined([d, arrays(n, True)]), LENGTHS),
+    st.builds(lambda n: lambda d: joined([d, items(n, False), d]), LENGTHS),
 )
 ENDS = st.one_of(
     st.just(lambda d: d),

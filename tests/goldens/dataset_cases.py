@@ -81,6 +81,7 @@ def all_cases() -> dict[str, Case]:
             *user_sampler_cases(),
             *step_cases(),
             *example_cases(),
+            *step_argument_cases(),
         ]
     )
 
@@ -402,5 +403,83 @@ def _from_json(given: dict[str, Any]) -> Case:
         data = ds.TFRecordDataset(files, columns_list=["label"], shuffle=False, **given).batch(2)
         again = ds.deserialize(ds.serialize(data))
         return [rows(again), ds.serialize(again) == ds.serialize(data)]
+
+    return case
+
+
+def step_argument_cases() -> Iterator[tuple[str, Case]]:
+    """What the steps of a pipeline accept, and what they make of it."""
+    for text in STEPS.split("\n"):
+        yield f"argument: {text}", _step(text)
+
+
+STEPS = """pairs.batch(2)
+pairs.batch(2, True)
+pairs.batch(True)
+pairs.batch(False)
+pairs.batch(0)
+pairs.batch(-1)
+pairs.batch("2")
+pairs.batch(lambda info: info.get_batch_num() + 1)
+pairs.batch(lambda: 2)
+pairs.batch(lambda info: 0)
+pairs.batch(2, max_rowsize=-2)
+pairs.batch(2, max_rowsize=[1])
+pairs.batch(2, per_batch_map=lambda a, b, i: (a, b), python_multiprocessing=1)
+pairs.batch(2, per_batch_map=lambda a, b, i: (a, b, b), output_columns=["a", "b", "c"])
+pairs.batch(2, per_batch_map=lambda a, i: np.stack(a), input_columns=["a"])
+uneven.batch(2)
+uneven.padded_batch(2, pad_info={})
+uneven.padded_batch(2, pad_info={"a": ([6], -1)})
+uneven.padded_batch(2, pad_info={"a": ([2], -1)})
+uneven.padded_batch(2, pad_info={"a": ([None], 7)})
+uneven.padded_batch(2, pad_info={"a": (None, 7)})
+uneven.padded_batch(2, pad_info={"a": ([6.0], 7)})
+uneven.padded_batch(2, pad_info={"a": ([-1], 7)})
+uneven.padded_batch(2, pad_info={"a": ((6,), 7)})
+uneven.padded_batch(2, pad_info={"a": ([6], "x")})
+uneven.padded_batch(2, True, pad_info={"a": ([6], 0)})
+uneven.bucket_batch_by_length(["a"], [2, 4], [2, 2, 1], None, {"a": ([6], 0)})
+uneven.bucket_batch_by_length(["a"], [2, 4, 8], [1, 1, 1, 1], None, {"a": (None, 0)}, True)
+uneven.bucket_batch_by_length(["a"], [2, 4, 8], [1, 1, 1, 1], None, {"a": ([None], 0)}, True)
+uneven.bucket_batch_by_length(["a"], [2, 4], [1, 1, 1], 3)
+uneven.bucket_batch_by_length("a", [2, 4], [1, 1, 1])
+uneven.bucket_batch_by_length(["absent"], [2, 4], [1, 1, 1])
+pairs.repeat(2).batch(3)
+pairs.batch(3).repeat(2)
+pairs.repeat(0)
+pairs.repeat(True)
+pairs.skip(-1)
+pairs.skip(9)
+pairs.take(0)
+pairs.take(-1)
+pairs.shuffle(1)
+pairs.project([])
+pairs.project(("a",))
+pairs.project(["b", "a"])
+pairs.rename([], [])
+pairs.rename("a", "x")
+pairs.filter(lambda a: a[0] > 1, "a")
+pairs.filter(3)
+pairs.concat([])
+pairs.concat([others])
+pairs + others.batch(2)
+pairs + others.map(lambda a: a.astype(np.float32), "a")
+pairs.zip(others.take(2).rename(["a", "b"], ["c", "d"]))
+pairs.split([], False)[0]
+pairs.split([3, 2], False)[1]
+pairs.apply(3)
+pairs.take(3).skip(1).repeat(2)
+pairs.repeat(2).take(7).skip(2).batch(2, True)"""
+
+
+def _step(text: str) -> Case:
+    def case(ds: Any, folder: Path) -> Any:
+        numbers = [(np.array([i]), np.array(i * 1.5)) for i in range(5)]
+        pairs, others = (ds.GeneratorDataset(numbers, ["a", "b"], shuffle=False) for _ in range(2))
+        uneven = ds.GeneratorDataset([np.arange(i + 1) for i in range(6)], ["a"], shuffle=False)
+        return _described(
+            eval(text, {"pairs": pairs, "others": others, "uneven": uneven, "np": np})
+        )
 
     return case

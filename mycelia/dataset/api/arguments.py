@@ -52,6 +52,27 @@ def row_size(value: Any) -> None:
         raise problem(ValueError, "max_rowsize: must be -1 or more", got=str(value))
 
 
+def row_sizes(value: Any) -> None:
+    """Such a size, or one for what goes in and one for what comes out."""
+    if not isinstance(value, list):
+        row_size(value)
+        return
+    if len(value) != 2:
+        raise wrong_type("max_rowsize", value, "int, or a list of two")
+    for size in value:
+        row_size(size)
+
+
+def some_names(argument: str, value: Any) -> tuple[str, ...]:
+    """Column names: one, or a list of several."""
+    if isinstance(value, tuple):
+        raise wrong_type(argument, value, "str or list")
+    found = names(argument, value)
+    if not found:
+        raise problem(ValueError, f"{argument}: the list is empty")
+    return found
+
+
 def integer(argument: str, value: Any) -> int:
     """An int that is no bool."""
     if not is_int(value):
@@ -108,9 +129,22 @@ def pad_info(value: Any) -> dict[str, Any] | None:
                 "each value of pad_info must be a pair of shape and value",
                 got=repr(wanted),
             )
-        if wanted[0] is not None and not isinstance(wanted[0], (list, tuple)):
-            raise wrong_type("shape in pad_info", wanted[0], "list")
+        if wanted[0] is not None:
+            _check_padded_shape(wanted[0])
     return dict(value)
+
+
+def _check_padded_shape(shape: Any) -> None:
+    if not isinstance(shape, list):
+        raise wrong_type("shape in pad_info", shape, "list")
+    for size in shape:
+        if size is not None and integer("size of shape in pad_info", size) < 1:
+            raise problem(
+                ValueError,
+                "pad_info: a size is out of range",
+                got=str(shape),
+                expected="1 or more, or None for the largest size",
+            )
 
 
 def callbacks(value: Any) -> tuple[Any, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from inspect import signature
 from typing import Any
 
 from mycelia.core.checks import is_int
@@ -40,10 +41,11 @@ class Dataset(Readable):
             "max_rowsize",
         }
         _no_others("batch", kwargs, known)
+        check.row_sizes(kwargs.get("max_rowsize"))
         function = kwargs.get("per_batch_map")
         taken = check.names("input_columns", kwargs.get("input_columns"))
         if function is not None and not callable(function):
-            raise problem(TypeError, "batch: per_batch_map is no function", got=repr(function))
+            raise problem(ValueError, "batch: per_batch_map is no function", got=repr(function))
         if function is None and taken:
             raise problem(ValueError, "batch: input_columns needs a per_batch_map that takes them")
         return Dataset(
@@ -55,7 +57,9 @@ class Dataset(Readable):
                 per_batch_map=function,
                 input_columns=taken,
                 output_columns=check.names("output_columns", kwargs.get("output_columns")),
-                python_multiprocessing=bool(kwargs.get("python_multiprocessing", False)),
+                python_multiprocessing=check.flag(
+                    "python_multiprocessing", kwargs.get("python_multiprocessing", False)
+                ),
             )
         )
 
@@ -88,6 +92,10 @@ class Dataset(Readable):
         drop_remainder: bool = False,
     ) -> Dataset:
         """Stack rows of similar length together, each bucket with its own batch size."""
+        if not isinstance(column_names, list):
+            raise check.wrong_type("column_names", column_names, "list")
+        if element_length_function is not None and not callable(element_length_function):
+            raise check.wrong_type("element_length_function", element_length_function, "a function")
         return Dataset(
             O.BucketBatch(
                 children=(self.node,),
@@ -116,6 +124,7 @@ class Dataset(Readable):
         """
         known = {"python_multiprocessing", "cache", "callbacks", "max_rowsize", "offload"}
         _no_others("map", kwargs, known)
+        check.row_sizes(kwargs.get("max_rowsize"))
         steps = tuple(operations) if isinstance(operations, (list, tuple)) else (operations,)
         for step in steps:
             if not callable(step) and not isinstance(step, Operation):
@@ -132,7 +141,9 @@ class Dataset(Readable):
             input_columns=check.names("input_columns", input_columns),
             output_columns=check.names("output_columns", output_columns),
             num_parallel_workers=check.workers(num_parallel_workers),
-            python_multiprocessing=bool(kwargs.get("python_multiprocessing", False)),
+            python_multiprocessing=check.flag(
+                "python_multiprocessing", kwargs.get("python_multiprocessing", False)
+            ),
             callbacks=check.callbacks(kwargs.get("callbacks")),
         )
         kept = keeping(kwargs.get("cache"))
@@ -203,6 +214,8 @@ class Dataset(Readable):
     def concat(self, datasets: Any) -> Dataset:
         """The rows of other datasets after these."""
         others = datasets if isinstance(datasets, list) else [datasets]
+        if not others:
+            raise problem(RuntimeError, "concat: there is no dataset to add")
         for other in others:
             if not isinstance(other, Dataset):
                 raise check.wrong_type("datasets", other, "Dataset or list of Dataset")
@@ -213,15 +226,16 @@ class Dataset(Readable):
 
     def project(self, columns: Any) -> Dataset:
         """Only these columns, in this order."""
-        return Dataset(O.Project(children=(self.node,), names=check.names("columns", columns)))
+        names = check.some_names("columns", columns)
+        return Dataset(O.Project(children=(self.node,), names=names))
 
     def rename(self, input_columns: Any, output_columns: Any) -> Dataset:
         """Columns under other names."""
         return Dataset(
             O.Rename(
                 children=(self.node,),
-                input_columns=check.names("input_columns", input_columns),
-                output_columns=check.names("output_columns", output_columns),
+                input_columns=check.some_names("input_columns", input_columns),
+                output_columns=check.some_names("output_columns", output_columns),
             )
         )
 
@@ -346,9 +360,11 @@ def zip_datasets(datasets: tuple[Dataset, ...]) -> Dataset:
 
 
 def _batch_size(method: str, size: Any) -> int | Callable[[Any], int]:
-    if is_int(size):
+    if isinstance(size, bool) or is_int(size):
         return int(size)
-    if not callable(size):
+    if callable(size):
+        _check_one_argument(method, size)
+    else:
         raise problem(
             TypeError,
             f"{method}: batch_size is no number",
@@ -356,6 +372,20 @@ def _batch_size(method: str, size: Any) -> int | Callable[[Any], int]:
             expected="an int, or a function that gives one",
         )
     return size
+
+
+def _check_one_argument(method: str, function: Callable[..., Any]) -> None:
+    """A function that gives sizes of batches takes a BatchInfo."""
+    try:
+        signature(function).bind(None)
+    except TypeError as wrong:
+        raise problem(
+            ValueError,
+            f"{method}: a function for batch_size takes one argument, the BatchInfo",
+            got=str(wrong),
+        ) from wrong
+    except ValueError:
+        return  # a built-in function, whose arguments nobody can tell
 
 
 def _no_others(method: str, given: dict[str, Any], known: set[str]) -> None:

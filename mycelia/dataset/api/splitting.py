@@ -43,8 +43,10 @@ def split(node: Node, sizes: Sequence[Any], randomize: bool, rows: int) -> list[
 
 
 def _counts(sizes: Sequence[Any], rows: int) -> list[int]:
-    if not isinstance(sizes, (list, tuple)) or not sizes:
-        raise problem(TypeError, "split: sizes must be a list that is not empty", got=repr(sizes))
+    if not isinstance(sizes, (list, tuple)):
+        raise problem(TypeError, "split: sizes must be a list", got=repr(sizes))
+    if not sizes:
+        raise problem(ValueError, "split: sizes is empty")
     if all(is_int(size) for size in sizes):
         if any(size <= 0 for size in sizes):
             raise problem(ValueError, "split: each size must be positive", got=str(list(sizes)))

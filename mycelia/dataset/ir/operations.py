@@ -115,7 +115,7 @@ class Batch(Node):
     python_multiprocessing: bool = field(default=False, metadata=_hidden)
 
     def __post_init__(self) -> None:
-        if isinstance(self.batch, int):
+        if isinstance(self.batch, int) and self.batch != -1:
             check_interval("batch_size", self.batch, 1)
         check_columns("batch", self.input_columns, self.child.columns())
         if self.pad_info:
@@ -125,7 +125,17 @@ class Batch(Node):
         below = self.child.size()
         if below is None or not isinstance(self.batch, int):
             return None
+        self.check_size()
         return below // self.batch if self.drop_remainder else math.ceil(below / self.batch)
+
+    def check_size(self) -> None:
+        """A batch of -1 rows would be all rows, which needs another step."""
+        if self.batch == -1:
+            raise problem(
+                RuntimeError,
+                "batch: the size of a batch cannot be -1",
+                fix="give the number of rows, or a function of BatchInfo",
+            )
 
     def batch_size(self) -> int:
         return self.batch if isinstance(self.batch, int) else -1
@@ -151,7 +161,6 @@ class BucketBatch(Node):
 
     def __post_init__(self) -> None:
         owner = "bucket_batch_by_length"
-        check_columns(owner, self.length_columns, self.child.columns())
         rising = all(a < b for a, b in zip(self.boundaries, self.boundaries[1:]))
         if not self.boundaries or self.boundaries[0] <= 0 or not rising:
             raise problem(
@@ -177,7 +186,7 @@ class BucketBatch(Node):
         return None
 
     def batch_size(self) -> int:
-        return self.sizes[0] if len(set(self.sizes)) == 1 else -1
+        return 1  # as MindSpore says
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -43,6 +43,7 @@ class BatchRows(Operator):
     """Rows stacked into one, by the workers that made them or by its own."""
 
     def __init__(self, node: O.Batch, child: Operator, meter: Meter, options: Options) -> None:
+        node.check_size()
         self._node = node
         self._child = child
         self._meter = meter
@@ -172,6 +173,7 @@ class BucketRows(Operator):
         self._node = node
         self._child = child
         self._present = node.child.columns()
+        O.check_columns("bucket_batch_by_length", node.length_columns, self._present)
         self._lengths = [self._present.index(name) for name in node.length_columns]
 
     def rows(self, epoch: int, start: int = 0) -> Iterator[Row]:
@@ -226,7 +228,7 @@ class BucketRows(Operator):
 
 def _bounded(wanted: Any, size: int, is_length: bool) -> Any:
     """`wanted` with the open sizes of a length column set to the bucket's largest length."""
-    if wanted is None:
-        return ([size], 0) if is_length else None
+    if wanted is None or not wanted[0] or not is_length:
+        return wanted
     shape, value = wanted
-    return [size if entry is None else entry for entry in shape or [None]], value
+    return [size if entry is None else entry for entry in shape], value

@@ -253,15 +253,35 @@ class ConcatRows(Operator):
             yield Row(epoch, index, row.name(), row.load())
 
     def _all(self, epoch: int, start: int = 0) -> Iterator[Row]:
+        kinds: list[tuple[Any, int]] | None = None
+        last: Operator | None = None
+        for child, row in self._parts(epoch, start):
+            if child is not last:
+                kinds, last = self._same_kinds(kinds, row), child
+            yield row
+
+    def _same_kinds(self, kinds: list[tuple[Any, int]] | None, row: Row) -> list[tuple[Any, int]]:
+        """The type and rank of each column, which all datasets share."""
+        found = [kind_of(value) for value in row.load()]
+        if kinds is not None and found != kinds:
+            raise problem(
+                RuntimeError,
+                "concat: the datasets have columns of different types or ranks",
+                got=f"{found} in {row.name()}",
+                expected=str(kinds),
+            )
+        return found
+
+    def _parts(self, epoch: int, start: int) -> Iterator[tuple[Operator, Row]]:
         for child, size in zip(self._children, self._sizes):
             if size is None:
                 for row in child.rows(epoch):
                     if start == 0:
-                        yield row
+                        yield child, row
                     start = max(start - 1, 0)
                 continue
             if start < size:
-                yield from child.rows(epoch, start)
+                yield from ((child, row) for row in child.rows(epoch, start))
             start = max(start - size, 0)
 
     def _sampled(self, epoch: int) -> Iterator[Row]:
@@ -275,6 +295,14 @@ class ConcatRows(Operator):
             for place in places.get(position, ()):
                 kept[place] = row
         return iter(kept)
+
+
+def kind_of(value: Any) -> tuple[Any, int]:
+    """The type of a value, and how many axes it has; texts may be of any length."""
+    if isinstance(value, dict):
+        return "dict", 0
+    kind = value.dtype
+    return (kind.kind if kind.kind in "US" else kind.name), value.ndim
 
 
 class _Positions:

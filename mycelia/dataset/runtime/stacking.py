@@ -41,8 +41,8 @@ def _is_of_type(array: np.ndarray, kind: np.dtype[Any]) -> bool:
 
 
 def pad(arrays: Sequence[np.ndarray], column: str, wanted: Any) -> list[np.ndarray]:
-    """Arrays filled up to one shape: `wanted` is None or (shape, value), where None in the shape
-    stands for the largest size in the batch."""
+    """Arrays filled up or cut to one shape: `wanted` is None or (shape, value), where None in the
+    shape stands for the largest size in the batch."""
     shape, value = (None, 0) if wanted is None else wanted
     ranks = {array.ndim for array in arrays}
     rank = len(shape) if shape is not None else arrays[0].ndim
@@ -58,12 +58,11 @@ def pad(arrays: Sequence[np.ndarray], column: str, wanted: Any) -> list[np.ndarr
         big if want in (None, -1) else int(want)
         for big, want in zip(largest, shape or [None] * rank)
     ]
-    if any(big > size for big, size in zip(largest, sizes)):
+    if isinstance(value, str) and arrays[0].dtype.kind not in "US":
         raise problem(
             RuntimeError,
-            f"padded_batch: a row of column {column!r} is larger than the padded shape",
-            got=str(largest),
-            expected=f"at most {sizes}",
+            f"padded_batch: column {column!r} holds numbers, the padding is text",
+            got=repr(value),
         )
     return [_padded(array, tuple(sizes), value) for array in arrays]
 
@@ -73,5 +72,6 @@ def _padded(array: np.ndarray, sizes: tuple[int, ...], value: Any) -> np.ndarray
         return array
     fill = "" if array.dtype.kind in "US" and value in (None, 0) else 0 if value is None else value
     whole = np.full(sizes, fill, array.dtype)
-    whole[tuple(slice(0, size) for size in array.shape)] = array
+    both = tuple(slice(0, min(pair)) for pair in zip(array.shape, sizes))
+    whole[both] = array[both]
     return whole
