@@ -6,9 +6,9 @@ check failed, with the number that was wrong. It is looked at when results are r
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import Any
 
 import jax
@@ -127,19 +127,45 @@ def argument_of(node: Apply, place: bounds.Place) -> Node:
     return parts_of(whole)[place[1]] if parts_of(whole) else whole
 
 
-def failed(sites: Sequence[Site], args: Sequence[Any]) -> Iterator[Any]:
-    """For each check of a node: 0, or its number and what was wrong, as a program computes it."""
+@dataclass(frozen=True, eq=False)
+class Marked:
+    """What a program computes for one check: the wrong numbers, but for an offset, and zeros."""
+
+    site: Site
+    row: Any
+    offset: int
+
+
+def marked(sites: Sequence[Site], args: Sequence[Any]) -> Iterator[Marked]:
+    """What the checks of a node find wrong in its arguments."""
     for site in sites:
         numbers = site.bound.numbers(tuple(args), jnp.asarray)
         if numbers.size:
-            is_wrong, number = bounds.wrong_number(site.bound, numbers)
-            rest = jnp.clip(number, -_LIMIT, _LIMIT) & ((1 << _BITS) - 1)
-            yield jnp.where(is_wrong, (site.number << _BITS) | rest, jnp.zeros((), jnp.int64))
+            yield Marked(site, *bounds.marked(site.bound, numbers))
 
 
-def first_of(failures: Sequence[Any]) -> Any:
-    """The failure that comes first, or 0, of several."""
-    return reduce(jnp.maximum, failures, jnp.zeros((), jnp.int64))
+def first_failure(found: Sequence[Marked], failures: Sequence[Any] = ()) -> Any:
+    """As one int64: the check that failed first, with the number; 0 if none did.
+
+    Rows of one length are looked at together, so that many short ones cost little. Other
+    `failures` may have been put together before.
+    """
+    groups: dict[Any, list[Marked]] = defaultdict(list)
+    for one in found:
+        groups[one.row.size, one.row.dtype].append(one)
+    known = [jnp.reshape(failure, (1,)) for failure in failures]
+    known += [_failures(group) for group in groups.values()]
+    return jnp.max(jnp.concatenate(known)) if known else jnp.zeros((), jnp.int64)
+
+
+def _failures(group: Sequence[Marked]) -> Any:
+    """The failure of each of several checks."""
+    worst = bounds.largest(jnp.stack([one.row for one in group]))
+    number = worst.astype(jnp.int32 if worst.dtype == jnp.uint32 else jnp.int64).astype(jnp.int64)
+    number = number + np.array([one.offset for one in group])
+    places = np.array([one.site.number << _BITS for one in group])
+    rest = jnp.clip(number, -_LIMIT, _LIMIT) & ((1 << _BITS) - 1)
+    return jnp.where(worst != 0, places | rest, 0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from mycelia.core.pending import settle
 from mycelia.ir.control import primitive_of
 from mycelia.ir.node import Apply, Constant, Node
 from mycelia.ir.primitive import Primitive, tagged
-from mycelia.runtime.index_checks import Sites, failed, first_of, note
+from mycelia.runtime.index_checks import Marked, Sites, first_failure, marked, note
 from mycelia.runtime.ranks import compile_with
 from mycelia.runtime.watching import watched
 from mycelia.runtime.xla.compile import Programs, kinds_of, without_engine_frames
@@ -97,7 +97,7 @@ class _Segment:
     def run(self, inputs: list[Any]) -> list[Any]:
         """The values of all nodes, and which check failed, if there are checks."""
         found: list[Any] = []
-        failures: list[Any] = []
+        wrong: list[Marked] = []
         for node, (op, args) in zip(self.nodes, self.plan, strict=True):
             values = []
             for kind, place, *held in args:
@@ -105,9 +105,9 @@ class _Segment:
                     values.append(held[0].value)
                 else:
                     values.append(inputs[place] if kind == "in" else found[place])
-            failures += failed(self.checks.by_node.get(node, ()), values)
+            wrong += marked(self.checks.by_node.get(node, ()), values)
             found.append(apply_node(op, values))
-        return [*found, first_of(failures)] if self.checks.count else found
+        return [*found, first_failure(wrong)] if self.checks.count else found
 
 
 class _Held:

@@ -36,7 +36,7 @@ from mycelia.ops.device import drops_barriers, joined_products, on_cpu
 from mycelia.ops.op import Op
 from mycelia.ops.shaping import Barrier
 from mycelia.ops.spreading import SpreadBarrier
-from mycelia.runtime.index_checks import Sites, failed, first_of, note
+from mycelia.runtime.index_checks import Marked, Sites, first_failure, marked, note
 from mycelia.runtime.xla.in_place import other_readers
 from mycelia.runtime.xla.keeping import held_back, kept, worth_keeping
 from mycelia.runtime.xla.layout import Layouts
@@ -104,7 +104,8 @@ class _Order:
     def __init__(self, one: Any, checks: Sites) -> None:
         self._orders: dict[Graph, tuple[list[Node], set[Node]]] = {}
         self._checks = checks
-        self._failures: list[Any] = []  # of checks, in the graph being traced
+        self._marked: list[Marked] = []  # by checks, in the graph being traced
+        self._failures: list[Any] = []  # of graphs inside
         self.layouts = Layouts()
         self.holds_back = (
             drops_barriers() and one is not None
@@ -166,7 +167,7 @@ class _Order:
             return tuple(op.locally(partial(held_back, by=self.one), *args))
         if is_operator(op):
             if sites := self._checks.by_node.get(node):
-                self._failures += failed(sites, self.layouts.plain(args))
+                self._marked += marked(sites, self.layouts.plain(args))
             return self.layouts.apply(op, self._in_time(op, args))
         if type(op) is Effect:
             args = self.layouts.plain(args)
@@ -194,20 +195,20 @@ class _Order:
         return self.layouts.plain([values[n] for n in operands_of(node)])
 
     def failure(self) -> Any:
-        """The first check that failed so far, as one number; from here on others count."""
-        found, self._failures = self._failures, []
-        return first_of(found)
+        """The first check that failed so far, as one number."""
+        return first_failure(self._marked, self._failures)
 
     def _apart(self, graph: Graph) -> Callable[..., tuple[Any, Any]]:
         """A graph as a function that XLA runs by itself: its results, and its failure or None."""
         types = graph.output.type
 
         def run(*arrays: Any) -> tuple[Any, Any]:
-            outer, self._failures = self._failures, []
+            outer = self._marked, self._failures
+            self._marked, self._failures = [], []
             found = self.plain(graph, arrays)
             found = _typed(found, types) if isinstance(types, tuple) else found
             failure = self.failure() if self._checks.are_in(graph) else None
-            self._failures = outer
+            self._marked, self._failures = outer
             return found, failure
 
         return run
