@@ -151,13 +151,13 @@ def marked(bound: Bound, numbers: Array) -> tuple[Array, int]:
 
     The offset is to be added to what was not 0, then it is the number again.
     """
-    whole = jnp.reshape(_wide(numbers), (-1,))
+    whole = _wide(numbers)
     kind = jnp.dtype(f"u{whole.dtype}")
     if bound.is_never_met:
-        return jnp.maximum(whole + 1, 1).astype(kind), -1
+        return jnp.maximum(whole + 1, 1).astype(kind).reshape(-1), -1
     first = max(bound.low or 0, 0)  # this is right, so that nothing wrong becomes 0
     wrong = jnp.where(bound.outside(whole), whole - first, jnp.zeros((), whole.dtype))
-    return wrong.astype(kind), first
+    return wrong.astype(kind).reshape(-1), first
 
 
 def largest(rows: Array) -> Array:
