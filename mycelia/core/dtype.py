@@ -87,6 +87,9 @@ float8_e4m3fn = _dtype("float8_e4m3fn", "f8e4", "Float8E4M3FN", "float", ml_dtyp
 float8_e5m2 = _dtype("float8_e5m2", "f8e5", "Float8E5M2", "float", ml_dtypes.float8_e5m2)
 STORED_ONLY = (float8_e4m3fn, float8_e5m2)
 
+# The type of tensors of words, which can be kept, shown and compared, but not computed with.
+string = DType("string", "str", "String", "string", 0, np.dtype(np.str_))
+
 half, float_, double = float16, float64, float64
 byte, short, intc, int_, long = int8, int16, int32, int64, int64
 
@@ -119,7 +122,8 @@ def from_numpy(dtype: Any) -> DType:
     except (KeyError, TypeError):
         pass
     try:
-        return _BY_NUMPY[np.dtype(dtype)]
+        found = np.dtype(dtype)
+        return string if found.kind == "U" else _BY_NUMPY[found]
     except (KeyError, TypeError):
         raise TypeError(f"{dtype!r} is not a tensor dtype; known: {', '.join(_BY_NAME)}") from None
 
@@ -186,6 +190,8 @@ def promote(a: DType, b: DType) -> DType:
 @cache
 def promote_number(tensor: DType, number: type) -> DType:
     """The dtype in which a tensor meets a Python number, which counts only by its kind."""
+    if tensor is string:
+        raise TypeError("a tensor of words cannot be computed with a number")
     if number is bool:
         return tensor
     if issubclass(number, int):

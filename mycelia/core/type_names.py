@@ -35,7 +35,8 @@ class Kind:
         return f"mycelia.{self.name}"
 
 
-type_none, string, tuple_, list_ = Kind("type_none"), Kind("string"), Kind("tuple_"), Kind("list_")
+type_none, tuple_, list_ = Kind("type_none"), Kind("tuple_"), Kind("list_")
+string = dtypes.string
 number, tensor_type, type_type = Kind("number"), Kind("tensor"), Kind("type_type")
 
 _NUMBERS: dict[type, DType] = {
@@ -44,7 +45,7 @@ _NUMBERS: dict[type, DType] = {
     float: dtypes.float64,
     complex: dtypes.complex128,
 }
-_OTHERS: dict[type, Kind] = {type(None): type_none, str: string, tuple: tuple_, list: list_}
+_OTHERS: dict[type, DType | Kind] = {type(None): type_none, str: string, tuple: tuple_, list: list_}
 
 
 def get_py_obj_dtype(obj: Any) -> DType | Kind:

@@ -82,7 +82,15 @@ class GraphCell(Cell):
                     got=f"{type(name).__name__}: {type(value).__name__}",
                 )
             if name in self._params:
-                self._params[name].set_data(value)
+                own = self._params[name]
+                if own.shape != value.shape:
+                    raise problem(
+                        ValueError,
+                        f"GraphCell: {name} has another shape in the program",
+                        got=f"{value.shape}",
+                        expected=f"{own.shape}",
+                    )
+                own.set_data(value)
 
     def _inlined(self, *inputs: Any) -> Any:
         """The program as a part of the one being read."""

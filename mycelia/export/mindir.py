@@ -8,12 +8,15 @@ from typing import Any
 
 from mycelia.compiler.forms import Items
 from mycelia.compiler.symbolic import ValueNeeded
-from mycelia.core.errors import problem, wrong_type
+from mycelia.core.errors import problem, wrong_type, wrong_value
 from mycelia.core.files import write_atomically
+from mycelia.core.sealing import seal, unseal
 from mycelia.export.checking import check_types
 from mycelia.export.model import Model, facts_of, model_from, model_of
 from mycelia.ir.file import guarded, pack, unpack
 from mycelia.ops.vocabulary import vocabulary
+from mycelia.tensor.parameter import Parameter
+from mycelia.tensor.tensor import Tensor
 from mycelia.transforms.looking import in_pieces, read_for
 
 SUFFIX = ".mindir"
@@ -34,11 +37,12 @@ def export(
     depends on them.
     """
     _check_format(file_format)
+    seals = _encryption("export", kwargs, "enc")
     _check_options("export", kwargs)
     if not isinstance(file_name, (str, Path)) or not str(file_name):
         raise wrong_type("export", "file_name", file_name, "the name of a file")
     try:
-        found = read_for(net, inputs)
+        found = read_for(net, tuple(map(_as_input, inputs)))
     except ValueNeeded as needed:
         raise in_pieces("export", needed) from None
     assert isinstance(found.arguments, Items)
@@ -47,15 +51,17 @@ def export(
     model = model_of(found.read.plain, positional, found.read.result)
     path = str(file_name)
     path = path if path.endswith(SUFFIX) else path + SUFFIX
-    write_atomically(path, pack(model.graph, facts_of(model), vocabulary()))
+    content = pack(model.graph, facts_of(model), vocabulary())
+    write_atomically(path, content if seals is None else [_sealed(b"".join(content), *seals)])
 
 
 def load(file_name: str, **kwargs: Any) -> Model:
     """The program in a file that `export` wrote; `nn.GraphCell` runs it.
 
     Nothing in the file is executed. The file is checked first: its checksum, its version, its
-    operators, and the type of every node.
+    operators, and the type of every node. `dec_key` and `dec_mode` read an encrypted file.
     """
+    seals = _encryption("load", kwargs, "dec")
     _check_options("load", kwargs)
     if not isinstance(file_name, (str, Path)) or not str(file_name).endswith(SUFFIX):
         raise problem(
@@ -66,9 +72,44 @@ def load(file_name: str, **kwargs: Any) -> Model:
     path = Path(file_name)
     if not path.is_file():
         raise problem(ValueError, f"For 'load', there is no file {path}", fix="check the path")
-    graph, facts = unpack(path.read_bytes(), vocabulary())
+    content = path.read_bytes() if seals is None else _opened(path, *seals)
+    graph, facts = unpack(content, vocabulary())
     guarded(lambda: check_types(graph))
     return guarded(lambda: model_from(graph, facts))
+
+
+def _as_input(value: Any) -> Any:
+    """A parameter that is given as an input is one, not a part of the network."""
+    return Tensor._wrap(value._data) if isinstance(value, Parameter) else value
+
+
+def _encryption(owner: str, options: dict[str, Any], prefix: str) -> tuple[bytes, Any] | None:
+    """The key and the mode among the options, if there is a key."""
+    key, mode = options.pop(f"{prefix}_key", None), options.pop(f"{prefix}_mode", "AES-GCM")
+    if key is None:
+        return None
+    if not isinstance(key, bytes):
+        raise wrong_value(owner, f"{prefix}_key", key, "bytes")
+    return key, mode
+
+
+def _sealed(content: bytes, key: bytes, mode: Any) -> bytes:
+    """Encrypted bytes; `mode` may be a function of the bytes and the key."""
+    return mode(content, key) if callable(mode) else seal(content, key, mode, "export")
+
+
+def _opened(path: Path, key: bytes, mode: Any) -> bytes:
+    if callable(mode):
+        return mode(str(path), key)
+    try:
+        return unseal(memoryview(path.read_bytes()), key, mode, "load")
+    except ValueError as error:
+        raise problem(
+            RuntimeError,
+            f"load: {path} cannot be decrypted",
+            got=str(error).splitlines()[0],
+            fix="check dec_key and dec_mode",
+        ) from None
 
 
 def _check_format(file_format: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from itertools import count
 from typing import Any, Self
 
 from mycelia.core import dtype as dtypes
@@ -19,7 +20,7 @@ from mycelia.nn.hooks import Hooks
 from mycelia.nn.state import CellState
 from mycelia.ops.shaping import cast
 from mycelia.runtime.eager.mode import mode
-from mycelia.tensor.parameter import Parameter, ParameterTuple
+from mycelia.tensor.parameter import DEFAULT_NAME, Parameter, ParameterTuple
 from mycelia.tensor.tensor import Tensor
 from mycelia.transforms.dynamic import Buckets, Signature
 from mycelia.transforms.jit import Compiled
@@ -144,6 +145,10 @@ class Cell(CellState):
                 "For 'insert_param_to_cell', please call Cell.__init__() firstly.",
                 fix="call super().__init__() at the start of __init__",
             )
+        if not param_name and (param_name is None or isinstance(param_name, str)):
+            raise problem(
+                KeyError, "insert_param_to_cell: 'param_name' is empty", got=repr(param_name)
+            )
         if not isinstance(param_name, str):
             raise wrong_type("insert_param_to_cell", "param_name", param_name, "str")
         if check_name_contain_dot and "." in param_name:
@@ -184,8 +189,15 @@ class Cell(CellState):
 
     def _set_parameter_tuple(self, name: str, value: ParameterTuple) -> None:
         for parameter in value:
+            if parameter.has_default_name:
+                parameter.name = self._param_prefix + self._free_default_name()
             self.insert_param_to_cell(parameter.name, parameter, check_name_contain_dot=False)
         object.__setattr__(self, name, value)
+
+    def _free_default_name(self) -> str:
+        """A name for a parameter of a tuple that has none: Parameter$1, Parameter$2, ..."""
+        numbers = count(1)
+        return next(n for n in (f"{DEFAULT_NAME}${i}" for i in numbers) if n not in self._params)
 
     def _set_other(self, name: str, value: Any) -> None:
         own = self.__dict__
@@ -201,6 +213,12 @@ class Cell(CellState):
     def _assign_parameter(self, name: str, value: Any) -> None:
         """`self.p = tensor` changes the parameter; `self.p = None` removes it."""
         current = self._params[name]
+        if value is None and slot.call is not None:
+            raise problem(
+                TypeError,
+                f"a compiled construct cannot remove the parameter '{name}'",
+                fix="set it to None before the network runs",
+            )
         if value is None:
             self._params[name] = None
         elif isinstance(value, Tensor) and current is not None:
@@ -253,6 +271,9 @@ class Cell(CellState):
     def add_flags(self, **flags: Any) -> Self:
         note_change()
         self._flags.update(flags)
+        for flag, dtype in (("fp16", dtypes.float16), ("fp32", dtypes.float32)):
+            if flags.get(flag) is True:
+                object.__setattr__(self, "compute_dtype", dtype)
         for name, value in flags.items():
             object.__setattr__(self, name, value)
         return self

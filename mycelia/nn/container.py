@@ -83,6 +83,11 @@ class _Listed(Cell):
         cells.insert(index, cell)
         self._fill(cells)
 
+    def __iadd__(self, cells: Any) -> Self:
+        if not isinstance(cells, (list, CellList)):
+            raise wrong_type(type(self).__name__, "cells", cells, "a list or a CellList")
+        return self.extend(cells)
+
     def extend(self, cells: Iterable[Any]) -> Self:
         """Add all `cells` at the end."""
         for cell in cells:
@@ -141,7 +146,9 @@ class CellDict(Cell):
         return self._cells[key]
 
     def __setitem__(self, key: str, cell: Any) -> None:
-        if not isinstance(key, str) or not key or "." in key:
+        if not isinstance(key, str):
+            raise wrong_type("CellDict", "key", key, "str")
+        if not key or "." in key:
             raise problem(KeyError, "CellDict: a key is a word without dots", got=repr(key))
         if not isinstance(cell, Cell):
             raise wrong_type("CellDict", "cell", cell, "Cell")
@@ -176,6 +183,8 @@ class CellDict(Cell):
 
     def update(self, cells: Any) -> None:
         """Add all pairs of a mapping or of a list of pairs."""
+        if isinstance(cells, _Listed):
+            raise wrong_type("CellDict", "cells", cells, "a dict, a CellDict or a list of pairs")
         pairs = cells.items() if isinstance(cells, (Mapping, CellDict, OrderedDict)) else cells
         for key, cell in pairs:
             self[key] = cell

@@ -17,8 +17,10 @@ from mycelia.ops.joining import concat, stack, unstack
 from mycelia.ops.recurrent import GRULayer, LSTMLayer, RNNLayer
 from mycelia.ops.shaping import cast, transpose
 from mycelia.tensor.initializer import Uniform, initializer
-from mycelia.tensor.parameter import Parameter
+from mycelia.tensor.parameter import Parameter, ParameterTuple
 from mycelia.tensor.tensor import Tensor
+
+_LISTS = ("w_ih_list", "w_hh_list", "b_ih_list", "b_hh_list")
 
 
 class _Recurrent(Cell):
@@ -72,6 +74,40 @@ class _Recurrent(Cell):
                 for direction in self._directions:
                     name = f"{kind}_l{layer}{direction}"
                     setattr(self, name, Parameter(initializer(bound, shape, dtype), name=name))
+
+    def _kind(self, kind: str) -> ParameterTuple:
+        """The parameters of one kind, layer by layer."""
+        places = [
+            f"l{n}{direction}" for n in range(self.num_layers) for direction in self._directions
+        ]
+        return ParameterTuple(getattr(self, f"{kind}_{place}") for place in places)
+
+    def _set_kind(self, kind: str, values: Any) -> None:
+        """Put other parameters in their places; they keep the names of the layer."""
+        own = self._kind(kind)
+        if len(values) != len(own):
+            raise wrong_value(type(self).__name__, kind, values, f"{len(own)} parameters")
+        for old, new in zip(own, values, strict=True):
+            old.set_data(new)
+
+    w_ih_list = property(
+        lambda self: self._kind("weight_ih"), lambda self, v: self._set_kind("weight_ih", v)
+    )
+    w_hh_list = property(
+        lambda self: self._kind("weight_hh"), lambda self, v: self._set_kind("weight_hh", v)
+    )
+    b_ih_list = property(
+        lambda self: self._kind("bias_ih"), lambda self, v: self._set_kind("bias_ih", v)
+    )
+    b_hh_list = property(
+        lambda self: self._kind("bias_hh"), lambda self, v: self._set_kind("bias_hh", v)
+    )
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _LISTS:
+            object.__setattr__(self, name, value)
+        else:
+            super().__setattr__(name, value)
 
     def _features(self, layer: int) -> int:
         if layer == 0:

@@ -58,6 +58,27 @@ def _bools(x1: Any, x2: Any) -> Pair:
 
 # ---- arithmetic -----------------------------------------------------------------------------
 
+
+def _greatest_divisor(x: Any, y: Any) -> Any:
+    """Euclid's algorithm for fractions; whole numbers have an operator."""
+    if not x.dtype.is_float:
+        return ops.gcd(x, y)
+    x, y = ops.abs(x), ops.abs(y)
+    while ops.any(ops.not_equal(y, 0)):
+        goes_on = ops.not_equal(y, 0)
+        rest = ops.fmod(x, ops.where(goes_on, y, ops.ones_like(y)))
+        x, y = ops.where(goes_on, y, x), ops.where(goes_on, rest, y)
+    return x
+
+
+def _least_multiple(x: Any, y: Any) -> Any:
+    if not x.dtype.is_float:
+        return ops.lcm(x, y)
+    divisor = _greatest_divisor(x, y)
+    safe = ops.where(ops.equal(divisor, 0), ops.ones_like(divisor), divisor)
+    return ops.abs(ops.mul(ops.div(x, safe), y))
+
+
 add = _function("add", together, ops.add, "x1 + x2.")
 subtract = _function("subtract", together, ops.sub, "x1 - x2.")
 multiply = _function("multiply", together, ops.mul, "x1 * x2.")
@@ -80,8 +101,8 @@ heaviside = _function(
 )
 logaddexp = _function("logaddexp", _floats, ops.logaddexp, "log(exp(x1) + exp(x2)).")
 logaddexp2 = _function("logaddexp2", _floats, ops.logaddexp2, "log2(2**x1 + 2**x2).")
-gcd = _function("gcd", together, ops.gcd, "The greatest common divisor.")
-lcm = _function("lcm", together, ops.lcm, "The least common multiple.")
+gcd = _function("gcd", together, _greatest_divisor, "The greatest common divisor.")
+lcm = _function("lcm", together, _least_multiple, "The least common multiple.")
 
 
 def divmod(x1: Any, x2: Any, dtype: Any = None) -> tuple[Any, Any]:

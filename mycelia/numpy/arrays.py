@@ -31,6 +31,7 @@ _PYTHON_TYPES: dict[Any, DType] = {
     "int": dtypes.int32,
     "float": dtypes.float32,
     "uint": dtypes.uint32,
+    "?": dtypes.bool_,
 }
 
 

@@ -31,6 +31,8 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     source = to_tensor(a)
     place = normalize_axis(axis, source.ndim, "diff") if source.ndim else 0
     times = integer("diff", "n", n)
+    if times == 0:
+        return source
     ends = [_end(source, place, prepend), source, _end(source, place, append)]
     source = concatenate([e for e in ends if e is not None], place) if source.ndim else source
     if times < 0:

@@ -53,4 +53,4 @@ def in1d(ar1: Any, ar2: Any, invert: bool = False) -> Any:
 
 def sometrue(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """Whether any element along the axes is not zero."""
-    return ops.any(ops.cast(to_tensor(a), bool_), axis, keepdims)
+    return ops.any(ops.cast(to_tensor(a), bool_), axis, bool(keepdims))

@@ -9,7 +9,7 @@ from mycelia import ops
 from mycelia.core.dtype import DType, bool_, int32
 from mycelia.core.errors import problem
 from mycelia.core.shape import normalize_axes
-from mycelia.numpy.arrays import at_least_single, single, to_tensor, typed
+from mycelia.numpy.arrays import at_least_single, single, to_dtype, to_tensor, typed
 
 
 def sum(
@@ -61,6 +61,8 @@ def _extreme(
     mask = None if where is True else ops.cast(to_tensor(where), bool_)
     if mask is not None and initial is None:
         raise problem(ValueError, f"{owner}: where needs initial", fix="add initial=")
+    if isinstance(initial, (list, tuple)):
+        raise problem(TypeError, f"{owner}: initial must be a scalar", got=repr(initial))
     start = None if initial is None else ops.cast(to_tensor(initial), source.dtype)
     return of(source, axis, keepdims, initial=start, where=mask)
 
@@ -87,6 +89,9 @@ def count_nonzero(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 def cumsum(a: Any, axis: Any = None, dtype: Any = None) -> Any:
     """The sums of the elements so far; small whole numbers are added in int32."""
+    if dtype is not None and to_dtype(dtype).is_bool:
+        source, place = _along(a, axis, None)
+        return ops.cast(ops.cumsum(source, place), bool_)
     source, place = _along(a, axis, dtype)
     return ops.cumsum(source, place)
 

@@ -139,6 +139,8 @@ def histogram(
     data = to_tensor(a).ravel()
     factors = None if weights is None else to_tensor(weights).ravel()
     edges = [histogram_bin_edges(data, bins, range)]
+    if edges[0].size < 2:
+        return ops.zeros((0,), float32), edges[0]
     return _count_in_bins([data], edges, factors, density), edges[0]
 
 
@@ -159,7 +161,9 @@ def histogramdd(
     """
     columns = _coordinates(sample)
     rank = len(columns)
-    each = list(bins) if isinstance(bins, (list, tuple)) and len(bins) == rank else [bins] * rank
+    is_matrix = isinstance(bins, Tensor) and bins.ndim == 2
+    listed = is_matrix or isinstance(bins, (list, tuple))
+    each = list(bins) if listed and len(bins) == rank else [bins] * rank
     ranges = [None] * rank if range is None else list(range)
     if len(ranges) != rank:
         raise problem(ValueError, "histogramdd: not one range for each axis", got=str(range))

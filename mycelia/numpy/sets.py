@@ -10,6 +10,7 @@ from typing import Any
 
 from mycelia import ops
 from mycelia.core.dtype import bool_
+from mycelia.core.errors import problem
 from mycelia.numpy.arrays import constant, to_tensor, together
 from mycelia.numpy.logic import in1d
 
@@ -27,6 +28,11 @@ def intersect1d(
     ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False
 ) -> Any:
     """The elements that both arrays have, sorted; with the places of their first occurrence."""
+    for flag in (assume_unique, return_indices):
+        if not isinstance(flag, bool):
+            raise problem(
+                TypeError, "intersect1d: assume_unique or return_indices is no bool", got=repr(flag)
+            )
     left, right = (t.ravel() for t in together(ar1, ar2))
     left, left_places = _sorted_set(left, assume_unique)
     right, right_places = _sorted_set(right, assume_unique)

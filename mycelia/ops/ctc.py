@@ -23,6 +23,9 @@ from mycelia.ops.precision import widened
 from mycelia.ops.shaping import reshape
 
 _NEVER = -1e30  # the log-probability of what cannot happen; finite, so that gradients are
+_LARGEST = (
+    60.0  # scores that are not normalized may be large; sums of their exponentials are finite
+)
 
 
 class CTCLossV2(Op):
@@ -81,9 +84,10 @@ class CTCLossV2(Op):
         times, counts = _vector(input_lengths), _vector(target_lengths)
         losses, forward = _forward(log_probs, targets, times, counts, self.blank, merge=True)
         # adds nothing to the value, and the probabilities to the gradient
-        mass = jnp.where(_before(times, log_probs), jnp.exp(log_probs), 0)
+        mass = jnp.exp(jnp.minimum(log_probs, _LARGEST))
+        mass = jnp.where(_before(times, log_probs), mass, 0)
         total = jnp.sum(mass, axis=(0, 2), dtype=log_probs.dtype)
-        losses = losses + total - lax.stop_gradient(total)
+        losses = losses + (total - lax.stop_gradient(total))
         impossible = losses > -_NEVER / 10
         losses = jnp.where(impossible, 0.0 if self.zero_infinity else jnp.inf, losses)
         if self.reduction == "mean":

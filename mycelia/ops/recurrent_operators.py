@@ -4,18 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core.checks import check_bool, check_positive_int, check_range, check_string
-from mycelia.core.errors import problem
+from mycelia.core.checks import (
+    check_bool,
+    check_non_negative_int,
+    check_positive_int,
+    check_range,
+    check_string,
+)
+from mycelia.core.errors import problem, wrong_value
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
+from mycelia.ops.activation_smooth import sigmoid, tanh
 from mycelia.ops.dropout import dropout
 from mycelia.ops.engine import Array, jax, jnp, lax
 from mycelia.ops.flipping import flip
-from mycelia.ops.joining import concat
+from mycelia.ops.joining import concat, split, stack
+from mycelia.ops.linalg import matmul
 from mycelia.ops.op import Op
 from mycelia.ops.recurrent import LSTMLayer
 from mycelia.ops.shaping import expand_dims, reshape
 from mycelia.ops.slicing import narrow
+from mycelia.ops.views import swapaxes
 
 
 class DynamicRNN(Op):
@@ -195,7 +204,8 @@ class LSTM:
     """A stacked LSTM over (time, batch, features) with all weights in one tensor.
 
     The weight holds, layer by layer: the input weights of each direction, the state weights of
-    each, then both biases of each. Gates are in the order input, forget, cell, output.
+    each, then both biases of each. Gates are in the order input, forget, cell, output. With
+    `proj_size` the state is a projection, whose weights come before the one bias.
     """
 
     def __init__(
@@ -214,7 +224,10 @@ class LSTM:
         self.has_bias = check_bool("LSTM", "has_bias", has_bias)
         self.bidirectional = check_bool("LSTM", "bidirectional", bidirectional)
         self.dropout = check_range("LSTM", "dropout", dropout, 0.0, 1.0)
-        _only("LSTM", proj_size=(proj_size, 0))
+        self.proj_size = check_non_negative_int("LSTM", "proj_size", proj_size)
+        if proj_size >= hidden_size:
+            raise wrong_value("LSTM", "proj_size", proj_size, f"smaller than {hidden_size}")
+        self._state_size = proj_size or hidden_size
         self.num_directions = 2 if bidirectional else 1
 
     def __call__(self, input: Any, h: Any, c: Any, w: Any) -> tuple[Any, ...]:
@@ -225,7 +238,7 @@ class LSTM:
             for direction, weights in enumerate(directions):
                 place = number * self.num_directions + direction
                 given = flip(found, (0,)) if direction else found
-                out, hidden, cell, _ = LSTMLayer.of()(given, h[place], c[place], *weights, None)
+                out, hidden, cell = self._run(given, h[place], c[place], weights)
                 outputs.append(flip(out, (0,)) if direction else out)
                 last_h.append(expand_dims(hidden, 0))
                 last_c.append(expand_dims(cell, 0))
@@ -234,6 +247,23 @@ class LSTM:
                 found = dropout(found, self.dropout)
         empty = narrow(reshape(w, (-1, 1)), 0, 0, 1)
         return found, concat(tuple(last_h), 0), concat(tuple(last_c), 0), empty, empty
+
+    def _run(self, x: Any, h: Any, c: Any, weights: tuple[Any, ...]) -> tuple[Any, Any, Any]:
+        """One layer in one direction: its outputs, last state and last cell."""
+        *given, projection = weights
+        if projection is None:
+            return LSTMLayer.of()(x, h, c, *given, None)[:3]
+        w_ih, w_hh, b_ih, _ = given
+        outputs = []
+        for time in range(x.shape[0]):
+            gates = matmul(x[time], swapaxes(w_ih, 0, 1)) + matmul(h, swapaxes(w_hh, 0, 1))
+            if b_ih is not None:
+                gates = gates + b_ih
+            i, f, g, o = split(gates, self.hidden_size, 1)
+            c = sigmoid(f) * c + sigmoid(i) * tanh(g)
+            h = matmul(sigmoid(o) * tanh(c), swapaxes(projection, 0, 1))
+            outputs.append(h)
+        return stack(outputs, 0), h, c
 
     def _weights(self, flat: Any) -> list[list[tuple[Any, ...]]]:
         """The weights of each layer and direction, cut out of the one tensor."""
@@ -244,8 +274,8 @@ class LSTM:
             start += count
             return narrow(flat, 0, start - count, count)
 
-        total = self._total()
-        if flat.shape[0] != total:
+        total = self._total(self._biases)
+        if flat.shape[0] not in (total, self._total(2 if self.has_bias else 0)):
             raise problem(
                 ValueError,
                 "LSTM: the weight has a wrong size",
@@ -256,19 +286,28 @@ class LSTM:
             width = self._width(number)
             each = range(self.num_directions)
             inputs = [reshape(cut(rows * width), (rows, width)) for _ in each]
-            states = [reshape(cut(rows * self.hidden_size), (rows, -1)) for _ in each]
-            biases = [[cut(rows) if self.has_bias else None for _ in each] for _ in range(2)]
-            layers.append([(inputs[d], states[d], biases[0][d], biases[1][d]) for d in each])
+            states = [reshape(cut(rows * self._state_size), (rows, -1)) for _ in each]
+            size = self.proj_size * self.hidden_size
+            projections = [reshape(cut(size), (self.proj_size, -1)) if size else None for _ in each]
+            biases = [[cut(rows) if kind < self._biases else None for _ in each] for kind in (0, 1)]
+            parts = (inputs, states, *biases, projections)
+            layers.append([tuple(part[d] for part in parts) for d in each])
         return layers
 
     def _width(self, number: int) -> int:
-        return self.input_size if number == 0 else self.num_directions * self.hidden_size
+        return self.input_size if number == 0 else self.num_directions * self._state_size
 
-    def _total(self) -> int:
+    @property
+    def _biases(self) -> int:
+        """How many biases are used: one with a projection, as in MindSpore."""
+        return 0 if not self.has_bias else 1 if self.proj_size else 2
+
+    def _total(self, bias: int) -> int:
         """How many numbers all weights together have."""
-        rows, bias = 4 * self.hidden_size, 2 if self.has_bias else 0
-        widths = [self._width(n) + self.hidden_size + bias for n in range(self.num_layers)]
-        return self.num_directions * rows * sum(widths)
+        rows = 4 * self.hidden_size
+        widths = [self._width(n) + self._state_size + bias for n in range(self.num_layers)]
+        projections = self.num_layers * self.proj_size * self.hidden_size
+        return self.num_directions * (rows * sum(widths) + projections)
 
 
 def _only(owner: str, **settings: tuple[Any, Any]) -> None:

@@ -102,7 +102,7 @@ class Gcd(Binary):
     examples = (case("i32[2,3]", "i32[3]"), case("i64[]", "i64[2]"))
 
     def lower(self, x: Array, y: Array) -> Array:
-        return jnp.gcd(x, y)
+        return jnp.gcd(_magnitude(x), _magnitude(y)).astype(x.dtype)
 
 
 class Lcm(Binary):
@@ -113,7 +113,17 @@ class Lcm(Binary):
     examples = (case("i32[2,3]", "i32[3]"), case("i64[]", "i64[2]"))
 
     def lower(self, x: Array, y: Array) -> Array:
-        return jnp.lcm(x, y)
+        x_, y_ = _magnitude(x), _magnitude(y)
+        shared = jnp.gcd(x_, y_)
+        return (jnp.floor_divide(x_, jnp.maximum(shared, 1)) * y_).astype(x.dtype)
+
+
+def _magnitude(x: Array) -> Array:
+    """The absolute value of integers, as unsigned: that of the smallest number fits, too."""
+    if jnp.issubdtype(x.dtype, jnp.unsignedinteger):
+        return x
+    unsigned = x.astype(f"uint{x.dtype.itemsize * 8}")
+    return jnp.where(x < 0, ~unsigned + 1, unsigned)
 
 
 def floor_mod(x: Any, y: Any) -> Any:

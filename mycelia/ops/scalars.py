@@ -106,11 +106,12 @@ def typeof(x: Any) -> Any:
 
 
 def mixed_precision_cast(dst_dtype: Any, x: Any) -> Any:
-    """Float tensors, alone or inside of tuples, lists and dicts, in another dtype."""
+    """Float tensors, alone or inside of tuples and lists, in another dtype.
+
+    A list comes back as a tuple, and a dict as it is, as in MindSpore.
+    """
     if isinstance(x, (tuple, list)):
-        return type(x)(mixed_precision_cast(dst_dtype, item) for item in x)
-    if isinstance(x, dict):
-        return {key: mixed_precision_cast(dst_dtype, item) for key, item in x.items()}
+        return tuple(mixed_precision_cast(dst_dtype, item) for item in x)
     return cast(x, dst_dtype) if isinstance(x, Value) and x.dtype.is_float else x
 
 

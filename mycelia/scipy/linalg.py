@@ -6,12 +6,13 @@ is overwritten, and numbers are not looked at.
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from mycelia.core.checks import check_bool
-from mycelia.core.dtype import float32, int32, int64
+from mycelia.core.dtype import float32, int32, int64, promote
 from mycelia.core.errors import problem, wrong_value
 from mycelia.ops.arithmetic import square
 from mycelia.ops.creation import eye, zeros
@@ -45,7 +46,8 @@ def block_diag(*arrs: Any) -> Any:
             "block_diag: a block has more than 2 axes",
             got=", ".join(str(a.shape) for a in arrs),
         )
-    return joined_blocks(*arrs)
+    common = reduce(promote, [a.dtype for a in arrs])
+    return joined_blocks(*[cast(a, common) for a in arrs])
 
 
 def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
@@ -187,6 +189,13 @@ def eigh(
     """Ascending eigenvalues and the eigenvectors of a symmetric (Hermitian) matrix."""
     check_bool("eigh", "lower", lower)
     check_bool("eigh", "eigvals_only", eigvals_only)
+    for flag, given in (
+        ("overwrite_a", overwrite_a),
+        ("overwrite_b", overwrite_b),
+        ("turbo", turbo),
+        ("check_finite", check_finite),
+    ):
+        check_bool("eigh", flag, given)
     for name, value, only in (("b", b, None), ("eigvals", eigvals, None), ("type", type, 1)):
         if value is not only:
             raise problem(

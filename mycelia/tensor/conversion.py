@@ -23,7 +23,7 @@ def array_from(data: Any, dtype: DType | None) -> Any:
     if isinstance(data, np.ndarray | np.generic):
         return _from_numpy(np.asarray(data), dtype)
     if data is None:
-        raise problem(ValueError, "Tensor: input_data is None", expected="data, or shape and init")
+        raise problem(TypeError, "Tensor: input_data is None", expected="data, or shape and init")
     if isinstance(data, (bool, int, float, complex, list, tuple)):
         return _from_python(data, dtype)
     if hasattr(data, "__array__"):
@@ -37,7 +37,9 @@ def array_from(data: Any, dtype: DType | None) -> Any:
 
 
 def _from_numpy(array: np.ndarray, dtype: DType | None) -> np.ndarray:
-    if array.dtype.kind in "OUSMmV" and array.dtype not in _known():
+    if array.dtype.kind == "U":
+        return np.array(array)
+    if array.dtype.kind in "OSMmV" and array.dtype not in _known():
         raise problem(
             TypeError,
             "Tensor: the numpy array holds no numbers",
@@ -65,6 +67,8 @@ def _from_python(data: Any, dtype: DType | None) -> np.ndarray:
             got=str(error).splitlines()[0],
             expected="rows of equal length",
         ) from None
+    if array.dtype.kind == "U":
+        raise problem(TypeError, "Tensor: the list holds words", fix="Tensor(np.array(words))")
     if dtype is not None:
         return array.astype(dtype.numpy)
     array = array.astype(_PYTHON_DEFAULTS.get(array.dtype, array.dtype), copy=False)

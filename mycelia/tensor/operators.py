@@ -29,6 +29,7 @@ from mycelia.ops.linalg import matmul
 from mycelia.ops.power import Pow
 from mycelia.ops.remainder import FloorMod
 from mycelia.ops.rounding import FloorDiv
+from mycelia.tensor.conversion import array_from
 from mycelia.tensor.subscript import get_item, set_item
 from mycelia.tensor.views import part, write
 
@@ -39,8 +40,15 @@ _LESS, _LESS_EQUAL = Less.of(), LessEqual.of()
 _GREATER, _GREATER_EQUAL = Greater.of(), GreaterEqual.of()
 
 
+_SEQUENCES = frozenset((list, tuple, np.ndarray))
+
+
 class Operators(Value):
-    """The double-underscore methods of Tensor."""
+    """The double-underscore methods of Tensor.
+
+    Lists, tuples and NumPy arrays beside a tensor become tensors; an operator that begins with a
+    NumPy array is NumPy's.
+    """
 
     _data: Any
     _mark: Any
@@ -48,52 +56,80 @@ class Operators(Value):
     _relation: Any
 
     def __add__(self, other: Any) -> Any:
+        if other.__class__ in _SEQUENCES:
+            other = _as_tensor(self, other)
         return _ADD(self, other)
 
     def __radd__(self, other: Any) -> Any:
+        if other.__class__ in _SEQUENCES:
+            other = _as_tensor(self, other)
         return _ADD(other, self)
 
     def __sub__(self, other: Any) -> Any:
+        if other.__class__ in _SEQUENCES:
+            other = _as_tensor(self, other)
         return _SUB(self, other)
 
     def __rsub__(self, other: Any) -> Any:
+        if other.__class__ in _SEQUENCES:
+            other = _as_tensor(self, other)
         return _SUB(other, self)
 
     def __mul__(self, other: Any) -> Any:
+        if other.__class__ in _SEQUENCES:
+            other = _as_tensor(self, other)
         return _MUL(self, other)
 
     def __rmul__(self, other: Any) -> Any:
+        if other.__class__ in _SEQUENCES:
+            other = _as_tensor(self, other)
         return _MUL(other, self)
 
     def __truediv__(self, other: Any) -> Any:
+        if other.__class__ in _SEQUENCES:
+            other = _as_tensor(self, other)
         return _DIV(self, other)
 
     def __rtruediv__(self, other: Any) -> Any:
+        if other.__class__ in _SEQUENCES:
+            other = _as_tensor(self, other)
         return _DIV(other, self)
 
     def __floordiv__(self, other: Any) -> Any:
+        if other.__class__ in _SEQUENCES:
+            other = _as_tensor(self, other)
         return _FLOOR_DIV(self, other)
 
     def __rfloordiv__(self, other: Any) -> Any:
+        if other.__class__ in _SEQUENCES:
+            other = _as_tensor(self, other)
         return _FLOOR_DIV(other, self)
 
     def __mod__(self, other: Any) -> Any:
+        if other.__class__ in _SEQUENCES:
+            other = _as_tensor(self, other)
         return _FLOOR_MOD(self, other)
 
     def __rmod__(self, other: Any) -> Any:
+        if other.__class__ in _SEQUENCES:
+            other = _as_tensor(self, other)
         return _FLOOR_MOD(other, self)
 
     def __pow__(self, other: Any) -> Any:
+        if other.__class__ in _SEQUENCES:
+            other = _as_tensor(self, other)
         return _POW(self, other)
 
     def __rpow__(self, other: Any) -> Any:
+        if other.__class__ in _SEQUENCES:
+            other = _as_tensor(self, other)
         return _POW(other, self)
 
     def __matmul__(self, other: Any) -> Any:
-        return matmul(self, other)
+        return matmul(self, _as_tensor(self, other) if type(other) in _SEQUENCES else other)
 
     def __rmatmul__(self, other: Any) -> Any:
-        return matmul(other, self)
+        return matmul(_as_tensor(self, other) if type(other) in _SEQUENCES else other, self)
 
     def __neg__(self) -> Any:
         return Neg.of()(self)
@@ -119,21 +155,33 @@ class Operators(Value):
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
     def __eq__(self, other: object) -> Any:
+        if type(other) is np.ndarray:
+            other = _as_tensor(self, other)
         return _EQUAL(self, other) if _is_operand(other) else False
 
     def __ne__(self, other: object) -> Any:
+        if type(other) is np.ndarray:
+            other = _as_tensor(self, other)
         return _NOT_EQUAL(self, other) if _is_operand(other) else True
 
     def __lt__(self, other: Any) -> Any:
+        if other.__class__ in _SEQUENCES:
+            other = _as_tensor(self, other)
         return _LESS(self, other)
 
     def __le__(self, other: Any) -> Any:
+        if other.__class__ in _SEQUENCES:
+            other = _as_tensor(self, other)
         return _LESS_EQUAL(self, other)
 
     def __gt__(self, other: Any) -> Any:
+        if other.__class__ in _SEQUENCES:
+            other = _as_tensor(self, other)
         return _GREATER(self, other)
 
     def __ge__(self, other: Any) -> Any:
+        if other.__class__ in _SEQUENCES:
+            other = _as_tensor(self, other)
         return _GREATER_EQUAL(self, other)
 
     def __hash__(self) -> int:
@@ -174,6 +222,8 @@ class Operators(Value):
         return (get_item(self, i) for i in range(self.shape[0]))
 
     def __contains__(self, value: Any) -> bool:
+        if not _is_operand(value) and not isinstance(value, (list, tuple, np.ndarray, np.generic)):
+            return False
         return bool(np.any(np.asarray(_EQUAL(self, value))))
 
 
@@ -185,6 +235,10 @@ def _copied_into(memory: Any, array: Any) -> bool:
         return False
     np.copyto(memory, array)
     return True
+
+
+def _as_tensor(tensor: Any, values: Any) -> Any:
+    return tensor._wrap(array_from(values, None))
 
 
 def _logical_or_bits(logical: Any, bits: Any, x: Any, y: Any) -> Any:

@@ -130,15 +130,8 @@ class Parameter(Tensor):
         note_wish()
 
     def set_data(self, data: Any, slice_shape: bool = False) -> Parameter:
-        """Replace the numbers, keeping the dtype; the shape may change only with `slice_shape`."""
+        """Replace the numbers, and the shape if it differs, keeping the dtype."""
         new = data if isinstance(data, Tensor) else Tensor(data)
-        if new.shape != self.shape and not slice_shape:
-            raise problem(
-                ValueError,
-                f"Parameter {self.name}: the new data has another shape",
-                got=f"{new.shape}",
-                expected=f"{self.shape}",
-            )
         array = new._data
         if new.dtype is not self.dtype:
             if self.dtype.is_integer and new.dtype.is_inexact:
@@ -180,7 +173,7 @@ class Parameter(Tensor):
 
 
 class ParameterTuple(tuple):
-    """A tuple of parameters, each once."""
+    """A tuple of parameters."""
 
     def __new__(cls, iterable: Iterable[Parameter]) -> ParameterTuple:
         items = tuple(iterable)
@@ -191,8 +184,6 @@ class ParameterTuple(tuple):
                     "ParameterTuple holds Parameters only",
                     got=type(item).__name__,
                 )
-        if len({id(i) for i in items}) != len(items):
-            raise problem(RuntimeError, "ParameterTuple: a parameter stands twice in the tuple")
         return super().__new__(cls, items)
 
     def clone(self, prefix: str, init: Any = "same") -> ParameterTuple:

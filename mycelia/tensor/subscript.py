@@ -63,11 +63,14 @@ class _Request:
     entries: list[tuple[Any, ...]] = field(default_factory=list)
     data: list[Any] = field(default_factory=list)
     new_axes: list[int] = field(default_factory=list)
+    in_tuple: bool = False  # there, a mask may be shorter or longer than its axis
+    by_tensor: bool = False  # the subscript is one tensor
 
     @classmethod
     def read(cls, shape: Shape, index: Any) -> _Request:
         parts = [_part(p) for p in (index if isinstance(index, tuple) else (index,))]
-        request = cls(shape)
+        in_tuple = isinstance(index, tuple) and len(index) > 1
+        request = cls(shape, in_tuple=in_tuple, by_tensor=isinstance(index, Value))
         for part in _whole(parts, len(shape)):
             request._take(part)
         return request
@@ -122,10 +125,12 @@ class _Request:
 
     def _take_mask(self, mask: np.ndarray) -> None:
         wanted = self.shape[self.axis : self.axis + mask.ndim]
+        if self.in_tuple and mask.ndim == 1 and len(mask) != wanted[0]:
+            mask = _cut(mask, wanted[0])
         for size, given in zip(wanted, mask.shape, strict=True):
             if size != given:
                 raise problem(
-                    IndexError,
+                    ValueError if self.by_tensor else IndexError,
                     f"dimension is {size} but corresponding boolean dimension is {given}",
                     got=f"a mask of shape {list(mask.shape)} for axes of sizes {list(wanted)}",
                 )
@@ -149,6 +154,17 @@ class _Request:
         self.data.append(datum)
 
 
+def _cut(mask: np.ndarray, size: int) -> np.ndarray:
+    """A mask of an axis, as long as the axis: what it leaves out counts as False."""
+    if np.any(mask[size:]):
+        raise problem(
+            IndexError,
+            f"dimension is {size} but corresponding boolean dimension is {len(mask)}",
+            got=f"True at index {int(np.flatnonzero(mask)[-1])}",
+        )
+    return np.resize(np.append(mask[:size], np.zeros(max(0, size - len(mask)), bool)), size)
+
+
 def _part(part: Any) -> Any:
     """One part of a subscript: None, Ellipsis, bool, int, slice, an integer or bool array."""
     if part is None or part is Ellipsis or isinstance(part, (bool, int, slice)):
@@ -157,8 +173,8 @@ def _part(part: Any) -> Any:
         return bool(part)
     if isinstance(part, np.integer):
         return int(part)
-    if isinstance(part, (list, np.ndarray)):
-        part = _array(part)
+    if isinstance(part, (list, tuple, range, np.ndarray)):
+        part = _array(list(part) if isinstance(part, range) else part)
     if _is_mask(part):
         return part if part.shape else bool(np.asarray(part))
     if isinstance(part, Value) and part.dtype.is_integer:
@@ -174,7 +190,7 @@ def _part(part: Any) -> Any:
 
 
 def _array(part: Any) -> np.ndarray:
-    if isinstance(part, list) and not part:
+    if isinstance(part, (list, tuple)) and not part:
         raise problem(IndexError, "a tensor cannot be indexed by an empty list")
     array = array_from(part, None)
     return array.astype(np.int64) if array.dtype.kind in "iu" else array

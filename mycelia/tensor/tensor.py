@@ -10,7 +10,7 @@ import numpy as np
 from mycelia.core import dtype as dtypes
 from mycelia.core import pending
 from mycelia.core.dtype import DType
-from mycelia.core.errors import wrong_value
+from mycelia.core.errors import problem, wrong_value
 from mycelia.core.shape import Shape
 from mycelia.ir.node import Node
 from mycelia.ir.slot import slot
@@ -44,7 +44,7 @@ class Tensor(Methods):
         internal: bool = False,
         const_arg: bool = False,
     ) -> None:
-        wanted = None if dtype is None else dtypes.as_dtype(dtype)
+        wanted = None if dtype is None else _checked_dtype(dtype)
         self._mark = self._relation = None
         self._shared = False
         if init is not None or (input_data is None and shape is not None):
@@ -240,6 +240,18 @@ def _restore(cls: type[Tensor], array: Any, state: dict[str, Any]) -> Tensor:
     tensor._shared = False
     tensor.__dict__.update(state)
     return tensor
+
+
+def _checked_dtype(dtype: Any) -> DType:
+    """One of ours; MindSpore takes no NumPy or Python type here, nor a name."""
+    if isinstance(dtype, DType):
+        return dtype
+    raise problem(
+        TypeError,
+        "Tensor: 'dtype' is no dtype of the framework",
+        got=repr(dtype),
+        expected="one such as mycelia.float32",
+    )
 
 
 def _initial_array(init: Any, shape: Shape, dtype: DType) -> np.ndarray:

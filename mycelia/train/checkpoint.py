@@ -73,6 +73,8 @@ def saved_file(
 ) -> Path:
     """`save_checkpoint`; gives the file that this process writes last, to wait for it."""
     check_async_save("save_checkpoint", async_save)
+    if not isinstance(crc_check, bool):
+        raise wrong_value("save_checkpoint", "crc_check", crc_check, "a bool")
     path = _with_suffix(ckpt_file_name, _checked_format("save_checkpoint", format, enc_key))
     chosen = [
         (name, tensor)
@@ -239,7 +241,10 @@ def _named_tensors(save_obj: Any) -> Iterator[tuple[str, Tensor]]:
             yield name, _as_tensor(value)
     elif isinstance(save_obj, list):
         for item in save_obj:
-            yield item["name"], _as_tensor(item["data"])
+            if isinstance(item, Parameter):
+                yield item.name, item
+            else:
+                yield item["name"], _as_tensor(item["data"])
     else:
         raise wrong_type("save_checkpoint", "save_obj", save_obj, "Cell, dict or list")
 

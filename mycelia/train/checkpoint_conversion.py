@@ -71,6 +71,7 @@ def load_checkpoint_async(
         dec_mode,
         specify_prefix,
         choice_func,
+        format=SAFETENSORS if str(ckpt_file_name).endswith(f".{SAFETENSORS}") else CKPT,
     )
     reader.shutdown(wait=False)
     return reading

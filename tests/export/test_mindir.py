@@ -400,11 +400,26 @@ def test_other_formats_are_not_there_yet(tmp_path: Path, kind: str):
         ms.export(ops.relu, X, file_name=str(tmp_path / "m"), file_format="TXT")
 
 
+def test_an_encrypted_program_needs_its_key(tmp_path: Path):
+    name = str(tmp_path / "m")
+    ms.export(ops.relu, X, file_name=name, enc_key=b"0" * 16)
+    cell = nn.GraphCell(ms.load(f"{name}.mindir", dec_key=b"0" * 16))
+    assert cell(X).asnumpy().tolist() == ops.relu(X).asnumpy().tolist()
+    with pytest.raises(RuntimeError, match="cannot be decrypted"):
+        ms.load(f"{name}.mindir", dec_key=b"1" * 16)
+    with pytest.raises(ValueError):
+        ms.load(f"{name}.mindir")
+
+
+def test_a_parameter_that_is_an_input_stays_one(tmp_path: Path):
+    name = str(tmp_path / "m")
+    ms.export(lambda x: x * 2, Parameter(Tensor([1.0, 2.0]), name="p"), file_name=name)
+    assert nn.GraphCell(ms.load(f"{name}.mindir"))(Tensor([3.0, 4.0])).asnumpy().tolist() == [6, 8]
+
+
 def test_options_that_change_the_file_are_not_ignored(tmp_path: Path):
-    with pytest.raises(ValueError, match="enc_key"):
-        ms.export(ops.relu, X, file_name=str(tmp_path / "m"), enc_key=b"0" * 16)
-    with pytest.raises(ValueError, match="dec_key"):
-        ms.load("m.mindir", dec_key=b"0" * 16)
+    with pytest.raises(ValueError, match="dataset"):
+        ms.export(ops.relu, X, file_name=str(tmp_path / "m"), dataset=1)
 
 
 @pytest.mark.parametrize(

@@ -229,6 +229,25 @@ def test_a_wrong_subscript_is_explained(index: Any, error: type[Exception], text
         x[index]
 
 
+def test_tuples_and_ranges_inside_a_subscript_are_index_arrays():
+    x = np.arange(60).reshape(3, 4, 5)
+    t = Tensor(x)
+    assert t[1, (2, 1, 3), [3, 2, 1]].asnumpy().tolist() == x[1, (2, 1, 3), [3, 2, 1]].tolist()
+    assert t[(1, 0), (2, 1), 1].asnumpy().tolist() == x[(1, 0), (2, 1), 1].tolist()
+    assert t[range(2)].asnumpy().tolist() == x[:2].tolist()
+
+
+def test_a_mask_inside_a_tuple_may_be_shorter_than_its_axis():
+    t = Tensor(np.arange(12).reshape(3, 4))
+    assert t[:, Tensor([True, False, True])].asnumpy().tolist() == [[0, 2], [4, 6], [8, 10]]
+    longer = Tensor([True, False, False, False, False])
+    assert t[:, longer].asnumpy().tolist() == [[0], [4], [8]]
+    with pytest.raises(IndexError, match="True at index 4"):
+        t[:, Tensor([True, False, False, False, True])]
+    with pytest.raises(ValueError, match="boolean dimension is 2"):
+        t[Tensor([True, False])]
+
+
 def test_a_scalar_tensor_has_no_elements_to_index():
     with pytest.raises(TypeError, match="scalar tensor"):
         Tensor(1.0)[0]

@@ -42,7 +42,7 @@ def test_other_ways_to_make_one():
     assert ms.tensor([1, 2]).dtype is ms.int64
 
 
-@pytest.mark.parametrize("bad", [None, object(), "text", np.array(["a"]), [[1, 2], [3]]])
+@pytest.mark.parametrize("bad", [None, object(), "text", ["a"], [[1, 2], [3]]])
 def test_what_cannot_become_a_tensor(bad):
     with pytest.raises((TypeError, ValueError)):
         Tensor(bad)
@@ -133,10 +133,34 @@ def test_arithmetic_rules():
 
 
 def test_numpy_arrays_and_tensors():
-    with pytest.raises(TypeError):
-        Tensor([1.0]) + np.float32([1])
+    total = Tensor([1.0]) + np.float32([1])
+    assert isinstance(total, Tensor) and total.asnumpy().tolist() == [2]
     assert isinstance(np.float32([1]) + Tensor([1.0]), np.ndarray)
     assert isinstance(np.sin(Tensor([1.0])), np.ndarray)
+
+
+def test_lists_and_tuples_beside_a_tensor_become_tensors():
+    x = Tensor([1.0, 2.0, 3.0])
+    assert (x + [1, 2, 3]).asnumpy().tolist() == [2, 4, 6]  # noqa: RUF005
+    assert ([1, 2, 3] - x).asnumpy().tolist() == [0, 0, 0]
+    assert (x * np.array([1, 2, 3])).asnumpy().tolist() == [1, 4, 9]
+    assert (x > (0, 2, 2)).asnumpy().tolist() == [True, False, True]
+    assert (Tensor([[1.0, 2.0]]) @ [[1.0], [2.0]]).asnumpy().tolist() == [[5]]
+    assert "a" not in x and 2.0 in x
+
+
+def test_tensors_of_words_are_kept_and_shown():
+    words = Tensor(np.array(["88", "abc"]))
+    assert words.dtype is ms.string and words.shape == (2,) and words.asnumpy()[1] == "abc"
+    with pytest.raises(TypeError, match="words"):
+        words + 1
+
+
+def test_dtypes_of_other_libraries_are_refused():
+    with pytest.raises(TypeError, match="no dtype of the framework"):
+        Tensor([1.0], np.float32)
+    with pytest.raises(TypeError, match="input_data is None"):
+        Tensor()
 
 
 def test_comparison():

@@ -72,7 +72,8 @@ def _check(logits: Any, labels: Any) -> None:
             "For 'FocalLoss', the 'labels' must have one channel or as many as the 'logits'",
             got=f"labels {labels.shape}, logits {logits.shape}",
         )
-    if labels.shape[0] != logits.shape[0] or labels.shape[2:] != logits.shape[2:]:
+    fits = labels.shape[0] == logits.shape[0] or labels.shape[:2] == (1, 1)
+    if not fits or labels.shape[2:] != logits.shape[2:]:
         raise problem(
             ValueError,
             "For 'FocalLoss', 'labels' and 'logits' differ in more than their channels",
