@@ -43,6 +43,7 @@ from mycelia.core.dtype import uint16 as uint16
 from mycelia.core.dtype import uint32 as uint32
 from mycelia.core.dtype import uint64 as uint64
 from mycelia.core.lazy import LazyNames as _LazyNames
+from mycelia.core.lazy import suggesting as _suggesting
 from mycelia.core.seed import get_seed as get_seed
 from mycelia.core.seed import set_seed as set_seed
 from mycelia.core.settings import COMPATIBLE as COMPATIBLE
@@ -217,6 +218,11 @@ _Slot.gather = staticmethod(_gathered)
 
 from_numpy = Tensor.from_numpy
 ms_class = jit_class  # the older name
+
+# A misspelled layer or operator gets the nearest name.
+for _module in (nn, ops):
+    _module.__getattr__ = _suggesting(_module.__name__)  # type: ignore[method-assign]
+del _module
 
 # MindSpore users also look for these in `ops`, a layer that may not know them itself.
 for _module in (transforms, _sparse_functions):

@@ -9,11 +9,13 @@ from mycelia.core.changes import note_change
 from mycelia.core.errors import problem
 from mycelia.core.settings import GRAPH_MODE as GRAPH_MODE
 from mycelia.core.settings import PYNATIVE_MODE as PYNATIVE_MODE
+from mycelia.core.tracebacks import entry_point
 from mycelia.runtime import devices
 from mycelia.runtime.xla import cache
 from mycelia.runtime.xla.compile import forget_programs
 
 
+@entry_point
 def set_context(*args: Any, **kwargs: Any) -> None:
     """Change settings of the process, for example `set_context(mode=GRAPH_MODE)`."""
     if args:
@@ -51,6 +53,7 @@ def get_context(attr_key: str) -> Any:
     return getattr(settings.current(), attr_key)
 
 
+@entry_point
 def set_device(device_target: str, device_id: int | None = None) -> None:
     """Run on `device_target` from now on."""
     set_context(device_target=device_target, device_id=device_id or 0)

@@ -9,6 +9,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from mycelia.core.errors import did_you_mean, problem
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DType:
@@ -111,7 +113,12 @@ def by_name(name: str) -> DType:
     if found is None:
         found = next((d for d in ALL if d.title == name), None)
     if found is None:
-        raise TypeError(f"there is no dtype called {name!r}; known: {', '.join(_BY_NAME)}")
+        raise problem(
+            TypeError,
+            f"there is no dtype called {name!r}",
+            expected=f"one of {', '.join(_BY_NAME)}",
+            fix=did_you_mean(name, (*_BY_NAME, *_ALIASES)),
+        )
     return found
 
 

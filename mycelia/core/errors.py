@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from mycelia.core.source import Span, current_span
+from mycelia.core.tracebacks import mark_explained
 
 E = TypeVar("E", bound=BaseException)
 
@@ -39,7 +42,16 @@ def located(
     ]
     if span is not None:
         lines += ["", span.show()]
-    return kind("\n".join(lines))
+    error = kind("\n".join(lines))
+    mark_explained(error)
+    return error
+
+
+def did_you_mean(name: Any, known: Iterable[str]) -> str:
+    """A suggestion for a misspelled name, or nothing if no known one is like it."""
+    choices = {one.lower(): one for one in known}
+    found = get_close_matches(str(name).lower(), choices, n=1, cutoff=0.6)
+    return f"did you mean {choices[found[0]]!r}?" if found else ""
 
 
 def wrong_type(owner: str, argument: str, value: Any, expected: str) -> TypeError:

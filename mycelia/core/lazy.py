@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -48,6 +49,23 @@ def optional_module(name: str, prepare: Callable[[Any], object] | None = None) -
     return LazyModule(name, prepare) if is_installed else None
 
 
+def no_attribute(module: str, name: str, known: Iterable[str]) -> AttributeError:
+    """The error for a name that a module does not have, with the nearest one that it has."""
+    text = f"module {module!r} has no attribute {name!r}"
+    is_special = name.startswith("__")
+    close = [] if is_special else get_close_matches(name, known, n=1, cutoff=0.6)
+    return AttributeError(f"{text}; did you mean {close[0]!r}?" if close else text)
+
+
+def suggesting(module: str) -> Callable[[str], Any]:
+    """A `__getattr__` for a module whose names are all there: it raises, with a suggestion."""
+
+    def find(name: str) -> Any:
+        raise no_attribute(module, name, vars(sys.modules[module]))
+
+    return find
+
+
 class LazyNames:
     """Names of a package that are imported when they are first asked for.
 
@@ -69,7 +87,7 @@ class LazyNames:
     def find(self, name: str) -> Any:
         """What the package's attribute of this name is; from now on it is there like any other."""
         if name not in self.sources:
-            raise AttributeError(f"module {self._package!r} has no attribute {name!r}")
+            raise no_attribute(self._package, name, self.listed())
         module, is_inside, _ = (self.sources[name] or f"{self._package}.{name}").partition(":")
         found: Any = import_module(module)
         if is_inside:
@@ -79,4 +97,5 @@ class LazyNames:
 
     def listed(self) -> list[str]:
         """All names of the package, for `dir`."""
-        return sorted({*vars(sys.modules[self._package]), *self.sources})
+        package = sys.modules.get(self._package)
+        return sorted({*(() if package is None else vars(package)), *self.sources})

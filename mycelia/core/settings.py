@@ -18,7 +18,7 @@ from mycelia.core.checks import (
     check_string,
     is_int,
 )
-from mycelia.core.errors import problem, wrong_value
+from mycelia.core.errors import did_you_mean, problem, wrong_value
 
 GRAPH_MODE = 0
 PYNATIVE_MODE = 1
@@ -168,12 +168,23 @@ def _mode(value: Any) -> int:
     return int(value)
 
 
+_OTHER_DEVICES = {"cuda": "GPU", "rocm": "GPU", "npu": "Ascend", "x86": "CPU"}
+
+
+def _suggested_device(value: Any) -> str:
+    """The device that users of other frameworks, or of other spellings, mean."""
+    name = str(value).partition(":")[0].lower()
+    meant = _OTHER_DEVICES.get(name)
+    return f"did you mean {meant!r}?" if meant else did_you_mean(name, DEVICES)
+
+
 def _device_target(value: Any) -> str:
     if value not in DEVICES:
         raise problem(
             ValueError,
             "For 'context.set_context', the argument 'device_target' must be one of "
             f"{list(DEVICES)}, but got {value}.",
+            fix=_suggested_device(value),
         )
     return "Ascend" if value == "Davinci" else value
 

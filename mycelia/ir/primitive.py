@@ -12,6 +12,7 @@ import numpy as np
 
 from mycelia.core.dtype import DType
 from mycelia.core.errors import problem
+from mycelia.core.tracebacks import shorten
 from mycelia.ir.example import Case
 from mycelia.ir.slot import slot
 from mycelia.ir.value import Value
@@ -116,7 +117,11 @@ class Primitive:
         return isinstance(other, Primitive) and self.key == other.key
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return slot.dispatch(self, args, kwargs)
+        try:
+            return slot.dispatch(self, args, kwargs)
+        except Exception as error:
+            shorten(error)
+            raise
 
     def __repr__(self) -> str:
         fields = ", ".join(f"{k}={v}" for k, v in self.attrs.items())

@@ -9,7 +9,7 @@ import numpy as np
 
 from mycelia.core import dtype as dtypes
 from mycelia.core.checks import check_instance, check_positive_int, is_number
-from mycelia.core.errors import problem, wrong_type
+from mycelia.core.errors import did_you_mean, problem, wrong_type
 from mycelia.nn.cell import Cell
 from mycelia.ops.activation import (
     celu,
@@ -385,5 +385,6 @@ def get_activation(name: str | None, prim_name: str | None = None) -> Cell | Non
         raise problem(
             KeyError,
             f"{owner} 'name' must be in {list(_BY_NAME)}, but got {name}.",
+            fix=did_you_mean(name, _BY_NAME),
         )
     return _BY_NAME[name]()

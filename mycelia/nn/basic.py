@@ -13,6 +13,7 @@ from mycelia.core.shape import normalize_axis
 from mycelia.ir.primitive import Primitive
 from mycelia.nn.activation import get_activation
 from mycelia.nn.cell import Cell
+from mycelia.nn.sizes import check_axis
 from mycelia.ops.creation import OneHot as OneHotOp
 from mycelia.ops.dropout import Dropout as DropoutOp
 from mycelia.ops.dropout import dropout1d, dropout2d, dropout3d
@@ -60,6 +61,7 @@ class Dense(Cell):
         self.activation = activation_of("Dense", activation)
 
     def construct(self, x: Any) -> Any:
+        check_axis("Dense", "in_channels", self.in_channels, x, -1)
         shape = shape_of(x)
         if len(shape) != 2:
             x = reshape(x, (-1, shape[-1]))

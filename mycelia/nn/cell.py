@@ -14,6 +14,8 @@ from mycelia.core.checks import check_bool, check_non_negative_int
 from mycelia.core.dtype import DType
 from mycelia.core.errors import problem, wrong_type
 from mycelia.core.handles import HookHandle
+from mycelia.core.keywords import check_keywords
+from mycelia.core.tracebacks import shorten
 from mycelia.ir.slot import slot
 from mycelia.nn.calling import call_while_read, call_with_hooks, cast_floats
 from mycelia.nn.hooks import Hooks
@@ -49,6 +51,11 @@ class Cell(CellState):
         set_plain(self, "compute_dtype", None)
         set_plain(self, "_param_prefix", "")
 
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        if kwargs:
+            check_keywords(cls, kwargs)
+        return super().__new__(cls)
+
     def construct(self, *args: Any, **kwargs: Any) -> Any:
         raise problem(
             AttributeError,
@@ -60,16 +67,19 @@ class Cell(CellState):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if slot.call is not None:
             return call_while_read(self, args, kwargs)
-        if settings.current().mode == settings.GRAPH_MODE and mode.recording is None:
-            return self._compiled()(*args, **kwargs)
-        if self._signature is not None:
-            self._signature.check(args, kwargs)
+        is_compiled = settings.current().mode == settings.GRAPH_MODE and mode.recording is None
         try:
+            if is_compiled:
+                return self._compiled()(*args, **kwargs)
+            if self._signature is not None:
+                self._signature.check(args, kwargs)
             if self.hooks is None and self.compute_dtype is None and not hasattr(self, "bprop"):
                 return self.construct(*args, **kwargs)
             return call_with_hooks(self, args, kwargs)
         except Exception as error:
-            self._note_itself(error)
+            if not is_compiled:
+                self._note_itself(error)
+            shorten(error)
             raise
 
     def _compiled(self) -> Compiled:
@@ -124,7 +134,9 @@ class Cell(CellState):
             if wanted is not None and found is not None and found.dtype.is_float:
                 return cast(found, wanted)
             return found
-        raise AttributeError(f"The '{type(self).__name__}' object has no attribute '{name}'.")
+        raise AttributeError(
+            f"The '{type(self).__name__}' object has no attribute '{name}'.", name=name, obj=self
+        )
 
     def __delattr__(self, name: str) -> None:
         note_change()

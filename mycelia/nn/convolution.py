@@ -14,6 +14,7 @@ from mycelia.nn.basic import Dense, activation_of
 from mycelia.nn.cell import Cell
 from mycelia.nn.normalization import BatchNorm1d, BatchNorm2d
 from mycelia.nn.sizes import (
+    check_axis,
     check_no_padding,
     check_pad_mode,
     paddings,
@@ -100,6 +101,11 @@ class Convolution(Cell):
             f"bias_init={self.bias_init}, format={self.data_format}"
         )
 
+    def _check_channels(self, x: Any) -> None:
+        axis = -1 if self.data_format == "NHWC" else 1
+        kind = RuntimeError if len(self.kernel_size) == 2 and not self.transposed else ValueError
+        check_axis(type(self).__name__, "in_channels", self.in_channels, x, axis, kind)
+
 
 class Conv2d(Convolution):
     """A convolution over images (N, C, H, W)."""
@@ -142,6 +148,7 @@ class Conv2d(Convolution):
         self.bias_add = BiasAdd(data_format)
 
     def construct(self, x: Any) -> Any:
+        self._check_channels(x)
         out = self.conv2d(x, self.weight)
         if self.has_bias:
             out = self.bias_add(out, self.bias)
@@ -186,6 +193,7 @@ class Conv1d(Convolution):
         self.bias_add = BiasAdd()
 
     def construct(self, x: Any) -> Any:
+        self._check_channels(x)
         out = self.conv2d(expand_dims(x, 2), self.weight)
         if self.has_bias:
             out = self.bias_add(out, self.bias)
@@ -257,6 +265,7 @@ class Conv3d(Convolution):
         self.bias_add = BiasAdd(data_format)
 
     def construct(self, x: Any) -> Any:
+        self._check_channels(x)
         out = self.conv3d(x, self.weight)
         if self.has_bias:
             out = self.bias_add(out, self.bias)

@@ -64,6 +64,13 @@ class Embedding(Cell):
 
     def construct(self, ids: Any) -> Any:
         shape = shape_of(ids)
+        if not ids.dtype.is_integer:
+            raise problem(
+                TypeError,
+                "Embedding: the ids must be integers, numbers of rows below vocab_size",
+                got=f"a Tensor of {ids.dtype}",
+                fix="cast them: ids.astype(mycelia.int32)",
+            )
         if not self.use_one_hot:
             return self.gather(self.embedding_table, ids, 0)
         places = reshape(ids, (-1,))

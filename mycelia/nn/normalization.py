@@ -16,7 +16,7 @@ from mycelia.core.checks import (
 from mycelia.core.dtype import DType
 from mycelia.core.errors import problem, wrong_type, wrong_value
 from mycelia.nn.cell import Cell
-from mycelia.nn.sizes import check_rank
+from mycelia.nn.sizes import check_axis, check_rank
 from mycelia.ops.group_normalization import LRN as LRNOp
 from mycelia.ops.group_normalization import InstanceNorm as InstanceNormOp
 from mycelia.ops.group_normalization import group_norm, rms_norm
@@ -118,6 +118,8 @@ class _BatchNorm(_Moving):
         return self._normalized(x)
 
     def _normalized(self, x: Any) -> Any:
+        axis = 1 if self.bn_train.data_format == "NCHW" else -1
+        check_axis(type(self).__name__, "num_features", self.num_features, x, axis)
         by_batch = self.training if self.use_batch_statistics is None else self.use_batch_statistics
         operator = self.bn_train if by_batch else self.bn_infer
         return operator(x, self.gamma, self.beta, self.moving_mean, self.moving_variance)[0]
@@ -223,6 +225,9 @@ class LayerNorm(Cell):
         self.layer_norm = LayerNormOp(begin_norm_axis, begin_params_axis, epsilon)
 
     def construct(self, input_x: Any) -> Any:
+        shape, wanted = input_x.shape, tuple(self.normalized_shape)
+        if self.begin_norm_axis == -1 and len(wanted) == 1 and shape[-1:] != wanted:
+            check_axis("LayerNorm", "normalized_shape", wanted[0], input_x, -1)
         return self.layer_norm(input_x, self.gamma, self.beta)[0]
 
     def extend_repr(self) -> str:
@@ -299,6 +304,7 @@ class GroupNorm(Cell):
         self.beta = Parameter(beta, name="beta", requires_grad=affine)
 
     def construct(self, x: Any) -> Any:
+        check_axis("GroupNorm", "num_channels", self.num_channels, x, 1)
         return group_norm(x, self.num_groups, self.gamma, self.beta, self.eps)
 
     def extend_repr(self) -> str:
@@ -334,6 +340,7 @@ class _InstanceNorm(_Moving):
 
     def construct(self, x: Any) -> Any:
         check_rank(type(self).__name__, x, self.rank)
+        check_axis(type(self).__name__, "num_features", self.num_features, x, 1)
         return self.instance_bn(x, self.gamma, self.beta, self.moving_mean, self.moving_variance)[0]
 
     def extend_repr(self) -> str:

@@ -173,7 +173,7 @@ class _Recurrent(Cell):
                 ValueError,
                 f"For '{owner}', the 'x' must have the shape {order}",
                 got=f"{x.shape}",
-                expected=f"three dimensions, the last of size {self.input_size}",
+                expected=f"three dimensions, the last of size input_size={self.input_size}",
             )
 
     def _check_states(self, states: Any, shape: tuple[int, ...]) -> None:

@@ -9,6 +9,7 @@ from mycelia.core import dtype as dtypes
 from mycelia.core.checks import check_bool, check_instance, check_positive_int, check_string
 from mycelia.core.errors import problem, wrong_type
 from mycelia.nn.cell import Cell
+from mycelia.nn.sizes import check_axis
 from mycelia.ops.recurrent import GRULayer, LSTMLayer, RNNLayer
 from mycelia.ops.shaping import expand_dims
 from mycelia.tensor.initializer import Uniform, initializer
@@ -48,6 +49,7 @@ class _RecurrentCell(Cell):
                 f"For '{type(self).__name__}', the 'x' must have the shape (batch, input_size)",
                 got=f"{x.shape}",
             )
+        check_axis(type(self).__name__, "input_size", self.input_size, x, -1)
         return expand_dims(x, 0)
 
     def _check_state(self, argument: str, state: Any, x: Any) -> None:

@@ -81,3 +81,21 @@ def check_rank(owner: str, x: Any, *ranks: int) -> None:
             f"{owner}: the input must have {' or '.join(map(str, ranks))} dimensions",
             got=f"shape {x.shape}",
         )
+
+
+def check_axis(
+    owner: str, argument: str, wanted: int, x: Any, axis: int, kind: type[Exception] = ValueError
+) -> None:
+    """Refuse an input whose size along an axis is not what an argument of its layer says."""
+    shape = getattr(x, "shape", None)
+    if shape is None:
+        raise wrong_type(owner, "x", x, "Tensor")
+    if -len(shape) <= axis < len(shape) and shape[axis] != wanted:
+        place = "the last axis" if axis == -1 else f"axis {axis}"
+        raise problem(
+            kind,
+            f"{owner}: the input does not fit {argument}={wanted}",
+            got=f"an input of shape {tuple(shape)}, with {shape[axis]} along {place}",
+            expected=f"{wanted} along {place}",
+            fix=f"make the layer with {argument}={shape[axis]}, or change the input",
+        )

@@ -8,6 +8,7 @@ from mycelia.core.checks import check_int
 from mycelia.core.dtype import DType, as_dtype, float32, int32, int64
 from mycelia.core.errors import problem, wrong_type, wrong_value
 from mycelia.core.shape import Shape, broadcast
+from mycelia.core.tracebacks import entry_point
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
 from mycelia.ir.value import Value
@@ -282,6 +283,7 @@ def random_poisson(shape: Any, rate: Any, seed: int | None = None, dtype: Any = 
     return RandomPoisson.of(check_seed("random_poisson", seed), 0, as_dtype(dtype))(shape, rate)
 
 
+@entry_point
 def rand(*size: Any, dtype: Any = None, seed: int | None = None) -> Any:
     """Numbers from 0 to 1 in the given sizes (one number if none is given)."""
     kind = _float_dtype("rand", dtype, float32)
@@ -294,6 +296,7 @@ def rand_like(input: Any, seed: int | None = None, *, dtype: Any = None) -> Any:
     return cast(UniformReal.of(check_seed("rand_like", seed))(input.shape), kind)
 
 
+@entry_point
 def randn(*size: Any, dtype: Any = None, seed: int | None = None) -> Any:
     """Numbers from the standard normal distribution in the given sizes."""
     kind = _float_dtype("randn", dtype, float32)
@@ -307,6 +310,7 @@ def randn_like(input: Any, seed: int | None = None, *, dtype: Any = None) -> Any
     return cast(StandardNormal.of(check_seed("randn_like", seed))(input.shape), kind)
 
 
+@entry_point
 def randint(low: int, high: int, size: Any, seed: int | None = None, *, dtype: Any = None) -> Any:
     """Integers from low (included) to high (excluded)."""
     return _integers("randint", low, high, _tuple("randint", size), seed, dtype or int64)

@@ -10,6 +10,7 @@ import numpy as np
 from mycelia.core.checks import check_non_negative_int, check_positive_int, is_int, is_number
 from mycelia.core.dtype import as_dtype, float32, int64
 from mycelia.core.errors import problem, wrong_type
+from mycelia.core.tracebacks import entry_point
 from mycelia.ir.example import case
 from mycelia.ir.primitive import freeze
 from mycelia.ir.types import TensorType
@@ -84,6 +85,7 @@ class LogSpace(Op):
         return jnp.power(jnp.asarray(self.base, start.dtype), exponents).astype(self.dtype.numpy)
 
 
+@entry_point
 def linspace(start: Any, end: Any, steps: Any) -> Any:
     """`steps` evenly spaced numbers from `start` to `end`, both included."""
     return LinSpace.of()(_as_float(start), _as_float(end), steps)

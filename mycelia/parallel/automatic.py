@@ -9,6 +9,7 @@ from typing import Any
 
 from mycelia.core.checks import is_int
 from mycelia.core.errors import problem, wrong_type
+from mycelia.core.tracebacks import entry_point
 from mycelia.parallel.keeping import Key, Table, allowed, check_kind, choice, within
 from mycelia.parallel.layout import checked_strategy
 from mycelia.parallel.search import search_version
@@ -291,6 +292,7 @@ class HeldSettings:
         return _TABLE.everything() == self.values
 
 
+@entry_point
 def set_auto_parallel_context(*args: Any, **kwargs: Any) -> None:
     """Change settings of parallel training, by name; docs/guide/parallel.md says what each does."""
     if args:

@@ -9,7 +9,7 @@ import numpy as np
 
 from mycelia.core import dtype as dtypes
 from mycelia.core.checks import check_float
-from mycelia.core.errors import problem, wrong_type, wrong_value
+from mycelia.core.errors import did_you_mean, problem, wrong_type, wrong_value
 from mycelia.core.seed import next_generator
 from mycelia.core.shape import Shape, as_shape
 from mycelia.tensor.tensor import Tensor
@@ -302,6 +302,7 @@ def _rule(init: Any) -> Initializer:
                 ValueError,
                 f"For 'initializer', the class corresponding to '{init}' was not found.",
                 expected=f"one of {', '.join(sorted({*_CLASSES, *_ALIASES} - {'initializer'}))}",
+                fix=did_you_mean(name, (*_CLASSES, *_ALIASES)),
             )
         return found()
     if isinstance(init, (int, float)) and not isinstance(init, bool):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mycelia.core.errors import problem
+from mycelia.core.tracebacks import shorten
 from mycelia.ir.node import Node
 from mycelia.ir.slot import slot
 from mycelia.ir.value import Value
@@ -188,10 +189,18 @@ class Operators(Value):
         return id(self)
 
     def __getitem__(self, index: Any) -> Any:
-        return get_item(self, index)
+        try:
+            return get_item(self, index)
+        except Exception as error:
+            shorten(error)
+            raise
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self._become(set_item(self, index, value))
+        try:
+            self._become(set_item(self, index, value))
+        except Exception as error:
+            shorten(error)
+            raise
 
     def _become(self, other: Any) -> None:
         """Take the numbers of `other`, and its place in the recording; its views follow."""

@@ -1,5 +1,6 @@
 """Training: Model, callbacks, metrics, mixed precision, checkpoints."""
 
+from mycelia.core.lazy import suggesting as _suggesting
 from mycelia.parallel.plan_files import build_searched_strategy as build_searched_strategy
 from mycelia.train.amp import build_train_network as build_train_network
 from mycelia.train.background import async_ckpt_thread_status as async_ckpt_thread_status
@@ -75,3 +76,5 @@ from mycelia.train.metrics import rearrange_inputs as rearrange_inputs
 from mycelia.train.model import Model as Model
 from mycelia.train.summary import SummaryRecord as SummaryRecord
 from mycelia.transforms.sinking import data_sink as data_sink
+
+__getattr__ = _suggesting(__name__)

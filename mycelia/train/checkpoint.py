@@ -12,6 +12,7 @@ from zlib import crc32
 from mycelia.core.errors import problem, wrong_type, wrong_value
 from mycelia.core.logs import logger
 from mycelia.core.sealing import seal, unseal
+from mycelia.core.tracebacks import entry_point
 from mycelia.nn.cell import Cell
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
@@ -26,6 +27,7 @@ CKPT, SAFETENSORS = "ckpt", "safetensors"
 RUN_ENTRY = "mycelia.run"  # the state of a training run, for which see run_state.py
 
 
+@entry_point
 def save_checkpoint(
     save_obj: Any,
     ckpt_file_name: str,
@@ -92,6 +94,7 @@ def saved_file(
     return path
 
 
+@entry_point
 def load_checkpoint(
     ckpt_file_name: str,
     net: Cell | None = None,
@@ -167,6 +170,7 @@ def is_hidden(name: str) -> bool:
     return name == RUN_ENTRY or name.startswith(f"{RUN_ENTRY}.")
 
 
+@entry_point
 def load_param_into_net(
     net: Cell,
     parameter_dict: dict[str, Parameter],

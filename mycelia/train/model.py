@@ -7,6 +7,7 @@ from typing import Any
 from mycelia.boost.boost import AutoBoost
 from mycelia.core.checks import check_bool, check_non_negative_int, check_positive_int
 from mycelia.core.errors import problem
+from mycelia.core.tracebacks import entry_point
 from mycelia.nn.cell import Cell
 from mycelia.nn.optim.optimizer import Optimizer
 from mycelia.nn.wrap.auto_parallel import AutoParallel
@@ -88,6 +89,7 @@ class Model:
         """The cell that predicts."""
         return self._predict_network
 
+    @entry_point
     def train(
         self,
         epoch: int,
@@ -110,6 +112,7 @@ class Model:
             first = _first_epoch("train", epoch, initial_epoch)
             self._train(facts, told, first, None, resume_from)
 
+    @entry_point
     def fit(
         self,
         epoch: int,
@@ -136,6 +139,7 @@ class Model:
             due = None if valid_dataset is None else (valid_dataset, valid_frequency)
             self._train(facts, told, first, due, resume_from)
 
+    @entry_point
     def eval(
         self, valid_dataset: Any, callbacks: Any = None, dataset_sink_mode: bool = False
     ) -> dict[str, Any]:
@@ -150,6 +154,7 @@ class Model:
             )
             return self._evaluation().run(valid_dataset, told, facts)
 
+    @entry_point
     def predict(self, *predict_data: Any, backend: str | None = None, config: Any = None) -> Any:
         """What the network gives for these inputs, in inference mode."""
         if backend is not None:
@@ -164,6 +169,7 @@ class Model:
         set_training(self._predict_network, False)
         return self._predict_network(*predict_data)
 
+    @entry_point
     def build(
         self,
         train_dataset: Any = None,

@@ -9,6 +9,7 @@ from typing import Any
 from mycelia import log
 from mycelia.core.checks import check_bool
 from mycelia.core.errors import problem, wrong_type
+from mycelia.core.tracebacks import shorten
 from mycelia.runtime.eager.differentiate import ones_like
 from mycelia.tensor.structures import tensors_of
 from mycelia.tensor.tensor import Tensor
@@ -276,11 +277,18 @@ def _pairs(gradients: Any) -> list[tuple[Any, Tensor]]:
 def _compiled_in_graph_mode(fn: Callable[..., Any]) -> Callable[[Any], Any]:
     """Name a gradient function after `fn`; called in graph mode, it is compiled as a whole."""
 
+    if not callable(fn):
+        raise problem(TypeError, "a gradient is taken of a function or Cell", got=repr(fn))
+
     def decorate(gradient: Any) -> Any:
         compiled = Compiled(gradient, f"grad_{getattr(fn, '__name__', type(fn).__name__)}")
 
         def run(*args: Any, **kwargs: Any) -> Any:
-            return (compiled if in_graph_mode() else gradient)(*args, **kwargs)
+            try:
+                return (compiled if in_graph_mode() else gradient)(*args, **kwargs)
+            except Exception as error:
+                shorten(error)
+                raise
 
         return update_wrapper(run, fn, updated=()) if hasattr(fn, "__name__") else run
 

@@ -21,6 +21,7 @@ from mycelia.core.errors import problem
 from mycelia.core.lazy import LazyModule
 from mycelia.core.recent import Recent
 from mycelia.core.seed import peek_key
+from mycelia.core.tracebacks import shorten
 from mycelia.ir.program import Program, Source
 from mycelia.ir.slot import call
 from mycelia.ir.types import TensorType
@@ -280,7 +281,11 @@ def jit(
     def run(*args: Any, **kwargs: Any) -> Any:
         if active_tracer() is not None:
             return call(function, *args, **kwargs)
-        return compiled(*args, **kwargs)
+        try:
+            return compiled(*args, **kwargs)
+        except Exception as error:
+            shorten(error)
+            raise
 
     update_wrapper(run, function)
     run.__mycelia_compiled__ = function  # type: ignore[attr-defined]

@@ -12,6 +12,7 @@ from mycelia.compiler.store import MISSING, Entry, Numbers, Place
 from mycelia.compiler.symbolic import Number
 from mycelia.compiler.tracer import Tracer, active_tracer
 from mycelia.core.errors import problem
+from mycelia.core.tracebacks import shorten
 from mycelia.ir.control import Vmap
 from mycelia.ir.node import Apply, Node
 from mycelia.ir.primitive import Primitive
@@ -38,7 +39,11 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callabl
     def run(*args: Any) -> Any:
         if active_tracer() is not None:
             return _map(fn, in_axes, out_axes, args)
-        return compiled(*args)
+        try:
+            return compiled(*args)
+        except Exception as error:
+            shorten(error)
+            raise
 
     if hasattr(fn, "__name__"):
         update_wrapper(run, fn, updated=())

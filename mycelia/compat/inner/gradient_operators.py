@@ -11,7 +11,7 @@ from typing import Any
 
 from mycelia import ops
 from mycelia.ir.slot import call
-from mycelia.runtime.eager.differentiate import tensors_of
+from mycelia.tensor.structures import tensors_of
 from mycelia.transforms.pullback import record_call
 
 Forward = Callable[..., Callable[..., Any]]

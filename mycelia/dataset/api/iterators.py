@@ -11,6 +11,7 @@ import numpy as np
 
 from mycelia.core.checks import is_int
 from mycelia.core.errors import problem
+from mycelia.core.tracebacks import shorten
 from mycelia.dataset import config
 from mycelia.dataset.api.tuning_report import write_report
 from mycelia.dataset.ir.node import Node
@@ -94,7 +95,11 @@ class Iterator:
         return self
 
     def __next__(self) -> Any:
-        values = self._run.next()
+        try:
+            values = self._run.next()
+        except Exception as error:
+            shorten(error)
+            raise
         if not self.first:
             self.first += [_kind(values[place]) for place in self._shown]
         return self._shaped([self._wrapped(values[place]) for place in self._shown])

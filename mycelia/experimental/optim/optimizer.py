@@ -10,6 +10,8 @@ import numpy as np
 from mycelia.core import dtype as dtypes
 from mycelia.core.checks import is_number
 from mycelia.core.errors import problem, wrong_type
+from mycelia.core.tracebacks import entry_point
+from mycelia.nn.cell import Cell
 from mycelia.nn.whole_step import WholeStep
 from mycelia.ops.shaping import cast
 from mycelia.ops.state import assign
@@ -28,6 +30,7 @@ class Optimizer(WholeStep):
     step.
     """
 
+    @entry_point
     def __init__(self, params: Any, defaults: Group) -> None:
         super().__init__(auto_prefix=False)
         given = _checked_params(params)
@@ -180,6 +183,13 @@ def check_betas(betas: Any) -> None:
 
 
 def _checked_params(params: Any) -> list[Any]:
+    if isinstance(params, Cell):
+        raise problem(
+            TypeError,
+            "Optimizer: the parameters must come as a list, not as a network",
+            got=f"a {type(params).__name__}",
+            fix="pass net.trainable_params()",
+        )
     if isinstance(params, (Parameter, str, dict)) or not isinstance(params, Iterable):
         raise wrong_type("Optimizer", "params", params, "a list of Parameters, or of groups")
     given = list(params)

@@ -8,6 +8,7 @@ from typing import Any
 from mycelia.core import dtype as dtypes
 from mycelia.core.checks import is_number
 from mycelia.core.errors import problem, wrong_type
+from mycelia.core.tracebacks import entry_point
 from mycelia.nn.cell import Cell
 from mycelia.tensor.parameter import Parameter, ParameterTuple
 from mycelia.tensor.tensor import Tensor
@@ -20,6 +21,7 @@ class Optimizer(Cell):
     write it between steps.
     """
 
+    @entry_point
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         super().__init__(auto_prefix=False)
         self.defaults = defaults
@@ -127,6 +129,13 @@ def check_not_negative(owner: str, group: dict[str, Any], *names: str) -> None:
 
 
 def _groups_of(owner: str, params: Any) -> list[dict[str, Any]]:
+    if isinstance(params, Cell):
+        raise problem(
+            TypeError,
+            f"{owner}: the parameters must come as a list, not as a network",
+            got=f"a {type(params).__name__}",
+            fix="pass net.trainable_params()",
+        )
     if isinstance(params, (Parameter, Tensor, str, dict)) or not isinstance(params, Iterable):
         raise wrong_type(owner, "params", params, "a list of Parameters or of dicts")
     listed = list(params)

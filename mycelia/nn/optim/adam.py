@@ -6,12 +6,17 @@ from typing import Any
 
 from mycelia.core import dtype as dtypes
 from mycelia.core.checks import check_bool
-from mycelia.core.errors import problem
+from mycelia.core.errors import did_you_mean, problem
 from mycelia.nn.float_checks import open_unit_float, positive_float
 from mycelia.nn.optim.optimizer import Optimizer, checked_target
 from mycelia.ops.optimizer_updates import AdamUpdate, AdamWeightDecayUpdate
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
+
+_ARGUMENTS = """
+learning_rate beta1 beta2 eps use_locking use_nesterov weight_decay loss_scale use_amsgrad use_lazy
+use_offload
+""".split()
 
 
 class Adam(Optimizer):
@@ -167,6 +172,7 @@ def _check_ways(use_amsgrad: bool, ways: dict[str, Any]) -> None:
             "Adam: unknown keyword arguments",
             got=", ".join(unknown),
             expected="use_lazy or use_offload",
+            fix=did_you_mean(unknown[0], _ARGUMENTS),
         )
     chosen = [name for name, wanted in ways.items() if check_bool("Adam", name, wanted)]
     if len(chosen) > 1:

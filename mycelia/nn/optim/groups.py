@@ -71,6 +71,13 @@ def checked_decay(owner: str, value: Any) -> Decay:
 def _members(owner: str, parameters: Any) -> list[Any]:
     if parameters is None:
         raise problem(ValueError, f"For '{owner}', the parameters are None")
+    if isinstance(parameters, Cell):
+        raise problem(
+            TypeError,
+            f"For '{owner}', the parameters must come as a list, not as a network",
+            got=f"a {type(parameters).__name__}",
+            fix="pass net.trainable_params()",
+        )
     if not isinstance(parameters, Iterable):
         raise problem(
             TypeError,

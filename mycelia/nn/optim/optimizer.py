@@ -8,6 +8,7 @@ from typing import Any
 from mycelia.core import dtype as dtypes
 from mycelia.core.checks import check_positive_float
 from mycelia.core.errors import problem, wrong_type, wrong_value
+from mycelia.core.tracebacks import entry_point
 from mycelia.nn.cell import Cell
 from mycelia.nn.container import CellList
 from mycelia.nn.optim.groups import Decay, Plan, plan
@@ -32,6 +33,7 @@ class Optimizer(WholeStep):
     learning_rate: Any
     weight_decay: Any
 
+    @entry_point
     def __init__(
         self,
         learning_rate: Any,

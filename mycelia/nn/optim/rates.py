@@ -28,7 +28,7 @@ def make_rate(owner: str, value: Any, name: str) -> Rate:
         return Parameter(Tensor(checked, dtypes.float32), name=name)
     if isinstance(value, Tensor):
         return _rate_of_array(owner, np.array(value, np.float32), name)
-    if isinstance(value, Iterable):
+    if isinstance(value, Iterable) and not isinstance(value, str):
         return _rate_of_array(owner, np.array(list(value), np.float32), name)
     raise problem(
         TypeError,

@@ -11,6 +11,7 @@ import numpy as np
 
 from mycelia.core.checks import is_int
 from mycelia.core.errors import problem
+from mycelia.core.tracebacks import shorten
 from mycelia.tensor.tensor import Tensor
 
 KINDS = ("classification", "multilabel")
@@ -22,7 +23,11 @@ def rearrange_inputs(func: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(func)
     def run(self: Any, *inputs: Any) -> Any:
         chosen = self.indexes
-        return func(self, *(inputs if chosen is None else [inputs[place] for place in chosen]))
+        try:
+            return func(self, *(inputs if chosen is None else [inputs[place] for place in chosen]))
+        except Exception as error:
+            shorten(error)
+            raise
 
     return run
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core.errors import problem
+from mycelia.core.errors import did_you_mean, problem
+from mycelia.core.tracebacks import entry_point
 from mycelia.train.metrics.accuracy import Accuracy
 from mycelia.train.metrics.auc import auc
 from mycelia.train.metrics.bleu_score import BleuScore
@@ -63,6 +64,7 @@ def names() -> list[str]:
     return sorted(_NAMED)
 
 
+@entry_point
 def get_metric_fn(name: str, *args: Any, **kwargs: Any) -> Any:
     """A new metric by its name, made with these arguments."""
     if name not in _NAMED:
@@ -70,10 +72,12 @@ def get_metric_fn(name: str, *args: Any, **kwargs: Any) -> Any:
             KeyError,
             f"get_metric_fn: no metric is called {name!r}",
             expected=f"one of {', '.join(names())}",
+            fix=did_you_mean(name, names()),
         )
     return _NAMED[name](*args, **kwargs)
 
 
+@entry_point
 def get_metrics(metrics: Any) -> dict[str, Metric]:
     """The metrics a Model was given, by name: a dict of metrics, or a set of their names."""
     if metrics is None:

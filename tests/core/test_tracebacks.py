@@ -1,0 +1,152 @@
+"""Tracebacks end near the user's line, and misspelled names get a suggestion."""
+
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mycelia as ms
+from mycelia import Parameter, Tensor, nn, ops, train
+from mycelia.core.tracebacks import FULL
+
+X = Tensor(np.ones((2, 3), np.float32))
+Y = Tensor(np.ones((2, 4), np.float32))
+
+
+class Net(nn.Cell):
+    def __init__(self) -> None:
+        super().__init__()
+        self.dense = nn.Dense(4, 8)
+
+    def construct(self, x: Any) -> Any:
+        return self.dense(x)
+
+
+def weights() -> list[Parameter]:
+    return [Parameter(Tensor([1.0]), name="w")]
+
+
+MISTAKES: dict[str, Callable[[], Any]] = {
+    "operator": lambda: ops.matmul(X, Y),
+    "method": lambda: X.reshape(4, 2),
+    "arithmetic": lambda: X + Y,
+    "subscript": lambda: X[0, 0, 0],
+    "assignment": lambda: X.__setitem__(9, 1),
+    "layer": lambda: nn.Dense(4, 8)(X),
+    "network": lambda: Net()(X),
+    "loss": lambda: nn.SoftmaxCrossEntropyWithLogits(sparse=True)(X, X),
+    "gradient": lambda: ms.grad(Net())(X),
+    "compiled": lambda: ms.jit(lambda x, y: x + y)(X, Y),
+    "mapped": lambda: ms.vmap(lambda x: x, in_axes=5)(X),
+    "optimizer": lambda: nn.Adam(Net()),
+    "rate": lambda: nn.Adam(weights(), -1.0),
+    "context": lambda: ms.set_context(mode="graph"),
+    "device": lambda: ms.set_device("CUDA"),
+    "metric": lambda: train.Model(Net(), metrics={"acuracy"}),
+    "update": lambda: train.Accuracy().update(X),
+    "predict": lambda: train.Model(Net()).predict(X),
+    "checkpoint": lambda: ms.save_checkpoint(3, "x.ckpt"),
+    "random": lambda: ops.randn("a"),
+}
+
+
+@pytest.mark.parametrize("mode", [ms.PYNATIVE_MODE, ms.GRAPH_MODE])
+@pytest.mark.parametrize("name", MISTAKES)
+def test_at_most_three_frames_of_the_framework_follow_the_users_line(name: str, mode: int):
+    ms.set_context(mode=mode)
+    with pytest.raises(Exception) as caught:
+        MISTAKES[name]()
+    assert len(behind_the_user(caught.value)) <= 3
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None or caught.value.__suppress_context__
+
+
+def test_the_environment_can_ask_for_all_frames(monkeypatch):
+    monkeypatch.setenv(FULL, "1")
+    with pytest.raises(ValueError) as caught:
+        X.reshape(4, 2)
+    assert len(behind_the_user(caught.value)) > 3
+
+
+def test_an_error_that_is_not_explained_keeps_its_frames():
+    def broken(x):
+        return ops.HyperMap()(lambda y: y.missing, [x])
+
+    with pytest.raises(AttributeError) as caught:
+        ms.grad(broken)(X)
+    names = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
+    assert "_map" in names and "broken" in names
+
+
+def test_an_earlier_error_of_the_user_stays_visible():
+    with pytest.raises(ValueError) as caught:
+        try:
+            _ = {}["key"]
+        except KeyError:
+            ops.matmul(X, Y)
+    assert isinstance(caught.value.__context__, KeyError)
+    assert not caught.value.__suppress_context__
+
+
+def behind_the_user(error: BaseException) -> list[str]:
+    """The functions in the traceback after the last line of this file."""
+    frames = traceback.extract_tb(error.__traceback__)
+    last = max(place for place, frame in enumerate(frames) if frame.filename == __file__)
+    return [frame.name for frame in frames[last + 1 :]]
+
+
+# ---- suggestions --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("mistake", "kind", "text"),
+    [
+        (lambda: nn.Dense(4, 8, has_bais=True), TypeError, "did you mean 'has_bias'"),
+        (lambda: nn.Adam(weights(), learning_rat=0.1), KeyError, "did you mean .*learning_rate"),
+        (lambda: nn.Momentum(weights(), 0.1, momentun=0.9), TypeError, "did you mean 'momentum'"),
+        (lambda: nn.Densee, AttributeError, "did you mean 'Dense'"),
+        (lambda: ops.rleu, AttributeError, "did you mean 'relu'"),
+        (lambda: train.Modle, AttributeError, "did you mean 'Model'"),
+        (lambda: ms.Tensro, AttributeError, "did you mean 'Tensor'"),
+        (lambda: train.get_metric_fn("acuracy"), KeyError, "did you mean 'accuracy'"),
+        (lambda: ms.set_context(device_target="CUDA"), ValueError, "did you mean 'GPU'"),
+        (lambda: ms.set_device("cpu"), ValueError, "did you mean 'CPU'"),
+        (lambda: ms.set_context(moed=0), ValueError, "did you mean 'mode'"),
+        (lambda: X.astype("flot32"), TypeError, "did you mean 'float32'"),
+        (lambda: nn.Dense(4, 8, weight_init="nromal"), ValueError, "did you mean 'normal'"),
+        (lambda: nn.get_activation("rleu"), KeyError, "did you mean 'relu'"),
+        (lambda: nn.Adam(Net()), TypeError, r"pass net.trainable_params\(\)"),
+        (lambda: ms.mint.optim.AdamW(Net()), TypeError, r"pass net.trainable_params\(\)"),
+        (lambda: ms.experimental.optim.Adam(Net()), TypeError, r"pass net.trainable_params\(\)"),
+    ],
+)
+def test_misspelled_names_get_a_suggestion(mistake, kind, text):
+    with pytest.raises(kind, match=text):
+        mistake()
+
+
+IMAGE = Tensor(np.ones((1, 3, 8, 8), np.float32))
+
+
+@pytest.mark.parametrize("mode", [ms.PYNATIVE_MODE, ms.GRAPH_MODE])
+@pytest.mark.parametrize(
+    ("layer", "x", "text"),
+    [
+        (nn.Dense(4, 8), X, "Dense: the input does not fit in_channels=4"),
+        (nn.Conv2d(4, 8, 3), IMAGE, "Conv2d: the input does not fit in_channels=4"),
+        (nn.Conv1d(4, 8, 3), IMAGE[0], "Conv1d: the input does not fit in_channels=4"),
+        (nn.Conv2dTranspose(4, 8, 3), IMAGE, "Conv2dTranspose: the input .* in_channels=4"),
+        (nn.BatchNorm2d(4), IMAGE, "BatchNorm2d: the input does not fit num_features=4"),
+        (nn.GroupNorm(2, 4), IMAGE, "GroupNorm: the input does not fit num_channels=4"),
+        (nn.InstanceNorm2d(4), IMAGE, "InstanceNorm2d: the input does not fit num_features=4"),
+        (nn.LayerNorm((4,)), X, "LayerNorm: the input does not fit normalized_shape=4"),
+        (nn.LSTM(4, 8), IMAGE[0], "input_size=4"),
+        (nn.Embedding(10, 4), X, "Embedding: the ids must be integers"),
+    ],
+)
+def test_layers_name_their_own_arguments(layer: nn.Cell, x: Tensor, text: str, mode: int):
+    ms.set_context(mode=mode)
+    with pytest.raises((ValueError, RuntimeError, TypeError), match=text):
+        layer(x)
