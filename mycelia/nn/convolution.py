@@ -101,7 +101,10 @@ class Convolution(Cell):
             f"bias_init={self.bias_init}, format={self.data_format}"
         )
 
-    def _check_channels(self, x: Any) -> None:
+    def _check_channels(self, x: Any, rank: int) -> None:
+        """Refuse another number of channels; the operator refuses another number of axes."""
+        if getattr(x, "ndim", None) != rank:
+            return
         axis = -1 if self.data_format == "NHWC" else 1
         kind = RuntimeError if len(self.kernel_size) == 2 and not self.transposed else ValueError
         check_axis(type(self).__name__, "in_channels", self.in_channels, x, axis, kind)
@@ -148,7 +151,7 @@ class Conv2d(Convolution):
         self.bias_add = BiasAdd(data_format)
 
     def construct(self, x: Any) -> Any:
-        self._check_channels(x)
+        self._check_channels(x, 4)
         out = self.conv2d(x, self.weight)
         if self.has_bias:
             out = self.bias_add(out, self.bias)
@@ -193,7 +196,7 @@ class Conv1d(Convolution):
         self.bias_add = BiasAdd()
 
     def construct(self, x: Any) -> Any:
-        self._check_channels(x)
+        self._check_channels(x, 3)
         out = self.conv2d(expand_dims(x, 2), self.weight)
         if self.has_bias:
             out = self.bias_add(out, self.bias)
@@ -265,7 +268,7 @@ class Conv3d(Convolution):
         self.bias_add = BiasAdd(data_format)
 
     def construct(self, x: Any) -> Any:
-        self._check_channels(x)
+        self._check_channels(x, 5)
         out = self.conv3d(x, self.weight)
         if self.has_bias:
             out = self.bias_add(out, self.bias)

@@ -67,7 +67,7 @@ class Conv2dTranspose(Convolution):
 
     def construct(self, x: Any) -> Any:
         check_rank("Conv2dTranspose", x, 4)
-        self._check_channels(x)
+        self._check_channels(x, 4)
         self._check_extra()
         size = _output_size(self, x.shape, self.sides)
         out = self.conv2d_transpose(x, self.weight, size)
@@ -127,7 +127,7 @@ class Conv1dTranspose(Convolution):
 
     def construct(self, x: Any) -> Any:
         check_rank("Conv1dTranspose", x, 3)
-        self._check_channels(x)
+        self._check_channels(x, 3)
         x = expand_dims(x, 2)
         size = _output_size(self, x.shape, self.padding)
         out = self.conv2d_transpose(x, self.weight, size)
@@ -184,7 +184,7 @@ class Conv3dTranspose(Convolution):
         self.bias_add = BiasAdd(data_format)
 
     def construct(self, x: Any) -> Any:
-        self._check_channels(x)
+        self._check_channels(x, 5)
         out = self.conv3d_transpose(x, self.weight)
         if self.has_bias:
             out = self.bias_add(out, self.bias)

@@ -64,7 +64,7 @@ class Embedding(Cell):
 
     def construct(self, ids: Any) -> Any:
         shape = shape_of(ids)
-        if not ids.dtype.is_integer:
+        if isinstance(ids, Tensor) and not ids.dtype.is_integer:
             raise problem(
                 TypeError,
                 "Embedding: the ids must be integers, numbers of rows below vocab_size",

@@ -15,8 +15,10 @@ from mycelia.nn.optim.groups import Decay, Plan, plan
 from mycelia.nn.optim.rates import ConstantRate, ListedRate
 from mycelia.nn.whole_step import WholeStep
 from mycelia.ops.arithmetic import add, mul, sub
+from mycelia.ops.composite import HyperMap, Map
 from mycelia.ops.reduction import mean
 from mycelia.ops.shaping import cast, reshape
+from mycelia.ops.state import AssignAdd
 from mycelia.tensor.parameter import Parameter, ParameterTuple
 from mycelia.tensor.tensor import Tensor
 
@@ -58,6 +60,7 @@ class Optimizer(WholeStep):
         self._adopt_decays(found)
         self._centralize = tuple(setting.centralize for setting in found.settings)
         self.grad_centralization = any(self._centralize)
+        self._offer_tools()
         self._unique = True
         self._target = "CPU"
 
@@ -67,6 +70,16 @@ class Optimizer(WholeStep):
             f"{type(self).__name__} does not say how to update parameters",
             fix="define construct(self, gradients)",
         )
+
+    def _offer_tools(self) -> None:
+        """What optimizers of users take from here in MindSpore: maps, a counter, flags."""
+        self.map_, self.map_reverse = Map(), Map(None, True)
+        self.hyper_map, self.hyper_map_reverse = HyperMap(), HyperMap(None, True)
+        self.assignadd = AssignAdd()
+        self.global_step_increase_tensor = Tensor([1], dtypes.int32)
+        self.optim_filter = (True,) * self.param_length  # each device updates all parameters
+        self.use_parallel, self.param_rank, self.dev_num = False, None, 1
+        self.dynamic_decay_flags = self.dynamic_weight_decay
 
     # ---- learning rates ---------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from mycelia.core import dtype as dtypes
 from mycelia.core.checks import check_non_negative_float
-from mycelia.core.errors import problem
+from mycelia.core.errors import problem, wrong_value
 from mycelia.ir.slot import slot
 from mycelia.nn.learning_rate_schedule import LearningRateSchedule
 from mycelia.ops.indexing import gather
@@ -28,7 +28,9 @@ def make_rate(owner: str, value: Any, name: str) -> Rate:
         return Parameter(Tensor(checked, dtypes.float32), name=name)
     if isinstance(value, Tensor):
         return _rate_of_array(owner, np.array(value, np.float32), name)
-    if isinstance(value, Iterable) and not isinstance(value, str):
+    if isinstance(value, str):
+        raise wrong_value(owner, "learning_rate", value, "a number or a list of numbers")
+    if isinstance(value, Iterable):
         return _rate_of_array(owner, np.array(list(value), np.float32), name)
     raise problem(
         TypeError,
