@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mycelia.core.dtype import int64
+from mycelia.core.dtype import int32, int64
 from mycelia.ir.primitive import Primitive
 from mycelia.ir.value import Value
 from mycelia.ops.engine import Array, jax, jnp
@@ -65,6 +65,7 @@ def gradients(
 
     The gradient of an integer is an integer as long as the operator only handles integers.
     """
+    dout = _countable(dout)
     grads = op.grad(*op.arguments.merge(data, static), out, dout)
     if len(grads) > len(data):
         grads = tuple([g for i, g in enumerate(grads) if i not in op.arguments.static])
@@ -81,6 +82,13 @@ def gradients(
     for position, grad in pairs:
         found[position] = grad
     return tuple(found)
+
+
+def _countable(dout: Any) -> Any:
+    """Output gradients that can be added up: bools count as 0 and 1."""
+    if isinstance(dout, (tuple, list)):
+        return tuple(map(_countable, dout))
+    return Cast.of()(dout, int32) if isinstance(dout, Value) and dout.dtype.is_bool else dout
 
 
 def _is_whole(value: Any) -> bool:
