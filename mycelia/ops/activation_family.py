@@ -35,10 +35,10 @@ class ActivationGrad(Op, register=False):
         return f"{self.op.name}Grad"
 
     def infer(self, x: TensorType, y: TensorType, dout: TensorType) -> TensorType:
-        return x
+        return dout
 
     def lower(self, x: Array, y: Array, dout: Array) -> Array:
-        return self.op.pull(x, y, dout)
+        return self.op.pull(x, y, dout).astype(dout.dtype)
 
 
 def where_number(x: Array, condition: Array, then: Any, other: Any) -> Array:
