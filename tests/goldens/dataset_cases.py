@@ -7,6 +7,7 @@ neither: `ds` is the package of the one or the other. A case is a function of `d
 from __future__ import annotations
 
 import gzip
+import random
 import zlib
 from collections.abc import Callable, Iterator
 from itertools import product
@@ -82,6 +83,7 @@ def all_cases() -> dict[str, Case]:
             *step_cases(),
             *example_cases(),
             *step_argument_cases(),
+            *random_cases(range(90)),
         ]
     )
 
@@ -481,5 +483,87 @@ def _step(text: str) -> Case:
         return _described(
             eval(text, {"pairs": pairs, "others": others, "uneven": uneven, "np": np})
         )
+
+    return case
+
+
+def random_cases(seeds: range) -> Iterator[tuple[str, Case]]:
+    """Pipelines of random sources, samplers and steps without chance in them."""
+    for seed in seeds:
+        text = _pipeline(random.Random(seed))
+        yield f"random: {seed}: {text}", _evaluated_pipeline(text)
+
+
+def _pipeline(rng: random.Random) -> str:
+    text = _source(rng)
+    for _ in range(rng.randint(0, 5)):
+        text += _random_step(rng)
+    return text
+
+
+def _source(rng: random.Random) -> str:
+    shards = rng.randint(1, 4)
+    given = [
+        "",
+        f", num_samples={rng.randint(0, 9)}",
+        f", num_shards={shards}, shard_id={rng.randrange(shards)}",
+        f", num_samples={rng.randint(1, 5)}, num_shards={shards}, shard_id={rng.randrange(shards)}",
+    ]
+    samplers = [
+        f"ds.SequentialSampler({rng.randint(0, 3)}, {rng.choice([None, 2, 3])})",
+        f"ds.SubsetSampler({[rng.randrange(7) for _ in range(rng.randint(1, 5))]})",
+        f"ds.DistributedSampler({shards}, {rng.randrange(shards)}, False)",
+        f"{[rng.randrange(7) for _ in range(rng.randint(1, 5))]}",
+        f"ds.IterSampler({[rng.randrange(7) for _ in range(rng.randint(1, 5))]})",
+    ]
+    chosen = f"shuffle=False{rng.choice(given)}"
+    if rng.random() < 0.3:
+        chosen = f"sampler={rng.choice(samplers)}"
+    files = [f"folder / '{i}.%s'" for i in rng.sample(range(5), rng.randint(1, 4))]
+    listed = "[" + ", ".join(f"str({file})" for file in files) + "]"
+    return rng.choice(
+        [
+            f"ds.NumpySlicesDataset(np.arange(7), ['n'], {chosen})",
+            f"ds.NumpySlicesDataset(np.arange(14).reshape(7, 2), ['n'], {chosen})",
+            f"ds.GeneratorDataset([(np.array(i),) for i in range(7)], ['n'], {chosen})",
+            f"ds.GeneratorDataset(lambda: ((np.array(i),) for i in range({rng.randint(1, 6)})), ['n'])",
+            f"ds.TextFileDataset({listed % (('txt',) * len(files))}, "
+            f"shuffle=False{rng.choice(given)}).rename('text', 'n').map(to_number, 'n')",
+            f"ds.TFRecordDataset({listed % (('tfrecord',) * len(files))}, "
+            f"shuffle=False{rng.choice(given)}, shard_equal_rows=True).rename('label', 'n')",
+        ]
+    )
+
+
+def _random_step(rng: random.Random) -> str:
+    count = rng.randint(1, 5)
+    return rng.choice(
+        [
+            f".batch({count})",
+            f".batch({count}, True)",
+            f".repeat({rng.randint(1, 3)})",
+            f".skip({rng.randint(0, 4)})",
+            f".take({count})",
+            ".map(lambda n: n * 2 + 1, 'n')",
+            ".map(lambda n: (n, n + 1), 'n', ['n', 'm']).project('n')",
+            ".filter(lambda n: int(np.sum(n)) % 3 != 0, 'n')",
+            f".concat(ds.NumpySlicesDataset(np.arange({count}), ['n'], shuffle=False))",
+            f".zip(ds.NumpySlicesDataset(np.arange({count}), ['z'], shuffle=False)).project('n')",
+            ".rename('n', 'k').rename('k', 'n')",
+            ".padded_batch(2, pad_info={})",
+            ".batch(2, per_batch_map=lambda n, info: [np.sum(v) for v in n], input_columns='n')",
+        ]
+    )
+
+
+def _evaluated_pipeline(text: str) -> Case:
+    def case(ds: Any, folder: Path) -> Any:
+        def made() -> Any:
+            names = {"ds": ds, "np": np, "folder": folder, "to_number": lambda n: np.int64(n)}
+            return eval(text, names)
+
+        data = made()
+        first = [data.get_dataset_size(), rows(data, 2), data.output_shapes(), data.get_col_names()]
+        return [first, data.get_batch_size(), data.get_repeat_count(), made().output_types()]
 
     return case

@@ -337,6 +337,9 @@ class ConcatDataset(Dataset):
 
     def __init__(self, datasets: list[Dataset], sampler: Any = None) -> None:
         nodes = tuple(dataset.node for dataset in datasets)
+        for place, node in enumerate(nodes):
+            if node.size() == 0:
+                raise problem(ValueError, "concat: a dataset has no rows", got=f"number {place}")
         super().__init__(O.Concat(children=nodes, sampler=sampler))
 
     def use_sampler(self, sampler: Any) -> None:

@@ -33,11 +33,11 @@ class Node:
 
     def batch_size(self) -> int:
         """How many samples a row holds; -1 if that changes."""
-        return self.child.batch_size() if self.children else 1
+        return self.children[-1].batch_size() if self.children else 1
 
     def repeat_count(self) -> int:
         """How many times the rows below come in one epoch; -1 for without end."""
-        return self.child.repeat_count() if self.children else 1
+        return self.children[-1].repeat_count() if self.children else 1
 
     def columns(self) -> tuple[str, ...]:
         """The names of the columns that come out."""

@@ -260,7 +260,7 @@ class Repeat(Node):
         return below if below is None or self.count == -1 else below * self.count
 
     def repeat_count(self) -> int:
-        return self.count
+        return self.child.repeat_count() if self.count == 1 else self.count
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
