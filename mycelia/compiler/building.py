@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from mycelia.compiler.conflict import Conflict, conflict_error
 from mycelia.core.dtype import from_numpy
 from mycelia.core.source import Span
 from mycelia.ir.control import SWITCH, TUPLE, WHILE, Item, primitive_of
 from mycelia.ir.graph import Graph
 from mycelia.ir.node import Apply, Constant, Node, Parameter, owner
 from mycelia.ir.types import TensorType
+
+
+@dataclass(frozen=True, eq=False)
+class Stale(Node):
+    """The data of a tensor that may have been written under another name: it cannot be used."""
+
+    conflict: Conflict
 
 
 class Builder:
@@ -36,6 +44,8 @@ class Builder:
         """`node` as seen from this graph."""
         holder = owner(node)
         if holder is self.graph or holder is None:
+            if type(node) is Stale:
+                raise conflict_error(node.conflict)
             return node
         found = self.captured.get(node)
         if found is None:

@@ -6,13 +6,17 @@ and how to build a value around others.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import operator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from mycelia.compiler.building import type_of_array
+from mycelia.compiler.building import Stale, type_of_array
+from mycelia.compiler.conflict import Conflict
+from mycelia.compiler.containers import maker_of, makes_objects
 from mycelia.compiler.reader.function import (
     Function,
     capture,
@@ -23,24 +27,13 @@ from mycelia.compiler.reader.function import (
 from mycelia.compiler.store import MISSING
 from mycelia.compiler.symbolic import DTYPE_OF, Number, convert, is_number, kind_of, wider
 from mycelia.core.dtype import promote_number
-from mycelia.core.source import Span
 from mycelia.ir.node import Constant, Node
 from mycelia.ir.types import TensorType
 from mycelia.tensor.promotion import to_dtype
 from mycelia.tensor.tensor import Tensor
 
+_SEQUENCES = (tuple, list, deque)
 Target = TensorType | type  # the type of a tensor leaf, or the kind of a number leaf
-
-
-@dataclass(frozen=True)
-class Conflict:
-    """A value that cannot be one of two; using it raises `why` (or asks for the vm)."""
-
-    why: str
-    expected: str = ""
-    fix: str = ""
-    needs_vm: bool = False
-    span: Span | None = None  # where the second value comes from
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +75,7 @@ class Known(Form):
         return self.value
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Known) and same(self.value, other.value)
+        return isinstance(other, Known) and same(self.value, other.value, of_tensors=_same_data)
 
 
 @dataclass(frozen=True)
@@ -115,9 +108,9 @@ class NumberForm(Form):
 
 @dataclass(frozen=True)
 class Items(Form):
-    """A tuple or list of a fixed length."""
+    """A tuple, list, or deque of a fixed length."""
 
-    kind: type
+    kind: Any
     forms: tuple[Form, ...]
 
     def leaves(self, value: Any) -> list[tuple[Any, Target]]:
@@ -136,7 +129,7 @@ class Items(Form):
 class Entries(Form):
     """A dict with fixed keys, or an object with fixed attributes."""
 
-    kind: type
+    kind: Any
     keys: tuple[Any, ...]
     forms: tuple[Form, ...]
 
@@ -147,7 +140,7 @@ class Entries(Form):
 
     def build(self, nodes: Iterator[Any]) -> Any:
         parts = {k: f.build(nodes) for k, f in zip(self.keys, self.forms, strict=True)}
-        if issubclass(self.kind, dict):
+        if not makes_objects(self.kind):
             return self.kind(parts)
         made = object.__new__(self.kind)
         made.__dict__.update(parts)
@@ -275,6 +268,7 @@ def lasting_form_of(function: Function) -> Form:
 
 def join(first: Any, second: Any) -> Form:
     """The form that holds both values."""
+    first, second = _usable(first), _usable(second)
     if same(first, second):
         return Known(first)
     if isinstance(first, Maybe) or isinstance(second, Maybe):
@@ -290,7 +284,7 @@ def join(first: Any, second: Any) -> Form:
         return NumberForm(wider(kind_of(first), kind_of(second)))
     if isinstance(first, Tensor) or isinstance(second, Tensor):
         return _join_tensors(first, second)
-    if isinstance(first, (tuple, list)) and type(first) is type(second):
+    if isinstance(first, _SEQUENCES) and type(first) is type(second):
         return _join_sequences(first, second)
     if _has_entries(first) and type(first) is type(second):
         return _join_entries(first, second)
@@ -298,7 +292,7 @@ def join(first: Any, second: Any) -> Form:
         joined = _join_functions(first, second)
         if joined is not None:
             return joined
-    return Known(Conflict(f"two different values meet: {_show(first)} and {_show(second)}"))
+    return _conflict(f"two different values meet: {_show(first)} and {_show(second)}")
 
 
 def _join_maybe(first: Any, second: Any) -> Form:
@@ -315,63 +309,105 @@ def may_be_chosen(value: Any) -> bool:
     return isinstance(value, Choice) or (callable(value) and not isinstance(value, Tensor))
 
 
-def same(first: Any, second: Any) -> bool:
+def same(
+    first: Any, second: Any, *, of_tensors: Callable[[Any, Any], bool] = operator.is_
+) -> bool:
     """Whether two values are one: the same object, or equal constants."""
     if first is second:
         return True
     if type(first) is not type(second):
         return False
-    if isinstance(first, Tensor):
+    if isinstance(first, Number):
         return first._data is second._data
+    if isinstance(first, Tensor):
+        return of_tensors(first, second)
     if isinstance(first, (int, str, bytes, complex)):
         return first == second
     if isinstance(first, float):
         return first.hex() == second.hex()
-    if isinstance(first, (tuple, list)):
-        return len(first) == len(second) and all(map(same, first, second))
+    if isinstance(first, _SEQUENCES):
+        pairs = zip(first, second, strict=False)
+        return len(first) == len(second) and all(same(a, b, of_tensors=of_tensors) for a, b in pairs)
     if isinstance(first, dict):
-        return first.keys() == second.keys() and all(same(first[k], second[k]) for k in first)
+        return first.keys() == second.keys() and all(
+            same(first[k], second[k], of_tensors=of_tensors) for k in first
+        )
     if isinstance(first, Function):
         is_alike = first.definition is second.definition and first.frame is second.frame
         return is_alike and same(
-            (first.defaults, first.keyword_defaults), (second.defaults, second.keyword_defaults)
+            (first.defaults, first.keyword_defaults),
+            (second.defaults, second.keyword_defaults),
+            of_tensors=of_tensors,
         )
     if isinstance(first, (range, slice, set, frozenset, Conflict)):
         return bool(first == second)
     return False
 
 
+def _same_data(first: Tensor, second: Tensor) -> bool:
+    return first._data is second._data
+
+
+def _usable(value: Any) -> Any:
+    """`value`, or why it cannot be used."""
+    if isinstance(value, Tensor) and type(value._data) is Stale:
+        return value._data.conflict
+    return value
+
+
+def versions(form: Form, values: Sequence[Any]) -> Form:
+    """The form of versions of one tensor: known if all are the same."""
+    datas = [getattr(value, "_data", None) for value in values]
+    is_one = isinstance(values[0], Tensor) and all(data is datas[0] for data in datas)
+    return Known(values[0]) if is_one else form
+
+
+def containers_in(form: Form, value: Any) -> list[Any]:
+    """The containers that a value of this form is made of, in an order that all values share."""
+    if isinstance(form, MaybeForm):
+        return containers_in(form.form, value.value if isinstance(value, Maybe) else value)
+    if isinstance(form, Items):
+        inner = value if value is not MISSING else [MISSING] * len(form.forms)
+        is_tuple = isinstance(form.kind, type) and issubclass(form.kind, tuple)
+        own = [] if is_tuple else [value]
+    elif isinstance(form, Entries):
+        found = _entries(value) if value is not MISSING else dict.fromkeys(form.keys, MISSING)
+        inner, own = [found[key] for key in form.keys], [found if value is not MISSING else value]
+    else:
+        return []
+    parts = zip(form.forms, inner, strict=True)
+    return [*own, *[c for part, held in parts for c in containers_in(part, held)]]
+
+
 def _join_tensors(first: Any, second: Any) -> Form:
     if is_number(first) or is_number(second):
         number, tensor = (first, second) if is_number(first) else (second, first)
         if not isinstance(tensor, Tensor):
-            return Known(Conflict(f"a number meets {_show(tensor)}"))
+            return _conflict(f"a number meets {_show(tensor)}")
         type_ = type_of_array(tensor._data)
         if type_.shape or promote_number(type_.dtype, kind_of(number)) is not type_.dtype:
-            return Known(Conflict(f"the number {_show(number)} meets a tensor {type_}"))
+            return _conflict(f"the number {_show(number)} meets a tensor {type_}")
         return TensorForm(type_)
     if not (isinstance(first, Tensor) and isinstance(second, Tensor)):
-        return Known(Conflict(f"{_show(first)} meets {_show(second)}"))
+        return _conflict(f"{_show(first)} meets {_show(second)}")
     one, other = type_of_array(first._data), type_of_array(second._data)
     if one != other:
         what = "dtypes" if one.shape == other.shape else "shapes"
-        fix = "cast one of them" if what == "dtypes" else "give both the same shape"
-        return Known(Conflict(f"the {what} differ: {one} and {other}", "one type", fix))
+        return _conflict(f"the {what} differ: {one} and {other}")
     return TensorForm(one)
 
 
 def _join_sequences(first: Any, second: Any) -> Form:
     if len(first) != len(second):
-        why = f"the lengths differ: {len(first)} and {len(second)}"
-        return Known(Conflict(why, needs_vm=True))
-    return Items(type(first), tuple(join(a, b) for a, b in zip(first, second, strict=True)))
+        return _conflict(f"the lengths differ: {len(first)} and {len(second)}")
+    return Items(maker_of(first), tuple(join(a, b) for a, b in zip(first, second, strict=True)))
 
 
 def _join_entries(first: Any, second: Any) -> Form:
     one, other = _entries(first), _entries(second)
     if one.keys() != other.keys():
-        return Known(Conflict("the keys differ", needs_vm=True))
-    return Entries(type(first), tuple(one), tuple(join(one[k], other[k]) for k in one))
+        return _conflict("the keys differ")
+    return Entries(maker_of(first), tuple(one), tuple(join(one[k], other[k]) for k in one))
 
 
 def _join_functions(first: Function, second: Function) -> Form | None:
@@ -384,21 +420,25 @@ def _join_functions(first: Function, second: Function) -> Form | None:
     return FunctionForm(first, names, forms)
 
 
-def _general(value: Any, is_leaf: Any, widen_numbers: bool) -> Form:
+def _general(
+    value: Any, is_leaf: Any, widen_numbers: bool, within: tuple[Function, ...] = ()
+) -> Form:
+    """The form of one value; the functions `within` which it was found are known."""
     if isinstance(value, Number):
         return NumberForm(value.kind)
     if isinstance(value, Tensor):
         return TensorForm(type_of_array(value._data)) if is_leaf(value) else Known(value)
     if widen_numbers and is_number(value):
         return NumberForm(kind_of(value))
-    if isinstance(value, (tuple, list)):
-        return Items(type(value), tuple(_general(v, is_leaf, widen_numbers) for v in value))
+    if isinstance(value, _SEQUENCES):
+        parts = tuple(_general(v, is_leaf, widen_numbers, within) for v in value)
+        return Items(maker_of(value), parts)
     if _has_entries(value):
         found = _entries(value)
-        forms = tuple(_general(v, is_leaf, widen_numbers) for v in found.values())
-        return Entries(type(value), tuple(found), forms)
-    if isinstance(value, Function):
-        return _function_form(value, capture(value), is_leaf)
+        forms = tuple(_general(v, is_leaf, widen_numbers, within) for v in found.values())
+        return Entries(maker_of(value), tuple(found), forms)
+    if isinstance(value, Function) and all(value is not one for one in within):
+        return _function_form(value, capture(value), is_leaf, within)
     return Known(value)
 
 
@@ -406,13 +446,20 @@ def _is_unknown(leaf: Any) -> bool:
     return isinstance(leaf._data, Node)
 
 
-def _function_form(function: Function, held: dict[str, Any], is_leaf: Any) -> Form:
+def _function_form(
+    function: Function, held: dict[str, Any], is_leaf: Any, within: tuple[Function, ...] = ()
+) -> Form:
     if any(v is function for v in held.values()):
         return Known(function)
-    forms = tuple(_general(v, is_leaf, False) for v in held.values())
+    forms = tuple(_general(v, is_leaf, False, (*within, function)) for v in held.values())
     if all(isinstance(f, Known) for f in forms):
         return Known(function)
     return FunctionForm(function, tuple(held), forms)
+
+
+def _conflict(why: str) -> Known:
+    """The form of values that no program can hold; Python can, where they are used."""
+    return Known(Conflict(why, needs_vm=True))
 
 
 def _has_entries(value: Any) -> bool:

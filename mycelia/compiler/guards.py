@@ -20,7 +20,7 @@ class Guards:
 
     def __init__(self) -> None:
         self._checks: dict[Any, Callable[[], bool]] = {}
-        self._cells: list[tuple[Any, dict[str, Any]]] = []
+        self._cells: list[tuple[Any, frozenset[str], dict[str, Any]]] = []
         self._announced: list[tuple[Callable[..., Any], tuple[Any, ...], Any]] = []
         self._changes = Changes.count
         self._budget = settings.memory_budget()
@@ -28,6 +28,10 @@ class Guards:
     def entry(self, holder: dict[str, Any], name: str, value: Any) -> None:
         """A name of a module or object has this value."""
         self._checks[id(holder), name] = lambda: unchanged(holder.get(name), value)
+
+    def has_entry(self, holder: dict[str, Any], name: str) -> bool:
+        """Whether `entry` was called for this name."""
+        return (id(holder), name) in self._checks
 
     def fact(self, ask: Callable[..., bool], args: tuple[Any, ...], before: bool) -> None:
         """A function of the framework gives the same for these arguments."""
@@ -58,9 +62,9 @@ class Guards:
 
         self._checks[id(tensor), "tensor"] = check
 
-    def network(self, cell: Any) -> None:
-        """A cell has the flags and parts it has now."""
-        self._cells.append((cell, flags(cell)))
+    def network(self, cell: Any, changing: frozenset[str]) -> None:
+        """A cell has the flags and parts it has now; some attributes may change."""
+        self._cells.append((cell, changing, flags(cell, changing)))
 
     def hold(self) -> bool:
         """Whether everything is still as it was."""
@@ -70,7 +74,7 @@ class Guards:
             return True
         if self._budget != settings.memory_budget():
             return False
-        if any(flags(cell) != before for cell, before in self._cells):
+        if any(flags(cell, free) != before for cell, free, before in self._cells):
             return False
         if any(ask(*args) != before for ask, args, before in self._announced):
             return False
@@ -78,9 +82,10 @@ class Guards:
         return True
 
 
-def flags(cell: Any) -> dict[str, Any]:
+def flags(cell: Any, changing: frozenset[str]) -> dict[str, Any]:
     """What a program relies on in a cell: its plain attributes, hooks, and which cells it has."""
-    found: dict[str, Any] = {k: v for k, v in cell.__dict__.items() if isinstance(v, _PLAIN)}
+    plain = [(k, v) for k, v in cell.__dict__.items() if isinstance(v, _PLAIN)]
+    found: dict[str, Any] = {k: v for k, v in plain if k not in changing}
     hooks = cell.__dict__.get("hooks")
     found["<hooks>"] = None if hooks is None else hooks.registered()
     found["<cells>"] = tuple(map(id, cell._cells.values()))

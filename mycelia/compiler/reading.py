@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from itertools import repeat
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from mycelia.compiler.building import constant, type_of_array
 from mycelia.compiler.footprint import type_bytes
-from mycelia.compiler.forms import Conflict, Form, form_of, leaf_data, leaf_type
+from mycelia.compiler.conflict import Conflict, conflict_error
+from mycelia.compiler.forms import Form, form_of, leaf_data, leaf_type
 from mycelia.compiler.guards import Guards
 from mycelia.compiler.narrowing.narrow import narrow
 from mycelia.compiler.passes.pipeline import optimize
 from mycelia.compiler.reader.stack_notes import with_stack
 from mycelia.compiler.rolling import roll
-from mycelia.compiler.store import MISSING, Numbers
+from mycelia.compiler.program_state import (
+    Change,
+    Identities,
+    ProgramState,
+    StateFound,
+    changes_anything,
+    changes_of,
+)
+from mycelia.compiler.store import MISSING
 from mycelia.compiler.symbolic import Number, ValueNeeded
-from mycelia.compiler.tracer import KEY, Tracer, conflict_error
+from mycelia.compiler.tracer import KEY, Tracer
 from mycelia.core import settings
 from mycelia.core.indivisible import assign_at_once
 from mycelia.core.lazy import LazyModule
@@ -29,6 +37,7 @@ from mycelia.ir.graph import Graph
 from mycelia.ir.node import Node
 from mycelia.ir.program import Input, Program, Source
 from mycelia.ir.snapshot import snapshot
+from mycelia.tensor.structures import tensors_of
 from mycelia.tensor.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -50,6 +59,8 @@ class Read:
     seconds: dict[str, float]  # for each stage
     stages: list[tuple[str, Graph]]
     narrowed: int = 0  # operators that are computed only for what is read
+    changes: tuple[Change, ...] = ()  # of attributes and containers; their leaves follow the result
+    identities: Identities = field(default_factory=lambda: Identities({}, {}))
 
 
 def read(
@@ -58,22 +69,35 @@ def read(
     arguments: Form,
     capacity: int = 64,
     budget: int | None = None,
+    state: ProgramState | None = None,
+    firsts: tuple[int, ...] = (),
 ) -> Read:
     """Read `fn` into a program; its inputs are the leaves of `arguments`, a pair (args, kwargs).
+
+    With `state` that has places, their values are the third part of `arguments`. StateFound says
+    that there is more state. `firsts` says for each leaf which one is the first that is the same
+    tensor, unless all differ.
 
     If the program might need more memory than its `budget`, that of the settings if none is given,
     it is read again, and gradients remember no more than what is left besides the inputs.
     """
-    found = _read(fn, name, arguments, capacity, None)
+    state = state or ProgramState.empty()
+    found = _read(fn, name, arguments, capacity, None, state, firsts)
     budget = settings.memory_budget() if budget is None else budget
     if budget is None:
         return found
     given = sum(type_bytes(p.type) for p in found.program.graph.parameters)
-    return _read(fn, name, arguments, capacity, max(budget - given, 0))
+    return _read(fn, name, arguments, capacity, max(budget - given, 0), state, firsts)
 
 
 def _read(
-    fn: Callable[..., Any], name: str, arguments: Form, capacity: int, allowed: int | None
+    fn: Callable[..., Any],
+    name: str,
+    arguments: Form,
+    capacity: int,
+    allowed: int | None,
+    state: ProgramState,
+    firsts: tuple[int, ...],
 ) -> Read:
     started = perf_counter()
     tracer = Tracer(name, capacity, allowed)
@@ -81,7 +105,8 @@ def _read(
     targets = [target for _, target in arguments.leaves(MISSING)]
     nodes = [tracer.root.parameter(f"x{i}", leaf_type(t)) for i, t in enumerate(targets)]
     given = [Tensor._wrap(node) for node in nodes]
-    args, kwargs = arguments.build(iter(given))
+    given = [given[first] for first in firsts or range(len(given))]
+    args, kwargs, *values = arguments.build(iter(given))
     outer_span, reading.span = reading.span, lambda: tracer.span
     depth = sys.getrecursionlimit()
     sys.setrecursionlimit(max(depth, DEEPEST))
@@ -89,13 +114,17 @@ def _read(
         with tracer.active(
             interpreter.call_from_python, _not_known, interpreter.enclosed, interpreter.when
         ):
+            state.enter(tracer, values[0] if values else ())
             result = interpreter.call(fn, args, kwargs)
             if isinstance(result, Conflict):
                 raise conflict_error(result, result.span)
             return _finish(tracer, given, nodes, result, started)
-    except ValueNeeded:
+    except (ValueNeeded, StateFound):
         raise
     except Exception as error:
+        if changes_anything(tracer):
+            why = f"it raises {type(error).__name__} after it has changed something"
+            raise ValueNeeded(None, why) from error
         raise with_stack(error) from error.__cause__
     finally:
         tracer.undo_log.undo()
@@ -111,19 +140,17 @@ def _finish(
     tracer: Tracer, given: list[Tensor], nodes: list[Any], result: Any, started: float
 ) -> Read:
     form = form_of(result)
-    leaves = [leaf_data(v, t) for v, t in form.leaves(result)]
-    writes: list[Any] = [i for i, t in enumerate(given) if t._data is not nodes[i]]
+    changes, changed = changes_of(tracer)
+    found = [*form.leaves(result), *changed]
+    identities = Identities.of([value for value, _ in found], given)
+    leaves = [leaf_data(v, t) for v, t in found]
+    firsts = {id(t): i for i, t in reversed([*enumerate(given)])}
+    writes: list[Any] = [i for i in sorted(firsts.values()) if given[i]._data is not nodes[i]]
     updates: list[Any] = [given[i]._data for i in writes]
     for bound in tracer.inputs.values():
         if bound.tensor._data is not bound.node:
             writes.append(bound.tensor)
             updates.append(bound.tensor._data)
-    for place, before in tracer.store.journals[0].before.values():
-        if isinstance(place, Numbers) and id(place.tensor) not in tracer.inputs:
-            if place.tensor._data is not before._data and not isinstance(before._data, Node):
-                writes.append(place.tensor)
-                updates.append(place.tensor._data)
-            place.write(before)
     drawn = tracer.world["<drawn>"]
     rest = [drawn._data] if isinstance(drawn, Number) else []
     token = tracer.world.get("<token>")
@@ -153,10 +180,21 @@ def _finish(
     seconds = {"read": read_in, "optimise": perf_counter() - started - read_in}
     for tensor in tracer.captured.values():
         tracer.guards.tensor(tensor)
+    tracer.store.journals[0].take_back()
     for cell in tracer.cells.values():
-        tracer.guards.network(cell)
+        tracer.guards.network(cell, tracer.changed_names(cell.__dict__))
     program = replace(plain, graph=better)
-    return Read(program, plain, form, tracer.guards, seconds, stages, tracer.narrowed)
+    return Read(
+        program,
+        plain,
+        form,
+        tracer.guards,
+        seconds,
+        stages,
+        tracer.narrowed,
+        tuple(changes),
+        identities,
+    )
 
 
 def _optimized(graph: Graph, stages: list[tuple[str, Graph]]) -> Graph:
@@ -172,55 +210,35 @@ def _optimized(graph: Graph, stages: list[tuple[str, Graph]]) -> Graph:
 
 
 def read_lazily(fn: Callable[..., Any], name: str, args: Any, kwargs: Any, segments: Any) -> Any:
-    """Run `fn` in the vm: Python decides, and `segments` computes what it asks for."""
+    """Run `fn` in the vm: Python decides, and `segments` computes what it asks for.
+
+    Afterwards, all tensors that are still there have their numbers, also if `fn` raised.
+    """
     tracer = Tracer(name)
     tracer.materialized = segments.values
     tracer.key = tracer.root.parameter("random", KEY)
     segments.values[tracer.key] = peek_key()
-
-    def given(value: Any) -> Any:
-        if type(value) is Tensor:
-            node = tracer.root.parameter("x", type_of_array(value._data))
-            segments.values[node] = value._data
-            return Tensor._wrap(node)
-        if type(value) in (tuple, list):
-            return type(value)(given(v) for v in value)
-        return value
-
+    raised: Exception | None = None
     try:
         with tracer.active(_call_plainly, segments.force):
-            result = fn(*given(args), **{k: given(v) for k, v in kwargs.items()})
-            nodes = [t._data for t in _nodes_in(result)]
-            written = [b for b in tracer.inputs.values() if b.tensor._data is not b.node]
-            arrays = segments.arrays([*nodes, *(b.tensor._data for b in written)])
+            for tensor in tensors_of((args, kwargs)):
+                tracer.bind(tensor)
+            try:
+                result = fn(*args, **kwargs)
+            except Exception as error:
+                raised, result = error, None
+            finished = tracer.unfinished()
+            arrays = segments.arrays([tensor._data for tensor in finished])
             drawn = int(tracer.world["<drawn>"])
     finally:
         tracer.undo_log.undo()
-    owner, name, before = drawing()
-    tensors = [bound.tensor for bound in written]
-    new = zip(tensors, repeat("_data"), arrays[len(nodes) :], strict=False)
-    assign_at_once([*new, (owner, name, before + drawn)])
-    found = dict(zip(nodes, arrays, strict=False))
-    return _with_arrays(result, found)
+    owner, place, before = drawing()
+    new = [(tensor, "_data", array) for tensor, array in zip(finished, arrays, strict=True)]
+    assign_at_once([*new, (owner, place, before + drawn)])
+    if raised is not None:
+        raise raised
+    return result
 
 
 def _call_plainly(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return fn(*args, **kwargs)
-
-
-def _nodes_in(value: Any) -> list[Tensor]:
-    if isinstance(value, Tensor):
-        return [value] if isinstance(value._data, Node) else []
-    if isinstance(value, (tuple, list)):
-        return [t for v in value for t in _nodes_in(v)]
-    return [t for v in value.values() for t in _nodes_in(v)] if isinstance(value, dict) else []
-
-
-def _with_arrays(value: Any, found: dict[Node, Any]) -> Any:
-    if isinstance(value, Tensor):
-        return Tensor._wrap(found[value._data]) if isinstance(value._data, Node) else value
-    if isinstance(value, (tuple, list)):
-        return type(value)([_with_arrays(v, found) for v in value])
-    if isinstance(value, dict):
-        return {k: _with_arrays(v, found) for k, v in value.items()}
-    return value

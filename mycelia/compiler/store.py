@@ -1,7 +1,8 @@
-"""What a program being read may change, and the journal of its changes.
+"""What a program being traced may change, and the journal of its changes.
 
-A branch or a loop body is read by really changing things, then taking the changes back: the journal
-says what they were, so that the program can choose between them when it runs.
+A branch or a loop body is traced by really changing things, then taking the changes back. The
+journal keeps both states, so that the program can choose between them when it runs. Values are read
+in the state in which they were left: `Changes.applied` brings it back.
 """
 
 from __future__ import annotations
@@ -11,7 +12,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from mycelia.compiler.aliases import Aliases
+from mycelia.compiler.building import Stale, type_of_array
+from mycelia.compiler.conflict import Conflict, conflict_error
+from mycelia.compiler.containers import CONTAINERS, contents_of, refill, restoring_calls
+from mycelia.ir.graph import Graph
+from mycelia.ir.node import Node, owner
 from mycelia.tensor.tensor import Tensor
+from mycelia.tensor.views import related
 
 
 class _Missing:
@@ -22,6 +30,7 @@ class _Missing:
 
 
 MISSING = _Missing()
+MAYBE_WRITTEN = Conflict("which tensor was written depends on a number", needs_vm=True)
 Key = tuple[Any, ...]
 
 
@@ -49,10 +58,19 @@ class Entry:
         else:
             self.holder[self.name] = value
 
+    def restoring_calls(self) -> list[tuple[Any, ...]]:
+        """Calls of C functions that bring the value of now back."""
+        if self.name in self.holder:
+            return [(dict.__setitem__, self.holder, self.name, self.holder[self.name])]
+        return [(dict.pop, self.holder, self.name, None)]
+
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """The array of a tensor, which subscripts and parameter writes replace."""
+    """The array of a tensor, which subscripts and parameter writes replace.
+
+    Reading gives a version: a tensor of its own that keeps this array.
+    """
 
     tensor: Tensor
 
@@ -65,17 +83,22 @@ class Numbers:
         return self.tensor
 
     def read(self) -> Any:
-        return Tensor._wrap(self.tensor._data)
+        data = self.tensor._data
+        return data.conflict if type(data) is Stale else Tensor._wrap(data)
 
     def write(self, value: Any) -> None:
-        self.tensor._data = value._data
+        if isinstance(value, Conflict):
+            self.tensor._data = Stale(value, type=type_of_array(self.tensor._data))
+        else:
+            self.tensor._data = value._data
 
 
 @dataclass(frozen=True, eq=False)
 class Contents:
-    """The elements of a list, dict or set made by the program."""
+    """The elements of a list, dict, set or other container made by the program."""
 
     container: Any
+    stale: dict[int, tuple[Any, Conflict]]  # containers that cannot be used, and why
 
     @property
     def key(self) -> Key:
@@ -86,17 +109,38 @@ class Contents:
         return self.container
 
     def read(self) -> Any:
-        return type(self.container)(self.container)
+        _, conflict = self.stale.get(id(self.container), (None, None))
+        return contents_of(self.container) if conflict is None else conflict
 
     def write(self, value: Any) -> None:
-        if isinstance(self.container, list):
-            self.container[:] = value
+        if isinstance(value, Conflict):
+            self.stale[id(self.container)] = self.container, value
         else:
-            self.container.clear()
-            self.container.update(value)
+            self.stale.pop(id(self.container), None)
+            refill(self.container, value)
+
+    def restoring_calls(self) -> list[tuple[Any, ...]]:
+        """Calls of C functions that bring the elements of now back."""
+        return restoring_calls(self.container)
 
 
 Place = Entry | Numbers | Contents
+
+
+class Changes(dict[Key, tuple[Place, Any]]):
+    """Places with what they held at the end of a branch or loop body."""
+
+    @contextmanager
+    def applied(self) -> Iterator[None]:
+        """The places hold these values inside the block."""
+        before = [(place, place.read()) for place, _ in self.values()]
+        for place, value in self.values():
+            place.write(value)
+        try:
+            yield
+        finally:
+            for place, value in before:
+                place.write(value)
 
 
 class Journal:
@@ -105,19 +149,33 @@ class Journal:
     What was made since then is of no concern: nobody outside has it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, graph: Graph | None = None) -> None:
         self.before: dict[Key, tuple[Place, Any]] = {}
+        self.graph = graph  # where new nodes go while the journal is open
         self.made: dict[int, Any] = {}
+        self.outside: dict[int, Any] = {}  # stand-ins for tensors that others have
+        self.aliases = Aliases()
         self.is_open = True
 
     def note(self, place: Place) -> None:
         """Remember a place that is about to change."""
-        if id(place.home) not in self.made and place.key not in self.before:
+        if place.key not in self.before and not self.is_new(place.home):
             self.before[place.key] = (place, place.read())
 
-    def take_back(self) -> dict[Key, tuple[Place, Any]]:
+    def is_new(self, thing: Any) -> bool:
+        """Whether something was made since the journal was opened."""
+        if id(thing) in self.made:
+            return True
+        if not isinstance(thing, Tensor) or id(thing) in self.outside:
+            return False
+        if ("tensor", id(thing)) in self.before:
+            return False
+        data = thing._data
+        return isinstance(data, Node) and owner(data) is self.graph is not None
+
+    def take_back(self) -> Changes:
         """Undo all changes; gives what the places held at the end."""
-        found = {key: (place, place.read()) for key, (place, _) in self.before.items()}
+        found = Changes({key: (place, place.read()) for key, (place, _) in self.before.items()})
         for place, value in self.before.values():
             place.write(value)
         return found
@@ -129,10 +187,14 @@ class Store:
     def __init__(self) -> None:
         self.journals: list[Journal] = [Journal()]
         self.own: dict[int, Any] = {}  # containers made by the program
+        self.stale: dict[int, tuple[Any, Conflict]] = {}
+        self.read: set[Key] = set()  # places whose old values the program needs
+        self.writes = 0  # how many tensors and containers were written
 
     @contextmanager
-    def journal(self) -> Iterator[Journal]:
-        journal = Journal()
+    def journal(self, graph: Graph) -> Iterator[Journal]:
+        """A journal of what happens in the block, whose nodes are those of `graph`."""
+        journal = Journal(graph)
         self.journals.append(journal)
         try:
             yield journal
@@ -149,7 +211,40 @@ class Store:
         place.write(value)
 
     def note_tensor(self, tensor: Tensor) -> None:
+        """A tensor is about to change: nobody knows what those hold that may be the same one."""
         self.note(Numbers(tensor))
+        self.writes += 1
+        for other in self.aliases_of(tensor):
+            for shown in related(other):
+                if type(shown._data) is not Stale and shown is not tensor:
+                    self.write(Numbers(shown), MAYBE_WRITTEN)
+
+    def needs(self, key: Key) -> None:
+        """The program depends on what a place holds: what it held before, unless it was written."""
+        if not any(key in journal.before for journal in self.journals):
+            self.read.add(key)
+
+    def note_container(self, container: Any) -> None:
+        """A container is about to change; those that may be the same one cannot be used then."""
+        self.note(Contents(container, self.stale))
+        self.writes += 1
+        for other in self.aliases_of(container):
+            self.write(Contents(other, self.stale), MAYBE_WRITTEN)
+
+    def refuse_stale(self, value: Any) -> None:
+        """Raise if a container holds nobody knows what."""
+        container = value if isinstance(value, CONTAINERS) else getattr(value, "__dict__", None)
+        _, conflict = self.stale.get(id(container), (None, None))
+        if conflict is not None:
+            raise conflict_error(conflict)
+
+    def aliases_of(self, thing: Any) -> list[Any]:
+        """What may be the same object as `thing`, depending on the run."""
+        return [other for journal in self.journals for other in journal.aliases.of(thing)]
+
+    def may_be(self, thing: Any, other: Any) -> None:
+        """Say that the run decides whether these are one object."""
+        self.journals[-1].aliases.add(thing, other)
 
     def adopt(self, container: Any) -> Any:
         """Count a container as made by the program."""

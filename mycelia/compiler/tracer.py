@@ -9,21 +9,23 @@ from dataclasses import dataclass
 from functools import partial
 from math import prod
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
 from mycelia.compiler.building import Builder, constant, type_of_array
-from mycelia.compiler.forms import Conflict
+from mycelia.compiler.conflict import Conflict, conflict_error
 from mycelia.compiler.guards import Guards
 from mycelia.compiler.hooking import hook_tensor
 from mycelia.compiler.infer import result_type
-from mycelia.compiler.store import Entry, Store
+from mycelia.compiler.containers import CONTAINERS
+from mycelia.compiler.store import Contents, Entry, Key, Store
 from mycelia.compiler.symbolic import Number, ValueNeeded, convert, is_symbolic
 from mycelia.core import settings
 from mycelia.core.dtype import bool_, uint32
 from mycelia.core.errors import located
 from mycelia.core.indivisible import UndoLog
-from mycelia.core.source import Span, current_span, user_span
+from mycelia.core.source import Span, user_span
 from mycelia.ir.control import Custom, Effect
 from mycelia.ir.node import Constant, Node, Parameter
 from mycelia.ir.primitive import Primitive
@@ -81,6 +83,9 @@ class Tracer:
         self.unbound: list[tuple[str, Span | None]] = []  # uses of variables that may have no value
         self.key: Parameter | None = None
         self.materialized: dict[Node, Any] | None = None  # in the vm: the numbers known so far
+        self._outside: dict[Key, Entry | Contents] = {}
+        self.state: set[Key] = set()  # places outside whose values are inputs
+        self._wrapped: list[ref[Tensor]] = []  # in the vm: tensors made and written
         self.cells: dict[int, Any] = {}  # the cells called, whose flags the program relies on
         self.undo_log = UndoLog()  # what tensors outside hold, and the doors of the thread
         self.narrowed = 0  # how many operators are computed only for what is read
@@ -144,8 +149,10 @@ class Tracer:
     def dispatch(self, op: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Calling an operator: a node of the graph in work, or its result if that is known."""
         result = self._dispatch(op, args, kwargs)
-        if type(result) is Tensor and not op.writes and op.view is None:
-            self.store.made(result)
+        if not op.writes and op.view is None:
+            for part in result if type(result) is tuple else (result,):
+                if type(part) is Tensor:
+                    self.store.made(part)
         return result
 
     def _relate(
@@ -219,7 +226,12 @@ class Tracer:
     def _wrap(self, node: Node, type_: Any) -> Any:
         if isinstance(type_, tuple):
             return tuple([self.wrap(self.builder.item(node, i)) for i in range(len(type_))])
-        return None if type_ is None else Tensor._wrap(node)
+        if type_ is None:
+            return None
+        tensor = Tensor._wrap(node)
+        if self.materialized is not None:
+            self._wrapped.append(ref(tensor))
+        return tensor
 
     def node(self, op: Primitive, value: Any) -> Node:
         """The node of an argument of an operator."""
@@ -249,6 +261,12 @@ class Tracer:
             return value
         if not (value._is_parameter or value._shared or _is_outer_view(value)):
             return value
+        return self.bind(value)
+
+    def bind(self, value: Tensor) -> Tensor:
+        """Let a tensor from outside stand for an input of the program from here on."""
+        if id(value) in self.inputs or isinstance(value._data, Node):
+            return value
         refuse_lost(value._data)
         name = getattr(value, "name", "shared")
         node = self.root.parameter(name, type_of_array(value._data))
@@ -259,8 +277,62 @@ class Tracer:
         value._data = node
         return value
 
+    # ---- attributes and containers outside ----------------------------------------------------
+
+    def write_outside(self, place: Entry | Contents, value: Any) -> None:
+        """Write a place that was there before the program; an interruption leaves it as it was."""
+        self.note_outside(place)
+        place.write(value)
+
+    def note_outside(self, place: Entry | Contents) -> None:
+        """Remember a place that was there before the program, and is about to change."""
+        if place.key not in self._outside:
+            self._outside[place.key] = place
+            self.undo_log.note_calls(*place.restoring_calls())
+        self.store.note(place)
+
+    def is_changed(self, place: Entry | Contents) -> bool:
+        """Whether the program has written a place outside, or takes its value as an input."""
+        return place.key in self._outside
+
+    def changed_names(self, holder: dict[str, Any]) -> frozenset[str]:
+        """The attributes of an object that the program writes or takes as inputs."""
+        entries = [p for p in self._outside.values() if isinstance(p, Entry)]
+        return frozenset(p.name for p in entries if p.holder is holder)
+
+    def has_read(self, place: Entry | Contents) -> bool:
+        """Whether the program depends on what a place held before."""
+        if isinstance(place, Contents) or place.key in self.store.read:
+            return True
+        return self.guards.has_entry(place.holder, place.name)
+
+    def is_traced(self, version: Tensor) -> bool:
+        """Whether the data of a tensor is a node of the program."""
+        return isinstance(version._data, Node)
+
+    def adopt_state(self, value: Any) -> None:
+        """Containers in a stand-in for state are the program's own."""
+        if isinstance(value, CONTAINERS):
+            self.store.adopt(value)
+        parts = value.values() if isinstance(value, dict) else value
+        for part in parts if isinstance(value, (tuple, *CONTAINERS)) else ():
+            self.adopt_state(part)
+
     def before_write(self, tensor: Tensor) -> None:
+        if not isinstance(tensor._data, Node):
+            self.undo_log.note(tensor, "_data", "_shared")
+        if self.materialized is not None:
+            self._wrapped.append(ref(tensor))
         self.store.note_tensor(self.bound(tensor))
+
+    def unfinished(self) -> list[Tensor]:
+        """The tensors that still have a node instead of numbers, when a run of the vm ends."""
+        bound = [b.tensor for b in self.inputs.values() if b.tensor._data is b.node]
+        left_alone = set(map(id, bound))
+        written = [b.tensor for b in self.inputs.values() if b.tensor._data is not b.node]
+        alive = [tensor for one in self._wrapped if (tensor := one()) is not None]
+        found = {id(t): t for t in (*alive, *written) if id(t) not in left_alone}
+        return [t for t in found.values() if isinstance(t._data, Node)]
 
     def _promoted(self, op: Primitive, data: tuple[Any, ...]) -> tuple[Any, ...]:
         if not op.promotes:
@@ -366,19 +438,6 @@ def unbound_error(name: str, span: Span | None) -> Exception:
         f"the name {name!r} has no value here",
         fix="assign it on every path before it is used",
         span=span,
-    )
-
-
-def conflict_error(conflict: Conflict, span: Span | None = None) -> Exception:
-    """The error for using a value that may be one of two things."""
-    if conflict.needs_vm:
-        return ValueNeeded(None, conflict.why)
-    return located(
-        TypeError,
-        f"a value is not the same kind of thing on all paths: {conflict.why}",
-        expected=conflict.expected or "the same type on both sides of a branch or loop",
-        fix=conflict.fix or "assign a value of one type on both paths",
-        span=span or current_span(),
     )
 
 

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import chain, starmap
+from operator import call
 from typing import Any
 
 Assignment = tuple[Any, str, Any]  # an object, the name of its attribute, the value
@@ -33,11 +34,16 @@ class UndoLog:
 
     def __init__(self, *always: Assignment) -> None:
         self._assignments: list[Assignment] = []
+        self._calls: list[tuple[Any, ...]] = []
         steps = starmap(setattr, chain(self._assignments, always))
-        self.undo: Callable[[], None] = partial(exhaust, steps)
+        self.undo: Callable[[], None] = partial(exhaust, chain(starmap(call, self._calls), steps))
         self.forget: Callable[[], None] = self._assignments.clear
 
     def note(self, owner: Any, *names: str) -> None:
         """Remember what attributes hold now, before they change."""
         for name in names:
             self._assignments.insert(0, (owner, name, getattr(owner, name)))
+
+    def note_calls(self, *calls: tuple[Any, ...]) -> None:
+        """Remember calls that undo a change: C functions with their arguments, in order."""
+        self._calls[:0] = calls

@@ -44,13 +44,15 @@ class Watched(Cell):
         super().__init__(auto_prefix=False)
         self.product = product
         self.weights = tuple(weight for weight in weights if weight is not None)
-        self._keep("matrix_g", np.zeros(outputs, np.float32))
+        self._keep("matrix_g", np.zeros(outputs, np.float32)).measures_gradients = True
         first = np.zeros(STATE_SIZE, np.float32)
         first[DUE] = 1
         self._keep("curvature", first)
 
-    def _keep(self, name: str, value: Any) -> None:
-        self.insert_param_to_cell(name, Parameter(Tensor(value), name=name, requires_grad=False))
+    def _keep(self, name: str, value: Any) -> Parameter:
+        parameter = Parameter(Tensor(value), name=name, requires_grad=False)
+        self.insert_param_to_cell(name, parameter)
+        return parameter
 
     # Read as they are: cells that compute in half precision give their other parameters in it.
 

@@ -282,6 +282,15 @@ def root_of(tensor: Any) -> Any:
     return relation.root if type(relation) is View else tensor
 
 
+def related(tensor: Any) -> list[Any]:
+    """All tensors in which a write to `tensor` shows: itself, its root, and the root's views."""
+    relation = tensor._relation
+    if relation is None:
+        return [tensor]
+    root, views = (tensor, relation) if type(relation) is Views else (relation.root, relation.views)
+    return [root, *views.live()]
+
+
 def replace(tensor: Any, array: Any) -> None:
     """Give a related tensor another array; its gradient flows no further back."""
     new = tensor._wrap(array)

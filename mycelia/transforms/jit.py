@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial, update_wrapper
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mycelia.compiler.containers import maker_of
 from mycelia.compiler.forms import Entries, Form, FunctionForm, Items, Known, NumberForm, TensorForm
 from mycelia.compiler.hooking import hooks_of
 from mycelia.compiler.reader.function import Function, capture, recapture
+from mycelia.compiler.program_state import ProgramState, with_state
 from mycelia.compiler.reading import Read, read, read_lazily
+from mycelia.compiler.store import Place
 from mycelia.compiler.symbolic import Number, ValueNeeded
 from mycelia.compiler.tracer import active_tracer
 from mycelia.core import settings
@@ -53,7 +57,7 @@ FIRST_CAPACITY = 64
 class Entry:
     """What a kind of arguments compiles to: a program, or a reason to run in the vm."""
 
-    arguments: Form
+    arguments: Items
     read: Read | None = None
     executable: Executable | PipelinedStep | None = None
     vm_reason: str = ""
@@ -66,6 +70,12 @@ class Entry:
     exact_because: str = ""  # why such a program might be wrong
     planned: Planned | None = None  # its layouts, if it is spread over several devices
     settings: int = field(default_factory=settings_version)  # the parallel settings it was made for
+    state: tuple[Place, ...] = ()  # attributes and containers whose values are arguments, too
+
+    def leaves(self, args: Any, kwargs: Any) -> list[Any]:
+        """The arguments of the program: what the call gives, and what the state is now."""
+        given = (args, kwargs, tuple([place.read() for place in self.state]))
+        return [value for value, _ in self.arguments.leaves(given[: len(self.arguments.forms)])]
 
 
 @dataclass(eq=False)
@@ -78,6 +88,7 @@ class Compiled:
     history: list[str] = field(default_factory=list)
     buckets: Buckets | None = None  # where arguments have dynamic sizes
     hooked: dict[Any, Compiled] = field(default_factory=dict)  # for hooks on the arguments
+    state: ProgramState = field(default_factory=ProgramState.empty)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if TensorHooks.present and mode.recording is None:
@@ -95,7 +106,7 @@ class Compiled:
         """What these arguments compile to, compiled now if it is not yet."""
         if self.buckets is not None:
             self.buckets.signature.check(args, kwargs)
-        key = _key((args, kwargs))
+        key = self._key(args, kwargs)
         entry = self.entries.use(key)
         if entry is None or not _still_valid(entry):
             entry = self._compile(key, args, kwargs)
@@ -116,16 +127,29 @@ class Compiled:
             self.hooked[hooks] = found
         return found
 
-    def result(self, entry: Entry, found: Sequence[Any]) -> Any:
-        """The result of a call from the arrays its program gave."""
-        assert entry.read is not None
-        return _outside(entry.read.result.build(iter(found)))
+    def _key(self, args: Any, kwargs: Any) -> Any:
+        """What tells kinds of calls apart: the arguments, the state, and which are one tensor."""
+        if not self.state.places:
+            return _key((args, kwargs)), first_of_each(tensors_of((args, kwargs)))
+        given = (args, kwargs, self.state.values())
+        return _key(given), first_of_each(tensors_of(given))
+
+    def result(self, entry: Entry, found: Sequence[Any], arguments: Sequence[Any] = ()) -> Any:
+        """The result of a call from the arrays its program gave; the state gets its new values."""
+        read = entry.read
+        assert read is not None
+        leaves = iter(read.identities.restored(found, arguments) if read.changes else found)
+        result = _outside(read.result.build(leaves))
+        changes = [change.built(leaves) for change in read.changes]
+        for place, value in changes:
+            place.write(_outside(value))
+        return result
 
     def __getstate__(self) -> dict[str, Any]:
         """A copy starts without programs: they belong to the objects they were read from."""
         buckets = None if self.buckets is None else Buckets(self.buckets.signature)
-        own = {"fn": self.fn, "name": self.name, "buckets": buckets}
-        return own | {"entries": Recent(), "history": []}
+        own = {"fn": self.fn, "name": self.name, "buckets": buckets, "hooked": {}}
+        return own | {"entries": Recent(), "history": [], "state": ProgramState.empty()}
 
     def _compile(self, key: Any, args: Any, kwargs: Any) -> Entry:
         self.history.append(_reason(self, key))
@@ -137,32 +161,48 @@ class Compiled:
         except (TypeError, ValueError, IndexError, AttributeError):
             if not has_numbers:
                 raise
-            entry = Entry(Known(None), by_value=Recent())
+            entry = Entry(Items(tuple, ()), by_value=Recent())
         if entry.fitted is not None and not entry.fitted.is_first:
             self.history.pop()  # another size had the program compiled
-        self.entries.keep(key, entry)
+        self.entries.keep(self._key(args, kwargs), entry)
         return entry
 
     def _read(self, args: Any, kwargs: Any, values: bool, capacity: int = FIRST_CAPACITY) -> Entry:
-        arguments = Items(
-            tuple, (form_of_arguments(args, values), form_of_arguments(kwargs, values))
-        )
-        arguments = of_all_processes(arguments)
-        entry = Entry(arguments, capacity=capacity)
+        return with_state(self.state, lambda: self._read_once(args, kwargs, values, capacity))
+
+    def _read_once(self, args: Any, kwargs: Any, values: bool, capacity: int) -> Entry:
+        arguments = of_all_processes(arguments_form(args, kwargs, values))
+        state = tuple(self.state.places.values())
+        if state:
+            arguments = replace(
+                arguments, forms=(*arguments.forms, form_of_arguments(self.state.values(), False))
+            )
+        entry = Entry(arguments, capacity=capacity, state=state)
         try:
-            self._read_within_memory(entry)
+            self._read_within_memory(entry, first_of_each(entry.leaves(args, kwargs)))
         except ValueNeeded as needed:
             entry.vm_reason = needed.why
             return entry
+        except (TypeError, ValueError, IndexError, AttributeError) as error:
+            if not state or not _has_numbers(arguments.forms[-1]):
+                raise
+            entry.vm_reason = f"it raises {type(error).__name__} if the numbers it keeps are unknown"
+            return entry
+        assert entry.read is not None
         if self.buckets is not None:
-            self._fit(entry, args, kwargs, values, capacity)
+            if state or entry.read.changes:
+                entry.exact_because = "since it changes attributes"
+            else:
+                self._fit(entry, args, kwargs, values, capacity)
         return entry
 
-    def _read_within_memory(self, entry: Entry) -> None:
+    def _read_within_memory(self, entry: Entry, shared: tuple[int, ...]) -> None:
         """Read the function; once more, remembering less, if no layout fits into the devices."""
         choices = budgets()
         for number, budget in enumerate(choices, 1):
-            entry.read = read(self.fn, self.name, entry.arguments, entry.capacity, budget)
+            entry.read = read(
+                self.fn, self.name, entry.arguments, entry.capacity, budget, self.state, shared
+            )
             write_stages(self.name, len(self.history), entry.read.stages)
             try:
                 return self._make_executable(entry, entry.read.program)
@@ -181,10 +221,7 @@ class Compiled:
         assert self.buckets is not None and entry.read is not None
 
         def read_at(args: Any, kwargs: Any) -> Read:
-            arguments = Items(
-                tuple, (form_of_arguments(args, values), form_of_arguments(kwargs, values))
-            )
-            return read(self.fn, self.name, arguments, capacity)
+            return read(self.fn, self.name, arguments_form(args, kwargs, values), capacity)
 
         def key_of(args: Any, kwargs: Any) -> Any:
             return _key((args, kwargs)), tuple(numbers_in((args, kwargs))) if values else None
@@ -201,14 +238,14 @@ class Compiled:
         assert entry.read is not None
         if mode.recording is not None:
             return self._run_recorded(entry, args, kwargs)
-        leaves = [value for value, _ in entry.arguments.leaves((args, kwargs))]
+        leaves = entry.leaves(args, kwargs)
         if entry.fitted is not None:
             return self.result(entry, entry.fitted(leaves))
         try:
             found = entry.executable(leaves)
         except Overflow as overflow:
             return self._grow(entry, overflow.needed, args, kwargs)
-        return self.result(entry, found)
+        return self.result(entry, found, leaves)
 
     def _run_recorded(self, entry: Entry, args: Any, kwargs: Any) -> Any:
         """Run inside a gradient of eager mode: the program counts as one operator there."""
@@ -218,7 +255,7 @@ class Compiled:
             entry.differentiable = DifferentiableGraph(
                 program.graph, program.results, entry.capacity
             )
-        leaves = [_tensor(v) for v, _ in entry.arguments.leaves((args, kwargs))]
+        leaves = [_tensor(leaf) for leaf in entry.leaves(args, kwargs)]
         inputs = [
             leaves[i.which]
             if i.source is Source.ARGUMENT
@@ -233,14 +270,12 @@ class Compiled:
         except Overflow as overflow:
             entry.differentiable = None
             return self._grow(entry, overflow.needed, args, kwargs)
-        return self.result(entry, found[: program.results])
+        return self.result(entry, found[: program.results], leaves)
 
     def _grow(self, entry: Entry, needed: int, args: Any, kwargs: Any) -> Any:
         """Compile again with stacks that are large enough, and run again."""
         capacity = 1 << (needed - 1).bit_length()
-        values = entry.by_value is None and not any(
-            isinstance(f, NumberForm) for f in _all_forms(entry.arguments)
-        )
+        values = entry.by_value is None and not _has_numbers(entry.arguments)
         larger = self._read(args, kwargs, values, capacity)
         entry.read, entry.executable = larger.read, larger.executable
         entry.capacity = capacity
@@ -248,8 +283,9 @@ class Compiled:
         return self._run(entry, args, kwargs)
 
     def _run_in_vm(self, args: Any, kwargs: Any) -> Any:
-        segments = Segments()
-        return _outside(read_lazily(self.fn, self.name, args, kwargs, segments))
+        if mode.recording is not None:
+            return self.fn(*args, **kwargs)  # operator by operator, for the gradient
+        return read_lazily(self.fn, self.name, args, kwargs, Segments())
 
 
 def _call_with_hooks(fn: Any, hooks: Any, *args: Any, **kwargs: Any) -> Any:
@@ -356,8 +392,10 @@ def _outside(value: Any) -> Any:
         if hasattr(value, "_fields"):
             return type(value)(*[_outside(v) for v in value])
         return type(value)([_outside(v) for v in value])
-    if type(value) is dict:
-        return {k: _outside(v) for k, v in value.items()}
+    if isinstance(value, dict):
+        return maker_of(value)({k: _outside(v) for k, v in value.items()})
+    if isinstance(value, deque):
+        return maker_of(value)(map(_outside, value))
     return value
 
 
@@ -376,8 +414,12 @@ def _key(value: Any) -> Any:
         return kind
     if kind is tuple or kind is list:
         return (kind, *[_key(v) for v in value])
-    if kind is dict:
-        return (kind, *[(k, _key(v)) for k, v in value.items()])
+    if kind is dict or isinstance(value, dict):
+        return (maker_of(value), *[(k, _key(v)) for k, v in value.items()])
+    if kind is deque:
+        return (maker_of(value), *[_key(v) for v in value])
+    if isinstance(value, (set, frozenset)):
+        return (kind, frozenset(map(_key, value)))
     if kind is Closure:
         return _key(value.function)
     if kind is Function:
@@ -397,6 +439,21 @@ def numbers_in(value: Any) -> list[Any]:
     return [n for v in value.values() for n in numbers_in(v)] if kind is dict else []
 
 
+def arguments_form(args: Any, kwargs: Any, values: bool) -> Items:
+    """The form of the arguments of a call."""
+    return Items(tuple, (form_of_arguments(args, values), form_of_arguments(kwargs, values)))
+
+
+def first_of_each(leaves: Sequence[Any]) -> tuple[int, ...]:
+    """For each leaf the first one that is the same tensor; () if all differ."""
+    firsts: dict[int, int] = {}
+    found = [
+        firsts.setdefault(id(leaf), i) if isinstance(leaf, Tensor) else i
+        for i, leaf in enumerate(leaves)
+    ]
+    return tuple(found) if any(first != i for i, first in enumerate(found)) else ()
+
+
 def form_of_arguments(value: Any, values: bool) -> Form:
     """The form of arguments: tensors are leaves, and so are numbers, unless `values` are known."""
     kind = type(value)
@@ -404,12 +461,13 @@ def form_of_arguments(value: Any, values: bool) -> Form:
         return TensorForm(TensorType(from_numpy(value._data.dtype), value.shape))
     if kind in _DYNAMIC:
         return Known(value) if values else NumberForm(kind)
-    if isinstance(value, (tuple, list)):
-        return Items(kind, tuple(form_of_arguments(v, values) for v in value))
-    if kind is dict:
-        return Entries(
-            dict, tuple(value), tuple(form_of_arguments(v, values) for v in value.values())
-        )
+    if isinstance(value, (tuple, list, deque)):
+        return Items(maker_of(value), tuple(form_of_arguments(v, values) for v in value))
+    if isinstance(value, dict):
+        forms = tuple(form_of_arguments(v, values) for v in value.values())
+        return Entries(maker_of(value), tuple(value), forms)
+    if kind is set:
+        return Known(set(value))
     if kind is Closure:
         return form_of_arguments(value.function, values)
     if kind is Function:
@@ -423,6 +481,10 @@ def form_of_arguments(value: Any, values: bool) -> Form:
 def _all_forms(form: Form) -> list[Form]:
     inner = getattr(form, "forms", ())
     return [form, *[f for part in inner for f in _all_forms(part)]]
+
+
+def _has_numbers(form: Form) -> bool:
+    return any(isinstance(part, NumberForm) for part in _all_forms(form))
 
 
 def _still_valid(entry: Entry) -> bool:

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from mycelia.compiler.forms import Entries, Form, Items
+from mycelia.compiler.forms import Form
+from mycelia.compiler.program_state import StateFound, refuse_state
 from mycelia.compiler.reading import Read, read
 from mycelia.compiler.symbolic import ValueNeeded
 from mycelia.core.errors import problem, wrong_type, wrong_value
 from mycelia.ir.text import show as show_graph
 from mycelia.runtime.executor import Executable
-from mycelia.transforms.jit import form_of_arguments, numbers_in
+from mycelia.transforms.jit import arguments_form, numbers_in
 
 STAGES = ("read", "optimized", "xla")
 
@@ -73,5 +74,8 @@ def in_pieces(owner: str, needed: ValueNeeded) -> RuntimeError:
 
 
 def _read(fn: Callable[..., Any], name: str, args: tuple[Any, ...], known: bool) -> Reading:
-    arguments = Items(tuple, (form_of_arguments(args, known), Entries(dict, (), ())))
-    return Reading(arguments, read(fn, name, arguments))
+    arguments = arguments_form(args, {}, known)
+    try:
+        return Reading(arguments, read(fn, name, arguments))
+    except StateFound as found:
+        raise refuse_state(found) from None

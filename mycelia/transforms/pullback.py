@@ -73,7 +73,14 @@ class WithFrozen:
 
 
 def _frozen(*weights: Tensor) -> tuple[bool, ...]:
-    return tuple([not getattr(weight, "requires_grad", True) for weight in weights])
+    return tuple(
+        [not (getattr(w, "requires_grad", True) or _measures_gradients(w)) for w in weights]
+    )
+
+
+def _measures_gradients(weight: Tensor) -> bool:
+    """Whether what comes back for a parameter is a statistic of gradients, as THOR collects."""
+    return getattr(weight, "measures_gradients", False)
 
 
 AnyPullback = Pullback | GraphPullback | WithFrozen

@@ -68,7 +68,7 @@ def _map(fn: Callable[..., Any], in_axes: Any, out_axes: Any, args: tuple[Any, .
         builder.parameter(f"x{i}", _without(leaf, axis))
         for i, (leaf, axis) in enumerate(zip(leaves, axes, strict=True))
     ]
-    with tracer.building(builder), tracer.store.journal() as journal:
+    with tracer.building(builder), tracer.store.journal(builder.graph) as journal:
         tracer.store.write(Entry(tracer.world, "<needed>"), MISSING)
         with _weights_of(cells, nodes[: len(weights)]):
             rest = iter(nodes[len(weights) :])

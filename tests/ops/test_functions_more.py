@@ -66,10 +66,12 @@ def test_plain_operators_refuse_tensors():
 
 
 def test_mixed_precision_cast_goes_into_containers():
-    found = ops.mixed_precision_cast(ms.float16, {"x": (Tensor([1.0]), Tensor([1]), 3)})
-    assert found["x"][0].dtype is ms.float16
-    assert found["x"][1].dtype is ms.int64
-    assert found["x"][2] == 3
+    found = ops.mixed_precision_cast(ms.float16, [(Tensor([1.0]), Tensor([1]), 3)])
+    assert isinstance(found, tuple)
+    assert found[0][0].dtype is ms.float16
+    assert found[0][1].dtype is ms.int64
+    assert found[0][2] == 3
+    assert ops.mixed_precision_cast(ms.float16, {"x": Tensor([1.0])})["x"].dtype is ms.float32
 
 
 # ---- functions inside of programs -----------------------------------------------------------

@@ -12,6 +12,7 @@ from mycelia.compiler.autodiff.segments import run_again
 from mycelia.compiler.hooking import hooked, hooks_of, unhooked
 from mycelia.compiler.narrowing.narrow import narrow
 from mycelia.compiler.rolling import roll
+from mycelia.compiler.store import Numbers
 from mycelia.compiler.symbolic import Number, is_symbolic
 from mycelia.compiler.tracer import Tracer
 from mycelia.ir.node import Node, owner
@@ -86,6 +87,7 @@ def record_call(
     aliases = tuple([_alias(tracer, w) for w in weights])
     given = [hooked(tracer, a, w) for a, w in zip(aliases, weights, strict=True)]
     for weight, node in zip(weights, given, strict=True):
+        tracer.store.note(Numbers(weight))
         weight._data = node
     try:
         value = call(fn, *[watched.get(i, a) for i, a in enumerate(args)], **kwargs)

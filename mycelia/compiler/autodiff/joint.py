@@ -57,7 +57,7 @@ def split(
     builder = Builder(graph.name)
     parameters = tuple([builder.parameter(p.name, p.type) for p in graph.parameters])
     mapping: dict[Node, Node] = dict(zip(graph.parameters, parameters, strict=True))
-    with tracer.building(builder), tracer.store.journal() as journal:
+    with tracer.building(builder), tracer.store.journal(builder.graph) as journal:
         tracer.store.write(Entry(tracer.world, "<needed>"), MISSING)
         output = copy_into(graph, builder.graph, mapping)
         outputs = _parts(builder, output)

@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.compiler.forms import Choice, Conflict
+from mycelia.compiler.conflict import Conflict, conflict_error
+from mycelia.compiler.containers import CONTAINERS
+from mycelia.compiler.forms import Choice
 from mycelia.compiler.reader.function import Frame
-from mycelia.compiler.store import MISSING, Entry
+from mycelia.compiler.store import MISSING, Contents, Entry
 from mycelia.compiler.symbolic import Number, convert, is_symbolic
-from mycelia.compiler.tracer import Tracer, conflict_error
+from mycelia.compiler.tracer import Tracer
 from mycelia.core.source import Span
 from mycelia.tensor.tensor import Tensor
 
@@ -48,16 +50,20 @@ class Reader:
     def global_value(self, name: str, frame: Frame) -> Any:
         if name in frame.module:
             value = frame.module[name]
-            self.tracer.guards.entry(frame.module, name, value)
+            if not self.tracer.is_changed(Entry(frame.module, name)):
+                self.tracer.guards.entry(frame.module, name, value)
             return self.outside_value(value)
         return _BUILTINS.get(name, MISSING)
 
     def assign_name(self, name: str, value: Any, frame: Frame) -> None:
         is_comprehension = frame.definition is None
         holder = frame.variables if is_comprehension else frame.holder_of(name)
-        if holder is None or id(holder) in self.foreign:
+        if holder is None:
+            self.tracer.write_outside(Entry(frame.module, name), value)
+        elif id(holder) in self.foreign:
             raise self.conflict_outside(name)
-        self.tracer.store.write(Entry(holder, name), value)
+        else:
+            self.tracer.store.write(Entry(holder, name), value)
 
     def conflict_outside(self, name: str) -> Exception:
         raise NotImplementedError
@@ -72,13 +78,16 @@ class Reader:
         value = getattr(owner, name)
         held = getattr(owner, "__dict__", None)
         if isinstance(held, dict) and name in held and not self.tracer.store.owns(held):
-            self.tracer.guards.entry(held, name, value)
+            if not self.tracer.is_changed(Entry(held, name)):
+                self.tracer.guards.entry(held, name, value)
         return self.outside_value(value)
 
     def outside_value(self, value: Any) -> Any:
         """A value that may live outside of the program: parameters become inputs."""
-        if type(value) in (list, dict, set) and not self.tracer.store.owns(value):
-            self.tracer.guards.contents(value)
+        store = self.tracer.store
+        if isinstance(value, CONTAINERS) and not store.owns(value):
+            if not self.tracer.is_changed(Contents(value, store.stale)):
+                self.tracer.guards.contents(value)
         return self.tracer.bound(value)
 
     # ---- answered by other parts ------------------------------------------------------------

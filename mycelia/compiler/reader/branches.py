@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from mycelia.compiler.building import Builder
+from mycelia.compiler.conflict import Conflict
+from mycelia.compiler.containers import CONTAINERS
 from mycelia.compiler.forms import (
     Choice,
     ChoiceForm,
-    Conflict,
     Form,
     Known,
     Maybe,
     Placed,
+    containers_in,
     extend,
     form_of,
     lasting_form_of,
     leaf_data,
     may_be_chosen,
+    versions,
 )
 from mycelia.compiler.reader.base import Reader
 from mycelia.compiler.reader.function import Function
-from mycelia.compiler.store import MISSING, Contents, Entry, Key, Place
+from mycelia.compiler.reader.joins import Column, Meeting
+from mycelia.compiler.store import MISSING, Changes, Contents, Entry, Journal, Numbers, Place
 from mycelia.compiler.symbolic import Number
 from mycelia.core.dtype import int32
 from mycelia.core.source import Span
@@ -43,10 +47,10 @@ class Attempt:
     """One side of a branch, read and taken back."""
 
     builder: Builder
-    changes: dict[Key, tuple[Place, Any]]
+    changes: Changes
     result: Any
     span: Span | None
-    made: dict[int, Any]  # what was made while reading this side
+    journal: Journal  # closed: what was made on this side, and what may be the same
 
 
 class Branches(Reader):
@@ -84,46 +88,95 @@ class Branches(Reader):
             raise Unreachable
         places = {key: place for side in sides for key, (place, _) in side.changes.items()}
         values = [
-            [side.changes[key][1] if key in side.changes else place.read() for side in sides]
+            [side.changes[key][1] if key in side.changes else self.old_value(place) for side in sides]
             for key, place in places.items()
         ]
         joined = [
-            join_all([unassigned(place, value) for value in given], sides)
+            joined_at(place, [unassigned(place, value) for value in given], sides)
             for place, given in zip(places.values(), values, strict=True)
         ]
         joined.append(join_all([side.result for side in sides], sides))
         last = max((s.span for s in sides if s.span), key=lambda s: s.line, default=None)
         joined = [(located_form(form, last), given) for form, given in joined]
-        data = [self._leaves(side, joined, place) for place, side in enumerate(sides)]
-        if data[0]:
-            for side, leaves in zip(sides, data, strict=True):
-                side.builder.finish(side.builder.tuple(tuple(leaves)))
+        meeting = Meeting(tracer.store, [side.journal for side in sides])
+        columns = self._columns(sides, list(places.values()), joined)
+        needed = meeting.needed(columns)
+        chosen = [column.data for column, is_needed in zip(columns, needed, strict=True) if is_needed]
+        items: Iterator[Any] = iter(())
+        if chosen:
+            for number, side in enumerate(sides):
+                parts = tuple([data[number] for data in chosen])
+                side.builder.finish(side.builder.tuple(parts))
             found = emit([s.builder for s in sides])
-            items = iter([tracer.builder.item(found, i) for i in range(len(data[0]))])
-        else:
-            items = iter(())
-        built = [form.build(items) for form, _ in joined]
+            items = iter([tracer.builder.item(found, i) for i in range(len(chosen))])
+        tensors = iter(meeting.tensors_for(columns, needed, items))
+        built = [form.build(tensors) for form, _ in joined]
+        own = [held_by(place, form) for place, (form, _) in zip(places.values(), joined, strict=False)]
+        for value, (form, given), first in zip(built, joined, [*own, 0], strict=True):
+            self._relate_containers(meeting, form, value, given, first)
+        meeting.close()
         for place, value in zip(places.values(), built, strict=False):
             self.rewrite_place(place, value)
         self.adopt_all(built[-1])
         return built[-1]
 
+    def old_value(self, place: Place) -> Any:
+        """What a place holds, needed by the program."""
+        self.tracer.store.needs(place.key)
+        return place.read()
+
+    def _relate_containers(
+        self, meeting: Meeting, form: Form, value: Any, given: Sequence[Any], first: int
+    ) -> None:
+        """Say which containers of the sides the containers of a joined value may be."""
+        by_side = [containers_in(form, one)[first:] for one in given]
+        for made, *ones in zip(containers_in(form, value)[first:], *by_side, strict=True):
+            if made is not MISSING:
+                meeting.relate(made, ones)
+
+    def _columns(
+        self, sides: list[Attempt], places: list[Place], joined: list[tuple[Form, list[Any]]]
+    ) -> list[Column]:
+        """The leaves of all joined values, with the data they have at the end of each side."""
+        of_sides = []
+        for number, side in enumerate(sides):
+            with self.tracer.building(side.builder), side.changes.applied():
+                for form, values in joined:
+                    for container in containers_in(form, values[number]):
+                        self.tracer.store.refuse_stale(container)
+                of_sides.append(
+                    [
+                        (value, target, leaf_data(value, target))
+                        for form, values in joined
+                        for value, target in form.leaves(values[number])
+                    ]
+                )
+        kept = [isinstance(place, Numbers) for place in places] + [False]
+        is_version = [
+            kept[number]
+            for number, (form, values) in enumerate(joined)
+            for _ in form.leaves(values[0])
+        ]
+        columns = []
+        for known, *leaves in zip(is_version, *of_sides, strict=True):
+            values, targets, data = zip(*leaves, strict=True)
+            columns.append(Column(values, targets[0], data, known))
+        return columns
+
     def rewrite_place(self, place: Place, value: Any) -> None:
         """Write a joined value; a container keeps its identity, only its contents change."""
-        if isinstance(place, Contents) and isinstance(value, Conflict):
-            raise self.conflict_error(value)
         self.adopt_all(value)
         self.tracer.store.write(place, value)
 
     def adopt_all(self, value: Any) -> None:
-        """Lists and dicts inside a joined value are the program's own."""
-        if isinstance(value, (list, dict)):
+        """Containers inside a joined value are the program's own."""
+        if isinstance(value, CONTAINERS):
             self.tracer.store.adopt(value)
-        if isinstance(value, (list, tuple)):
-            for part in value:
-                self.adopt_all(part)
-        elif isinstance(value, dict):
+        if isinstance(value, dict):
             for part in value.values():
+                self.adopt_all(part)
+        elif isinstance(value, (tuple, *CONTAINERS)):
+            for part in value:
                 self.adopt_all(part)
 
     def _index_node(self, index: Number) -> Any:
@@ -138,7 +191,7 @@ class Branches(Reader):
         span = tracer.span
         tracer.depth += 1
         try:
-            with tracer.building(builder), tracer.store.journal() as journal:
+            with tracer.building(builder), tracer.store.journal(builder.graph) as journal:
                 try:
                     result = thunk()
                 except Unreachable:
@@ -148,23 +201,20 @@ class Branches(Reader):
                     journal.take_back()
                     raise
                 changes = journal.take_back()
-                return Attempt(builder, changes, result, tracer.span, journal.made)
+                return Attempt(builder, changes, result, tracer.span, journal)
         finally:
             tracer.depth -= 1
             tracer.span = span
-
-    def _leaves(self, side: Attempt, joined: list[tuple[Form, list[Any]]], place: int) -> list[Any]:
-        with self.tracer.building(side.builder):
-            return [
-                leaf_data(value, target)
-                for form, values in joined
-                for value, target in form.leaves(values[place])
-            ]
 
     def call_choice(self, choice: Choice, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call one of several functions."""
         thunks = [lambda f=f: self.call(f, args, kwargs) for f in choice.options]
         return self.branches(choice.index, thunks)
+
+
+def held_by(place: Place, form: Form) -> int:
+    """How many containers of a form are only copies of what the place is about."""
+    return int(isinstance(place, Contents) and not isinstance(form, Known))
 
 
 def unassigned(place: Place, value: Any) -> Any:
@@ -179,6 +229,14 @@ def located_form(form: Form, span: Span | None) -> Form:
     if isinstance(form, Known) and isinstance(form.value, Conflict) and form.value.span is None:
         return Known(replace(form.value, span=span))
     return form
+
+
+def joined_at(place: Place, values: list[Any], sides: list[Attempt]) -> tuple[Form, list[Any]]:
+    """`join_all` for what a place holds; versions of a tensor are compared by their data."""
+    form, given = join_all(values, sides)
+    if isinstance(place, Numbers):
+        form = versions(form, [place.read(), *values])
+    return form, given
 
 
 def join_all(values: list[Any], sides: list[Attempt]) -> tuple[Form, list[Any]]:
@@ -215,7 +273,7 @@ def _option_form(option: Any, side: Attempt) -> Form:
     """A function from before the branch is itself: its variables are those of its frame."""
     frame = option.frame if isinstance(option, Function) else None
     while frame is not None:
-        if id(frame.variables) in side.made:
+        if side.journal.is_new(frame.variables):
             return form_of(option)
         frame = frame.outer
     return lasting_form_of(option) if isinstance(option, Function) else form_of(option)

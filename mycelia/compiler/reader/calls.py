@@ -12,7 +12,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from mycelia.compiler.forms import Choice, Conflict
+from mycelia.compiler.conflict import Conflict
+from mycelia.compiler.containers import CONTAINERS
+from mycelia.compiler.forms import Choice
 from mycelia.compiler.reader.builtins import ANSWERS, Answers
 from mycelia.compiler.reader.function import Frame, Function, Routed
 from mycelia.compiler.reader.loops import Loops
@@ -30,7 +32,8 @@ _LIBRARY = tuple({sysconfig.get_paths()["stdlib"], sysconfig.get_paths()["platst
 _NATIVE_MODULES = ("numpy", "jax", "jaxlib", "scipy")
 _MUTATING = {
     "append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update",
-    "setdefault", "popitem", "add", "discard",
+    "setdefault", "popitem", "add", "discard", "appendleft", "extendleft", "popleft", "rotate",
+    "move_to_end",
 }  # fmt: skip
 _GENERATED = ("__init__", "__eq__", "__repr__", "__hash__", "__replace__")  # as dataclasses do
 _CALL = "__call__"
@@ -92,16 +95,17 @@ class Calls(Loops, Answers, Recursion):
         return result
 
     def _call_mutating(self, fn: Any, args: Any, kwargs: Any) -> Any:
-        if isinstance(fn.__self__, (list, dict, set)):
+        if isinstance(fn.__self__, CONTAINERS):
             self.change(fn.__self__)
-        if fn.__name__ == "extend":
+        if fn.__name__ in ("extend", "extendleft"):
             args = (self.expanded(args[0]),)
         return self.native(fn, args, kwargs)
 
     def _make(self, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Make an object of a class; a plain class of the user's is read, its object tracked."""
         if not _is_plain_class(cls):
-            return self.native(cls, args, kwargs)
+            made = self.native(cls, args, kwargs)
+            return self.tracer.store.adopt(made) if isinstance(made, CONTAINERS) else made
         init = cls.__init__  # type: ignore[misc]
         if isinstance(init, types.FunctionType) and is_read(init):
             made: Any = cls.__new__(cls)  # type: ignore[call-overload]

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.compiler.forms import Choice, Conflict, Maybe
+from mycelia.compiler.conflict import Conflict
+from mycelia.compiler.forms import Choice, Maybe
 from mycelia.compiler.reader.base import Reader
 from mycelia.compiler.reader.function import Frame, Function
 from mycelia.compiler.reader.iteration import elements, known_length
@@ -79,7 +80,9 @@ class Expressions(Reader):
             self.at(node, frame)
             raise self.conflict_error(value)
         if isinstance(value, Maybe):
-            return self.assumed(value, node, frame)
+            value = self.assumed(value, node, frame)
+        if self.tracer.store.stale:
+            self.tracer.store.refuse_stale(value)
         return value
 
     def assumed(self, maybe: Maybe, node: ast.AST, frame: Frame) -> Any:

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from mycelia.compiler.building import Builder, constant
-from mycelia.compiler.forms import Form, Known, Maybe, extend, leaf_data, leaf_type
-from mycelia.compiler.reader.branches import Unreachable, unassigned
+from mycelia.compiler.forms import (
+    Form,
+    Known,
+    Maybe,
+    containers_in,
+    extend,
+    leaf_data,
+    leaf_type,
+    versions,
+)
+from mycelia.compiler.reader.branches import Unreachable, held_by, unassigned
 from mycelia.compiler.reader.function import Frame
 from mycelia.compiler.reader.iteration import (
     SymbolicRange,
@@ -19,6 +29,7 @@ from mycelia.compiler.reader.iteration import (
     elements,
     known_length,
 )
+from mycelia.compiler.reader.loop_aliases import LoopAliases, Slot
 from mycelia.compiler.reader.statements import (
     BREAKS,
     CONTINUES,
@@ -31,10 +42,11 @@ from mycelia.compiler.reader.statements import (
     kinds_of,
     tag_of,
 )
-from mycelia.compiler.store import MISSING, Entry, Key, Place
+from mycelia.compiler.store import MISSING, Changes, Entry, Journal, Key, Numbers, Place
 from mycelia.compiler.symbolic import Number, ValueNeeded, both, convert, either
 from mycelia.core.errors import located
 from mycelia.ir.node import Node
+from mycelia.ir.types import TensorType
 from mycelia.tensor.tensor import Tensor
 
 MOST_PASSES = 10_000  # of a loop that is run while reading
@@ -57,6 +69,7 @@ class Plan:
     """A loop body read under the assumption that these places change."""
 
     carried: dict[Key, Carried] = field(default_factory=dict)
+    aliases: LoopAliases = field(default_factory=LoopAliases)
 
 
 @dataclass
@@ -66,7 +79,7 @@ class Trial:
     goes_on: Builder
     step: Builder
     test: Any
-    after: dict[Key, Any]
+    after: Changes
     end: End
     tag_parameter: Node | None
     settled: bool
@@ -281,14 +294,15 @@ class Loops(Statements):
     def _try_body(self, plan: Plan, test: Callable[[], Any], body: Callable[[], End]) -> Trial:
         tracer = self.tracer
         goes_on, step = (Builder(n, tracer.builder, tracer.span) for n in ("goes_on", "step"))
+        writes = tracer.store.writes
         tracer.depth += 1
         try:
             tags = []
             for part, builder in ((0, goes_on), (1, step)):
-                with tracer.building(builder), tracer.store.journal() as journal:
+                with tracer.building(builder), tracer.store.journal(builder.graph) as journal:
                     try:
                         tags.append(builder.parameter("end", leaf_type(int)))
-                        self._enter(plan, builder)
+                        inside = self._enter(plan, builder)
                         found = test()
                         if part == 0:
                             wanted = found
@@ -299,36 +313,82 @@ class Loops(Statements):
         finally:
             tracer.depth -= 1
         settled = self._extend(plan, after)
-        values = {key: value for key, (_, value) in after.items()}
-        return Trial(goes_on, step, wanted, values, end, tags[0], settled)
+        if tracer.store.writes > writes:
+            settled = self._find_aliases(plan, journal, inside, after) and settled
+        return Trial(goes_on, step, wanted, after, end, tags[0], settled)
 
-    def _enter(self, plan: Plan, builder: Builder) -> None:
+    def _enter(self, plan: Plan, builder: Builder) -> dict[Slot, Any]:
         """Give every carried place the value it has at the start of some pass."""
-        for number, carried in enumerate(plan.carried.values()):
+        found: dict[Slot, Any] = {}
+        for number, (key, carried) in enumerate(plan.carried.items()):
             name = getattr(carried.place, "name", f"carried_{number}").strip("<>").split()[0]
             targets = [t for _, t in carried.form.leaves(MISSING)]
             nodes = [builder.parameter(name, leaf_type(t)) for t in targets]
-            self.rewrite_place(carried.place, carried.form.build(iter(nodes)))
+            self._put(plan, key, nodes, found)
+        plan.aliases.relate(self.tracer.store, found)
+        return found
 
-    def _extend(self, plan: Plan, after: dict[Key, tuple[Place, Any]]) -> bool:
+    def _put(self, plan: Plan, key: Key, nodes: Sequence[Node], found: dict[Slot, Any]) -> None:
+        """Write a carried place around new nodes; `found` gets its tensors and containers."""
+        carried, made = plan.carried[key], self.tracer.store.made
+        items: list[Any] = list(nodes)
+        for number, (_, target) in enumerate(carried.form.leaves(MISSING)):
+            if isinstance(target, TensorType) and not isinstance(carried.place, Numbers):
+                first = plan.aliases.first((key, "tensor", number))
+                if first not in found:
+                    found[first] = made(Tensor._wrap(nodes[number]))
+                items[number] = found[key, "tensor", number] = found[first]
+        value = carried.form.build(iter(items))
+        self.rewrite_place(carried.place, value)
+        own = held_by(carried.place, carried.form)
+        for number, container in enumerate(containers_in(carried.form, value)[own:]):
+            found[key, "container", number] = container
+
+    def _extend(self, plan: Plan, after: Changes) -> bool:
         """Widen the forms of places that the body changed in a new way; True if there are none."""
         settled = True
-        for key, (place, value) in after.items():
-            carried = plan.carried.get(key)
-            if carried is None:
-                initial = unassigned(place, place.read())
-                form = extend(Known(initial), value)
-                if form == Known(initial):
+        initials = {key: unassigned(place, place.read()) for key, (place, _) in after.items()}
+        with after.applied():
+            for key, (place, value) in after.items():
+                self.tracer.store.refuse_stale(value)
+                carried = plan.carried.get(key)
+                if carried is None:
+                    initial = initials[key]
+                    form = extend(Known(initial), value)
+                    if isinstance(place, Numbers):
+                        form = versions(form, [initial, value])
+                    if form == Known(initial):
+                        continue
+                    if isinstance(initial, Maybe) and _is_function(value):
+                        continue  # a function made inside the body: each pass makes it anew
+                    self.tracer.store.needs(key)
+                    plan.carried[key] = Carried(place, form, initial)
+                    settled = False
                     continue
-                if isinstance(initial, Maybe) and callable(value) and not isinstance(value, Tensor):
-                    continue  # a function made inside the body: each pass makes it anew
-                plan.carried[key] = Carried(place, form, initial)
-                settled = False
-                continue
-            form = extend(carried.form, value)
-            if form != carried.form:
-                carried.form = form
-                settled = False
+                form = extend(carried.form, value)
+                if form != carried.form:
+                    carried.form = form
+                    settled = False
+        return settled
+
+    def _find_aliases(
+        self, plan: Plan, body: Journal, inside: dict[Slot, Any], after: Changes
+    ) -> bool:
+        """Compare what carried places hold before and after a pass; True if nothing is new."""
+        given, left = {}, {}
+        for key, carried in plan.carried.items():
+            if not isinstance(carried.place, Numbers):
+                given |= _objects(key, carried, carried.initial)
+                left |= _objects(key, carried, after[key][1])
+        common = [slot for slot in given if slot in left]
+        found = plan.aliases.after(
+            body,
+            {slot: given[slot] for slot in common},
+            inside,
+            {slot: left[slot] for slot in common},
+        )
+        settled = found == plan.aliases
+        plan.aliases = found
         return settled
 
     def _finish(self, plan: Plan, trial: Trial, node: Any, frame: Frame) -> End:
@@ -337,10 +397,10 @@ class Loops(Statements):
         leaves_early = not kinds <= {FALLS, CONTINUES}
         step_data: list[Any] = []
         initial: list[Any] = []
-        with tracer.building(trial.step):
+        with tracer.building(trial.step), trial.after.applied():
             step_data.append(self._end_data(trial.end))
             for key, carried in plan.carried.items():
-                value = trial.after.get(key, carried.initial)
+                value = trial.after[key][1]
                 step_data += [leaf_data(v, t) for v, t in carried.form.leaves(value)]
             trial.step.finish(trial.step.tuple(tuple(step_data)))
         initial.append(convert(FALLS, int)._data)
@@ -352,8 +412,11 @@ class Loops(Statements):
         found = tracer.builder.loop(trial.goes_on, trial.step, carry, tracer.span)
         items = iter([tracer.builder.item(found, i) for i in range(len(carry))])
         tag = Number.of(next(items), int)
-        for carried in plan.carried.values():
-            self.rewrite_place(carried.place, carried.form.build(items))
+        made: dict[Slot, Any] = {}
+        for key, carried in plan.carried.items():
+            count = len(carried.form.leaves(MISSING))
+            self._put(plan, key, list(islice(items, count)), made)
+        plan.aliases.relate(tracer.store, made)
         return self._end_of_loop(tag, kinds, trial.test is True, node, frame)
 
     def _end_data(self, end: End) -> Any:
@@ -413,6 +476,22 @@ class Loops(Statements):
             fix="make the test depend on a tensor, so that the loop runs in the program",
             span=self.tracer.span,
         )
+
+
+def _is_function(value: Any) -> bool:
+    return callable(value) and not isinstance(value, Tensor)
+
+
+def _objects(key: Key, carried: Carried, value: Any) -> dict[Slot, Any]:
+    """The tensors and containers in a value of a carried place, by their slots."""
+    found: dict[Slot, Any] = {
+        (key, "tensor", number): leaf
+        for number, (leaf, target) in enumerate(carried.form.leaves(value))
+        if isinstance(target, TensorType) and type(leaf) is not Number and isinstance(leaf, Tensor)
+    }
+    own = held_by(carried.place, carried.form)
+    containers = enumerate(containers_in(carried.form, value)[own:])
+    return found | {(key, "container", i): c for i, c in containers if c is not MISSING}
 
 
 def _count(source: Any) -> Any:

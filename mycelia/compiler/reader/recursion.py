@@ -20,7 +20,7 @@ from mycelia.compiler.reader.base import Reader
 from mycelia.compiler.reader.branches import Unreachable
 from mycelia.compiler.reader.function import Frame, Function, capture
 from mycelia.compiler.recursion import call_by_loop
-from mycelia.compiler.store import MISSING, Contents, Numbers, Place
+from mycelia.compiler.store import MISSING
 from mycelia.compiler.symbolic import ValueNeeded
 from mycelia.core.source import Span
 from mycelia.ir.control import CALL
@@ -147,14 +147,14 @@ class Recursion(Reader):
             arguments[name] = form.build(iter(nodes))
         wanted = [builder.local(node) for node in made.captured]
         tracer.depth += 1
-        own = set(tracer.store.own)
         try:
-            with tracer.building(builder), tracer.store.journal() as journal:
+            with tracer.building(builder), tracer.store.journal(builder.graph) as journal:
+                journal.outside |= {id(leaf): leaf for leaf, _ in _leaves(made, arguments)}
                 try:
                     result = self.read_body(made.fn, arguments)
                 finally:
                     changes = journal.take_back()
-                if any(self._is_outside(place, made, own) for place, _ in changes.values()):
+                if changes:
                     raise ValueNeeded(None, f"{made.fn.definition.name} changes state and recurs")
                 form = (
                     widest_form_of(result) if made.result is None else extend(made.result, result)
@@ -169,19 +169,6 @@ class Recursion(Reader):
         settled = form == made.result and captured == made.captured and len(wanted) == len(captured)
         made.result, made.captured = form, captured
         return settled
-
-    def _is_outside(self, place: Place, made: Recursive, own: set[int]) -> bool:
-        """Whether a changed place was there before the call."""
-        if isinstance(place, Contents):
-            return id(place.container) in own
-        if isinstance(place, Numbers):
-            return id(place.tensor) in self.tracer.inputs
-        frame: Frame | None = made.fn.frame
-        while frame is not None:
-            if frame.variables is place.holder:
-                return True
-            frame = frame.outer
-        return place.holder is self.tracer.world
 
     def _running(self, fn: Function, variables: dict[str, Any]) -> Recursive | None:
         for made in reversed(self.recursive):
@@ -223,6 +210,11 @@ class Recursion(Reader):
 
     def read_body(self, fn: Function, variables: dict[str, Any]) -> Any:
         raise NotImplementedError
+
+
+def _leaves(made: Recursive, arguments: dict[str, Any]) -> list[tuple[Any, Any]]:
+    pairs = zip(made.names, made.forms, strict=True)
+    return [leaf for name, form in pairs for leaf in form.leaves(arguments[name])]
 
 
 def _forms(variables: dict[str, Any]) -> tuple[tuple[str, Form], ...]:

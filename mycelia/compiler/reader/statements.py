@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mycelia.compiler.containers import CONTAINERS
 from mycelia.compiler.reader.branches import Branches, Unreachable
 from mycelia.compiler.reader.expressions import Expressions
 from mycelia.compiler.reader.function import Frame, Function
@@ -325,32 +326,45 @@ class Statements(Expressions, Branches, Patterns):
         owner[index] = value
 
     def set_attribute(self, owner: Any, name: str, value: Any) -> None:
-        held = getattr(owner, "__dict__", {})
-        if "_params" in held and name in held["_params"]:
+        """`owner.name = value`; what was there before the program is written after each run."""
+        setter = getattr(getattr(type(owner), name, None), "fset", None)
+        held = getattr(owner, "__dict__", None)
+        if setter is not None:
+            self.call(setter, (owner, value), {})
+        elif isinstance(held, dict) and name in held.get("_params", ()):
             setattr(owner, name, value.strong if isinstance(value, Number) else value)
-        elif self.tracer.store.owns(held):
-            self.tracer.store.note(Contents(held))
-            setattr(owner, name, value)
-        else:
+        elif not isinstance(held, dict) or isinstance(owner, Tensor):
             raise self.outside(f"{type(owner).__name__}.{name}")
+        elif self.tracer.store.owns(held):
+            self.tracer.store.note_container(held)
+            setattr(owner, name, value)
+        elif name in held.get("_cells", ()) or is_part(value):
+            raise self.outside(f"the parts of {type(owner).__name__}: {name}")
+        else:
+            self.tracer.write_outside(Entry(held, name), value)
 
     def change(self, container: Any) -> None:
-        """Say that a list, dict or set is about to change; only the program's own may."""
-        if not self.tracer.store.owns(container):
+        """Say that a container is about to change."""
+        if not isinstance(container, CONTAINERS):
             raise self.outside(f"a {type(container).__name__} made outside")
-        self.tracer.store.note(Contents(container))
+        store = self.tracer.store
+        store.refuse_stale(container)
+        if not store.owns(container):
+            self.tracer.note_outside(Contents(container, store.stale))
+        store.note_container(container)
 
     def outside(self, what: str) -> Exception:
         return located(
             RuntimeError,
             f"a compiled function cannot change {what}",
-            expected="changes to Parameters, and to what the function made itself",
+            expected="changes to Parameters, to attributes and containers of cells and objects, "
+            "and to what the function made itself",
             fix="keep the state in a Parameter, or return the new value",
             span=self.tracer.span,
         )
 
     def conflict_outside(self, name: str) -> Exception:
-        return self.outside(f"the global variable {name}")
+        return self.outside(f"the variable {name} of an enclosing function")
 
     def run_Delete(self, node: ast.Delete, frame: Frame) -> None:
         for target in node.targets:
@@ -464,6 +478,11 @@ class Statements(Expressions, Branches, Patterns):
         for manager in reversed(entered):
             type(manager).__exit__(manager, None, None, None)
         return end
+
+
+def is_part(value: Any) -> bool:
+    """Whether a value becomes a part of a cell when it is assigned to an attribute."""
+    return hasattr(value, "construct") or getattr(value, "_is_parameter", False)
 
 
 def _leaves_early(statements: Sequence[ast.stmt]) -> bool:

@@ -1,0 +1,160 @@
+"""State that a program keeps besides parameters: attributes and containers that it changes.
+
+`self.count += 1`, `self.cache.append(x)`, and `self.d[k] = x` change objects that were there before
+the call. The values are arguments and results of the program: it takes what the places hold, and
+what it leaves there is written back after each run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mycelia.compiler.conflict import Conflict, conflict_error
+from mycelia.compiler.forms import Form, form_of
+from mycelia.compiler.store import Contents, Entry, Key, Numbers, Place
+from mycelia.core.errors import located
+from mycelia.tensor.tensor import Tensor
+
+if TYPE_CHECKING:
+    from mycelia.compiler.tracer import Tracer
+
+
+class StateFound(Exception):  # it asks to trace the function again
+    """A function changes what it took for constant: places and tensors that must be inputs."""
+
+    def __init__(self, places: Sequence[Place], tensors: Sequence[Tensor]) -> None:
+        super().__init__()
+        self.places, self.tensors = tuple(places), tuple(tensors)
+
+
+@dataclass(eq=False)
+class ProgramState:
+    """What is known to be state, when a function is traced."""
+
+    places: dict[Key, Place]
+    tensors: dict[int, Tensor]  # written in place, so that they are no constants
+
+    @staticmethod
+    def empty() -> ProgramState:
+        return ProgramState({}, {})
+
+    def values(self) -> tuple[Any, ...]:
+        """What the places hold now."""
+        return tuple([place.read() for place in self.places.values()])
+
+    def add(self, found: StateFound) -> None:
+        """Know more places and tensors; they are kept alive, as they are named by identity."""
+        self.places |= {place.key: place for place in found.places}
+        self.tensors |= {id(tensor): tensor for tensor in found.tensors}
+
+    def enter(self, tracer: Tracer, values: Sequence[Any]) -> None:
+        """Let a program that is about to be traced have stand-ins in the places."""
+        for tensor in self.tensors.values():
+            tracer.bind(tensor)
+        for (key, place), value in zip(self.places.items(), values, strict=True):
+            tracer.state.add(key)
+            tracer.write_outside(place, value)
+            tracer.adopt_state(value)
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """A place that a program changes, and the form of what it leaves there."""
+
+    place: Place
+    form: Form
+
+    def built(self, leaves: Iterator[Any]) -> tuple[Place, Any]:
+        """The place with its new value, around the next leaves."""
+        return self.place, self.form.build(leaves)
+
+
+@dataclass(frozen=True)
+class Identities:
+    """Which of the results of a program are tensors among its arguments, or one tensor."""
+
+    arguments: dict[int, int]  # of results, by their numbers: the number of the argument
+    results: dict[int, int]  # the first result that is the same tensor
+
+    @staticmethod
+    def of(results: Sequence[Any], arguments: Sequence[Tensor]) -> Identities:
+        """The identities of traced values."""
+        places = {id(tensor): i for i, tensor in enumerate(arguments)}
+        firsts: dict[int, int] = {}
+        found = Identities({}, {})
+        for number, leaf in enumerate(results):
+            if type(leaf) is not Tensor:
+                continue
+            if id(leaf) in places:
+                found.arguments[number] = places[id(leaf)]
+            elif firsts.setdefault(id(leaf), number) != number:
+                found.results[number] = firsts[id(leaf)]
+        return found
+
+    def restored(self, found: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:
+        """The results of a run, as the tensors that they are."""
+        leaves = list(found)
+        for number in set(self.results.values()):
+            if not isinstance(leaves[number], Tensor):
+                leaves[number] = Tensor._wrap(leaves[number])
+        for number, first in self.results.items():
+            leaves[number] = leaves[first]
+        for number, argument in self.arguments.items():
+            leaves[number] = arguments[argument]
+        return leaves
+
+
+def changes_of(tracer: Tracer) -> tuple[list[Change], list[tuple[Any, Any]]]:
+    """What a traced program changes outside, and the leaves of the new values.
+
+    Raises StateFound if it took a place or tensor for constant that it changes.
+    """
+    changes, leaves, places, tensors = [], [], [], []
+    for key, (place, before) in tracer.store.journals[0].before.items():
+        if isinstance(place, Numbers):
+            is_known = id(place.tensor) in tracer.inputs or isinstance(before, Conflict)
+            if not is_known and not tracer.is_traced(before):
+                tensors.append(place.tensor)
+        elif place.home is not tracer.world:
+            if key not in tracer.state and tracer.has_read(place):
+                places.append(place)
+            value = place.read()
+            if isinstance(value, Conflict):
+                raise conflict_error(value)
+            form = form_of(value)
+            changes.append(Change(place, form))
+            leaves += form.leaves(value)
+    if places or tensors:
+        raise StateFound(places, tensors)
+    return changes, leaves
+
+
+def changes_anything(tracer: Tracer) -> bool:
+    """Whether a program that is being traced has changed anything that is seen outside."""
+    noted = [pair for journal in tracer.store.journals for pair in journal.before.values()]
+    places = [place for place, _ in noted if place.home is not tracer.world]
+    return bool(places) or "<token>" in tracer.world
+
+
+def with_state(state: ProgramState, trace: Callable[[], Any]) -> Any:
+    """The result of `trace`, repeated until all state is known."""
+    while True:
+        try:
+            return trace()
+        except StateFound as found:
+            state.add(found)
+
+
+def refuse_state(found: StateFound) -> Exception:
+    """The error for a function that changes attributes where nothing can be written back."""
+    names = [str(p.name) for p in found.places if isinstance(p, Entry)]
+    kinds = [type(p.container).__name__ for p in found.places if isinstance(p, Contents)]
+    what = ", ".join([*names, *kinds]) or "a tensor that was made outside"
+    return located(
+        RuntimeError,
+        f"the program changes {what}, which it has to write back after each call",
+        expected="a function that changes Parameters only",
+        fix="keep the state in a Parameter, or return the new value",
+    )
