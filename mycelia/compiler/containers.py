@@ -51,7 +51,7 @@ def contents_of(container: Any) -> Any:
 
 def restoring_calls(container: Any) -> list[tuple[Any, ...]]:
     """Calls of C functions that give a container back the elements it has now."""
-    kind = next(kind for kind in CONTAINERS if isinstance(container, kind))
+    kind: Any = next(kind for kind in CONTAINERS if isinstance(container, kind))
     fill = kind.extend if kind in (list, deque) else kind.update
     return [(kind.clear, container), (fill, container, contents_of(container))]
 

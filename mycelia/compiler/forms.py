@@ -309,9 +309,7 @@ def may_be_chosen(value: Any) -> bool:
     return isinstance(value, Choice) or (callable(value) and not isinstance(value, Tensor))
 
 
-def same(
-    first: Any, second: Any, *, of_tensors: Callable[[Any, Any], bool] = operator.is_
-) -> bool:
+def same(first: Any, second: Any, *, of_tensors: Callable[[Any, Any], bool] = operator.is_) -> bool:
     """Whether two values are one: the same object, or equal constants."""
     if first is second:
         return True
@@ -327,7 +325,9 @@ def same(
         return first.hex() == second.hex()
     if isinstance(first, _SEQUENCES):
         pairs = zip(first, second, strict=False)
-        return len(first) == len(second) and all(same(a, b, of_tensors=of_tensors) for a, b in pairs)
+        return len(first) == len(second) and all(
+            same(a, b, of_tensors=of_tensors) for a, b in pairs
+        )
     if isinstance(first, dict):
         return first.keys() == second.keys() and all(
             same(first[k], second[k], of_tensors=of_tensors) for k in first
@@ -459,7 +459,7 @@ def _function_form(
 
 def _conflict(why: str) -> Known:
     """The form of values that no program can hold; Python can, where they are used."""
-    return Known(Conflict(why, needs_vm=True))
+    return Known(Conflict(why))
 
 
 def _has_entries(value: Any) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from mycelia.compiler.conflict import Conflict, conflict_error
 from mycelia.compiler.forms import Form, form_of
-from mycelia.compiler.store import Contents, Entry, Key, Numbers, Place
+from mycelia.compiler.store import Contents, Entry, Key, Numbers, OuterPlace
 from mycelia.core.errors import located
 from mycelia.tensor.tensor import Tensor
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class StateFound(Exception):  # it asks to trace the function again
     """A function changes what it took for constant: places and tensors that must be inputs."""
 
-    def __init__(self, places: Sequence[Place], tensors: Sequence[Tensor]) -> None:
+    def __init__(self, places: Sequence[OuterPlace], tensors: Sequence[Tensor]) -> None:
         super().__init__()
         self.places, self.tensors = tuple(places), tuple(tensors)
 
@@ -33,7 +33,7 @@ class StateFound(Exception):  # it asks to trace the function again
 class ProgramState:
     """What is known to be state, when a function is traced."""
 
-    places: dict[Key, Place]
+    places: dict[Key, OuterPlace]
     tensors: dict[int, Tensor]  # written in place, so that they are no constants
 
     @staticmethod
@@ -63,10 +63,10 @@ class ProgramState:
 class Change:
     """A place that a program changes, and the form of what it leaves there."""
 
-    place: Place
+    place: OuterPlace
     form: Form
 
-    def built(self, leaves: Iterator[Any]) -> tuple[Place, Any]:
+    def built(self, leaves: Iterator[Any]) -> tuple[OuterPlace, Any]:
         """The place with its new value, around the next leaves."""
         return self.place, self.form.build(leaves)
 
@@ -157,4 +157,5 @@ def refuse_state(found: StateFound) -> Exception:
         f"the program changes {what}, which it has to write back after each call",
         expected="a function that changes Parameters only",
         fix="keep the state in a Parameter, or return the new value",
+        span=None,
     )

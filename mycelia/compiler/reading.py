@@ -8,15 +8,13 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from mycelia.compiler.building import constant, type_of_array
-from mycelia.compiler.footprint import type_bytes
+from mycelia.compiler.building import constant
 from mycelia.compiler.conflict import Conflict, conflict_error
+from mycelia.compiler.footprint import type_bytes
 from mycelia.compiler.forms import Form, form_of, leaf_data, leaf_type
 from mycelia.compiler.guards import Guards
 from mycelia.compiler.narrowing.narrow import narrow
 from mycelia.compiler.passes.pipeline import optimize
-from mycelia.compiler.reader.stack_notes import with_stack
-from mycelia.compiler.rolling import roll
 from mycelia.compiler.program_state import (
     Change,
     Identities,
@@ -25,6 +23,8 @@ from mycelia.compiler.program_state import (
     changes_anything,
     changes_of,
 )
+from mycelia.compiler.reader.stack_notes import with_stack
+from mycelia.compiler.rolling import roll
 from mycelia.compiler.store import MISSING
 from mycelia.compiler.symbolic import Number, ValueNeeded
 from mycelia.compiler.tracer import KEY, Tracer
@@ -117,7 +117,7 @@ def _read(
             state.enter(tracer, values[0] if values else ())
             result = interpreter.call(fn, args, kwargs)
             if isinstance(result, Conflict):
-                raise conflict_error(result, result.span)
+                raise conflict_error(result)
             return _finish(tracer, given, nodes, result, started)
     except (ValueNeeded, StateFound):
         raise

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import CellType
 from typing import Any
 
 from mycelia.compiler.aliases import Aliases
@@ -30,7 +31,7 @@ class _Missing:
 
 
 MISSING = _Missing()
-MAYBE_WRITTEN = Conflict("which tensor was written depends on a number", needs_vm=True)
+MAYBE_WRITTEN = Conflict("which object was written depends on a number")
 Key = tuple[Any, ...]
 
 
@@ -63,6 +64,41 @@ class Entry:
         if self.name in self.holder:
             return [(dict.__setitem__, self.holder, self.name, self.holder[self.name])]
         return [(dict.pop, self.holder, self.name, None)]
+
+
+@dataclass(frozen=True, eq=False)
+class Enclosed:
+    """A variable of a Python function around the program, by the cell that closures share."""
+
+    cell: CellType
+    name: str
+
+    @property
+    def key(self) -> Key:
+        return ("cell", id(self.cell))
+
+    @property
+    def home(self) -> Any:
+        return self.cell
+
+    def read(self) -> Any:
+        try:
+            return self.cell.cell_contents
+        except ValueError:
+            return MISSING
+
+    def write(self, value: Any) -> None:
+        if value is MISSING:
+            del self.cell.cell_contents
+        else:
+            self.cell.cell_contents = value
+
+    def restoring_calls(self) -> list[tuple[Any, ...]]:
+        """Calls of C functions that bring the value of now back."""
+        value = self.read()
+        if value is MISSING:
+            return [(delattr, self.cell, "cell_contents")]
+        return [(setattr, self.cell, "cell_contents", value)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +160,8 @@ class Contents:
         return restoring_calls(self.container)
 
 
-Place = Entry | Numbers | Contents
+OuterPlace = Entry | Enclosed | Contents
+Place = OuterPlace | Numbers
 
 
 class Changes(dict[Key, tuple[Place, Any]]):

@@ -15,11 +15,11 @@ import numpy as np
 
 from mycelia.compiler.building import Builder, constant, type_of_array
 from mycelia.compiler.conflict import Conflict, conflict_error
+from mycelia.compiler.containers import CONTAINERS
 from mycelia.compiler.guards import Guards
 from mycelia.compiler.hooking import hook_tensor
 from mycelia.compiler.infer import result_type
-from mycelia.compiler.containers import CONTAINERS
-from mycelia.compiler.store import Contents, Entry, Key, Store
+from mycelia.compiler.store import Entry, Key, OuterPlace, Store
 from mycelia.compiler.symbolic import Number, ValueNeeded, convert, is_symbolic
 from mycelia.core import settings
 from mycelia.core.dtype import bool_, uint32
@@ -83,7 +83,7 @@ class Tracer:
         self.unbound: list[tuple[str, Span | None]] = []  # uses of variables that may have no value
         self.key: Parameter | None = None
         self.materialized: dict[Node, Any] | None = None  # in the vm: the numbers known so far
-        self._outside: dict[Key, Entry | Contents] = {}
+        self._outside: dict[Key, OuterPlace] = {}
         self.state: set[Key] = set()  # places outside whose values are inputs
         self._wrapped: list[ref[Tensor]] = []  # in the vm: tensors made and written
         self.cells: dict[int, Any] = {}  # the cells called, whose flags the program relies on
@@ -279,19 +279,19 @@ class Tracer:
 
     # ---- attributes and containers outside ----------------------------------------------------
 
-    def write_outside(self, place: Entry | Contents, value: Any) -> None:
+    def write_outside(self, place: OuterPlace, value: Any) -> None:
         """Write a place that was there before the program; an interruption leaves it as it was."""
         self.note_outside(place)
         place.write(value)
 
-    def note_outside(self, place: Entry | Contents) -> None:
+    def note_outside(self, place: OuterPlace) -> None:
         """Remember a place that was there before the program, and is about to change."""
         if place.key not in self._outside:
             self._outside[place.key] = place
             self.undo_log.note_calls(*place.restoring_calls())
         self.store.note(place)
 
-    def is_changed(self, place: Entry | Contents) -> bool:
+    def is_changed(self, place: OuterPlace) -> bool:
         """Whether the program has written a place outside, or takes its value as an input."""
         return place.key in self._outside
 
@@ -300,9 +300,9 @@ class Tracer:
         entries = [p for p in self._outside.values() if isinstance(p, Entry)]
         return frozenset(p.name for p in entries if p.holder is holder)
 
-    def has_read(self, place: Entry | Contents) -> bool:
+    def has_read(self, place: OuterPlace) -> bool:
         """Whether the program depends on what a place held before."""
-        if isinstance(place, Contents) or place.key in self.store.read:
+        if not isinstance(place, Entry) or place.key in self.store.read:
             return True
         return self.guards.has_entry(place.holder, place.name)
 

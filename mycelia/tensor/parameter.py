@@ -62,6 +62,7 @@ class Parameter(Tensor):
     _is_parameter = True
     _unnamed: ClassVar[int] = 0
     _layout: Strategy | None = None
+    measures_gradients = False  # what comes back as its gradient is a statistic of gradients
     requires_grad = Kept(_flag)
     layerwise_parallel = Kept(_flag)
     parallel_optimizer = Kept(_flag)

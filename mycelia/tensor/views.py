@@ -266,7 +266,8 @@ def renewed(tensor: Any) -> None:
 def check_apart(written: Sequence[Any], others: Sequence[Any]) -> None:
     """Refuse arguments that a program wrote if others share elements with them."""
     roots = {id(root_of(one)) for one in written}
-    count = sum(id(root_of(one)) in roots for one in others if getattr(one, "_relation", None))
+    related_ones = {id(one): one for one in others if getattr(one, "_relation", None)}
+    count = sum(id(root_of(one)) in roots for one in related_ones.values())
     if count > len(written):
         raise problem(
             RuntimeError,

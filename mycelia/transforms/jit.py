@@ -13,8 +13,8 @@ import numpy as np
 from mycelia.compiler.containers import maker_of
 from mycelia.compiler.forms import Entries, Form, FunctionForm, Items, Known, NumberForm, TensorForm
 from mycelia.compiler.hooking import hooks_of
-from mycelia.compiler.reader.function import Function, capture, recapture
 from mycelia.compiler.program_state import ProgramState, with_state
+from mycelia.compiler.reader.function import Function, capture, recapture
 from mycelia.compiler.reading import Read, read, read_lazily
 from mycelia.compiler.store import Place
 from mycelia.compiler.symbolic import Number, ValueNeeded
@@ -186,7 +186,7 @@ class Compiled:
         except (TypeError, ValueError, IndexError, AttributeError) as error:
             if not state or not _has_numbers(arguments.forms[-1]):
                 raise
-            entry.vm_reason = f"it raises {type(error).__name__} if the numbers it keeps are unknown"
+            entry.vm_reason = f"{type(error).__name__} if the numbers it keeps are unknown"
             return entry
         assert entry.read is not None
         if self.buckets is not None:

@@ -13,6 +13,7 @@ from mycelia.core.errors import problem
 from mycelia.ops.creation import zeros
 from mycelia.runtime.eager import differentiate as eager
 from mycelia.runtime.eager.differentiate import Pullback
+from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 
 
@@ -74,13 +75,11 @@ class WithFrozen:
 
 def _frozen(*weights: Tensor) -> tuple[bool, ...]:
     return tuple(
-        [not (getattr(w, "requires_grad", True) or _measures_gradients(w)) for w in weights]
+        [
+            isinstance(w, Parameter) and not (w.requires_grad or w.measures_gradients)
+            for w in weights
+        ]
     )
-
-
-def _measures_gradients(weight: Tensor) -> bool:
-    """Whether what comes back for a parameter is a statistic of gradients, as THOR collects."""
-    return getattr(weight, "measures_gradients", False)
 
 
 AnyPullback = Pullback | GraphPullback | WithFrozen

@@ -76,6 +76,8 @@ def why_one_by_one(entry: Entry) -> str:
         return "it is spread over several devices"
     if entry.fitted is not None:
         return "its sizes are dynamic"
+    if entry.state or entry.read.changes:
+        return "it changes attributes or containers"
     return why_not(entry.read.program)
 
 

@@ -6,6 +6,8 @@ import ast
 import builtins
 import linecache
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import CellType
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ from mycelia.compiler.conflict import Conflict, conflict_error
 from mycelia.compiler.containers import CONTAINERS
 from mycelia.compiler.forms import Choice
 from mycelia.compiler.reader.function import Frame
-from mycelia.compiler.store import MISSING, Contents, Entry
+from mycelia.compiler.store import MISSING, Contents, Enclosed, Entry
 from mycelia.compiler.symbolic import Number, convert, is_symbolic
 from mycelia.compiler.tracer import Tracer
 from mycelia.core.source import Span
@@ -23,12 +25,20 @@ from mycelia.tensor.tensor import Tensor
 _BUILTINS = vars(builtins)
 
 
+@dataclass(frozen=True, eq=False)
+class ForeignVariables:
+    """Variables of a Python function that encloses the program, as a traced function sees them."""
+
+    held: dict[str, Any]
+    cells: dict[str, CellType]
+
+
 class Reader:
     """The base of the parts: expressions, statements, branches, loops, calls."""
 
     def __init__(self, tracer: Tracer) -> None:
         self.tracer = tracer
-        self.foreign: dict[int, Any] = {}  # variables of Python functions that enclose the program
+        self.foreign: dict[int, ForeignVariables] = {}
         self.active: list[Any] = []  # the calls being read, outermost first
 
     conflict_error = staticmethod(conflict_error)
@@ -61,12 +71,11 @@ class Reader:
         if holder is None:
             self.tracer.write_outside(Entry(frame.module, name), value)
         elif id(holder) in self.foreign:
-            raise self.conflict_outside(name)
+            place = Enclosed(self.foreign[id(holder)].cells[name], name)
+            self.tracer.write_outside(place, value)
+            self.tracer.store.write(Entry(holder, name), value)
         else:
             self.tracer.store.write(Entry(holder, name), value)
-
-    def conflict_outside(self, name: str) -> Exception:
-        raise NotImplementedError
 
     def wrapped_index(self, index: Number, count: int) -> Number:
         """An index that may count from the end, brought into 0 .. count - 1."""
@@ -77,17 +86,18 @@ class Reader:
     def attribute(self, owner: Any, name: str) -> Any:
         value = getattr(owner, name)
         held = getattr(owner, "__dict__", None)
-        if isinstance(held, dict) and name in held and not self.tracer.store.owns(held):
-            if not self.tracer.is_changed(Entry(held, name)):
-                self.tracer.guards.entry(held, name, value)
+        if not isinstance(held, dict) or name not in held or self.tracer.store.owns(held):
+            return self.outside_value(value)
+        if not self.tracer.is_changed(Entry(held, name)):
+            self.tracer.guards.entry(held, name, value)
         return self.outside_value(value)
 
     def outside_value(self, value: Any) -> Any:
         """A value that may live outside of the program: parameters become inputs."""
         store = self.tracer.store
-        if isinstance(value, CONTAINERS) and not store.owns(value):
-            if not self.tracer.is_changed(Contents(value, store.stale)):
-                self.tracer.guards.contents(value)
+        is_outside = isinstance(value, CONTAINERS) and not store.owns(value)
+        if is_outside and not self.tracer.is_changed(Contents(value, store.stale)):
+            self.tracer.guards.contents(value)
         return self.tracer.bound(value)
 
     # ---- answered by other parts ------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from mycelia.compiler.building import Builder
@@ -87,21 +87,16 @@ class Branches(Reader):
         if not sides:
             raise Unreachable
         places = {key: place for side in sides for key, (place, _) in side.changes.items()}
-        values = [
-            [side.changes[key][1] if key in side.changes else self.old_value(place) for side in sides]
-            for key, place in places.items()
-        ]
+        values = [[self._left_at(place, side) for side in sides] for place in places.values()]
         joined = [
             joined_at(place, [unassigned(place, value) for value in given], sides)
             for place, given in zip(places.values(), values, strict=True)
         ]
         joined.append(join_all([side.result for side in sides], sides))
-        last = max((s.span for s in sides if s.span), key=lambda s: s.line, default=None)
-        joined = [(located_form(form, last), given) for form, given in joined]
         meeting = Meeting(tracer.store, [side.journal for side in sides])
         columns = self._columns(sides, list(places.values()), joined)
         needed = meeting.needed(columns)
-        chosen = [column.data for column, is_needed in zip(columns, needed, strict=True) if is_needed]
+        chosen = [c.data for c, is_needed in zip(columns, needed, strict=True) if is_needed]
         items: Iterator[Any] = iter(())
         if chosen:
             for number, side in enumerate(sides):
@@ -111,17 +106,20 @@ class Branches(Reader):
             items = iter([tracer.builder.item(found, i) for i in range(len(chosen))])
         tensors = iter(meeting.tensors_for(columns, needed, items))
         built = [form.build(tensors) for form, _ in joined]
-        own = [held_by(place, form) for place, (form, _) in zip(places.values(), joined, strict=False)]
-        for value, (form, given), first in zip(built, joined, [*own, 0], strict=True):
-            self._relate_containers(meeting, form, value, given, first)
+        for place, value, (form, given) in zip(
+            (*places.values(), None), built, joined, strict=True
+        ):
+            self._relate_containers(meeting, form, value, given, held_by(place, form))
         meeting.close()
         for place, value in zip(places.values(), built, strict=False):
             self.rewrite_place(place, value)
         self.adopt_all(built[-1])
         return built[-1]
 
-    def old_value(self, place: Place) -> Any:
-        """What a place holds, needed by the program."""
+    def _left_at(self, place: Place, side: Attempt) -> Any:
+        """What a place holds at the end of a side; if the side leaves it alone, what it held."""
+        if place.key in side.changes:
+            return side.changes[place.key][1]
         self.tracer.store.needs(place.key)
         return place.read()
 
@@ -159,8 +157,8 @@ class Branches(Reader):
         ]
         columns = []
         for known, *leaves in zip(is_version, *of_sides, strict=True):
-            values, targets, data = zip(*leaves, strict=True)
-            columns.append(Column(values, targets[0], data, known))
+            objects, targets, data = zip(*leaves, strict=True)
+            columns.append(Column(objects, targets[0], data, known))
         return columns
 
     def rewrite_place(self, place: Place, value: Any) -> None:
@@ -212,7 +210,7 @@ class Branches(Reader):
         return self.branches(choice.index, thunks)
 
 
-def held_by(place: Place, form: Form) -> int:
+def held_by(place: Place | None, form: Form) -> int:
     """How many containers of a form are only copies of what the place is about."""
     return int(isinstance(place, Contents) and not isinstance(form, Known))
 
@@ -222,13 +220,6 @@ def unassigned(place: Place, value: Any) -> Any:
     if value is MISSING and isinstance(place, Entry) and not place.name.startswith("<"):
         return Maybe(place.name, MISSING, False)
     return value
-
-
-def located_form(form: Form, span: Span | None) -> Form:
-    """A conflict remembers where its second value came from."""
-    if isinstance(form, Known) and isinstance(form.value, Conflict) and form.value.span is None:
-        return Known(replace(form.value, span=span))
-    return form
 
 
 def joined_at(place: Place, values: list[Any], sides: list[Attempt]) -> tuple[Form, list[Any]]:

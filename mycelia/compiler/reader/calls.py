@@ -15,6 +15,7 @@ from typing import Any
 from mycelia.compiler.conflict import Conflict
 from mycelia.compiler.containers import CONTAINERS
 from mycelia.compiler.forms import Choice
+from mycelia.compiler.reader.base import ForeignVariables
 from mycelia.compiler.reader.builtins import ANSWERS, Answers
 from mycelia.compiler.reader.function import Frame, Function, Routed
 from mycelia.compiler.reader.loops import Loops
@@ -23,7 +24,7 @@ from mycelia.compiler.reader.source import Definition, definition_of
 from mycelia.compiler.reader.stack_notes import note_call
 from mycelia.compiler.reader.statements import FALLS, RESULT, RETURNS, kinds_of
 from mycelia.compiler.reader.unsupported import unsupported
-from mycelia.compiler.store import MISSING
+from mycelia.compiler.store import MISSING, Enclosed
 from mycelia.core.errors import located
 from mycelia.tensor.tensor import Tensor
 
@@ -104,8 +105,8 @@ class Calls(Loops, Answers, Recursion):
     def _make(self, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Make an object of a class; a plain class of the user's is read, its object tracked."""
         if not _is_plain_class(cls):
-            made = self.native(cls, args, kwargs)
-            return self.tracer.store.adopt(made) if isinstance(made, CONTAINERS) else made
+            found = self.native(cls, args, kwargs)
+            return self.tracer.store.adopt(found) if isinstance(found, CONTAINERS) else found
         init = cls.__init__  # type: ignore[misc]
         if isinstance(init, types.FunctionType) and is_read(init):
             made: Any = cls.__new__(cls)  # type: ignore[call-overload]
@@ -126,12 +127,15 @@ class Calls(Loops, Answers, Recursion):
     def adopted_function(self, fn: types.FunctionType) -> Function:
         """A Python function as one the reader runs."""
         held = {}
-        for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True):
-            value = _cell_value(cell)
+        cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))
+        for name, cell in cells.items():
+            place = Enclosed(cell, name)
+            value = place.read()
             if value is not MISSING:
-                self.tracer.guards.cell(cell, value)
+                if not self.tracer.is_changed(place):
+                    self.tracer.guards.cell(cell, value)
                 held[name] = self.outside_value(value)
-        self.foreign[id(held)] = held
+        self.foreign[id(held)] = ForeignVariables(held, cells)
         frame = Frame(held, None, None, fn.__globals__)
         return Function(
             definition_of(fn), frame, fn.__defaults__ or (), dict(fn.__kwdefaults__ or {})
@@ -174,7 +178,7 @@ class Calls(Loops, Answers, Recursion):
         result = frame.variables.get(RESULT, None) if RETURNS in kinds else None
         if kinds == {FALLS, RETURNS} and result is not None:
             why = f"{definition.name} returns a value on some paths and nothing on others"
-            return Conflict(why, fix="end the function with a return of the same type")
+            return Conflict(why)
         return result
 
     def _runaway(self, definition: Definition) -> Exception:
@@ -270,13 +274,6 @@ def _is_plain_class(cls: type) -> bool:
     if file.startswith((_PACKAGE, *_LIBRARY)) or cls.__module__ == "builtins":
         return False
     return not issubclass(cls, (Tensor, BaseException)) and not hasattr(cls, "construct")
-
-
-def _cell_value(cell: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return MISSING
 
 
 def _hashable(fn: Any) -> bool:

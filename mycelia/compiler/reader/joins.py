@@ -64,9 +64,7 @@ class Meeting:
         found = []
         for column in columns:
             key = self._key(column)
-            found.append(
-                column.stale is None and self._common(column) is None and key not in seen
-            )
+            found.append(column.stale is None and self._common(column) is None and key not in seen)
             if key is not None:
                 seen.add(key)
         return found

@@ -21,7 +21,7 @@ Slot = tuple[Key, str, int]  # a carried place, and which tensor or container in
 
 @dataclass(frozen=True)
 class LoopAliases:
-    """Slots that hold one object, objects from outside that slots may hold, slots that may agree."""
+    """Slots that hold one object, slots that may, and what from outside slots may hold."""
 
     same: Mapping[Slot, Slot] = field(default_factory=dict)  # to the first one of each group
     outer: Mapping[Slot, frozenset[int]] = field(default_factory=dict)
@@ -64,8 +64,8 @@ class LoopAliases:
             elif id(end) not in slots_of:
                 found += [o for o in body.aliases.of(end) if not body.is_new(o)]
             objects |= {id(thing): thing for thing in found}
-            before = [self.outer.get(s, frozenset()) for s in (slot, *slots_of.get(id(end), ()))]
-            outer[slot] = frozenset(map(id, found)).union(*before)
+            earlier = [self.outer.get(s, frozenset()) for s in (slot, *slots_of.get(id(end), ()))]
+            outer[slot] = frozenset(map(id, found)).union(*earlier)
         same = _groups(given, left)
         pairs = set(self.pairs)
         for one, other in combinations(roots, 2):

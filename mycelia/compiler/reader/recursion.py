@@ -18,7 +18,7 @@ from mycelia.compiler.forms import (
 )
 from mycelia.compiler.reader.base import Reader
 from mycelia.compiler.reader.branches import Unreachable
-from mycelia.compiler.reader.function import Frame, Function, capture
+from mycelia.compiler.reader.function import Function, capture
 from mycelia.compiler.recursion import call_by_loop
 from mycelia.compiler.store import MISSING
 from mycelia.compiler.symbolic import ValueNeeded

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mycelia.compiler.containers import CONTAINERS
 from mycelia.compiler.reader.branches import Branches, Unreachable
 from mycelia.compiler.reader.expressions import Expressions
 from mycelia.compiler.reader.function import Frame, Function
@@ -16,10 +15,10 @@ from mycelia.compiler.reader.iteration import elements
 from mycelia.compiler.reader.patterns import Patterns
 from mycelia.compiler.reader.text import Text, holds_symbolic
 from mycelia.compiler.reader.unsupported import unsupported
-from mycelia.compiler.store import MISSING, Contents, Entry
-from mycelia.compiler.symbolic import Number, ValueNeeded, both, convert, is_symbolic
+from mycelia.compiler.reader.writes import Writes
+from mycelia.compiler.store import MISSING, Entry
+from mycelia.compiler.symbolic import Number, ValueNeeded, both, convert
 from mycelia.core.errors import located
-from mycelia.tensor.tensor import Tensor
 
 FALLS, BREAKS, CONTINUES, RETURNS = 0, 1, 2, 3
 RESULT = "<result>"  # the variable that holds what a function returns
@@ -51,7 +50,7 @@ def as_end(tag: Any, kinds: frozenset[int]) -> End:
     return tag if isinstance(tag, int) else Mixed(tag, kinds)
 
 
-class Statements(Expressions, Branches, Patterns):
+class Statements(Expressions, Branches, Patterns, Writes):
     """Runs statements."""
 
     def run(self, statements: Sequence[ast.stmt], frame: Frame) -> End:
@@ -316,56 +315,6 @@ class Statements(Expressions, Branches, Patterns):
         for target, part in zip(targets, parts, strict=True):
             self.assign(target.value if isinstance(target, ast.Starred) else target, part, frame)
 
-    def set_item(self, owner: Any, index: Any, value: Any) -> None:
-        if isinstance(owner, Tensor):
-            owner[_strong(index)] = value.strong if isinstance(value, Number) else value
-            return
-        self.change(owner)
-        if is_symbolic(index):
-            raise ValueNeeded(index._data, "a list is written at a place only known at run time")
-        owner[index] = value
-
-    def set_attribute(self, owner: Any, name: str, value: Any) -> None:
-        """`owner.name = value`; what was there before the program is written after each run."""
-        setter = getattr(getattr(type(owner), name, None), "fset", None)
-        held = getattr(owner, "__dict__", None)
-        if setter is not None:
-            self.call(setter, (owner, value), {})
-        elif isinstance(held, dict) and name in held.get("_params", ()):
-            setattr(owner, name, value.strong if isinstance(value, Number) else value)
-        elif not isinstance(held, dict) or isinstance(owner, Tensor):
-            raise self.outside(f"{type(owner).__name__}.{name}")
-        elif self.tracer.store.owns(held):
-            self.tracer.store.note_container(held)
-            setattr(owner, name, value)
-        elif name in held.get("_cells", ()) or is_part(value):
-            raise self.outside(f"the parts of {type(owner).__name__}: {name}")
-        else:
-            self.tracer.write_outside(Entry(held, name), value)
-
-    def change(self, container: Any) -> None:
-        """Say that a container is about to change."""
-        if not isinstance(container, CONTAINERS):
-            raise self.outside(f"a {type(container).__name__} made outside")
-        store = self.tracer.store
-        store.refuse_stale(container)
-        if not store.owns(container):
-            self.tracer.note_outside(Contents(container, store.stale))
-        store.note_container(container)
-
-    def outside(self, what: str) -> Exception:
-        return located(
-            RuntimeError,
-            f"a compiled function cannot change {what}",
-            expected="changes to Parameters, to attributes and containers of cells and objects, "
-            "and to what the function made itself",
-            fix="keep the state in a Parameter, or return the new value",
-            span=self.tracer.span,
-        )
-
-    def conflict_outside(self, name: str) -> Exception:
-        return self.outside(f"the variable {name} of an enclosing function")
-
     def run_Delete(self, node: ast.Delete, frame: Frame) -> None:
         for target in node.targets:
             if isinstance(target, ast.Name):
@@ -480,11 +429,6 @@ class Statements(Expressions, Branches, Patterns):
         return end
 
 
-def is_part(value: Any) -> bool:
-    """Whether a value becomes a part of a cell when it is assigned to an attribute."""
-    return hasattr(value, "construct") or getattr(value, "_is_parameter", False)
-
-
 def _leaves_early(statements: Sequence[ast.stmt]) -> bool:
     return bool(statements) and _always_leaves(statements)
 
@@ -499,9 +443,3 @@ def _always_leaves(statements: Sequence[ast.stmt]) -> bool:
             if all(_always_leaves(side) for side in sides):
                 return True
     return False
-
-
-def _strong(index: Any) -> Any:
-    if isinstance(index, Number):
-        return index.strong
-    return tuple(map(_strong, index)) if isinstance(index, tuple) else index
