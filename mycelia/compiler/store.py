@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from types import CellType
 from typing import Any
+from weakref import ref
 
 from mycelia.compiler.aliases import Aliases
 from mycelia.compiler.building import Stale, type_of_array
@@ -20,7 +21,7 @@ from mycelia.compiler.containers import CONTAINERS, contents_of, refill, restori
 from mycelia.ir.graph import Graph
 from mycelia.ir.node import Node, owner
 from mycelia.tensor.tensor import Tensor
-from mycelia.tensor.views import related
+from mycelia.tensor.views import related, root_of
 
 
 class _Missing:
@@ -192,12 +193,30 @@ class Journal:
         self.made: dict[int, Any] = {}
         self.outside: dict[int, Any] = {}  # stand-ins for tensors that others have
         self.aliases = Aliases()
+        self.views: list[ref[Tensor]] = []  # made since the journal was opened
+        self.roots: dict[int, tuple[Tensor, Tensor]] = {}  # of these views, when it is closed
         self.is_open = True
 
     def note(self, place: Place) -> None:
         """Remember a place that is about to change."""
         if place.key not in self.before and not self.is_new(place.home):
             self.before[place.key] = (place, place.read())
+
+    def close(self) -> None:
+        """No more changes. Views that were made no longer follow writes: others stand for them."""
+        self.is_open = False
+        for view in self.views:
+            tensor = view()
+            if tensor is not None:
+                self.roots[id(tensor)] = tensor, root_of(tensor)
+        for tensor, _ in self.roots.values():
+            tensor._relation = None
+
+    def root_of(self, thing: Any) -> Any:
+        """The tensor whose elements a tensor shows, or showed when the journal was closed."""
+        if not isinstance(thing, Tensor):
+            return thing
+        return self.roots[id(thing)][1] if id(thing) in self.roots else root_of(thing)
 
     def is_new(self, thing: Any) -> bool:
         """Whether something was made since the journal was opened."""
@@ -237,7 +256,7 @@ class Store:
             yield journal
         finally:
             self.journals.pop()
-            journal.is_open = False
+            journal.close()
             self.journals[-1].made.update(journal.made)
 
     def note(self, place: Place) -> None:
@@ -295,7 +314,11 @@ class Store:
 
     def made_views(self, tensors: Iterable[Tensor]) -> None:
         """Say that views are new; they need not stay alive, as a write would change them, too."""
-        self.journals[-1].made.update((id(tensor), None) for tensor in tensors)
+        journal = self.journals[-1]
+        for tensor in tensors:
+            journal.made[id(tensor)] = None
+            if len(self.journals) > 1:
+                journal.views.append(ref(tensor))
 
     def owns(self, container: Any) -> bool:
         return self.own.get(id(container)) is container

@@ -20,6 +20,7 @@ class AliasWriter:
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
         self.known: dict[str, Shape] = {}
+        self.lists: dict[str, Shape] = {}  # of two tensors of one shape
         self.made = 0
         self.depth = 0
 
@@ -44,6 +45,8 @@ class AliasWriter:
             (2, self.method),
             (1, self.container),
             (1, self.call),
+            (2, self.rebind),
+            (1, self.list_),
         ]
         if self.depth < 2:
             options += [(1, self.rows), (2, self.branch), (1, self.loop), (1, self.leave)]
@@ -64,11 +67,11 @@ class AliasWriter:
     @contextmanager
     def inner(self) -> Iterator[None]:
         """Names made in a nested block are not seen after it."""
-        before, self.depth = dict(self.known), self.depth + 1
+        before, self.depth = (dict(self.known), dict(self.lists)), self.depth + 1
         try:
             yield
         finally:
-            self.known, self.depth = before, self.depth - 1
+            (self.known, self.lists), self.depth = before, self.depth - 1
 
     def block(self) -> list[str]:
         with self.inner():
@@ -204,6 +207,49 @@ class AliasWriter:
         calls += [f"add_({one})" for one in fitting]
         return [f"{source}.{self.rng.choice(calls)}"]
 
+    def rebind(self) -> list[str]:
+        """Names of tensors of one shape that change what they refer to."""
+        name = self.tensor()
+        shape = self.known[name]
+        fitting = [one for one, found in self.known.items() if found == shape and one != name]
+        held = [one for one, found in self.lists.items() if found == shape]
+        if held and self.rng.random() < 0.4:
+            return [f"{name} = {self.rng.choice(held)}[{self.pick('0', '1')}]"]
+        if not fitting:
+            return [f"{name} = {name} * 1.0"]
+        other, third = self.rng.choice(fitting), self.rng.choice(fitting)
+        return [
+            self.pick(
+                f"{name} = {other}",
+                f"{name}, {other} = {other}, {name}",
+                f"{name} = {other} if {self.condition()} else {third}",
+                f"{name} = {other} * {self.number()}",
+            )
+        ]
+
+    def list_(self) -> list[str]:
+        """A list of two tensors: made, written, or given another name."""
+        name = self.tensor()
+        shape = self.known[name]
+        fitting = [one for one, found in self.known.items() if found == shape]
+        held = [one for one, found in self.lists.items() if found == shape]
+        if not held or self.rng.random() < 0.3:
+            self.made += 1
+            self.lists[f"h{self.made}"] = shape
+            return [f"h{self.made} = [{name}, {self.rng.choice(fitting)}]"]
+        one, other = self.rng.choice(held), self.rng.choice(held)
+        place = self.pick("0", "1")
+        target, inner = self.place(name)
+        return [
+            self.pick(
+                f"{one}[{place}] = {name}",
+                f"{one} = {other}",
+                f"{one} = [{name}, {other}[{place}]]",
+                f"{one}[{place}][{target}] = {self.value(inner)}",
+                f"{one}[0], {one}[1] = {one}[1], {one}[0]",
+            )
+        ]
+
     # ---- containers, functions, control flow --------------------------------------------------
 
     def container(self) -> list[str]:
@@ -268,7 +314,8 @@ class AliasWriter:
 
     def return_(self) -> str:
         """Everything that has a name, so that a write that is lost shows."""
-        return f"return {' + '.join(f'({n} * {i + 1}.0).sum()' for i, n in enumerate(self.known))}"
+        seen = [*self.known, *[f"{name}[{i}]" for name in self.lists for i in (0, 1)]]
+        return f"return {' + '.join(f'({n} * {i + 1}.0).sum()' for i, n in enumerate(seen))}"
 
 
 def aliasing_program(rng: random.Random) -> str:

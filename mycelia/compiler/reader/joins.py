@@ -18,7 +18,6 @@ from mycelia.compiler.store import MISSING, Journal, Store
 from mycelia.compiler.symbolic import Number
 from mycelia.ir.types import TensorType
 from mycelia.tensor.tensor import Tensor
-from mycelia.tensor.views import root_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +88,7 @@ class Meeting:
         tensor = Tensor._wrap(data)
         if key is not None:
             self.tensors[key] = self.store.made(tensor)
-            self.relate(tensor, [v if v is MISSING else root_of(v) for v in column.values])
+            self.relate(tensor, column.values)
         return tensor
 
     def relate(self, new: Any, values: Sequence[Any]) -> None:
@@ -97,6 +96,7 @@ class Meeting:
         for path, family, value in zip(self.paths, self.families, values, strict=True):
             if value is MISSING:
                 continue
+            value = path.root_of(value)
             family.setdefault(id(value), []).append(new)
             outer = path.aliases.of(value) if path.is_new(value) else [value]
             for other in outer:

@@ -50,7 +50,7 @@ class LoopAliases:
     ) -> LoopAliases:
         """The facts after a pass that held `inside` at its start and `left` at its end."""
         roots = {slot: _root(thing) for slot, thing in given.items()}
-        ends = {slot: _root(thing) for slot, thing in left.items()}
+        ends = {slot: body.root_of(thing) for slot, thing in left.items()}
         slots_of: dict[int, list[Slot]] = {}
         for slot, thing in inside.items():
             slots_of.setdefault(id(thing), []).append(slot)
