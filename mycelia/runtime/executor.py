@@ -183,7 +183,7 @@ class Executable:
 
     def _begin(self) -> None:
         """Start without an executable, with operators lowered as the settings say now."""
-        self._generation = Programs.generation
+        generation = Programs.generation
         self.first_run = None
         graph = self.program.graph
         products = small_products(graph)
@@ -197,6 +197,7 @@ class Executable:
             keep_unused=True,
         )
         self._run: Callable[..., Any] = self._program
+        self._generation = generation  # at last: what an interruption leaves is begun again
 
     def _results_of(self, lowered: Callable[..., Any]) -> Callable[..., Any]:
         """A function to compile, with results that are delivered if it takes over arrays."""

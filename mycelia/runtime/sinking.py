@@ -79,7 +79,7 @@ class Sunk:
     def _begin(self) -> None:
         """Start without executables, with operators lowered as the settings say now."""
         program, handover = self.program, self._handover
-        self._generation = Programs.generation
+        generation = Programs.generation
         products = small_products(program.graph)
         self._step = Lowered(program.graph, small_products=products)
         handover.delivery.size = self._step.size
@@ -91,6 +91,7 @@ class Sunk:
             compiler_options=joined_options(program.graph, products),
         )
         self._compiled: dict[int, Callable[..., Any]] = {}  # by number of runs
+        self._generation = generation  # at last: what an interruption leaves is begun again
 
     def __call__(self, batches: Sequence[Sequence[Any]]) -> list[Any]:
         """All results, stacked, for the arguments of each run; what the runs write is written."""

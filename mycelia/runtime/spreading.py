@@ -84,7 +84,7 @@ class SpreadExecutable(Executable):
         return program
 
     def _begin(self) -> None:
-        self._generation = Programs.generation
+        generation = Programs.generation
         self.first_run = None
         self._handover.forget()
         start_engine()
@@ -100,6 +100,7 @@ class SpreadExecutable(Executable):
         )
         self._run = self._program
         self._ready: Any = None  # the program, if it was compiled before its first run
+        self._generation = generation  # at last: what an interruption leaves is begun again
 
     def peak(self) -> int:
         """The bytes that the program needs on each device; it is compiled to know."""

@@ -94,6 +94,7 @@ class Run:
 
 
 def main() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore it in the background
     if WAY == "graph" or WAY == "sink":
         ms.set_context(mode=ms.GRAPH_MODE)
     else:
