@@ -171,7 +171,7 @@ def _mode(value: Any) -> int:
 _OTHER_DEVICES = {"cuda": "GPU", "rocm": "GPU", "npu": "Ascend", "x86": "CPU"}
 
 
-def _suggested_device(value: Any) -> str:
+def suggested_device(value: Any) -> str:
     """The device that users of other frameworks, or of other spellings, mean."""
     name = str(value).partition(":")[0].lower()
     meant = _OTHER_DEVICES.get(name)
@@ -184,7 +184,7 @@ def _device_target(value: Any) -> str:
             ValueError,
             "For 'context.set_context', the argument 'device_target' must be one of "
             f"{list(DEVICES)}, but got {value}.",
-            fix=_suggested_device(value),
+            fix=suggested_device(value),
         )
     return "Ascend" if value == "Davinci" else value
 

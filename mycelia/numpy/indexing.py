@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from mycelia import ops
-from mycelia.core.dtype import bool_, float32, int32
+from mycelia.core.dtype import bool_, float32
 from mycelia.core.errors import problem, wrong_value
 from mycelia.core.shape import broadcast, normalize_axis
 from mycelia.numpy.arrays import common_dtype, listed, to_shape, to_tensor, together
+from mycelia.ops.index_modes import brought_inside
 
 
 def take(a: Any, indices: Any, axis: Any = None, mode: str = "clip") -> Any:
@@ -23,7 +24,9 @@ def take(a: Any, indices: Any, axis: Any = None, mode: str = "clip") -> Any:
     if axis is None:
         source, axis = source.ravel(), 0
     place = normalize_axis(axis, source.ndim, "take")
-    return ops.gather(source, _inside("take", places, source.shape[place], mode, True), place)
+    return ops.gather(
+        source, brought_inside("take", places, source.shape[place], mode, from_end=True), place
+    )
 
 
 def take_along_axis(arr: Any, indices: Any, axis: Any) -> Any:
@@ -74,7 +77,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
 def choose(a: Any, choices: Any, mode: str = "clip") -> Any:
     """At each place the element of the choice that `a` numbers there."""
     options = listed(choices)
-    numbers = _inside("choose", to_tensor(a), len(options), mode, False)
+    numbers = brought_inside("choose", to_tensor(a), len(options), mode, from_end=False)
     result = options[-1]
     for number, option in reversed(list(enumerate(options[:-1]))):
         result = ops.where(ops.equal(numbers, number), option, result)
@@ -92,7 +95,9 @@ def argwhere(a: Any) -> Any:
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
     """For places in a flattened array, their places along each axis of `shape`."""
     sizes = to_shape("unravel_index", shape)
-    flat = _inside("unravel_index", to_tensor(indices), math.prod(sizes), "clip", True)
+    flat = brought_inside(
+        "unravel_index", to_tensor(indices), math.prod(sizes), "clip", from_end=True
+    )
     found = []
     for stride, size in zip(_strides("unravel_index", sizes, order), sizes, strict=True):
         along = ops.floor_div(flat, ops.cast(to_tensor(stride), flat.dtype))
@@ -112,7 +117,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "clip", order: st
     total = to_tensor(0)
     strides = _strides("ravel_multi_index", sizes, order)
     for places, size, stride in zip(multi_index, sizes, strides, strict=True):
-        inside = _inside("ravel_multi_index", to_tensor(places), size, mode, False)
+        inside = brought_inside("ravel_multi_index", to_tensor(places), size, mode, from_end=False)
         total = ops.add(total, ops.mul(inside, stride))
     return ops.cast(total, float32)
 
@@ -124,19 +129,3 @@ def _strides(owner: str, sizes: tuple[int, ...], order: str) -> list[int]:
     along = sizes if order == "F" else sizes[::-1]
     strides = np.cumprod((1, *along[:-1])).tolist()
     return strides if order == "F" else strides[::-1]
-
-
-def _inside(owner: str, places: Any, size: int, mode: str, from_end: bool) -> Any:
-    """Places brought into 0 to `size` - 1; negative ones count from the end if `from_end`."""
-    if mode == "raise":
-        raise problem(
-            NotImplementedError, f"{owner}: mode 'raise' is not supported", fix="'clip' or 'wrap'"
-        )
-    if mode not in ("clip", "wrap"):
-        raise wrong_value(owner, "mode", mode, "one of 'raise', 'wrap', 'clip'")
-    numbers = ops.cast(places, int32) if places.dtype.is_bool else places
-    if mode == "wrap":
-        return ops.floor_mod(numbers, ops.cast(to_tensor(size), numbers.dtype))
-    lowest = -size if from_end and numbers.dtype.kind != "uint" else 0
-    held = ops.clamp(numbers, lowest, size - 1)
-    return ops.where(ops.less(held, 0), ops.add(held, size), held) if lowest else held

@@ -13,16 +13,19 @@ from mycelia.core.changes import note_change
 from mycelia.core.dtype import DType
 from mycelia.core.errors import problem, wrong_type
 from mycelia.core.handles import HookHandle
+from mycelia.core.shape import normalize_axis
 from mycelia.ir.slot import slot
 from mycelia.ops import blending, indexing, reduction, selecting, shaping
 from mycelia.ops.choosing import argmax, argmin
 from mycelia.ops.complex_numbers import conj
 from mycelia.ops.creation import full, ones, zeros
+from mycelia.ops.index_modes import brought_inside
 from mycelia.ops.matrix_functions import ormqr
 from mycelia.ops.method_forms import matrix_transposed
 from mycelia.ops.repeating import repeat_interleave, tile
 from mycelia.ops.statistics import std, var
 from mycelia.tensor.hooks import TensorHooks
+from mycelia.tensor.method_arguments import asked, select
 from mycelia.tensor.operators import Operators
 from mycelia.tensor.views import relate
 
@@ -45,9 +48,13 @@ class Methods(Operators):
         return shaping.cast(self, dtype)
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
-        """`to(dtype)`: the same numbers in another dtype. Device names are accepted and ignored."""
-        wanted = [a for a in (*args, *kwargs.values()) if isinstance(a, (DType, np.dtype))]
-        return shaping.cast(self, wanted[0]) if wanted else self
+        """`to(dtype)`, `to(device, dtype)` or `to(other)`: the same numbers in another dtype.
+
+        The tensor stays on its device: programs bring tensors to the device they run on.
+        """
+        dtype, is_copied = asked(args, kwargs)
+        found = self if dtype is None else shaping.cast(self, dtype)
+        return found.copy() if is_copied and found is self else found
 
     def type_as(self, other: Any) -> Any:
         return shaping.cast(self, other.dtype)
@@ -280,14 +287,19 @@ class Methods(Operators):
         """This tensor where `condition` holds, `y` elsewhere."""
         return selecting.where(condition, self, y)
 
-    def select(self, condition: Any, y: Any) -> Any:
-        """The same as `where`."""
-        return selecting.where(condition, self, y)
+    def select(self, *args: Any, **kwargs: Any) -> Any:
+        """`select(dim, index)`: one slice. `select(condition, y)`: the same as `where`."""
+        return select(self, *args, **kwargs)
 
     def take(self, indices: Any, axis: Any = None, mode: str = "clip") -> Any:
-        """Elements by place, from one axis or from the flattened tensor."""
+        """Elements by index, from one axis or from the flattened tensor.
+
+        Indices out of range mean the nearest one (`clip`) or count on from the other end (`wrap`).
+        """
         source, place = (self.ravel(), 0) if axis is None else (self, axis)
-        return indexing.gather(source, indices, place)
+        place = normalize_axis(place, source.ndim, "take")
+        inside = brought_inside("take", indices, source.shape[place], mode, from_end=True)
+        return indexing.gather(source, inside, place)
 
     # ---- copies and values ------------------------------------------------------------------
 

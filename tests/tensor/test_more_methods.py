@@ -135,3 +135,49 @@ def test_sums_to_a_size_that_does_not_fit():
 def test_generators_are_refused_rather_than_ignored(name: str):
     with pytest.raises(TypeError, match="global seed"):
         getattr(Tensor([0.5]), name)(generator=object())
+
+
+# ---- select, take, to ---------------------------------------------------------------------------
+
+
+def test_select_takes_a_dimension_and_an_index_or_a_condition():
+    x = Tensor(np.arange(6, dtype=np.float32).reshape(2, 3))
+    assert x.select(0, 1).asnumpy().tolist() == [3, 4, 5]
+    assert x.select(dim=-1, index=-1).asnumpy().tolist() == [2, 5]
+    assert x.select(x > 1, x * 0).asnumpy().tolist() == [[0, 0, 2], [3, 4, 5]]
+    with pytest.raises(ValueError, match="index"):
+        x.select(0, 2)
+
+
+@pytest.mark.parametrize("mode", [ms.GRAPH_MODE, ms.PYNATIVE_MODE])
+def test_take_brings_indices_inside_as_its_mode_says(mode: int):
+    ms.set_context(mode=mode)
+    x = Tensor(np.arange(6, dtype=np.float32).reshape(2, 3))
+
+    def take(x: Tensor, how: str) -> Tensor:
+        return x.take(Tensor([7, -1, -9]), mode=how)
+
+    run = ms.jit(take) if mode == ms.GRAPH_MODE else take
+    assert run(x, "clip").asnumpy().tolist() == [5, 5, 0]
+    assert run(x, "wrap").asnumpy().tolist() == [1, 5, 3]
+    with pytest.raises(ValueError, match="mode"):
+        x.take(Tensor([0]), mode="wrapp")
+
+
+def test_to_takes_dtypes_tensors_and_devices_that_exist():
+    x = Tensor([1.5, 2.0])
+    assert x.to(Tensor([1], ms.int32)).dtype is ms.int32
+    assert x.to(other=Tensor([1], ms.int32)).dtype is ms.int32
+    assert x.to("CPU", ms.float16).dtype is ms.float16
+    assert x.to(device="cpu", dtype=ms.float16, non_blocking=True).dtype is ms.float16
+    copied = x.to(ms.float32, copy=True)
+    copied[0] = 9.0
+    assert x.asnumpy().tolist() == [1.5, 2]
+    with pytest.raises(ValueError, match="did you mean 'GPU'"):
+        x.to("cuda")
+    with pytest.raises(ValueError, match="device"):
+        x.to("float16")
+    with pytest.raises(TypeError, match="did you mean 'device'"):
+        x.to(devic="CPU")
+    with pytest.raises(TypeError):
+        x.to(3)
