@@ -24,6 +24,7 @@ class Check(Protocol):
 
 
 pending: deque[Check] = deque()
+_reports: deque[Check] = deque()  # of what failed beside the programs, such as a save
 
 
 def note(check: Check) -> None:
@@ -31,8 +32,21 @@ def note(check: Check) -> None:
     pending.append(check)
 
 
+def report(check: Check) -> None:
+    """Ask `check` when the next step starts, in any thread: something beside it has failed."""
+    _reports.append(check)
+
+
+def tell_reports() -> None:
+    """Raise what was reported since the last step."""
+    while _reports:
+        _reports.popleft().ask()
+
+
 def poll() -> None:
     """Ask those whose answers are there: before a program starts, nothing has to wait for it."""
+    if _reports:
+        tell_reports()
     while pending and (len(pending) >= _MOST or pending[0].is_ready()):
         _ask_first()
 

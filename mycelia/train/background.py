@@ -10,6 +10,7 @@ from threading import Thread
 from mycelia.core.errors import problem
 from mycelia.core.files import write_atomically
 from mycelia.core.logs import logger
+from mycelia.core.pending import report
 
 
 class _Write(Thread):
@@ -25,9 +26,18 @@ class _Write(Thread):
     def run(self) -> None:
         try:
             write_atomically(self.path, self._chunks)
-        except Exception as error:  # told to whoever asks for the file next
+        except Exception as error:  # told to whoever asks for the file next, or by the next step
             self.error = error
+            report(self)
         self._chunks = ()
+
+    def is_ready(self) -> bool:
+        """Whether the file is written, or was not."""
+        return not self.is_alive()
+
+    def ask(self) -> None:
+        """Raise if the file could not be written and nobody else asks for that."""
+        raise_failed()
 
 
 _writes: dict[Path, _Write] = {}
@@ -72,7 +82,7 @@ def raise_failed() -> None:
     if not _writes:
         return
     for write in list(_writes.values()):
-        if write.error is not None and not write.is_claimed and not write.is_alive():
+        if write.error is not None and not write.is_claimed:
             _writes.pop(write.path, None)
             kind = OSError if isinstance(write.error, OSError) else RuntimeError
             raise problem(

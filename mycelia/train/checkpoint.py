@@ -45,8 +45,7 @@ def save_checkpoint(
 
     `enc_key` encrypts it, `crc_check` adds a checksum, `format` may be "safetensors". With
     `async_save` (True, "thread" or "process") a thread writes the file: the parameters may change
-    meanwhile, what was asked for is saved. If that fails, the next step of `Model.train` or the
-    next save raises the error.
+    meanwhile, what was asked for is saved. If that fails, the next step or save raises it.
 
     Parameters that several processes hold parts of are gathered, if all of them call this; the
     first one writes the file. Without `integrated_save` nothing is gathered: each process writes

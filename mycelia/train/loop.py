@@ -9,6 +9,7 @@ from typing import Any
 from mycelia.core import seed, settings
 from mycelia.core.logs import logger
 from mycelia.core.meetings import note_step
+from mycelia.core.pending import settle
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 from mycelia.train.background import raise_failed
@@ -73,6 +74,7 @@ class Training:
             self._begin(number)
             self._make_steps()
             self._end()
+        settle()  # wrong indices of the last steps
         self._told.tell("on_train_end", self._context)
 
     def _begin(self, number: int) -> None:

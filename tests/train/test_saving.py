@@ -100,6 +100,25 @@ def test_an_error_in_the_background_is_told_by_the_next_step(tmp_path, full_disk
     model.train(1, rows(), [])
 
 
+@pytest.mark.parametrize("mode", [ms.GRAPH_MODE, ms.PYNATIVE_MODE])
+def test_an_error_in_the_background_is_told_by_the_next_step_of_a_custom_loop(
+    tmp_path, full_disk, mode
+):
+    ms.set_context(mode=mode)
+    net = nn.Dense(3, 2)
+    optimizer = nn.SGD(net.trainable_params(), 0.1)
+    cell = nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), optimizer)
+    gradient = ms.value_and_grad(lambda x: net(x).sum(), None, optimizer.parameters)
+    x, y = Tensor(np.ones((4, 3), np.float32)), Tensor(np.ones((4, 2), np.float32))
+    for step in (lambda: cell(x, y), lambda: gradient(x)):
+        step()
+        ms.save_checkpoint(net, str(tmp_path / "net.ckpt"), async_save=True)
+        background._writes[tmp_path / "net.ckpt"].join()
+        with pytest.raises(OSError, match=r"net\.ckpt could not be saved in the background"):
+            step()
+        step()
+
+
 def test_model_checkpoint_tells_of_a_failure_in_the_next_step(tmp_path, full_disk, caplog):
     told = []
 

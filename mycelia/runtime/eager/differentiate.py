@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mycelia.core.dtype import DType
+from mycelia.core.pending import poll
 from mycelia.ops.shaping import Reshape
 from mycelia.runtime.eager.mode import mode, recording_into
 from mycelia.runtime.eager.sweep import sweep
@@ -79,6 +80,8 @@ def record_call(
 ) -> Pullback:
     """Call `fn` while recording how its result depends on `positions` and `weights`."""
     outer = mode.recording
+    if outer is None:
+        poll()  # a training step starts
     recording = outer if outer is not None else Recording()
     start = len(recording.entries)
     watched = {p: mapped(lambda leaf: _watch(leaf, recording), args[p]) for p in positions}
