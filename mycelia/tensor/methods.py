@@ -296,8 +296,8 @@ class Methods(Operators):
 
         Indices out of range mean the nearest one (`clip`) or count on from the other end (`wrap`).
         """
-        source, place = (self.ravel(), 0) if axis is None else (self, axis)
-        place = normalize_axis(place, source.ndim, "take")
+        source: Any = self.ravel() if axis is None else self
+        place = normalize_axis(0 if axis is None else axis, source.ndim, "take")
         inside = brought_inside("take", indices, source.shape[place], mode, from_end=True)
         return indexing.gather(source, inside, place)
 

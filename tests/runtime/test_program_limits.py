@@ -41,6 +41,43 @@ print(maps() - before, resident() - memory)
 """
 
 
+_MANY = """
+import sys
+import numpy as np
+import mycelia as ms
+from mycelia import Tensor, nn
+from mycelia.core import recent
+
+ms.set_context(mode=int(sys.argv[1]))
+net = nn.Dense(4, 2)
+loss = nn.WithLossCell(net, nn.MSELoss())
+gradient = ms.value_and_grad(loss, None, net.trainable_params())
+
+def run(first, last):
+    for rows in range(first, last):
+        gradient(Tensor(np.ones((rows, 4), np.float32)), Tensor(np.ones((rows, 2), np.float32)))
+
+run(3000, 3004)
+before = recent.map_count()
+recent.map_limit = lambda: before + 150
+recent.INTERVAL = 4
+most = []
+for first in range(3004, 3044, 4):
+    run(first, first + 4)
+    most.append(recent.map_count())
+print(max(most) - before)
+"""
+
+
+@pytest.mark.parametrize("mode", [0, 1], ids=["graph", "eager"])
+def test_the_memory_maps_of_programs_stay_within_their_limit(mode: int):
+    done = subprocess.run(
+        [sys.executable, "-c", _MANY, str(mode)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < 450, f"{done.stdout} more maps"
+
+
 @pytest.mark.parametrize("mode", [0, 1], ids=["graph", "eager"])
 def test_new_shapes_keep_neither_maps_nor_memory(mode: int):
     done = subprocess.run(
