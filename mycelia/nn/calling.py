@@ -24,7 +24,10 @@ def call_with_hooks(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     hooks = cell.hooks
     if hooks is not None:
         for hook, with_kwargs in hooks.forward_pre:
-            changed = call(hook, cell, args, kwargs) if with_kwargs else call(hook, cell, args)
+            if with_kwargs:
+                args, kwargs = _replaced(cell, call(hook, cell, args, kwargs), args, kwargs)
+                continue
+            changed = call(hook, cell, args)
             if changed is not None:
                 args = changed if isinstance(changed, tuple) else (changed,)
     if cell.compute_dtype is not None:
@@ -37,6 +40,26 @@ def call_with_hooks(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -
             changed = call(hook, cell, *given, output)
             output = output if changed is None else changed
     return output
+
+
+def _replaced(
+    cell: Cell, changed: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments after a hook before the call that sees all of them."""
+    if changed is None:
+        return args, kwargs
+    is_pair = isinstance(changed, tuple) and len(changed) == 2
+    if not is_pair or not isinstance(changed[1], dict):
+        raise problem(
+            RuntimeError,
+            f"{type(cell).__name__}: a forward_pre_hook with kwargs returned something else than "
+            "arguments",
+            got=repr(changed)[:80],
+            expected="None, or the pair (args, kwargs)",
+        )
+    return (tuple(changed[0]) if isinstance(changed[0], (tuple, list)) else (changed[0],)), changed[
+        1
+    ]
 
 
 def call_while_read(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -70,8 +70,24 @@ def shown(functions: Iterable[Callable[[Any], Any]], gradient: Any) -> Any:
     return gradient
 
 
+class _InsertGradients(Op, register=False):
+    """Values as they are, whose gradients become what `f` makes of all of them."""
+
+    f: Callable[[Any], Any]
+    python_gradient: ClassVar[bool] = True
+
+    def infer(self, inputs: Any) -> Any:
+        return tuple(inputs)
+
+    def lower(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
+        return tuple([jnp.asarray(x) for x in inputs])
+
+    def grad(self, inputs: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        return (self.f(tuple(dout)),)
+
+
 class HookBackward(Primitive):
-    """A value as it is, whose gradient is shown to `hook_fn`, which may return another."""
+    """Values as they are, whose gradients are shown to `hook_fn`, which may return others."""
 
     def __init__(self, hook_fn: Callable[[Any], Any], cell_id: str = "") -> None:
         if not callable(hook_fn) or isinstance(hook_fn, type):
@@ -81,17 +97,31 @@ class HookBackward(Primitive):
         super().__init__()
         self.hook_fn, self.cell_id = hook_fn, cell_id
 
-    def __call__(self, input: Any) -> Any:
-        if not isinstance(input, Value):
-            raise wrong_type("HookBackward", "input", input, "Tensor")
-        passed: Any = identity(input)
-        passed.register_hook(self._hear)
+    def __call__(self, *inputs: Any) -> Any:
+        """The one input, or all of them in a tuple."""
+        for value in inputs or (None,):
+            if not isinstance(value, Value):
+                raise wrong_type("HookBackward", "input", value, "Tensor")
+        if len(inputs) > 1:
+            return _InsertGradients(self._replaced)(inputs)
+        passed: Any = identity(inputs[0])
+        passed.register_hook(lambda gradient: self._replaced((gradient,))[0])
         return passed
 
-    def _hear(self, gradient: Any) -> Any:
+    def _replaced(self, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
         """Gradients come to the function, and go from it, in a tuple."""
-        found = call(self.hook_fn, (gradient,))
-        return found[0] if isinstance(found, tuple) else found
+        found = call(self.hook_fn, gradients)
+        if found is None:
+            return gradients
+        changed = found if isinstance(found, tuple) else (found,)
+        if len(changed) != len(gradients):
+            raise problem(
+                TypeError,
+                "HookBackward: the function returned the wrong number of gradients",
+                got=str(len(changed)),
+                expected=f"a tuple of {len(gradients)}, or None to keep them",
+            )
+        return changed
 
 
 class PyFunc(Op, register=False):

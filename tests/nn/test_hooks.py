@@ -401,6 +401,54 @@ def test_hook_backward(modes, hook, wanted):
     assert ms.grad(lambda x: seen(x * x) * 3)(Tensor(X)).asnumpy().tolist() == wanted
 
 
+@pytest.mark.parametrize(
+    ("hook", "wanted"),
+    [
+        (lambda gradients: (gradients[0] * 10, gradients[1] * 100), [[20, 30], [100, 200]]),
+        (lambda gradients: None, [[2, 3], [1, 2]]),
+        (lambda gradients: (gradients[1], gradients[0]), [[1, 2], [2, 3]]),
+    ],
+)
+def test_hook_backward_of_several_values(modes, hook, wanted):
+    seen = ops.HookBackward(hook)
+
+    def product(x, y):
+        x, y = seen(x, y)
+        return x * y
+
+    found = ms.grad(product, (0, 1))(Tensor([1.0, 2.0]), Tensor([2.0, 3.0]))
+    assert [g.asnumpy().tolist() for g in found] == wanted
+
+
+def test_hook_backward_gives_as_many_gradients_as_it_got(modes):
+    seen = ops.HookBackward(lambda gradients: gradients[0])
+    with pytest.raises(TypeError, match="number of gradients"):
+        ms.grad(lambda x: ops.add(*seen(x, x * 2)))(Tensor([1.0]))
+
+
+class Times(nn.Cell):
+    def construct(self, x, factor=1):
+        return x * factor
+
+
+def test_a_hook_before_the_call_may_replace_arguments_and_keywords(modes):
+    cell = Times()
+    cell.register_forward_pre_hook(
+        lambda cell, args, kwargs: ((args[0] + 1,), {"factor": 3}), with_kwargs=True
+    )
+    assert cell(Tensor([1.0]), factor=2).asnumpy().tolist() == [6]
+
+
+def test_a_hook_before_the_call_with_keywords_returns_both_or_nothing(modes):
+    cell = Times()
+    handle = cell.register_forward_pre_hook(lambda cell, args, kwargs: None, with_kwargs=True)
+    assert cell(Tensor([1.0]), factor=2).asnumpy().tolist() == [2]
+    handle.remove()
+    cell.register_forward_pre_hook(lambda cell, args, kwargs: args[0] + 1, with_kwargs=True)
+    with pytest.raises(RuntimeError, match=r"\(args, kwargs\)"):
+        cell(Tensor([1.0]), factor=2)
+
+
 def test_insert_gradient_of_may_branch_on_numbers(modes):
     def clip(gradient):
         if gradient > 0.5:
