@@ -6,10 +6,10 @@ from typing import Any
 
 from mycelia.core import settings
 from mycelia.core.changes import note_change
+from mycelia.core.entry_points import entry_point
 from mycelia.core.errors import problem
 from mycelia.core.settings import GRAPH_MODE as GRAPH_MODE
 from mycelia.core.settings import PYNATIVE_MODE as PYNATIVE_MODE
-from mycelia.core.tracebacks import entry_point
 from mycelia.runtime import devices
 from mycelia.runtime.xla import cache
 from mycelia.runtime.xla.compile import forget_programs

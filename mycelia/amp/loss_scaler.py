@@ -8,6 +8,7 @@ from typing import Any
 
 from mycelia.core.checks import check_instance, check_positive_int
 from mycelia.core.dtype import bool_, float32, int32
+from mycelia.core.entry_points import entry_point
 from mycelia.core.errors import problem
 from mycelia.ops.arithmetic import maximum
 from mycelia.ops.compare import isfinite, logical_and
@@ -71,6 +72,7 @@ class DynamicLossScaler(StaticLossScaler):
     After `scale_window` steps without overflow it is multiplied by `scale_factor`.
     """
 
+    @entry_point
     def __init__(self, scale_value: float, scale_factor: int, scale_window: int) -> None:
         super().__init__(scale_value)
         owner = "DynamicLossScaler"

@@ -10,6 +10,7 @@ import ml_dtypes
 import numpy as np
 
 from mycelia.core.errors import did_you_mean, problem
+from mycelia.core.tracebacks import shorten
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -141,9 +142,11 @@ def as_dtype(value: Any) -> DType:
         return value
     if isinstance(value, type) and value in _BY_PYTHON:
         return _BY_PYTHON[value]
-    if isinstance(value, str):
-        return by_name(value)
-    return from_numpy(value)
+    try:
+        return by_name(value) if isinstance(value, str) else from_numpy(value)
+    except TypeError as error:
+        shorten(error)
+        raise
 
 
 def of_number(value: complex | bool) -> DType:

@@ -19,6 +19,21 @@ class IndexOutOfRangeError(IndexError, ValueError, RuntimeError):
     """
 
 
+class _Readable(KeyError):
+    """A KeyError that shows its message as other errors do, and not as a key."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+    def __reduce__(self) -> tuple[type[KeyError], tuple[Any, ...]]:
+        return KeyError, self.args
+
+
+_Readable.__name__ = _Readable.__qualname__ = "KeyError"  # as tracebacks name it
+_Readable.__module__ = "builtins"
+_READABLE: dict[type[BaseException], type[BaseException]] = {KeyError: _Readable}
+
+
 def problem(kind: type[E], what: str, *, got: str = "", expected: str = "", fix: str = "") -> E:
     """Build an exception of MindSpore's type `kind` with our message. The caller raises it."""
     return located(kind, what, got=got, expected=expected, fix=fix, span=current_span())
@@ -42,7 +57,8 @@ def located(
     ]
     if span is not None:
         lines += ["", span.show()]
-    error = kind("\n".join(lines))
+    made: Any = _READABLE.get(kind, kind)
+    error: E = made("\n".join(lines))
     mark_explained(error)
     return error
 

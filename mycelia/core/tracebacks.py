@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from functools import wraps
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any
 
 from mycelia.core.source import is_user_file
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 FULL = "MYCELIA_FULL_TRACEBACK"  # with 1 in this variable of the environment, nothing is left out
 
@@ -40,20 +36,6 @@ def shorten(error: BaseException) -> None:
         last.tb_next = None
     while error.__context__ is not None and not _is_users(error.__context__):
         error.__context__ = error.__context__.__context__
-
-
-def entry_point(function: F) -> F:
-    """A decorator of a public function that shortens what it raises."""
-
-    @wraps(function)
-    def run(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return function(*args, **kwargs)
-        except Exception as error:
-            shorten(error)
-            raise
-
-    return run  # type: ignore[return-value]
 
 
 def _is_users(error: BaseException | None) -> bool:

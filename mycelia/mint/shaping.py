@@ -64,12 +64,12 @@ def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
 
 def cat(tensors: Any, dim: int = 0) -> Any:
     """Tensors one after the other along `dim`, in the dtype that holds them all."""
-    return ops.cat(_alike(tensors), dim)
+    return ops.concat(_alike(tensors), dim)
 
 
 def concat(tensors: Any, dim: int = 0) -> Any:
     """Tensors one after the other along `dim`, in the dtype that holds them all."""
-    return cat(tensors, dim)
+    return ops.concat(_alike(tensors), dim)
 
 
 def stack(tensors: Any, dim: int = 0) -> Any:

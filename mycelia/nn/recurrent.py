@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from mycelia.core import dtype as dtypes
 from mycelia.core.checks import check_bool, check_instance, check_positive_int, check_string
+from mycelia.core.entry_points import entry_point
 from mycelia.core.errors import problem, wrong_type, wrong_value
 from mycelia.nn.basic import Dropout
 from mycelia.nn.cell import Cell
@@ -35,6 +36,7 @@ class _Recurrent(Cell):
     states: ClassVar[int] = 1
     step: Any
 
+    @entry_point
     def __init__(
         self,
         input_size: int,

@@ -8,6 +8,7 @@ import numpy as np
 
 from mycelia.core.checks import check_bool, check_int, is_int
 from mycelia.core.dtype import DType, as_dtype, int32, int64
+from mycelia.core.entry_points import entry_point
 from mycelia.core.errors import problem, wrong_type
 from mycelia.core.shape import normalize_axis
 from mycelia.ir.example import case
@@ -194,12 +195,14 @@ def min(
     return value, place
 
 
+@entry_point
 def argmax(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """The position (int64) of the largest element along `dim`, or in the flattened tensor."""
     ordered = cast(input, int32) if input.dtype.is_bool else input
     return _position(Argmax, ordered, dim, keepdim, int64)
 
 
+@entry_point
 def argmin(input: Any, axis: int | None = None, keepdims: bool = False) -> Any:
     """The position (int32) of the smallest element along `axis`, or in the flattened tensor."""
     return _position(Argmin, input, axis, keepdims, int64 if input.shape == () else int32)

@@ -6,9 +6,9 @@ from typing import Any
 
 from mycelia.core.checks import check_int
 from mycelia.core.dtype import DType, as_dtype, float32, int32, int64
+from mycelia.core.entry_points import entry_point
 from mycelia.core.errors import problem, wrong_type, wrong_value
 from mycelia.core.shape import Shape, broadcast
-from mycelia.core.tracebacks import entry_point
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
 from mycelia.ir.value import Value

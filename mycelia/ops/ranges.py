@@ -9,8 +9,8 @@ import numpy as np
 
 from mycelia.core.checks import check_non_negative_int, check_positive_int, is_int, is_number
 from mycelia.core.dtype import as_dtype, float32, int64
+from mycelia.core.entry_points import entry_point
 from mycelia.core.errors import problem, wrong_type
-from mycelia.core.tracebacks import entry_point
 from mycelia.ir.example import case
 from mycelia.ir.primitive import freeze
 from mycelia.ir.types import TensorType

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mycelia.core.checks import is_int
+from mycelia.core.entry_points import entry_point
 from mycelia.core.errors import problem, wrong_type
-from mycelia.core.tracebacks import entry_point
 from mycelia.parallel.keeping import Key, Table, allowed, check_kind, choice, within
 from mycelia.parallel.layout import checked_strategy
 from mycelia.parallel.search import search_version

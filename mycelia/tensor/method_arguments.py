@@ -8,7 +8,8 @@ import numpy as np
 
 from mycelia.core.checks import is_int
 from mycelia.core.dtype import DType
-from mycelia.core.errors import did_you_mean, problem, wrong_value
+from mycelia.core.errors import problem, wrong_value
+from mycelia.core.keywords import refuse_others
 from mycelia.core.settings import DEVICES, suggested_device
 from mycelia.core.shape import normalize_axis
 from mycelia.ops.selecting import where
@@ -18,19 +19,13 @@ _TO = ("dtype", "device", "other", "non_blocking", "copy")
 
 def asked(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, bool]:
     """The dtype that a call of `to` asks for, or None, and whether it wants a copy."""
-    for name in kwargs:
-        if name not in _TO:
-            raise problem(
-                TypeError,
-                f"Tensor.to() got an unexpected keyword argument '{name}'",
-                expected=f"one of {', '.join(_TO)}",
-                fix=did_you_mean(name, _TO),
-            )
+    refuse_others("Tensor.to", kwargs, _TO)
     flags = [value for value in args if isinstance(value, bool)]  # non_blocking, copy
-    dtypes = [_dtype(value) for value in args if not isinstance(value, bool)]
-    dtypes += [_dtype(kwargs[name]) for name in _TO[:3] if name in kwargs]
-    named = [dtype for dtype in dtypes if dtype is not None]
-    return (named[0] if named else None), bool(kwargs.get("copy", flags[1:2] == [True]))
+    given = [value for value in args if not isinstance(value, bool)]
+    wanted = None
+    for value in (*given, *[kwargs[name] for name in _TO[:3] if name in kwargs]):
+        wanted = _dtype(value) if wanted is None else wanted
+    return wanted, bool(kwargs.get("copy", flags[1:2] == [True]))
 
 
 def _dtype(value: Any) -> Any:

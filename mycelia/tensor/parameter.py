@@ -12,11 +12,17 @@ from mycelia.core.changes import note_change
 from mycelia.core.checks import check_int, check_non_negative_int, is_int
 from mycelia.core.dtype import int32
 from mycelia.core.errors import problem
+from mycelia.core.keywords import refuse_others
 from mycelia.parallel.automatic import note_wish
 from mycelia.parallel.layout import Strategy, checked_strategy
 from mycelia.tensor.initializer import initializer
 from mycelia.tensor.tensor import Tensor
 from mycelia.tensor.views import part
+
+_ARGUMENTS = (
+    "default_input", "name", "requires_grad", "layerwise_parallel", "parallel_optimizer",
+    "storage_format", "device",
+)  # fmt: skip
 
 DEFAULT_NAME = "Parameter"
 
@@ -80,7 +86,10 @@ class Parameter(Tensor):
         parallel_optimizer: bool = True,
         storage_format: str = "",
         device: str | None = None,
+        **unknown: Any,
     ) -> None:
+        if unknown:
+            refuse_others("Parameter.__init__", unknown, _ARGUMENTS)
         _check_name(name)
         if isinstance(default_input, Tensor):
             self._data = default_input._data

@@ -11,6 +11,7 @@ from mycelia.core import dtype as dtypes
 from mycelia.core import pending
 from mycelia.core.dtype import DType
 from mycelia.core.errors import problem, wrong_value
+from mycelia.core.keywords import refuse_others
 from mycelia.core.shape import Shape
 from mycelia.ir.node import Node
 from mycelia.ir.slot import slot
@@ -22,6 +23,7 @@ from mycelia.tensor.unsized import Unsized, has_unknown_sizes, unsized
 from mycelia.tensor.views import View, numpy_of, refresh, replace
 
 _ALONE = 3  # references to an array that only its tensor holds: the slot, a name, the count itself
+_ARGUMENTS = ("input_data", "dtype", "shape", "init", "internal", "const_arg")
 _DEVICES = ("CPU", "GPU", "TPU", "Ascend")
 
 
@@ -43,7 +45,10 @@ class Tensor(Methods):
         init: Any = None,
         internal: bool = False,
         const_arg: bool = False,
+        **unknown: Any,
     ) -> None:
+        if unknown:
+            refuse_others("Tensor.__init__", unknown, _ARGUMENTS)
         wanted = None if dtype is None else _checked_dtype(dtype)
         self._mark = self._relation = None
         self._shared = False

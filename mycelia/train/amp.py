@@ -11,7 +11,7 @@ from mycelia.boost.boost_cell_wrapper import (
     BoostTrainOneStepWithLossScaleCell,
 )
 from mycelia.core.dtype import DType, bfloat16, float16, float32
-from mycelia.core.errors import problem, wrong_type
+from mycelia.core.errors import did_you_mean, problem, wrong_type
 from mycelia.ir.primitive import Primitive
 from mycelia.nn import (
     BatchNorm1d,
@@ -294,6 +294,7 @@ def _check_options(options: dict[str, Any]) -> None:
                 ValueError,
                 f"build_train_network: there is no option {name!r}",
                 expected=f"one of {', '.join(_OPTIONS)}",
+                fix=did_you_mean(name, _OPTIONS),
             )
         is_right, expected = _OPTIONS[name]
         if not is_right(value):

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+from mycelia.core.entry_points import entry_point
 from mycelia.core.errors import problem, wrong_type, wrong_value
 from mycelia.core.logs import logger
 from mycelia.core.sealing import seal, unseal
-from mycelia.core.tracebacks import entry_point
 from mycelia.nn.cell import Cell
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor

@@ -6,8 +6,8 @@ from typing import Any
 
 from mycelia.boost.boost import AutoBoost
 from mycelia.core.checks import check_bool, check_non_negative_int, check_positive_int
-from mycelia.core.errors import problem
-from mycelia.core.tracebacks import entry_point
+from mycelia.core.entry_points import entry_point
+from mycelia.core.errors import did_you_mean, problem
 from mycelia.nn.cell import Cell
 from mycelia.nn.optim.optimizer import Optimizer
 from mycelia.nn.wrap.auto_parallel import AutoParallel
@@ -29,6 +29,10 @@ from mycelia.train.metrics import get_metrics
 from mycelia.train.resuming import saved_run
 from mycelia.transforms.jit import compiled_of
 
+_ARGUMENTS = (
+    "network", "loss_fn", "optimizer", "metrics", "eval_network", "eval_indexes", "amp_level",
+    "boost_level",
+)  # fmt: skip
 _OPTIONS = ("loss_scale_manager", "keep_batchnorm_fp32", "boost_config_dict", "acc_level")
 _DATA = (Tensor, int, float, str, type(None))
 
@@ -320,6 +324,7 @@ class Model:
                     ValueError,
                     f"Model: there is no option {name!r}",
                     expected=f"one of {', '.join(_OPTIONS)}",
+                    fix=did_you_mean(name, (*_ARGUMENTS, *_OPTIONS)),
                 )
         check_levels(amp_level, boost_level)
         if optimizer is None and amp_level != "O0":

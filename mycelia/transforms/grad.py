@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import update_wrapper
 from typing import Any
 
@@ -177,6 +177,14 @@ def _with_sens(
 def _as_weights(weights: Any) -> tuple[Tensor, ...]:
     if weights is None:
         return ()
+    if hasattr(weights, "trainable_params") or not isinstance(weights, Iterable):
+        raise problem(
+            TypeError,
+            "grad: the weights must come as Parameters",
+            got=f"a {type(weights).__name__}",
+            expected="a Parameter, or a list or tuple of Parameters",
+            fix="pass net.trainable_params()",
+        )
     listed: Sequence[Any] = (weights,) if isinstance(weights, Tensor) else tuple(weights)
     for weight in listed:
         if not isinstance(weight, Tensor):

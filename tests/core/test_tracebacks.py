@@ -1,5 +1,6 @@
 """Tracebacks end near the user's line, and misspelled names get a suggestion."""
 
+import pickle
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +10,9 @@ import pytest
 
 import mycelia as ms
 from mycelia import Parameter, Tensor, nn, ops, train
+from mycelia import dataset as ds
 from mycelia.core.tracebacks import FULL
+from mycelia.dataset import audio, vision
 
 X = Tensor(np.ones((2, 3), np.float32))
 Y = Tensor(np.ones((2, 4), np.float32))
@@ -26,6 +29,10 @@ class Net(nn.Cell):
 
 def weights() -> list[Parameter]:
     return [Parameter(Tensor([1.0]), name="w")]
+
+
+def rows() -> ds.Dataset:
+    return ds.NumpySlicesDataset([1, 2, 3], ["a"])
 
 
 MISTAKES: dict[str, Callable[[], Any]] = {
@@ -49,6 +56,20 @@ MISTAKES: dict[str, Callable[[], Any]] = {
     "predict": lambda: train.Model(Net()).predict(X),
     "checkpoint": lambda: ms.save_checkpoint(3, "x.ckpt"),
     "random": lambda: ops.randn("a"),
+    "dtype": lambda: X.astype("flot32"),
+    "device of a tensor": lambda: X.to("cuda"),
+    "position": lambda: X.argmax(5),
+    "mint": lambda: ms.mint.cat((X, X[0])),
+    "mint function": lambda: ms.mint.nn.functional.softmax(X, 9),
+    "scaler": lambda: ms.amp.DynamicLossScaler("a", 1, 1),
+    "step of a dataset": lambda: rows().batch(0),
+    "source of a dataset": lambda: ds.MnistDataset(".", usage="trian"),
+    "column": lambda: rows().map(lambda x: x, "b"),
+    "transform": lambda: vision.Normalize(mean=[1.0], std=[0.0]),
+    "value of a transform": lambda: vision.Resize((4, 4))(np.ones((3,))),
+    "audio": lambda: audio.Gain("a"),
+    "weights": lambda: ms.grad(Net(), None, Net())(X),
+    "step": lambda: nn.TrainOneStepCell(Net(), 3),
 }
 
 
@@ -117,6 +138,17 @@ def behind_the_user(error: BaseException) -> list[str]:
         (lambda: X.astype("flot32"), TypeError, "did you mean 'float32'"),
         (lambda: nn.Dense(4, 8, weight_init="nromal"), ValueError, "did you mean 'normal'"),
         (lambda: nn.get_activation("rleu"), KeyError, "did you mean .*relu"),
+        (lambda: nn.GRU(3, 4, batchfirst=True), TypeError, "GRU.*did you mean 'batch_first'"),
+        (lambda: Tensor([1], dtyp=ms.int32), TypeError, "did you mean 'dtype'"),
+        (lambda: Parameter(X, nam="a"), TypeError, "did you mean 'name'"),
+        (lambda: train.Model(Net(), metric={"acc"}), ValueError, "did you mean 'metrics'"),
+        (lambda: train.Model(Net()).train(1, rows(), callback=3), TypeError, "'callbacks'"),
+        (lambda: train.EarlyStopping(moniter="loss"), TypeError, "did you mean 'monitor'"),
+        (lambda: train.Accuracy(eval_typ="x"), TypeError, "did you mean 'eval_type'"),
+        (lambda: rows().shuffle(buffersize=3), TypeError, "did you mean 'buffer_size'"),
+        (lambda: X.to(devic="CPU"), TypeError, "did you mean 'device'"),
+        (lambda: nn.TrainOneStepCell(Net(), 3), AttributeError, "expected: +an optimizer"),
+        (lambda: ms.grad(Net(), None, Net())(X), TypeError, r"pass net.trainable_params\(\)"),
         (lambda: nn.Adam(Net()), TypeError, r"pass net.trainable_params\(\)"),
         (lambda: ms.mint.optim.AdamW(Net()), TypeError, r"pass net.trainable_params\(\)"),
         (lambda: ms.experimental.optim.Adam(Net()), TypeError, r"pass net.trainable_params\(\)"),
@@ -142,6 +174,7 @@ IMAGE = Tensor(np.ones((1, 3, 8, 8), np.float32))
         (nn.GroupNorm(2, 4), IMAGE, "GroupNorm: the input does not fit num_channels=4"),
         (nn.InstanceNorm2d(4), IMAGE, "InstanceNorm2d: the input does not fit num_features=4"),
         (nn.LayerNorm((4,)), X, "LayerNorm: the input does not fit normalized_shape=4"),
+        (ms.mint.nn.Linear(4, 8), X, "Linear: the input does not fit in_features=4"),
         (nn.LSTM(4, 8), IMAGE[0], "input_size=4"),
         (nn.Embedding(10, 4), X, "Embedding: the ids must be integers"),
     ],
@@ -150,3 +183,11 @@ def test_layers_name_their_own_arguments(layer: nn.Cell, x: Tensor, text: str, m
     ms.set_context(mode=mode)
     with pytest.raises((ValueError, RuntimeError, TypeError), match=text):
         layer(x)
+
+
+def test_key_errors_show_their_message_as_other_errors_do():
+    with pytest.raises(KeyError) as caught:
+        train.get_metric_fn("acuracy")
+    assert str(caught.value).splitlines()[0] == "get_metric_fn: no metric is called 'acuracy'"
+    assert traceback.format_exception_only(caught.value)[0].startswith("KeyError: get_metric_fn")
+    assert type(pickle.loads(pickle.dumps(caught.value))) is KeyError

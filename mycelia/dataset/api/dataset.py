@@ -7,6 +7,7 @@ from inspect import signature
 from typing import Any
 
 from mycelia.core.checks import is_int
+from mycelia.core.entry_points import entry_points
 from mycelia.core.errors import problem
 from mycelia.dataset.api import arguments as check
 from mycelia.dataset.api.caching import keeping, key_of
@@ -22,8 +23,14 @@ from mycelia.dataset.ir.operation import Operation
 from mycelia.dataset.runtime.gate import Gate
 
 
+@entry_points
 class Dataset(Readable):
     """Rows of named columns, described by a tree of nodes; nothing runs before an iterator does."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Constructors of sources check their arguments: what they raise is shortened."""
+        super().__init_subclass__(**options)
+        entry_points(cls)
 
     def batch(
         self,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mycelia.core.entry_points import entry_point
 from mycelia.dataset import config
 from mycelia.dataset.ir.operation import Operation
 from mycelia.dataset.runtime.randomness import generator
@@ -20,10 +21,16 @@ class Transform(Operation):
     """Changes each value it is given; the fields are its parameters."""
 
     def __init_subclass__(cls) -> None:
-        """Who changes what a transform does must say anew whether it takes stacked rows."""
+        """Who changes what a transform does must say anew whether it takes stacked rows.
+
+        Checks of its parameters shorten what they raise.
+        """
         if {"run", "apply", "change"} & vars(cls).keys() and "takes_many" not in vars(cls):
             cls.takes_many = False
+        if "__post_init__" in vars(cls):
+            cls.__post_init__ = entry_point(cls.__post_init__)  # type: ignore[attr-defined]
 
+    @entry_point
     def __call__(self, *values: Any) -> Any:
         """Change values outside of a pipeline; random numbers follow `config.set_seed`."""
         made = self.run(tuple(self.checked(value) for value in values), by_hand(self.is_random))

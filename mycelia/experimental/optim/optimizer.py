@@ -9,8 +9,8 @@ import numpy as np
 
 from mycelia.core import dtype as dtypes
 from mycelia.core.checks import is_number
+from mycelia.core.entry_points import entry_point
 from mycelia.core.errors import problem, wrong_type
-from mycelia.core.tracebacks import entry_point
 from mycelia.nn.cell import Cell
 from mycelia.nn.whole_step import WholeStep
 from mycelia.ops.shaping import cast

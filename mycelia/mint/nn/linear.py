@@ -12,6 +12,7 @@ from mycelia.core.checks import check_bool, check_int, check_positive_int
 from mycelia.core.errors import problem, wrong_value
 from mycelia.mint.nn import functional as F
 from mycelia.nn.cell import Cell
+from mycelia.nn.sizes import check_axis
 from mycelia.tensor.initializer import HeUniform, Normal, Uniform, initializer
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
@@ -43,6 +44,7 @@ class Linear(Cell):
             self.bias = Parameter(initializer(bias_init, (out_features,), kind), name="bias")
 
     def construct(self, x: Any) -> Any:
+        check_axis("Linear", "in_features", self.in_features, x, -1)
         return F.linear(x, self.weight, self.bias)
 
     def extend_repr(self) -> str:

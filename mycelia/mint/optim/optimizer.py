@@ -7,8 +7,8 @@ from typing import Any
 
 from mycelia.core import dtype as dtypes
 from mycelia.core.checks import is_number
+from mycelia.core.entry_points import entry_point
 from mycelia.core.errors import problem, wrong_type
-from mycelia.core.tracebacks import entry_point
 from mycelia.nn.cell import Cell
 from mycelia.tensor.parameter import Parameter, ParameterTuple
 from mycelia.tensor.tensor import Tensor

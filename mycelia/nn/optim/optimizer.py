@@ -7,8 +7,8 @@ from typing import Any
 
 from mycelia.core import dtype as dtypes
 from mycelia.core.checks import check_positive_float
+from mycelia.core.entry_points import entry_point
 from mycelia.core.errors import problem, wrong_type, wrong_value
-from mycelia.core.tracebacks import entry_point
 from mycelia.nn.cell import Cell
 from mycelia.nn.container import CellList
 from mycelia.nn.optim.groups import Decay, Plan, plan

@@ -7,7 +7,7 @@ from typing import Any
 
 from mycelia.core.checks import check_bool
 from mycelia.core.dtype import float32
-from mycelia.core.errors import wrong_type
+from mycelia.core.errors import problem, wrong_type
 from mycelia.ir.slot import call
 from mycelia.nn.basic import Identity
 from mycelia.nn.cell import Cell
@@ -130,7 +130,7 @@ class TrainOneStepCell(WholeStep):
         self.network = network
         self.network.set_grad()
         self.optimizer = optimizer
-        self.weights = self.optimizer.parameters
+        self.weights = _weights_of(type(self).__name__, optimizer)
         self.grad = GradOperation(get_by_list=True, sens_param=True)
         self.grad_no_sens = GradOperation(get_by_list=True)
         self.sens = 1.0 if sens is None else sens
@@ -148,6 +148,19 @@ class TrainOneStepCell(WholeStep):
             return loss
         names = [weight.name for weight in self.weights]
         return loss, dict(zip(names, gradients, strict=True))
+
+
+def _weights_of(owner: str, optimizer: Any) -> Any:
+    """The parameters that an optimizer updates."""
+    weights = getattr(optimizer, "parameters", None)
+    if weights is None:
+        raise problem(
+            AttributeError,
+            f"{owner}: the optimizer has no parameters",
+            got=repr(optimizer),
+            expected="an optimizer, such as nn.SGD(net.trainable_params(), learning_rate=0.1)",
+        )
+    return weights
 
 
 class ParameterUpdate(Cell):

@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from mycelia.core.errors import problem
+from mycelia.core.keywords import Checked
 from mycelia.tensor.tensor import Tensor
 
 PLAIN_EVENTS = ("begin", "epoch_begin", "step_begin", "step_end", "epoch_end", "end")
@@ -55,7 +56,7 @@ class RunContext:
         return self._stop_requested
 
 
-class Callback:
+class Callback(Checked):
     """The base class: a subclass defines the events it wants to hear of.
 
     Each event is a method that takes the RunContext. `on_train_*` and `on_eval_*` are what a run

@@ -11,6 +11,7 @@ import numpy as np
 
 from mycelia.core.checks import is_int
 from mycelia.core.errors import problem
+from mycelia.core.keywords import Checked
 from mycelia.core.tracebacks import shorten
 from mycelia.tensor.tensor import Tensor
 
@@ -51,7 +52,7 @@ def _with_plain_numbers(evaluate: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-class Metric(ABC):
+class Metric(Checked, ABC):
     """The base class: `clear`, then `update` with each batch, then `eval` gives the value."""
 
     def __init_subclass__(cls, **options: Any) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from mycelia import ops
-from mycelia.mint.reduction import implied_dim
-from mycelia.mint.reduction import softmax as softmax_along
+from mycelia.mint.floating import as_float
+from mycelia.mint.reduction import implied_dim, in_dtype
 
 
 def _put(input: Any, result: Any, inplace: bool) -> Any:
@@ -108,4 +108,5 @@ def selu(input: Any) -> Any:
 
 def softmax(input: Any, dim: int | None = None, dtype: Any = None) -> Any:
     """exp(input) divided by its sum along `dim`."""
-    return softmax_along(input, implied_dim(input) if dim is None else dim, dtype=dtype)
+    along = implied_dim(input) if dim is None else dim
+    return ops.softmax(as_float(in_dtype(input, dtype)), along)
