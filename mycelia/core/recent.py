@@ -25,7 +25,7 @@ class Recent(dict[Any, Any]):
 
     _living: ClassVar[WeakValueDictionary[int, Recent]] = WeakValueDictionary()
     _new: ClassVar[int] = 0  # values since the last look at the maps
-    _livingowed: ClassVar[int] = 0  # maps, if they are more than the limit: others have them
+    _allowed: ClassVar[int] = 0  # maps, if they are more than the limit: others have them
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,9 +58,9 @@ class Recent(dict[Any, Any]):
 
 def _limit_maps() -> None:
     limit = map_limit()
-    if map_count() <= max(limit, Recent._livingowed):
+    if map_count() <= max(limit, Recent._allowed):
         return
     for found in list(Recent._living.values()):
         found.forget_older_half()
     gc.collect()  # programs are parts of cycles
-    Recent._livingowed = map_count() + limit // 4
+    Recent._allowed = map_count() + limit // 4
