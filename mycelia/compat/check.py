@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from mycelia.compat.counting import is_there
 from mycelia.compat.importer import nearest
-from mycelia.compat.scan import python_files, uses
+from mycelia.compat.scan import found_in, python_files
 
 GOOD, MISSING, UNREADABLE = 0, 1, 2
 
@@ -23,6 +23,8 @@ class Report:
     files: int
     places: dict[str, list[str]]
     unreadable: list[str]
+    unknown_methods: int = 0
+    unknown_names: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def missing(self) -> list[str]:
@@ -36,7 +38,7 @@ class Report:
     def exit_code(self) -> int:
         if self.unreadable:
             return UNREADABLE
-        return MISSING if self.missing else GOOD
+        return MISSING if self.missing or self.unknown_names else GOOD
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -44,6 +46,8 @@ class Report:
             "served": {path: self.places[path] for path in self.served},
             "missing": {path: self.places[path] for path in self.missing},
             "unreadable": self.unreadable,
+            "unknown_methods": self.unknown_methods,
+            "unknown_names": self.unknown_names,
         }
 
 
@@ -53,11 +57,14 @@ def report(paths: list[str]) -> Report:
     for path in python_files(paths):
         found.files += 1
         try:
-            used = uses(path.read_text(encoding="utf-8"), str(path))
+            used = found_in(path.read_text(encoding="utf-8"), str(path))
         except (OSError, SyntaxError, UnicodeDecodeError) as error:
             found.unreadable.append(f"{path}: {error}")
             continue
-        for name, lines in used.items():
+        found.unknown_methods += used.unknown_methods
+        for name, lines in used.unknown_names.items():
+            found.unknown_names.setdefault(name, []).extend(f"{path}:{line}" for line in lines)
+        for name, lines in used.uses.items():
             found.places.setdefault(name, []).extend(f"{path}:{line}" for line in lines)
     return found
 
@@ -91,6 +98,13 @@ def _lines(found: Report, everything: bool) -> list[str]:
         lines += [f"            {hint}" for hint in nearest(module, name)]
     if everything:
         lines += [f"served      {p}  {_places(found.places[p])}" for p in found.served]
+    for name, places in sorted(found.unknown_names.items()):
+        lines.append(f"unknown     {name}  {_places(places)}: bound by nothing but an import of *")
+    if found.unknown_methods:
+        lines.append(
+            f"not looked at: {found.unknown_methods} methods of objects whose class the source "
+            "does not tell"
+        )
     count = len(found.places)
     lines.append(f"{found.files} file(s), {count} names used, {len(found.served)} served")
     return lines

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
+from mycelia.compat.counting import resolve
+from mycelia.compat.importer import public_names
+from mycelia.compat.methods import methods_called, stored_names
 from mycelia.compat.modules import ROOT, targets
 
 Uses = dict[str, list[int]]  # a path such as mindspore.nn.Dense: the lines that use it
@@ -16,6 +21,7 @@ class Scan(ast.NodeVisitor):
 
     def __init__(self) -> None:
         self.bound: dict[str, str] = {}  # a name in the file: the path behind it
+        self.stars: list[str] = []  # modules from which * is imported
         self.uses: Uses = {}
 
     def visit_Import(self, node: ast.Import) -> None:
@@ -36,6 +42,10 @@ class Scan(ast.NodeVisitor):
             self._use(path, node.lineno)
             if alias.name != "*":
                 self.bound[alias.asname or alias.name] = path
+            else:
+                self.stars.append(path)
+                given = {name: f"{path}.{name}" for name in public_names(path)}
+                self.bound = given | self.bound
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
         chain = _chain(node)
@@ -45,23 +55,76 @@ class Scan(ast.NodeVisitor):
         if targets(path):  # else it is an attribute of a class or a function
             self._use(f"{path}.{chain[-1]}", node.lineno)
 
+    def visit_Name(self, node: ast.Name) -> None:
+        """A name that comes from a module whose names are all imported."""
+        path = self.bound.get(node.id)
+        if path is not None and path.rpartition(".")[0] in self.stars:
+            self._use(path, node.lineno)
+
+    def class_of(self, node: ast.expr) -> str | None:
+        """The path of MindSpore's class that an expression names, or None."""
+        chain = _chain(node)
+        if chain is None or chain[0] not in self.bound:
+            return None
+        path = ".".join([self.bound[chain[0]], *chain[1:]])
+        return path if isinstance(resolve(path), type) else None
+
     def _use(self, path: str, line: int) -> None:
         if not path.endswith("__"):  # such as __version__
             self.uses.setdefault(path, []).append(line)
 
 
-def uses(source: str, filename: str = "<script>") -> Uses:
-    """The paths below `mindspore` that a source uses, with lines.
+@dataclass(frozen=True)
+class Found:
+    """What a source uses of MindSpore, and what the source alone does not tell."""
+
+    uses: Uses
+    unknown_methods: int  # called on objects whose class is not told
+    unknown_names: dict[str, list[int]]  # that only an import of * can have bound
+
+
+def found_in(source: str, filename: str = "<script>") -> Found:
+    """The paths below `mindspore` that a source uses, with lines, methods of classes included.
 
     Raises SyntaxError if the source is no Python.
     """
     tree = ast.parse(source, filename)
     scan = Scan()
-    for kind in ((ast.Import, ast.ImportFrom), ast.Attribute):
+    for kind in ((ast.Import, ast.ImportFrom), (ast.Attribute, ast.Name)):
         for node in ast.walk(tree):
             if isinstance(node, kind):
                 scan.visit(node)
-    return {path: sorted(set(lines)) for path, lines in scan.uses.items()}
+    methods = methods_called(tree, scan.class_of)
+    for path, name, line in methods.known:
+        if not name.startswith("_") and name not in _set_by(path):
+            scan.uses.setdefault(f"{path}.{name}", []).append(line)
+    unknown = _unknown_names(tree, scan) if scan.stars else {}
+    return Found(
+        {path: sorted(set(lines)) for path, lines in scan.uses.items()}, methods.unknown, unknown
+    )
+
+
+def uses(source: str, filename: str = "<script>") -> Uses:
+    """The paths below `mindspore` that a source uses, with lines."""
+    return found_in(source, filename).uses
+
+
+def _unknown_names(tree: ast.Module, scan: Scan) -> dict[str, list[int]]:
+    """Names that nothing in the file binds: an import of * has to, from whatever module."""
+    known = stored_names(tree) | set(scan.bound)
+    found: dict[str, list[int]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id not in known:
+            found.setdefault(node.id, []).append(node.lineno)
+    return {name: sorted(set(lines)) for name, lines in found.items()}
+
+
+@cache
+def _set_by(path: str) -> frozenset[str]:
+    """The attributes that the methods of a class mention: they may give them to its objects."""
+    parts = [part for kind in getattr(resolve(path), "__mro__", ()) for part in vars(kind).values()]
+    codes = [getattr(getattr(part, "__wrapped__", part), "__code__", None) for part in parts]
+    return frozenset(name for code in codes if code is not None for name in code.co_names)
 
 
 def python_files(paths: list[str]) -> Iterator[Path]:

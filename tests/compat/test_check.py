@@ -50,6 +50,66 @@ def test_missing_names(tmp_path, capsys):
     assert f"mindspore.ops.operations.Addd  {tmp_path}/bad.py:3" in said
 
 
+METHODS = """import mindspore as ms
+from mindspore import Tensor, nn
+class Net(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.dense = nn.Dense(3, 2)
+        self.set_trainn()
+    def construct(self, x: Tensor, y):
+        y.anything()
+        return self.dense(x.abss()) + self.helper(x.abs())
+    def helper(self, x):
+        return Tensor(x).foo()
+class Own(nn.Optimizer):
+    def construct(self, gradients):
+        self.assignadd(self.global_step, 1)
+        self.get_lr()
+class Named(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        setattr(self, "made", 1)
+    def construct(self, x):
+        return self.made(x)
+t = ms.Tensor([1.0])
+t.reshapee(1)
+t.view(1)
+u = t
+u.unknown()
+"""
+STARS = """from mindspore.nn import *
+from mindspore import *
+d = Dense(3, 2)
+e = Densee(3, 2)
+t = Tensor([len("a")])
+"""
+
+
+def test_methods_of_objects_whose_class_the_source_tells(tmp_path, capsys):
+    (tmp_path / "methods.py").write_text(METHODS)
+    assert main(["check", str(tmp_path), "--all"]) == 1
+    said = capsys.readouterr().out
+    missing = {line.split()[1] for line in said.splitlines() if line.startswith("missing")}
+    assert missing == {
+        "mindspore.nn.Cell.set_trainn",
+        "mindspore.Tensor.abss",
+        "mindspore.Tensor.foo",
+        "mindspore.Tensor.reshapee",
+    }
+    assert "served      mindspore.Tensor.view" in said
+    assert "not looked at: 2 methods of objects whose class the source does not tell" in said
+
+
+def test_names_of_an_import_of_everything(tmp_path, capsys):
+    (tmp_path / "stars.py").write_text(STARS)
+    assert main(["check", str(tmp_path), "--all"]) == 1
+    said = capsys.readouterr().out
+    assert "unknown     Densee" in said and "import of *" in said
+    assert "served      mindspore.nn.Dense " in said and "served      mindspore.Tensor " in said
+    assert "len" not in said.replace("length", "")
+
+
 def test_json(tmp_path, capsys):
     (tmp_path / "bad.py").write_text(BAD)
     main(["check", str(tmp_path), "--json"])
