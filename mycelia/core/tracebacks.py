@@ -16,6 +16,11 @@ def mark_explained(error: BaseException) -> None:
     error._explained = True  # type: ignore[attr-defined]
 
 
+def is_explained(error: BaseException) -> bool:
+    """Whether the message of an error tells users what they need."""
+    return getattr(error, "_explained", False) is True
+
+
 def shorten(error: BaseException) -> None:
     """Cut the frames behind the user's innermost line from an error with a message of ours.
 
@@ -23,7 +28,7 @@ def shorten(error: BaseException) -> None:
     is the one frame of the framework that is left. Other errors keep everything, because only the
     frames say where they come from.
     """
-    if not getattr(error, "_explained", False) or os.environ.get(FULL) == "1":
+    if not is_explained(error) or os.environ.get(FULL) == "1":
         return
     first = error.__traceback__
     last = first

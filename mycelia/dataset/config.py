@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import secrets
@@ -14,6 +13,7 @@ import numpy as np
 from mycelia.core import seed as process_seed
 from mycelia.core.checks import is_int
 from mycelia.core.errors import problem
+from mycelia.core.text_files import read_json
 from mycelia.dataset.errors import wrong_type
 from mycelia.dataset.runtime.operator import ErrorPolicy as ErrorSamplesMode
 from mycelia.dataset.runtime.operator import Options
@@ -335,7 +335,9 @@ def load(file: str) -> None:
         raise wrong_type("file", file, "str")
     if not Path(file).is_file():
         raise problem(RuntimeError, "config.load: the file does not exist", got=file)
-    content = json.loads(Path(file).read_text())
+    content = read_json(file, "config.load")
+    if not isinstance(content, dict):
+        raise problem(RuntimeError, "config.load: the file holds no settings", got=file)
     for key, value in content.items():
         if key in _IN_FILES:
             _IN_FILES[key](value)

@@ -21,6 +21,8 @@ import numpy as np
 from mycelia.core.dtype import DType, by_name, from_numpy
 from mycelia.core.errors import located, problem
 from mycelia.core.source import Span
+from mycelia.core.text_files import json_value
+from mycelia.core.tracebacks import is_explained
 from mycelia.ir.analysis import nodes_by_graph
 from mycelia.ir.control import CALL, SWITCH, TUPLE, WHILE, Custom, Item, Recompute, Scan, Vmap
 from mycelia.ir.graph import Graph
@@ -35,7 +37,7 @@ _KINDS: dict[str, type] = {"bool": bool, "int": int, "float": float, "complex": 
 _PLAIN_PRIMITIVES: dict[str, Primitive] = {p.name: p for p in (TUPLE, SWITCH, WHILE, CALL)}
 _PRIMITIVES_WITH_FIELDS: dict[str, type[Primitive]] = {"item": Item, "vmap": Vmap, "scan": Scan}
 _CONTROL = {*map(type, _PLAIN_PRIMITIVES.values()), *_PRIMITIVES_WITH_FIELDS.values()}
-_WRONG = (KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError)
+_WRONG = (TypeError, IndexError, AttributeError, OverflowError, RecursionError)
 
 
 @dataclass(frozen=True)
@@ -98,8 +100,14 @@ def guarded(read: Callable[[], Any]) -> Any:
     """What `read` gives; its stumbling over what a file should not hold is a ValueError."""
     try:
         return read()
+    except ValueError as error:
+        if is_explained(error):
+            raise
+        raise damaged(str(error)) from error
+    except KeyError as error:
+        raise damaged(f"no entry {error}") from error
     except _WRONG as error:
-        raise damaged(f"{type(error).__name__}: {error}") from error
+        raise damaged(str(error)) from error
 
 
 def damaged(got: str) -> ValueError:
@@ -326,9 +334,9 @@ class _Reader:
 
     def __init__(self, text: memoryview, numbers: memoryview, words: Vocabulary) -> None:
         try:
-            self._header = json.loads(bytes(text))
-        except ValueError as error:  # also what is no UTF-8
-            raise damaged(f"{type(error).__name__}: {error}") from error
+            self._header = json_value(text)
+        except ValueError as error:
+            raise damaged(str(error)) from None
         self._words = words
         self._arrays = _read_arrays(_a(list, self._header["arrays"]), numbers)
         self._places = [

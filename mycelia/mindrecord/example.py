@@ -6,6 +6,8 @@ from collections.abc import Container, Sequence
 
 import numpy as np
 
+from mycelia.core.text_files import decoded
+
 Values = list[bytes] | np.ndarray  # of a list of bytes, of floats (float32) or integers (int64)
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
@@ -64,9 +66,9 @@ def _entry(data: bytes, span: Span) -> tuple[str, Span]:
         if name_end + 1 < end and data[name_end] == _VALUE_TAG:
             length, place = _varint(data, name_end + 1)
             if place + length == end:
-                return data[start + 2 : name_end].decode(), (place, end)
+                return decoded(data[start + 2 : name_end]), (place, end)
     names, values = _spans(data, span, 1), _spans(data, span, 2)
-    name = data[slice(*names[-1])].decode() if names else ""
+    name = decoded(data[slice(*names[-1])]) if names else ""
     return name, values[-1] if values else (end, end)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from mycelia.core.checks import is_int
 from mycelia.core.errors import problem
+from mycelia.core.text_files import json_value
 from mycelia.mindrecord.contents import Buffer
 from mycelia.mindrecord.exceptions import MindRecordException, MRMOpenError, MRMSetHeaderError
 from mycelia.mindrecord.schema import Schema, parse_schema
@@ -130,7 +131,7 @@ def read_header(path: str, data: Buffer) -> Header:
     if size < LENGTH_SIZE or length > min(HEADER_SIZES[1], size) - LENGTH_SIZE:
         raise damaged(path, f"its header should have {length} bytes, the file has {size}")
     try:
-        header = _decode(json.loads(data[LENGTH_SIZE : LENGTH_SIZE + length]))
+        header = _decode(json_value(data[LENGTH_SIZE : LENGTH_SIZE + length]))
         _check_pages(header, size)
     except (KeyError, TypeError, ValueError, RecursionError, MindRecordException) as broken:
         raise damaged(path, f"its header makes no sense ({broken!s:.200})") from broken

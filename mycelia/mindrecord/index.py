@@ -14,6 +14,7 @@ from urllib.parse import quote
 import numpy as np
 
 from mycelia.core.errors import problem
+from mycelia.core.text_files import json_value
 from mycelia.mindrecord.encryption import opened
 from mycelia.mindrecord.exceptions import MRMGenerateIndexError, MRMOpenError
 from mycelia.mindrecord.header import Header, damaged
@@ -154,7 +155,7 @@ def read_values(path: str, field: str, version: str) -> list[Any]:
 def _shown(value: Any, version: str) -> str:
     """A text as it was given: version 2.0 keeps texts in quotes."""
     text = "" if value is None else str(value)
-    return json.loads(text) if version < "3.0" and text.startswith('"') else text
+    return json_value(text) if version < "3.0" and text.startswith('"') else text
 
 
 def _stored(path: str, field: str, name: str, version: str) -> str:
@@ -180,7 +181,7 @@ def _open(path: str) -> Iterator[sqlite3.Connection]:
     try:
         with closing(_connected(file)) as base:
             yield base
-    except (sqlite3.Error, UnicodeDecodeError) as broken:
+    except (sqlite3.Error, ValueError) as broken:
         raise damaged(path, f"its index cannot be read ({broken})") from broken
 
 

@@ -6,6 +6,8 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from mycelia.core.text_files import decoded
+
 _UNSIGNED = ((0xCC, ">BB"), (0xCD, ">BH"), (0xCE, ">BI"), (0xCF, ">BQ"))
 _SIGNED = ((0xD0, ">Bb"), (0xD1, ">Bh"), (0xD2, ">Bi"), (0xD3, ">Bq"))
 _NUMBERS = {code: struct.Struct(">" + layout[2:]) for code, layout in (*_UNSIGNED, *_SIGNED)} | {
@@ -141,4 +143,4 @@ def _read_text(data: bytes, start: int, length: int) -> tuple[str, int]:
     end = start + length
     if end > len(data):
         raise ValueError("the data ends inside a text")
-    return data[start:end].decode(), end
+    return decoded(data[start:end]), end

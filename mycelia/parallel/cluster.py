@@ -11,6 +11,8 @@ from typing import Any
 
 from mycelia.core.errors import problem
 from mycelia.core.files import write_atomically
+from mycelia.core.text_files import json_value, made_of
+from mycelia.core.tracebacks import is_explained
 from mycelia.parallel.mesh import Mesh
 
 
@@ -76,12 +78,13 @@ class Cluster:
     def load(cls, path: str | Path) -> Cluster:
         """Read a description; what a file leaves out has its default."""
         try:
-            found = json.loads(Path(path).read_text())
+            return cls.of(json_value(Path(path).read_bytes()))
         except (OSError, ValueError) as error:
             raise problem(
-                ValueError, "Cluster.load: the file cannot be read", got=f"{path}: {error}"
+                ValueError,
+                "Cluster.load: the file cannot be read",
+                got=f"{path}: {str(error).splitlines()[0]}",
             ) from None
-        return cls.of(found)
 
     @classmethod
     def of(cls, found: Any) -> Cluster:
@@ -95,7 +98,14 @@ class Cluster:
                 got=str(unknown),
                 expected=f"some of {', '.join(sorted(known))}",
             )
-        return cls(**found)
+        try:
+            return made_of(cls, found)
+        except ValueError as error:
+            if is_explained(error):
+                raise
+            raise problem(
+                ValueError, "Cluster: an entry is of another type", got=str(error)
+            ) from None
 
 
 # Data sheets, rounded: dense half-precision products, links each way for one device.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mycelia.core.errors import problem, wrong_type
 from mycelia.core.files import write_atomically
 from mycelia.core.lazy import LazyModule
+from mycelia.core.text_files import json_value, made_of
 from mycelia.parallel.cluster import Cluster
 from mycelia.parallel.mesh import Mesh, Placement
 from mycelia.parallel.plan_text import show
@@ -225,31 +226,63 @@ def save(plans: Iterable[Plan], path: str | Path) -> None:
 def load(path: str | Path) -> list[Plan]:
     """The plans of a file."""
     try:
-        found = json.loads(Path(path).read_text())
+        found = _entries(json_value(Path(path).read_bytes()))
         if found["format"] != _FORMAT:
-            raise ValueError(f"its format is {found['format']!r}")
-        return [_plan(entry) for entry in found["plans"]]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ValueError(f"its format is {found['format']!r:.80}")
+        return [_plan(entry) for entry in _listed(found, "plans")]
+    except (OSError, ValueError) as error:
         raise problem(
             ValueError,
             "the file of plans cannot be read",
-            got=f"{path}: {error}",
+            got=f"{path}: {str(error).splitlines()[0]}",
             expected="a file that Plan.save wrote",
         ) from None
 
 
-def _plan(entry: dict[str, Any]) -> Plan:
-    rows = tuple([_row(row) for row in entry["rows"]])
-    cluster = Cluster.of(entry["cluster"])
-    return Plan(**(entry | {"rows": rows, "cluster": cluster, "mesh": _numbers(entry["mesh"])}))
+def _plan(given: Any) -> Plan:
+    entry = _entries(given)
+    parts: dict[str, Any] = {
+        "rows": tuple([_row(row) for row in _listed(entry, "rows")]),
+        "cluster": Cluster.of(entry["cluster"]),
+        "mesh": _numbers(entry["mesh"]),
+    }
+    made = made_of(Plan, {**entry, **parts})
+    if not all(size > 0 for size in made.mesh):
+        raise ValueError(f"its mesh is {list(made.mesh)}")
+    return made
 
 
-def _row(entry: dict[str, Any]) -> Row:
-    moves = tuple([Move(**(m | {"axes": _numbers(m["axes"])})) for m in entry["moves"]])
-    cuts = tuple([_numbers(cut) for cut in entry["cuts"]])
-    tuples = {name: tuple(entry[name]) for name in ("axes", "inputs", "outputs")}
-    return Row(**(entry | tuples | {"moves": moves, "cuts": cuts}))
+def _row(given: Any) -> Row:
+    entry = _entries(given)
+    moves = [_entries(move) for move in _listed(entry, "moves")]
+    parts: dict[str, Any] = {
+        name: tuple(_listed(entry, name)) for name in ("axes", "inputs", "outputs")
+    }
+    parts["moves"] = tuple([made_of(Move, {**m, "axes": _numbers(m["axes"])}) for m in moves])
+    parts["cuts"] = tuple([_numbers(cut) for cut in _listed(entry, "cuts")])
+    return made_of(Row, {**entry, **parts})
 
 
-def _numbers(entry: list[int]) -> tuple[int, ...]:
-    return tuple(map(index, entry))
+class _Entries(dict[str, Any]):
+    """A JSON object; what it lacks is a ValueError."""
+
+    def __missing__(self, name: str) -> Any:
+        raise ValueError(f"it has no entry {name!r}")
+
+
+def _entries(given: Any) -> _Entries:
+    if not isinstance(given, dict):
+        raise ValueError(f"{given!r:.80} where an object should be")
+    return _Entries(given)
+
+
+def _listed(entry: _Entries, name: str) -> list[Any]:
+    if not isinstance(entry[name], list):
+        raise ValueError(f"its entry {name!r} is no list")
+    return entry[name]
+
+
+def _numbers(entry: Any) -> tuple[int, ...]:
+    if not isinstance(entry, list) or not all(type(number) is int for number in entry):
+        raise ValueError(f"{entry!r:.80} where a list of ints should be")
+    return tuple(entry)

@@ -9,6 +9,7 @@ from typing import Any
 
 from mycelia.core.errors import problem
 from mycelia.core.files import write_atomically
+from mycelia.core.text_files import made_of, read_json
 from mycelia.profiler.recorder import OPERATOR, PROGRAM, STEP, Span
 
 FOLDER = "profiler"
@@ -31,11 +32,10 @@ def analyse_files(path: Path, pretty: bool, step_list: Sequence[int] | None) -> 
             expected=str(file),
             fix="stop the profiler first",
         )
-    content = json.loads(file.read_text())
-    spans = [Span(**found) for found in content["spans"]]
+    spans, metadata = _read(file)
     if step_list is not None:
         spans = [span for span in spans if span.step in step_list]
-    summary = {"metadata": content["metadata"], **summarized(spans)}
+    summary = {"metadata": metadata, **summarized(spans)}
     _write(path / FOLDER / SUMMARY, summary, pretty)
     _write(path / FOLDER / TRACE, {"traceEvents": _trace(spans)}, pretty)
     return summary
@@ -49,6 +49,24 @@ def summarized(spans: Sequence[Span]) -> dict[str, Any]:
         "programs": _by_name(span for span in spans if span.kind == PROGRAM),
         "step_trace": [_step(step, spans) for step in steps],
     }
+
+
+def _read(file: Path) -> tuple[list[Span], dict[str, Any]]:
+    """The measurements in a file, and what users said of them."""
+    content = read_json(file, "analyse", ValueError)
+    try:
+        if not isinstance(content, dict) or not isinstance(content.get("spans"), list):
+            raise ValueError("it has no spans")
+        if not isinstance(content.get("metadata"), dict):
+            raise ValueError("it has no metadata")
+        return [made_of(Span, found) for found in content["spans"]], content["metadata"]
+    except ValueError as error:
+        raise problem(
+            ValueError,
+            "analyse: the file holds no profile",
+            got=f"{file}: {error}",
+            fix="profile again: the file is written when the profiler stops",
+        ) from None
 
 
 def _by_name(spans: Iterable[Span]) -> list[dict[str, Any]]:

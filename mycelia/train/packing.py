@@ -42,13 +42,18 @@ def pack(value: Any, arrays: list[np.ndarray]) -> Any:
 
 
 def unpack(value: Any, arrays: list[np.ndarray]) -> Any:
-    """The value again."""
+    """The value again. Raises ValueError for what `pack` does not make."""
     if isinstance(value, list):
         return [unpack(item, arrays) for item in value]
     if not isinstance(value, dict):
         return value
-    kind = next(iter(value))
-    return _UNPACKED[kind](value, arrays)
+    make = _UNPACKED.get(next(iter(value), ""))
+    if make is None:
+        raise ValueError(f"{value!r:.80} is no packed value")
+    try:
+        return make(value, arrays)
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"{value!r:.80} is no packed value: {error}") from None
 
 
 _UNPACKED: dict[str, Any] = {
@@ -73,6 +78,8 @@ def _pack_array(array: np.ndarray, arrays: list[np.ndarray]) -> Any:
 
 def _unpack_array(packed: Any, arrays: list[np.ndarray]) -> np.ndarray:
     if isinstance(packed, int):
+        if not 0 <= packed < len(arrays):
+            raise ValueError(f"array {packed} of {len(arrays)}")
         return arrays[packed]
     name, shape, content = packed
-    return np.frombuffer(b64decode(content), by_name(name).numpy).reshape(shape)
+    return np.frombuffer(b64decode(content, validate=True), by_name(name).numpy).reshape(shape)

@@ -11,6 +11,7 @@ import numpy as np
 
 from mycelia.core.errors import problem
 from mycelia.core.logs import warn_once
+from mycelia.core.text_files import json_value, made_of
 from mycelia.tensor.tensor import Tensor
 from mycelia.train.callback.callback import Callback
 from mycelia.train.checkpoint import RUN_ENTRY
@@ -58,16 +59,20 @@ def read_state(entries: dict[str, np.ndarray]) -> RunState | None:
     """The state that a checkpoint holds, or None."""
     if RUN_ENTRY not in entries:
         return None
-    found = json.loads(entries[RUN_ENTRY].tobytes())
-    if found["version"] != _VERSION:
+    try:
+        found = json_value(np.asarray(entries[RUN_ENTRY]).tobytes())
+        version = found.get("version") if isinstance(found, dict) else None
+        if version != _VERSION:
+            raise ValueError(f"it is of version {version!r:.80}, this is version {_VERSION}")
+        arrays = [entries[f"{RUN_ENTRY}.{i}"] for i in range(len(entries) - 1)]
+        return made_of(RunState, unpack(found.get("run"), arrays))
+    except (ValueError, KeyError) as error:
         raise problem(
             ValueError,
-            "the state of the run is in another version of this format",
-            got=str(found["version"]),
-            expected=str(_VERSION),
-        )
-    arrays = [entries[f"{RUN_ENTRY}.{i}"] for i in range(len(entries) - 1)]
-    return RunState(**unpack(found["run"], arrays))
+            "the state of the run cannot be read",
+            got=f"it has no {error}" if isinstance(error, KeyError) else str(error),
+            fix="use an older checkpoint, or load its parameters: load_checkpoint(file, network)",
+        ) from None
 
 
 def state_of_callbacks(callbacks: Sequence[Callback], heard: int) -> list[dict[str, Any]]:

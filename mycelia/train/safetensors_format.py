@@ -15,6 +15,7 @@ import numpy as np
 from mycelia.core.dtype import by_name
 from mycelia.core.errors import problem
 from mycelia.core.shape import Shape
+from mycelia.core.text_files import json_value
 
 _ALIGNMENT = 8
 _MOST = 100 * 1024 * 1024  # bytes of a header; what says more is no such file
@@ -132,7 +133,7 @@ def _split(data: memoryview) -> tuple[dict[str, Any], memoryview]:
 
 
 def _header(text: bytes) -> dict[str, Any]:
-    header = json.loads(text)
+    header = json_value(text)
     if not isinstance(header, dict):
         raise ValueError("its header is no object")
     return header

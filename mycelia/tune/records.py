@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mycelia.core.errors import problem
+from mycelia.core.text_files import json_value, made_of
 
 FILE = "trials.jsonl"
 FINISHED, STOPPED, FAILED = "finished", "stopped", "failed"
@@ -67,12 +68,16 @@ def read(path: Path) -> tuple[dict[str, Any], list[Record]]:
     """The heading and the trials of a file; a last line that was not finished does not count."""
     lines = path.read_bytes().split(b"\n")[:-1]
     try:
-        heading, *rest = [json.loads(line) for line in lines]
+        if not lines:
+            raise ValueError("it has no finished line")
+        heading, *rest = map(json_value, lines)
+        if not isinstance(heading, dict):
+            raise ValueError("its first line is no object")
         records = [_restored(each) for each in rest]
-    except (ValueError, TypeError, KeyError) as error:
+    except ValueError as error:
         raise problem(
             ValueError, f"{path} is no file of trials, or was damaged", got=str(error)
-        ) from error
+        ) from None
     return heading, records
 
 
@@ -138,7 +143,21 @@ def _number(value: float) -> float | str:
     return value if math.isfinite(value) else repr(value)  # JSON knows finite numbers only
 
 
-def _restored(content: dict[str, Any]) -> Record:
-    content["value"] = None if content["value"] is None else float(content["value"])
-    content["reports"] = tuple((epoch, float(value)) for epoch, value in content["reports"])
-    return Record(**content)
+def _restored(content: Any) -> Record:
+    """A trial from a line. Raises ValueError for a line of another kind."""
+    if not isinstance(content, dict):
+        raise ValueError("a line is no object")
+    reports = content.get("reports")
+    if not isinstance(reports, list) or not all(
+        isinstance(r, list) and len(r) == 2 for r in reports
+    ):
+        raise ValueError(f"the reports are {reports!r:.80}")
+    value, numbers = content.get("value"), tuple((epoch, _read(v)) for epoch, v in reports)
+    changed = {"value": None if value is None else _read(value), "reports": numbers}
+    return made_of(Record, content | changed)
+
+
+def _read(value: Any) -> float:
+    if not isinstance(value, (int, float, str)):
+        raise ValueError(f"{value!r:.80} is no number")
+    return float(value)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from mycelia.core.errors import problem
+from mycelia.core.text_files import read_json
 from mycelia.dataset.api import arguments as check
 from mycelia.dataset.api.caching import keeping
 from mycelia.dataset.api.dataset import Dataset
@@ -257,4 +257,4 @@ def schema_columns(schema: Any) -> tuple[Column, ...]:
     if isinstance(schema, Schema):
         return schema.columns
     Schema(check.text("schema", schema))
-    return listed_columns(json.loads(Path(schema).read_text(encoding="utf-8"))["columns"])
+    return listed_columns(read_json(schema, "Schema")["columns"])

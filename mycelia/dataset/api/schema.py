@@ -11,6 +11,7 @@ import numpy as np
 from mycelia.core.checks import is_int
 from mycelia.core.dtype import DType, as_dtype
 from mycelia.core.errors import problem
+from mycelia.core.text_files import read_json
 from mycelia.core.type_names import string
 from mycelia.dataset.api import arguments as check
 from mycelia.dataset.formats.schema import TYPES, Column, parsed_columns
@@ -90,12 +91,7 @@ def numpy_type(kind: Any) -> np.dtype[Any]:
 def _loaded(path: Path) -> Any:
     if not path.is_file():
         raise problem(ValueError, "Schema: there is no such file", got=str(path))
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise problem(
-            RuntimeError, "Schema: the file is no JSON", got=f"{path}: {error}"
-        ) from error
+    return read_json(path, "Schema")
 
 
 def _type_name(kind: Any) -> str:

@@ -8,13 +8,15 @@ from enum import Enum
 from functools import cache
 from importlib import import_module
 from inspect import isclass
-from pathlib import Path
+from itertools import chain
 from typing import Any, get_type_hints
 
 import numpy as np
 
 from mycelia.core.errors import problem
 from mycelia.core.files import write_atomically
+from mycelia.core.text_files import made_of, read_json
+from mycelia.core.tracebacks import is_explained
 from mycelia.dataset import transforms, vision
 from mycelia.dataset.api.dataset import Dataset
 from mycelia.dataset.api.files import mixed_sampler
@@ -40,6 +42,7 @@ _WITHOUT_JSON = (  # they hold objects of the user
     sources.Object,
     sources.Stream,
 )
+_WRONG = (KeyError, IndexError, AttributeError, TypeError, ValueError, RecursionError)
 _SHUFFLES: tuple[Any, ...] = (False, "files", "global")
 
 
@@ -59,8 +62,18 @@ def deserialize(
     if (input_dict is None) == (json_filepath is None):
         raise problem(ValueError, "deserialize: give exactly one of input_dict and json_filepath")
     if json_filepath is not None:
-        input_dict = json.loads(Path(json_filepath).read_text())
-    return Dataset(_to_node(input_dict))
+        input_dict = read_json(json_filepath, "deserialize", ValueError)
+    try:
+        return Dataset(_to_node(input_dict))
+    except _WRONG as error:
+        if is_explained(error):
+            raise
+        what = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+        raise problem(
+            ValueError,
+            "deserialize: the tree is damaged, or no tree that serialize made",
+            got=what,
+        ) from None
 
 
 def show(dataset: Dataset, indentation: int = 2) -> None:
@@ -106,7 +119,16 @@ def _to_node(tree: Any) -> Node:
     required = {f.name for f in fields(kind) if f.default is MISSING is f.default_factory}
     if not required <= set(given):
         raise _no_json(tree["op_type"], kinds)
-    return kind(**given)
+    _check_children(kind, given["children"])
+    return made_of(kind, given)
+
+
+def _check_children(kind: type[Node], children: tuple[Node, ...]) -> None:
+    """A source has no children, zip and concat have some, every other step has one."""
+    is_source = issubclass(kind, sources.Source)
+    is_joint = kind in (operations.Zip, operations.Concat)
+    if bool(children) is is_source or (len(children) > 1 and not is_joint):
+        raise ValueError(f"{len(children)} children of a {kind.op_type}")
 
 
 def _no_json(name: str, kinds: dict[str, type[Node]]) -> RuntimeError:
@@ -184,7 +206,8 @@ def _to_sampler(tree: dict[str, Any]) -> samplers.SamplerNode:
         given["shuffle"] = tree["shuffle_mode"] != 0
     given["num_samples"] = given.get("num_samples") or None
     children = tree.get("child_sampler") or []
-    return kind(**given, child=_to_sampler(children[0]) if children else None)
+    child = _to_sampler(children[0]) if children else None
+    return made_of(kind, {**given, "child": child})
 
 
 def _to_operation(tree: dict[str, Any]) -> Operation:
@@ -203,11 +226,12 @@ def _to_operation(tree: dict[str, Any]) -> Operation:
 
 def _operation_kind(name: str) -> Any:
     """The class of a transform; text and audio are looked at last, as they are slow to import."""
-    for module in (vision, transforms):
-        if hasattr(module, name):
-            return getattr(module, name)
     later = (import_module(f"mycelia.dataset.{part}") for part in ("text", "audio"))
-    return next((getattr(module, name) for module in later if hasattr(module, name)), None)
+    for module in chain((vision, transforms), later):
+        found = getattr(module, name, None)
+        if isclass(found) and issubclass(found, Operation):  # a file names nothing else to be run
+            return found
+    return None
 
 
 def _to_parameter(key: str, value: Any, hint: Any = None) -> Any:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mycelia.core.errors import problem
+from mycelia.core.text_files import read_json
 from mycelia.dataset.formats.image_rows import (
     Rows,
     file_paths,
@@ -48,8 +48,5 @@ def cityscapes_rows(folder: str, usage: str, quality: str, task: str) -> Rows:
 
 def _polygons(path: Path) -> np.ndarray:
     """The JSON of a file, without spaces and in the order of its keys."""
-    try:
-        told = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise problem(RuntimeError, f"{NAME}: the file is no JSON", got=str(path)) from error
+    told = read_json(path, NAME)
     return np.array(json.dumps(told, ensure_ascii=False, sort_keys=True, separators=(",", ":")))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from mycelia.core.errors import problem
+from mycelia.core.text_files import json_value
 from mycelia.dataset.formats.parts import PartsReader, PieceRows, Row
 from mycelia.dataset.formats.pieces import filled_lines
 
@@ -36,11 +36,9 @@ def open_clue(files: Sequence[str], task: str, usage: str) -> PartsReader:
 
 def _row(columns: Sequence[str], line: str) -> Row:
     try:
-        found = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise problem(
-            RuntimeError, "the line is no JSON", got=f"{error.msg} at column {error.colno}"
-        ) from error
+        found = json_value(line)
+    except ValueError as error:
+        raise problem(RuntimeError, "the line is no JSON", got=str(error)) from None
     if not isinstance(found, dict):
         raise problem(RuntimeError, "the line is no JSON object", got=f"{line:.80}")
     return tuple(_value(found, column) for column in columns)

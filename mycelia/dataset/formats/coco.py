@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mycelia.core.errors import problem
+from mycelia.core.text_files import read_json
 from mycelia.dataset.formats.image_rows import Rows, column, needed_file, some_rows
 
 NAME = "CocoDataset"
@@ -112,9 +112,4 @@ class Annotations:
 
 def _loaded(path: Path) -> Any:
     needed_file(path, NAME, ValueError)
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise problem(
-            RuntimeError, f"{NAME}: the annotations are no JSON", got=f"{path}: {error}"
-        ) from error
+    return read_json(path, NAME)

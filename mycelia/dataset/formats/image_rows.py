@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mycelia.core.errors import problem
+from mycelia.core.text_files import read_text
 from mycelia.dataset.formats.folder import file_bytes
 
 Decoder = Callable[[np.ndarray], np.ndarray]
@@ -80,11 +81,7 @@ def needed_folder(path: Path, name: str, kind: type[Exception] = RuntimeError) -
 def text_lines(path: Path, name: str, kind: type[Exception] = RuntimeError) -> list[str]:
     """The lines of a file that are not empty."""
     needed_file(path, name, kind)
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except UnicodeDecodeError as error:
-        raise problem(RuntimeError, f"{name}: the file is no text", got=str(path)) from error
-    return [line for line in lines if line.strip()]
+    return [line for line in read_text(path, name).splitlines() if line.strip()]
 
 
 def bad_line(name: str, path: Path, line: str, expected: str) -> RuntimeError:

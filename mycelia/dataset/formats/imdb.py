@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from mycelia.core.errors import problem
+from mycelia.core.text_files import read_text
 from mycelia.dataset.formats.parts import ListedRows, PartsReader, Row
 
 _LABELS = {"pos": 1, "neg": 0}
@@ -30,4 +31,4 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _row(path: Path, label: int) -> Row:
-    return path.read_bytes().decode("utf-8").rstrip("\n"), np.array(label, np.int32)
+    return read_text(path, "IMDBDataset").rstrip("\n"), np.array(label, np.int32)

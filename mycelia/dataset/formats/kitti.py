@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mycelia.core.text_files import read_text
 from mycelia.dataset.formats.image_rows import (
     Rows,
     bad_line,
@@ -47,7 +48,7 @@ def _images(folder: str, part: str) -> list[Path]:
 
 def _objects(path: Path) -> list[tuple[str, list[float]]]:
     objects = []
-    for line in path.read_text(encoding="utf-8").splitlines():
+    for line in read_text(path, NAME).splitlines():
         fields = line.split()
         if not fields:
             continue

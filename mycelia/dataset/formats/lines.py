@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from glob import glob
 from itertools import pairwise
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from mycelia.core.errors import problem
+from mycelia.core.text_files import read_lines
 from mycelia.dataset.formats.parts import PartsReader, PieceRows
 from mycelia.dataset.formats.pieces import filled_lines
 from mycelia.dataset.formats.reader import ListReader
@@ -40,8 +41,19 @@ def open_text(files: Sequence[str]) -> PartsReader:
 
 def csv_names(files: Sequence[str], delimiter: str) -> tuple[str, ...]:
     """The names in the first line of the first file."""
-    with open(files[0], encoding="utf-8", newline="") as text:
-        return tuple(next(csv.reader(text, delimiter=delimiter), []))
+    return tuple(next(_fields(files[0], delimiter), ("", []))[1])
+
+
+def _fields(file: str, delimiter: str) -> Iterator[tuple[str, list[str]]]:
+    """The fields of each row of a file, after the place where the row ends."""
+    rows = csv.reader(read_lines(file, "CSVDataset", newline=""), delimiter=delimiter)
+    try:
+        for fields in rows:
+            yield f"{file}:{rows.line_num}", fields
+    except csv.Error as error:
+        raise problem(
+            RuntimeError, "CSVDataset: a row cannot be read", got=f"{file}:{rows.line_num}: {error}"
+        ) from None
 
 
 def open_csv(
@@ -55,13 +67,12 @@ def open_csv(
     columns: list[list[Any]] = [[] for _ in names]
     ends = [0]
     for file in files:
-        with open(file, encoding="utf-8", newline="") as text:
-            rows = csv.reader(text, delimiter=delimiter)
-            if has_head:
-                next(rows, None)
-            for fields in rows:
-                if fields:
-                    _add(columns, fields, defaults, f"{file}:{rows.line_num}", names)
+        rows = _fields(file, delimiter)
+        if has_head:
+            next(rows, None)
+        for place, fields in rows:
+            if fields:
+                _add(columns, fields, defaults, place, names)
         ends.append(len(columns[0]))
     return ListReader(names, columns, "CSVDataset", [b - a for a, b in pairwise(ends)])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mycelia.core.errors import problem
+from mycelia.core.text_files import json_value
 from mycelia.dataset.formats.image_rows import Rows, needed_file, some_rows, text_lines
 
 NAME = "ManifestDataset"
@@ -44,7 +44,7 @@ def manifest_rows(entries: list[Entry], labels: dict[str, int], file: str) -> Ro
 
 def _entry(place: str, line: str, usage: str) -> Entry | None:
     try:
-        told = json.loads(line)
+        told = json_value(line)
     except ValueError as error:
         raise problem(RuntimeError, f"{NAME}: {place} is no JSON", got=line[:120]) from error
     if _text(place, told, "usage").lower() != usage:

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
+from mycelia.core.errors import problem
+from mycelia.core.text_files import decoded
+
 _CHUNK = 1 << 24
 _NEWLINE, _RETURN, _QUOTE = b'\n\r"'
 
@@ -25,7 +28,12 @@ class Pieces:
 
     def text(self, index: int) -> str:
         """One piece, without the newline at its end."""
-        return self.data[self.starts[index] : self.stops[index]].tobytes().decode("utf-8")
+        try:
+            return decoded(self.data[self.starts[index] : self.stops[index]].tobytes())
+        except ValueError as error:
+            raise problem(
+                RuntimeError, "the line is no text", got=f"{self.place(index)}: {error}"
+            ) from None
 
     def place(self, index: int) -> str:
         """The file, and the line where a piece begins."""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from mycelia.core.errors import problem
+from mycelia.core.text_files import read_text
 from mycelia.dataset.formats.gtzan import recordings
 from mycelia.dataset.formats.parts import ListedRows, PartsReader, PieceRows, Row, present
 from mycelia.dataset.formats.pieces import filled_lines
@@ -66,7 +67,7 @@ def open_commands(folder: str, usage: str) -> PartsReader:
 
 
 def _named(owner: str, root: Path, usage: str) -> list[str]:
-    text = present(owner, root / _LISTS[usage]).read_text(encoding="utf-8")
+    text = read_text(present(owner, root / _LISTS[usage]), owner)
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 

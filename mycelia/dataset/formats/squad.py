@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mycelia.core.errors import problem
+from mycelia.core.text_files import read_json
 from mycelia.dataset.formats.parts import ListedRows, PartsReader, Row
 
 _COLUMNS = ("context", "question", "text", "answer_start")
@@ -35,12 +35,7 @@ def open_squad(folder: str, usage: str) -> PartsReader:
 
 def _questions(path: Path) -> Iterator[tuple[str, Row]]:
     """Each question with its place and the paragraph that it is about."""
-    try:
-        tree = json.loads(path.read_text(encoding="utf-8"))
-    except json.JSONDecodeError as error:
-        raise problem(
-            RuntimeError, f"SQuADDataset: {path}:{error.lineno} is no JSON", got=error.msg
-        ) from error
+    tree = read_json(path, "SQuADDataset")
     for i, article in enumerate(_entry(tree, "data", list, str(path))):
         place = f"{path}: data[{i}]"
         for j, paragraph in enumerate(_entry(article, "paragraphs", list, place)):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from mycelia.core.errors import problem
+from mycelia.core.text_files import decoded
 from mycelia.dataset.formats.records import entries
 from mycelia.dataset.formats.schema import Column
 from mycelia.mindrecord.example import (
@@ -208,7 +209,7 @@ def _type_of(values: Values) -> str:
 def _texts(column: Column, values: list[bytes], *, filled: bool) -> np.ndarray:
     """Texts, or the bytes of all of them; shorter ones may be filled up with spaces."""
     if column.type == "string":
-        return _shaped(column, np.array([value.decode() for value in values], np.str_))
+        return _shaped(column, np.array([decoded(value) for value in values], np.str_))
     if column.type == "bytes":
         return _shaped(column, np.array(values, np.bytes_))
     if column.type != "uint8":

@@ -16,6 +16,7 @@ from statistics import median_high
 from typing import Any
 
 from mycelia.core.errors import problem
+from mycelia.core.text_files import read_text
 from mycelia.dataset.text.options import JiebaMode
 from mycelia.dataset.text.strings import Span, Tokenizer, check_option, check_text
 from mycelia.dataset.transforms.checks import check_int, wrong_type
@@ -130,7 +131,7 @@ class MarkovModel:
 
 
 def _lines(path: str) -> list[str]:
-    return [line for line in Path(path).read_text(encoding="utf-8").split("\n") if line.strip()]
+    return [line for line in read_text(path, "JiebaTokenizer").split("\n") if line.strip()]
 
 
 def _numbers(line: str) -> list[float]:

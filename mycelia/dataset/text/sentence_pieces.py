@@ -136,7 +136,9 @@ class SentencePieceTokenizer(TextTransform):
     def _processor(self) -> Any:
         model = _model_of(self.mode)
         try:
-            return _library("SentencePieceTokenizer").SentencePieceProcessor(model_proto=model)
+            made = _library("SentencePieceTokenizer").SentencePieceProcessor()
+            made.LoadFromSerializedProto(model)  # the constructor takes no bytes for no model
+            return made
         except RuntimeError as error:
             raise problem(
                 RuntimeError, f"SentencePieceTokenizer: no model of sentence pieces: {error}"

@@ -14,6 +14,7 @@ import numpy as np
 
 from mycelia.core.checks import is_number
 from mycelia.core.errors import problem
+from mycelia.core.text_files import read_lines
 from mycelia.dataset.text.strings import TextTransform, check_text, small_letters
 from mycelia.dataset.transforms.checks import check_bool, check_int, wrong_type
 
@@ -90,20 +91,19 @@ class CharNGram(Vectors):
 
 def _rows(owner: str, path: Path) -> Iterator[tuple[str, np.ndarray]]:
     size = 0
-    with open(path, encoding="utf-8", newline="\n") as lines:
-        for number, line in enumerate(lines, 1):
-            word, *numbers = line.rstrip().split(" ")
-            if number == 1 and len(numbers) == 1:
-                continue  # a header: how many vectors, of which size
-            size = size or len(numbers)
-            if len(numbers) != size or size < 2:
-                raise problem(
-                    RuntimeError,
-                    f"{owner}: line {number} of {path} has a vector of another size",
-                    got=f"{len(numbers)} numbers",
-                    expected=f"{max(size, 2)}",
-                )
-            yield word, _vector(owner, number, numbers)
+    for number, line in enumerate(read_lines(path, owner, newline="\n"), 1):
+        word, *numbers = line.rstrip().split(" ")
+        if number == 1 and len(numbers) == 1:
+            continue  # a header: how many vectors, of which size
+        size = size or len(numbers)
+        if len(numbers) != size or size < 2:
+            raise problem(
+                RuntimeError,
+                f"{owner}: line {number} of {path} has a vector of another size",
+                got=f"{len(numbers)} numbers",
+                expected=f"{max(size, 2)}",
+            )
+        yield word, _vector(owner, number, numbers)
 
 
 def _vector(owner: str, line: int, numbers: list[str]) -> np.ndarray:

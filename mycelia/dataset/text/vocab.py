@@ -15,6 +15,7 @@ import numpy as np
 from mycelia.core import dtype as dtypes
 from mycelia.core.checks import is_int
 from mycelia.core.errors import problem
+from mycelia.core.text_files import read_lines
 from mycelia.dataset.text.conversion import numeric_type
 from mycelia.dataset.text.strings import TextTransform, check_text
 from mycelia.dataset.transforms.checks import check_bool, check_int, wrong_type
@@ -186,9 +187,8 @@ def _first_words(file_path: str, delimiter: str) -> Iterator[str]:
     if not Path(file_path).is_file():
         raise problem(RuntimeError, "from_file: there is no such file", got=file_path)
     end = re.compile(f"[\n{re.escape(delimiter)}]")
-    with open(file_path, encoding="utf-8", newline="\n") as lines:
-        for line in lines:
-            yield end.split(line, maxsplit=1)[0]
+    for line in read_lines(file_path, "from_file", newline="\n"):
+        yield end.split(line, maxsplit=1)[0]
 
 
 def _column_names(columns: Any) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import threading
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from mycelia.core.errors import problem, wrong_value
 from mycelia.core.logs import logger
+from mycelia.core.text_files import json_value
 from mycelia.export.mindir import export
 from mycelia.train.callback.callback import Callback
 from mycelia.train.callback.run_saving import save_run
@@ -134,11 +134,11 @@ class OnRequestExit(Callback):
         if self.config_file is None or not Path(self.config_file).is_file():
             return False
         try:
-            found = json.loads(Path(self.config_file).read_text())
-        except json.JSONDecodeError as error:
-            logger.warning("%s is no JSON (yet): %s", self.config_file, error)
+            found = json_value(Path(self.config_file).read_bytes())
+        except (OSError, ValueError) as error:
+            logger.warning("%s cannot be read (yet): %s", self.config_file, error)
             return False
-        return found.get("GracefulExit") == 1
+        return isinstance(found, dict) and found.get("GracefulExit") == 1
 
     def _export(self, name: str, network: Any, inputs: Any) -> None:
         try:

@@ -17,6 +17,7 @@ from typing import Any
 from mycelia.core.errors import problem
 from mycelia.core.files import remove_unfinished as remove_temporary
 from mycelia.core.files import write_atomically
+from mycelia.core.text_files import json_value
 from mycelia.core.world import world
 
 INDEX_SUFFIX = ".index.json"
@@ -100,7 +101,7 @@ def read_index(path: Path) -> Index:
 
 def _parsed(path: Path) -> Index:
     try:
-        found = json.loads(path.read_text())
+        found = json_value(path.read_bytes())
         if found["format"] != _FORMAT:
             raise ValueError(f"its format is {found['format']!r}")
         sizes = {_checked_name(name): int(size) for name, size in found["files"].items()}

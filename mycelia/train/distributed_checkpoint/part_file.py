@@ -19,6 +19,7 @@ import numpy as np
 
 from mycelia.core.errors import problem
 from mycelia.core.shape import Shape
+from mycelia.core.text_files import json_value
 from mycelia.runtime.array_parts import HeldPart, Region
 from mycelia.train import safetensors_format
 
@@ -117,7 +118,7 @@ def opened(path: Path) -> PartFile:
     """What a file says it holds; the numbers are left where they are."""
     try:
         entries, metadata = safetensors_format.places(path)
-        facts = json.loads(metadata[PLACES])
+        facts = json_value(metadata[PLACES])
         sums = np.fromfile(path, "<u4", len(entries) - 1, offset=entries[CHECKSUMS].begin)
         del entries[CHECKSUMS]
         parts: list[Part] = []
@@ -129,7 +130,7 @@ def opened(path: Path) -> PartFile:
             name = key if place is None else place["name"]
             part = Part(path, name, offset, entry.shape, whole, entry.dtype, entry.begin, checksum)
             (own if place is None else parts).append(part)
-        texts = json.loads(metadata[TEXTS])
+        texts = json_value(metadata[TEXTS])
         found = PartFile(path, facts["rank"], facts["processes"], tuple(parts), tuple(own), texts)
     except FileNotFoundError:
         raise problem(
@@ -142,12 +143,16 @@ def opened(path: Path) -> PartFile:
         raise problem(
             ValueError,
             f"{path} is damaged, or no part of a checkpoint",
-            got=f"{type(error).__name__}: {str(error).splitlines()[0]}",
+            got=_said(error),
             expected="a file that save_checkpoint(..., integrated_save=False) wrote",
         ) from None
     for part in found.parts:
         _check_place(part)
     return found
+
+
+def _said(error: Exception) -> str:
+    return f"it has no {error}" if isinstance(error, KeyError) else str(error).splitlines()[0]
 
 
 def _check_place(part: Part) -> None:
