@@ -20,7 +20,8 @@ from mycelia.core.text_files import json_value
 _ALIGNMENT = 8
 _MOST = 100 * 1024 * 1024  # bytes of a header; what says more is no such file
 _METADATA = "__metadata__"
-_CRC = "crc_num"
+_CRC = "crc_num"  # of the names and numbers, as MindSpore has it
+_HEAD_CRC = "mycelia.head"  # of the rest of the header: dtypes, shapes, places, metadata
 _NAMES = {
     "bool": "BOOL",
     "uint8": "U8",
@@ -54,14 +55,18 @@ def encode(named: Sequence[tuple[str, Any]], check: bool) -> Iterator[bytes]:
     metadata = {"format": "ms"} | {n: t for n, t in named if isinstance(t, str)}
     if check:
         metadata = {_CRC: str(_checksum(arrays))} | metadata
-    yield head({name: (a.dtype.name, a.shape) for name, a in arrays.items()}, metadata)
+    kinds = {name: (array.dtype.name, array.shape) for name, array in arrays.items()}
+    yield head(kinds, metadata, check)
     for array in arrays.values():
         yield array.tobytes()
 
 
-def head(kinds: Mapping[str, tuple[str, Shape]], metadata: Mapping[str, str]) -> bytes:
-    """What a file begins with: the dtypes and shapes of the tensors that follow, in their order."""
-    header: dict[str, Any] = {_METADATA: metadata}
+def head(kinds: Mapping[str, tuple[str, Shape]], metadata: Mapping[str, str], check: bool) -> bytes:
+    """What a file begins with: the dtypes and shapes of the tensors that follow, in their order.
+
+    With `check` it has a checksum of its own.
+    """
+    header: dict[str, Any] = {_METADATA: dict(metadata)}
     end = 0
     for name, (dtype, shape) in kinds.items():
         start, end = end, end + prod(shape) * by_name(checked_dtype(name, dtype)).numpy.itemsize
@@ -70,6 +75,8 @@ def head(kinds: Mapping[str, tuple[str, Shape]], metadata: Mapping[str, str]) ->
             "shape": list(shape),
             "data_offsets": [start, end],
         }
+    if check:
+        header[_METADATA][_HEAD_CRC] = str(_head_checksum(header))
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % _ALIGNMENT)
     return len(text).to_bytes(8, "little") + text
@@ -91,9 +98,9 @@ def checked_dtype(name: str, dtype: str) -> str:
 def decode(data: memoryview, check: bool) -> dict[str, Any]:
     """Arrays by name. Raises ValueError or TypeError for bytes that are no such file."""
     header, content = _split(data)
-    metadata = header.pop(_METADATA, {})
+    metadata = header.pop(_METADATA)
     arrays = {name: _array(place, content) for name, place in header.items()}
-    if check and _CRC in metadata and int(metadata[_CRC]) != _checksum(arrays):
+    if check and _CRC in metadata and metadata[_CRC] != str(_checksum(arrays)):
         raise ValueError("its checksum is not that of its numbers")
     return arrays
 
@@ -109,7 +116,7 @@ def places(path: Path) -> tuple[dict[str, Entry], dict[str, str]]:
         if size < 8 or length > min(_MOST, size - 8):
             raise ValueError("its header is longer than the file")
         header = _header(file.read(length))
-    metadata = header.pop(_METADATA, {})
+    metadata = header.pop(_METADATA)
     found = {}
     for name, place in header.items():
         dtype, shape, start, end = _place(place, size - 8 - length)
@@ -121,7 +128,7 @@ def places(path: Path) -> tuple[dict[str, Entry], dict[str, str]]:
 
 def has_checksum(data: memoryview) -> bool:
     """Whether such a file holds a checksum of its numbers. Raises as `decode` does."""
-    return _CRC in _split(data)[0].get(_METADATA, {})
+    return _CRC in _split(data)[0][_METADATA]
 
 
 def _split(data: memoryview) -> tuple[dict[str, Any], memoryview]:
@@ -136,7 +143,19 @@ def _header(text: bytes) -> dict[str, Any]:
     header = json_value(text)
     if not isinstance(header, dict):
         raise ValueError("its header is no object")
+    metadata = header.setdefault(_METADATA, {})
+    if not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values()):
+        raise ValueError("the metadata in its header are no texts")
+    if _HEAD_CRC in metadata and metadata[_HEAD_CRC] != str(_head_checksum(header)):
+        raise ValueError("the checksum of its header is not that of its content")
     return header
+
+
+def _head_checksum(header: dict[str, Any]) -> int:
+    """The checksum of a header without the entry that holds it."""
+    metadata = {name: text for name, text in header[_METADATA].items() if name != _HEAD_CRC}
+    entries = [[name, place] for name, place in header.items() if name != _METADATA]
+    return crc32(json.dumps([entries, metadata], sort_keys=True).encode())
 
 
 def _array(place: Any, content: memoryview) -> np.ndarray:
@@ -147,10 +166,14 @@ def _array(place: Any, content: memoryview) -> np.ndarray:
 def _place(place: Any, length: int) -> tuple[Any, list[int], int, int]:
     """What an entry of the header says, of a file with so many bytes of numbers."""
     try:
-        dtype, shape = by_name(_DTYPES[place["dtype"]]).numpy, [int(n) for n in place["shape"]]
+        dtype, shape = by_name(_DTYPES[place["dtype"]]).numpy, place["shape"]
         start, end = place["data_offsets"]
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"an entry of its header is not understood: {place}") from error
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"an entry of its header is not understood: {place!r:.200}") from error
+    if not isinstance(shape, list) or any(
+        type(n) is not int or n < 0 for n in (*shape, start, end)
+    ):
+        raise ValueError(f"an entry of its header has other sizes than counts: {place!r:.200}")
     if not 0 <= start <= end <= length:
         raise ValueError(f"numbers from {start} to {end} of {length} bytes")
     return np.dtype(dtype), shape, start, end

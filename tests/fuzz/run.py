@@ -74,7 +74,7 @@ def fuzz(
             outcome.faults[fault] += 1
             if outcome.faults[fault] == 1 and shrinking:
                 case = shrink(kind, case, fault)
-            _show(name, kind, case, seed + number, keep)
+            _show(name, kind, case, seed + number, keep, failure)
         if number % FORGET_EVERY == FORGET_EVERY - 1:
             forget_programs()
             _progress(outcome)
@@ -122,8 +122,8 @@ def forget_programs() -> None:
     jax.clear_caches()
 
 
-def _show(name: str, kind: Kind, case: Any, seed: int, keep: Path | None) -> None:
-    failure = judge(kind, case)
+def _show(name: str, kind: Kind, case: Any, seed: int, keep: Path | None, first: str) -> None:
+    failure = judge(kind, case) or f"{first}\n(the same case passes when it is checked again)"
     text = getattr(case, "source", "") or corpus.dump(case)
     print(f"\r{' ' * 79}\r---- {name} {seed}\n{text}\n{failure}\n", flush=True)
     if keep is not None:

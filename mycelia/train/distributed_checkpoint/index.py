@@ -102,11 +102,14 @@ def read_index(path: Path) -> Index:
 def _parsed(path: Path) -> Index:
     try:
         found = json_value(path.read_bytes())
-        if found["format"] != _FORMAT:
-            raise ValueError(f"its format is {found['format']!r}")
-        sizes = {_checked_name(name): int(size) for name, size in found["files"].items()}
-        return Index(path, int(found["generation"]), sizes)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        if not isinstance(found, dict) or found.get("format") != _FORMAT:
+            raise ValueError(f"it is no object of the format {_FORMAT!r}")
+        files = found.get("files")
+        if not isinstance(files, dict):
+            raise ValueError("it names no files")
+        sizes = {_checked_name(name): _checked_count(size) for name, size in files.items()}
+        return Index(path, _checked_count(found.get("generation")), sizes)
+    except (OSError, ValueError) as error:
         raise problem(
             ValueError,
             "the index of the checkpoint cannot be read",
@@ -120,6 +123,12 @@ def _checked_name(name: Any) -> str:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ValueError(f"it names {name!r}, which is no file of a process (rank_0/...)")
     return name
+
+
+def _checked_count(number: Any) -> int:
+    if type(number) is not int or number < 0:
+        raise ValueError(f"it has {number!r:.80} where a count should be")
+    return number
 
 
 def _check_file(index: Index, file: Path, size: int) -> None:

@@ -97,7 +97,9 @@ def encode(
     facts = {"rank": rank, "processes": processes, "places": places}
     metadata = {"format": "ms", PLACES: json.dumps(facts), TEXTS: json.dumps(texts)}
     kinds = {key: (part.numbers.dtype.name, part.shape) for key, part in entries.items()}
-    yield safetensors_format.head(kinds | {CHECKSUMS: ("uint32", (len(entries),))}, metadata)
+    yield safetensors_format.head(
+        kinds | {CHECKSUMS: ("uint32", (len(entries),))}, metadata, check=True
+    )
     checksums: list[int] = []
     for part in entries.values():
         content = part.read().tobytes()
