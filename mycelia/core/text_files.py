@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields
 from functools import cache
 from pathlib import Path
-from types import NoneType, UnionType
+from types import UnionType
 from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from mycelia.core.errors import problem
 
 T = TypeVar("T")
+_DIGITS = 18
 _LISTS: dict[Any, Any] = {tuple: tuple, list: list, Sequence: (list, tuple)}
 
 
@@ -36,6 +37,11 @@ def json_value(text: str | bytes | memoryview) -> Any:
         raise ValueError("it is JSON with too many lists or objects inside of each other") from None
     except ValueError as error:  # a number of more digits than Python reads
         raise ValueError(f"it is JSON with a number that is too long: {error}") from None
+
+
+def is_count(text: str | bytes) -> bool:
+    """Whether a text is a number from 0 up that fits 64 bits, in the digits 0 to 9."""
+    return text.isascii() and text.isdigit() and len(text) <= _DIGITS
 
 
 def read_text(path: str | Path, owner: str, kind: type[Exception] = RuntimeError) -> str:
@@ -110,7 +116,10 @@ def _is_of(value: Any, hint: Any) -> bool:
         return isinstance(value, (int, float)) and not isinstance(value, bool)
     if hint is int:
         return isinstance(value, int) and not isinstance(value, bool)
-    return isinstance(value, NoneType if hint is None else hint)
+    if hint is None:
+        return value is None
+    kind = origin or hint
+    return isinstance(value, kind) if isinstance(kind, type) else True
 
 
 def _no_text(error: UnicodeDecodeError) -> str:

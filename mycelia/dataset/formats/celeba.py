@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mycelia.core.text_files import is_count
 from mycelia.dataset.formats.image_rows import Rows, bad_line, some_rows, text_lines
 
 NAME = "CelebADataset"
@@ -16,7 +17,7 @@ def celeba_rows(folder: str, usage: str, extensions: tuple[str, ...] | None) -> 
     """Each face of the part, with its marks as 0 or 1."""
     path = Path(folder) / "list_attr_celeba.txt"
     lines = text_lines(path, NAME)
-    if not lines or not lines[0].strip().isdigit():
+    if not lines or not is_count(lines[0].strip()):
         raise bad_line(NAME, path, "".join(lines[:1]), "the number of images in the first line")
     wanted = _names(folder, usage)
     rows: Rows = []

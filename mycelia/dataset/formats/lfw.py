@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from mycelia.core.errors import problem
+from mycelia.core.text_files import is_count
 from mycelia.dataset.formats.image_rows import Rows, bad_line, needed_folder, some_rows, text_lines
 
 NAME = "LFWDataset"
@@ -27,7 +28,7 @@ def people_rows(folder: str, usage: str, image_set: str) -> Rows:
     rows: Rows = []
     for path, line in _lines(root, "people", usage):
         fields = line.split()
-        if len(fields) != 2 or not fields[1].isdigit():
+        if len(fields) != 2 or not is_count(fields[1]):
             raise bad_line(NAME, path, line, "a name and how many photos there are")
         if fields[0] not in labels:
             raise problem(
@@ -44,9 +45,9 @@ def pair_rows(folder: str, usage: str, image_set: str) -> Rows:
     rows: Rows = []
     for path, line in _lines(root, "pairs", usage):
         match line.split():
-            case [name, first, second] if first.isdigit() and second.isdigit():
+            case [name, first, second] if is_count(first) and is_count(second):
                 photos = (name, first), (name, second)
-            case [name, first, other, second] if first.isdigit() and second.isdigit():
+            case [name, first, other, second] if is_count(first) and is_count(second):
                 photos = (name, first), (other, second)
             case _:
                 raise bad_line(NAME, path, line, "name number number, or name number name number")
@@ -70,5 +71,5 @@ def _lines(root: Path, task: str, usage: str) -> list[tuple[Path, str]]:
         (path, line)
         for path in paths
         for line in text_lines(path, NAME)
-        if not all(field.isdigit() for field in line.split())
+        if not all(is_count(field) for field in line.split())
     ]

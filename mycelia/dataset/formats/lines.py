@@ -41,7 +41,10 @@ def open_text(files: Sequence[str]) -> PartsReader:
 
 def csv_names(files: Sequence[str], delimiter: str) -> tuple[str, ...]:
     """The names in the first line of the first file."""
-    return tuple(next(_fields(files[0], delimiter), ("", []))[1])
+    names = tuple(next(_fields(files[0], delimiter), ("", []))[1])
+    if not names:
+        raise problem(RuntimeError, "CSVDataset: the first line names no columns", got=files[0])
+    return names
 
 
 def _fields(file: str, delimiter: str) -> Iterator[tuple[str, list[str]]]:

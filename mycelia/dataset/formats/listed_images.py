@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from mycelia.core.errors import problem
+from mycelia.core.text_files import is_count
 from mycelia.dataset.formats.image_rows import (
     Rows,
     bad_line,
@@ -55,7 +56,7 @@ def places365_rows(folder: str, usage: str, small: bool) -> Rows:
     rows: Rows = []
     for line in text_lines(path, name):
         file, space, label = line.strip().rpartition(" ")
-        if not space or not label.isdigit():
+        if not space or not is_count(label):
             raise bad_line(name, path, line, "/a/abbey/00000001.jpg 0")
         rows.append((needed_file(images / file.lstrip("/"), name), np.array(label, np.uint32)))
     return some_rows(rows, name, path)

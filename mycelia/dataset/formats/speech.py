@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mycelia.core.errors import problem
-from mycelia.core.text_files import read_text
+from mycelia.core.text_files import is_count, read_text
 from mycelia.dataset.formats.gtzan import recordings
 from mycelia.dataset.formats.parts import ListedRows, PartsReader, PieceRows, Row, present
 from mycelia.dataset.formats.pieces import filled_lines
@@ -42,7 +42,7 @@ def open_yes_no(folder: str) -> PartsReader:
 
 def _answers(path: Path) -> np.ndarray:
     answers = path.stem.split("_")
-    if not all(answer.isdigit() for answer in answers):
+    if not all(is_count(answer) for answer in answers):
         raise problem(
             RuntimeError,
             "YesNoDataset: the name of a file tells no answers",

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from mycelia.core.errors import problem
+from mycelia.core.text_files import is_count
 
 _LARGEST = np.float32(2**15 - 1)
 _ORDERS = {"01": "<i2", "10": ">i2"}
@@ -67,14 +68,15 @@ def _sphere_head(path: Path) -> tuple[int, dict[str, str]]:
         raise problem(RuntimeError, "the sound file is missing", got=str(path))
     with open(path, "rb") as file:
         mark, size = file.readline().strip(), file.readline().strip()
-        if mark != b"NIST_1A" or not size.isdigit():
+        if mark != b"NIST_1A" or not is_count(size):
             raise problem(RuntimeError, "the file is no SPHERE file", got=f"{path}: {mark!r:.40}")
-        lines = file.read(max(int(size) - file.tell(), 0)).decode("latin-1").split("\n")
+        left = min(int(size), path.stat().st_size) - file.tell()
+        lines = file.read(max(left, 0)).decode("latin-1").split("\n")
     entries = [line.split(" ", 2) for line in lines]
     head = {entry[0]: entry[2].strip() for entry in entries if len(entry) == 3}
     wanted = {"channel_count": ("1",), "sample_n_bytes": ("2",), "sample_byte_format": _ORDERS}
     wrong = [key for key, values in wanted.items() if head.get(key) not in values]
-    if wrong or not head.get("sample_rate", "").isdigit() or head.get("sample_coding") != "pcm":
+    if wrong or not is_count(head.get("sample_rate", "")) or head.get("sample_coding") != "pcm":
         raise problem(
             RuntimeError,
             "the head of the SPHERE file tells of another form than speech",

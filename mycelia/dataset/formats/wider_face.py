@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mycelia.core.text_files import is_count
 from mycelia.dataset.formats.image_rows import (
     Rows,
     bad_line,
@@ -49,7 +50,7 @@ def _faces(path: Path) -> dict[str, np.ndarray]:
     place = 0
     while place < len(lines):
         name, count = lines[place].strip(), "".join(lines[place + 1 : place + 2]).strip()
-        if not count.isdigit():
+        if not is_count(count):
             raise bad_line(NAME, path, count, f"the number of faces in {name}")
         stop = place + 2 + max(int(count), 1)
         faces[name] = _table(path, name, lines[place + 2 : stop], max(int(count), 1))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import mmap
 import os
+import struct
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator
@@ -12,15 +13,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import Any, BinaryIO
+from zlib import crc32
 
 import numpy as np
 
 from mycelia import log
+from mycelia.core.text_files import json_value
 from mycelia.dataset.ir.caching import Keeping
 
 Values = tuple[Any, ...]
-Place = list[Any]  # for each value: offset, type and shape, or a dict of them
-_COUNT = 8  # bytes at the end of a finished file that tell the size of the index before them
+Place = list[Any]  # for each value: offset, type, shape and checksum, or a dict of them
+_FOOT = struct.Struct("<QI")  # of a finished file: the size and the checksum of the index before
 
 
 class Store:
@@ -76,6 +79,8 @@ class _File:
         self._lock = Lock()
         self._map: mmap.mmap | None = None
         self._end = 0
+        self._was_found = False  # then another process wrote it
+        self._checked: set[int] = set()  # where the values begin that are right
         self.is_done = self._is_full = False
         self._final = Path(keeping.folder) / f"{keeping.key}.rows" if keeping.folder else None
         if self._final is not None and self._final.is_file() and self._found(self._final):
@@ -91,29 +96,44 @@ class _File:
         """Use a finished file; one that is damaged will be made anew."""
         try:
             self._file = final.open("rb")
-            self._file.seek(-_COUNT, os.SEEK_END)
-            size = int.from_bytes(self._file.read(_COUNT), "little")
-            self._file.seek(-_COUNT - size, os.SEEK_END)
-            self._places = {int(n): p for n, p in json.loads(self._file.read(size)).items()}
-        except (OSError, ValueError, AttributeError) as error:
+            self._file.seek(-_FOOT.size, os.SEEK_END)
+            size, checksum = _FOOT.unpack(self._file.read(_FOOT.size))
+            index = b""
+            if size <= self._file.tell():
+                self._file.seek(-_FOOT.size - size, os.SEEK_END)
+                index = self._file.read(size)
+            if crc32(index) != checksum or not index:
+                raise ValueError("the checksum of its index is wrong")
+            self._places = {int(n): p for n, p in json_value(index).items()}
+        except (OSError, ValueError) as error:
             log.warning(f"cache: {final} is damaged and made anew: {error}")
             return False
-        self.is_done = True
+        self.is_done = self._was_found = True
         return True
 
     def __len__(self) -> int:
         return len(self._places)
 
     def get(self, number: int) -> Values | None:
+        """The row, if it is kept; what another process wrote is checked when it is first read."""
         place = self._places.get(number)
-        return None if place is None else tuple(_each(entry, self._read) for entry in place)
+        try:
+            return None if place is None else tuple(_each(entry, self._read) for entry in place)
+        except ValueError as error:
+            log.warning(f"cache: row {number} of {self._final} is damaged and made anew: {error}")
+            self._places.pop(number, None)
+            return None
 
-    def _read(self, entry: tuple[int, str, list[int]]) -> np.ndarray:
-        begin, kind, shape = entry
+    def _read(self, entry: tuple[int, str, list[int], int]) -> np.ndarray:
+        begin, kind, shape, checksum = entry
         array = np.empty(shape, kind)
         if array.nbytes:
             memory = self._mapped(begin + array.nbytes)
             array.reshape(-1)[:] = np.frombuffer(memory, kind, array.size, begin)
+            if self._was_found and begin not in self._checked:
+                if crc32(memory[begin : begin + array.nbytes]) != checksum:
+                    raise ValueError("its checksum is wrong")
+                self._checked.add(begin)
         return array
 
     def _mapped(self, end: int) -> mmap.mmap:
@@ -135,7 +155,7 @@ class _File:
                 return
             with self._as_long_as_it_fits():
                 index = json.dumps(self._places).encode()
-                self._append(index + len(index).to_bytes(_COUNT, "little"))
+                self._append(index + _FOOT.pack(len(index), crc32(index)))
                 os.replace(self._path, self._final)
                 self._remove.detach()
                 self.is_done = True
@@ -151,12 +171,12 @@ class _File:
                 f"anew each time: {error}"
             )
 
-    def _written(self, value: np.ndarray) -> tuple[int, str, list[int]]:
-        begin = self._end
-        self._append(value.tobytes())
+    def _written(self, value: np.ndarray) -> tuple[int, str, list[int], int]:
+        begin, content = self._end, value.tobytes()
+        self._append(content)
         self._end = -(-(begin + value.nbytes) // 64) * 64
         kind = value.dtype.name if value.dtype.kind == "V" else value.dtype.str  # such as bfloat16
-        return begin, kind, list(value.shape)
+        return begin, kind, list(value.shape), crc32(content)
 
     def _append(self, data: bytes) -> None:
         """Write at the end; what lies between that and the last value is zeros."""

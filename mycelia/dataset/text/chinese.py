@@ -16,7 +16,7 @@ from statistics import median_high
 from typing import Any
 
 from mycelia.core.errors import problem
-from mycelia.core.text_files import read_text
+from mycelia.core.text_files import is_count, read_text
 from mycelia.dataset.text.options import JiebaMode
 from mycelia.dataset.text.strings import Span, Tokenizer, check_option, check_text
 from mycelia.dataset.transforms.checks import check_int, wrong_type
@@ -36,7 +36,7 @@ class Dictionary:
         counts: dict[str, float] = {}
         for number, line in enumerate(_lines(path), 1):
             word, *rest = line.split()
-            if not rest or not rest[0].isdigit():
+            if not rest or not is_count(rest[0]):
                 raise problem(
                     RuntimeError,
                     f"JiebaTokenizer: line {number} of {path} is no word with its count",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from mycelia.core.errors import problem
+from mycelia.core.text_files import read_text
 from mycelia.mindrecord.converters.writing import check_partition_number, image_writer, write_rows
 from mycelia.mindrecord.exceptions import SUCCESS, Status
 from mycelia.mindrecord.names import check_file_name
@@ -58,8 +60,11 @@ class CsvToMR:
         self.run()
 
     def _read(self) -> tuple[list[str], list[list[str]]]:
-        with open(self.source, newline="", encoding="utf-8-sig") as file:
-            lines = [line for line in csv.reader(file) if line]
+        text = read_text(self.source, "CsvToMR").removeprefix("\ufeff")
+        try:
+            lines = [line for line in csv.reader(io.StringIO(text, newline="")) if line]
+        except csv.Error as error:
+            raise problem(RuntimeError, f"CsvToMR: {self.source} is no table: {error}") from None
         if not lines:
             raise problem(RuntimeError, f"CsvToMR: {self.source} has no columns")
         names, *table = lines

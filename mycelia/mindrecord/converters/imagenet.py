@@ -8,6 +8,7 @@ from typing import Any
 
 from mycelia.core.errors import problem
 from mycelia.core.logs import logger
+from mycelia.core.text_files import is_count, read_lines
 from mycelia.mindrecord.converters.writing import check_partition_number, image_writer, write_rows
 from mycelia.mindrecord.exceptions import SUCCESS, PathNotExistsError, Status
 from mycelia.mindrecord.names import check_file_name
@@ -75,15 +76,14 @@ class ImageNetToMR:
     def _map(self) -> dict[str, int]:
         """The label of each folder."""
         labels = {}
-        with open(self.map_file, encoding="utf-8") as file:
-            for number, line in enumerate(file, 1):
-                words = line.split()
-                if len(words) < 2 or not words[1].isdigit():
-                    raise problem(
-                        ValueError,
-                        f"ImageNetToMR: line {number} of {self.map_file} makes no sense",
-                        got=line.strip(),
-                        expected="the name of a folder and its label, as in 'n01440764 0'",
-                    )
-                labels[words[0]] = int(words[1])
+        for number, line in enumerate(read_lines(self.map_file, "ImageNetToMR"), 1):
+            words = line.split()
+            if len(words) < 2 or not is_count(words[1]):
+                raise problem(
+                    ValueError,
+                    f"ImageNetToMR: line {number} of {self.map_file} makes no sense",
+                    got=f"{line.strip():.200}",
+                    expected="the name of a folder and its label, as in 'n01440764 0'",
+                )
+            labels[words[0]] = int(words[1])
         return labels

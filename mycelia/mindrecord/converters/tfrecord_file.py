@@ -10,6 +10,7 @@ import numpy as np
 
 from mycelia.core.checks import is_int
 from mycelia.core.errors import problem
+from mycelia.core.text_files import decoded
 from mycelia.mindrecord.converters.writing import write_rows
 from mycelia.mindrecord.example import Values
 from mycelia.mindrecord.exceptions import SUCCESS, Status
@@ -107,7 +108,7 @@ class TFRecordToMR:
             )
         if isinstance(values, list):
             raw = values[0]
-            return raw if _field_name(name) in self.bytes_fields_list else raw.decode()
+            return raw if _field_name(name) in self.bytes_fields_list else decoded(raw)
         if feature.shape:
             return values.astype(kind)
         return int(values[0]) if kind.startswith("int") else float(values[0])

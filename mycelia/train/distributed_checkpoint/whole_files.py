@@ -20,7 +20,15 @@ def whole_file(path: Path) -> PartFile | None:
             got=str(path),
             fix="a whole one: load_checkpoint(file, network)",
         )
-    entries, metadata = safetensors_format.places(path)
+    try:
+        entries, metadata = safetensors_format.places(path)
+    except ValueError as error:
+        raise problem(
+            ValueError,
+            f"load_distributed_checkpoint: {path} is damaged, or no checkpoint",
+            got=str(error).splitlines()[0],
+            expected="a file that save_checkpoint(..., format='safetensors') wrote",
+        ) from None
     if PLACES in metadata:
         return None
     parts = [

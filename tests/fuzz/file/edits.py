@@ -12,14 +12,14 @@ Edit = tuple[Any, ...]
 
 _MOST = 2**20  # of positions; larger files are not among the formats
 _EDGE = 80  # bytes at both ends of a file, where the formats keep most of their fields
-_DEEP = 100_000
+_LONG = {"@digits": "9" * 5000, "@lists": "[" * 100_000, "@objects": '{"a":' * 100_000}
 _TOKEN = re.compile(rb'"(?:[^"\\\n]|\\.)*"|-?\d+(?:\.\d+)?|[A-Za-z_][\w./-]*')
 _TEXTS = (
     *("", "0", "-1", "1", "2", "null", "true", "[]", "{}", '""', '"x"', '"1"', "[1]", "1.5", "NaN"),
     *("1e999", "-Infinity", "2147483648", "9223372036854775807", "-9223372036854775808"),
-    *("18446744073709551616", "9" * 30, "9" * 5000, '"../outside"', '"/outside"', "../outside"),
-    *('"\\ud800"', '"\x00"', "\udcff", "%s", "é", "\t", "\n", ",", '"', "[" * _DEEP),
-    *('{"a":' * _DEEP, "[" * 50, '"float32"', '"int64"', '"string"', '"bytes"'),
+    *("18446744073709551616", "9" * 30, "@digits", '"../outside"', '"/outside"', "../outside"),
+    *('"\\ud800"', '"\x00"', "\udcff", "%s", "é", "\t", "\n", ",", '"', "@lists"),
+    *("@objects", "[" * 50, '"float32"', '"int64"', '"string"', '"bytes"'),
 )
 _NUMBERS = (
     *(0, 1, 2, 7, 127, 128, 255, 256, 32767, 32768, 65535, 2**31 - 1, 2**31, 2**32 - 1),
@@ -139,7 +139,7 @@ def _swap_tokens(data: bytes, position: int, other: int, _: int) -> bytes:
 
 
 def _encoded(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
+    return _LONG.get(text, text).encode("utf-8", "surrogateescape")
 
 
 _APPLY: dict[str, Callable[..., bytes]] = {

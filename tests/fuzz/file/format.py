@@ -19,6 +19,7 @@ class Format:
     A `sealed` format has a checksum: what is read is the content that was written, or an error.
     `reseal` makes the checksums and lengths of changed bytes right again, so that changes reach
     what is behind them. `lists_files` says that the files may name other files wherever they are.
+    With `by_rows` each row has a checksum of its own, and rows may be left out or repeated.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Format:
     sealed: bool = False
     reseal: Callable[[bytes], bytes] | None = None
     lists_files: bool = False
+    by_rows: bool = False
 
 
 def plain(value: Any) -> Any:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from tests.fuzz.file import checkpoints, programs, rows, settings
+from tests.fuzz.file import checkpoints, conversions, programs, rows, settings
 from tests.fuzz.file.format import Format
 
 FORMATS: dict[str, Format] = {
-    one.name: one for part in (checkpoints, programs, rows, settings) for one in part.formats()
+    one.name: one
+    for part in (checkpoints, conversions, programs, rows, settings)
+    for one in part.formats()
 }
 GROUPS: dict[str, int] = {
     "checkpoints": 4,
@@ -16,6 +18,7 @@ GROUPS: dict[str, int] = {
     "text sets": 3,
     "text models": 2,
     "settings": 2,
+    "conversions": 2,
     "images": 1,
 }
 """How often the formats of each group are drawn."""

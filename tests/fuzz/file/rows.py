@@ -45,7 +45,9 @@ def _records() -> list[Format]:
         Format("MindRecord", "records", _write_mindrecord, _read_mindrecord),
         Format("MindRecord dataset", "records", _write_mindrecord, _read_mind_dataset),
         Format("MindRecord encrypted", "records", _write_sealed, _read_sealed, sealed=True),
-        Format("TFRecord", "records", _write_examples, _read_examples, sealed=True),
+        Format(
+            "TFRecord", "records", _write_examples, _read_examples, sealed=True, by_rows=True
+        ),
         Format(
             "TFRecord with right checksums", "records", _write_examples, _read_examples,
             reseal=_reframed,

@@ -6,6 +6,7 @@ import random
 import signal
 import sys
 import tempfile
+import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -206,11 +207,21 @@ def interrupted(events: int, action: Callable[[], None]) -> None:
         left = -1
     except KeyboardInterrupt:
         left = -1
+    except Exception as error:  # code of the engine may take an interrupt for another error
+        left = -1
+        if not _is_of_engine(error):
+            raise
     finally:
         left = -1
         sys.setprofile(None)
         sys.unraisablehook = hook
         signal.signal(signal.SIGINT, before)
+
+
+def _is_of_engine(error: Exception) -> bool:
+    """Whether an error comes from jax itself, while something was compiled."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return "jax" in Path(last.filename).parts
 
 
 def _ignore(unraisable: Any) -> None:
