@@ -21,7 +21,7 @@ from mycelia.mindrecord.exceptions import MindRecordException
 from tests.fuzz.file import edits
 from tests.fuzz.file.format import Format
 
-MEMORY = 1 << 30  # bytes that reading a small file may add
+MEMORY = 1 << 29  # bytes that reading a small file may take
 _ROOT = Path(__file__).parents[3] / "mycelia"
 _TYPES = (ValueError, RuntimeError, TypeError, NotImplementedError)
 _INTERNAL = re.compile(
@@ -102,8 +102,8 @@ def _wrong_error(error: Exception) -> str:
     is_documented = kind in _TYPES or isinstance(error, (OSError, MindRecordException))
     if not is_documented:
         return f"{kind.__name__} escapes from {where}"
-    names_file = isinstance(error, OSError) and error.filename is not None
-    if not names_file and not is_explained(error):
+    is_clear = isinstance(error, MindRecordException) or getattr(error, "filename", None)
+    if not is_clear and not is_explained(error):
         return f"{kind.__name__} without an explanation from {where}"
     text = str(error)
     if not text.splitlines()[0].strip():
@@ -198,11 +198,22 @@ def _hear_open(folder: Path, path: Path, flags: int) -> None:
 
 @contextmanager
 def _little_memory() -> Iterator[None]:
-    """Let the process take only so much more memory than it has."""
-    before = resource.getrlimit(resource.RLIMIT_AS)
+    """Let the process reserve only so much more memory; what it uses at most is a fault, too.
+
+    Memory that the process had reserved before counts only when it is used.
+    """
+    limit, status = resource.getrlimit(resource.RLIMIT_AS), Path("/proc/self/status")
     pages = int(Path("/proc/self/statm").read_text().split()[0])
-    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + MEMORY, before[1]))
+    Path("/proc/self/clear_refs").write_text("5")  # the peak is counted from here
+    before = _kilobytes(status, "VmRSS")
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + 2 * MEMORY, limit[1]))
     try:
         yield
     finally:
-        resource.setrlimit(resource.RLIMIT_AS, before)
+        resource.setrlimit(resource.RLIMIT_AS, limit)
+        if (_kilobytes(status, "VmHWM") - before) * 1024 > MEMORY:
+            _watch.found = _watch.found or f"reading takes more than {MEMORY >> 20} MB"
+
+
+def _kilobytes(status: Path, name: str) -> int:
+    return int(status.read_text().split(f"{name}:")[1].split()[0])

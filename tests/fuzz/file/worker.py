@@ -19,9 +19,10 @@ _STARTING = 120.0
 
 
 class Worker:
-    """The process; it is started at the first case, and after every crash."""
+    """The process of a command; it is started at the first case, and after every crash."""
 
-    def __init__(self) -> None:
+    def __init__(self, command: list[str] | None = None) -> None:
+        self._command = command or [sys.executable, "-m", "tests.fuzz.file.worker"]
         self._process: subprocess.Popen[bytes] | None = None
 
     def verdict(self, case: dict[str, Any], seconds: float) -> str:
@@ -52,7 +53,7 @@ class Worker:
         if self._process is None:
             environment = os.environ | {"MALLOC_ARENA_MAX": "2", "OPENBLAS_NUM_THREADS": "1"}
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.fuzz.file.worker"],
+                self._command,
                 cwd=_ROOT,
                 env=environment,
                 stdin=subprocess.PIPE,

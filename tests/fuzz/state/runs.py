@@ -90,7 +90,7 @@ class Run:
         self.optimizer = make(self.network.trainable_params())
         self.cell = nn.TrainOneStepCell(self.loss, self.optimizer).set_train()
         self.trained = [p.name for p in self.network.trainable_params()]
-        self._stack, self._update = Stack(layers), other()
+        self.stack, self._update = Stack(layers), other()
         self._first = self.state()
         self.right: Values = {}
         self.frozen: list[str] = []
@@ -156,14 +156,14 @@ class Run:
         """The state after one more step."""
         found = {name: value.astype(np.float64) for name, value in state.items()}
         x, y = self.batch(number, size)
-        gradients = self._stack.gradients(found, _wide(x), _wide(y), self.training)
+        gradients = self.stack.gradients(found, _wide(x), _wide(y), self.training)
         in_order = {name: gradients[name] for name in self.trained}
         self._update.step(found, trained(found, self.frozen, in_order))
         return found
 
     def should_predict(self, number: int, size: int) -> np.ndarray:
         wide = {name: value.astype(np.float64) for name, value in self.right.items()}
-        return self._stack.predicted(wide, _wide(self.batch(number, size)[0]), training=False)
+        return self.stack.predicted(wide, _wide(self.batch(number, size)[0]), training=False)
 
 
 def _wide(array: np.ndarray) -> np.ndarray:
