@@ -230,7 +230,7 @@ def test_missing_lists_are_named(fresh, name: str, file: str, kind: type[Excepti
         read(cases(ds, folder.parent)[FIRST[name]]())
 
 
-def test_scipy_is_asked_for(fresh, monkeypatch):
+def test_matlab_files_need_no_scipy(fresh, monkeypatch):
+    folder = fresh("svhn")
     monkeypatch.setitem(sys.modules, "scipy.io", None)
-    with pytest.raises(ImportError, match=r"mycelia\[audio\]"):
-        ds.SVHNDataset(str(fresh("svhn")))
+    assert ds.SVHNDataset(str(folder)).get_dataset_size() > 0

@@ -166,3 +166,26 @@ def test_nodes_are_checked_on_creation():
         source().bucket_batch_by_length(["a"], [3, 2], [1, 1, 1])
     with pytest.raises(ValueError, match="one positive size more"):
         source().bucket_batch_by_length(["a"], [3], [1])
+
+
+def test_a_tree_names_operations_only(tmp_path: Path):
+    """A file must not call other functions of the package, such as those that write files."""
+    written = tmp_path / "written"
+    step = {
+        "tensor_op_name": "write_file",
+        "tensor_op_params": {"filename": str(written), "data": [1, 2]},
+    }
+    (tmp_path / "lines.txt").write_text("a\n")
+    leaf = {"op_type": "TextFileDataset", "dataset_files": [str(tmp_path / "lines.txt")]}
+    tree = {"op_type": "Map", "children": [leaf], "operations": [step], "input_columns": ["text"]}
+    with pytest.raises((RuntimeError, ValueError), match="write_file"):
+        list(ds.deserialize(tree).create_dict_iterator(num_epochs=1))
+    assert not written.exists()
+
+
+@pytest.mark.parametrize("text", ["", "[", "[" * 100_000, "3", '{"op_type": 3}', "\xff"])
+def test_files_that_hold_no_tree_are_refused(tmp_path: Path, text: str):
+    path = tmp_path / "tree.json"
+    path.write_bytes(text.encode("latin-1"))
+    with pytest.raises((ValueError, RuntimeError), match="deserialize"):
+        ds.deserialize(json_filepath=str(path))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mycelia.core.errors import problem
 from mycelia.dataset.formats.image_rows import Rows, needed_file, some_rows, text_lines
 from mycelia.dataset.formats.matlab import read_matlab
 
@@ -34,10 +35,25 @@ def sb_rows(folder: str, task: str, usage: str) -> Rows:
 
 
 def _mask(path: Path) -> np.ndarray:
-    return read_matlab(path, ("GTcls",), NAME)[0][0]["Segmentation"][0]
+    return _field(path, "Segmentation")
 
 
 def _boundaries(path: Path) -> np.ndarray:
     """One plane for each class."""
-    edges = read_matlab(path, ("GTcls",), NAME)[0][0]["Boundaries"][0]
-    return np.stack([plane[0].toarray() for plane in edges]).astype(np.uint8)
+    edges = list(_field(path, "Boundaries").reshape(-1))
+    shapes = {getattr(plane, "shape", None) for plane in edges}
+    if len(shapes) != 1 or not all(plane.dtype.kind in "biuf" for plane in edges):
+        raise problem(
+            RuntimeError,
+            f"{NAME}: the boundaries of the classes are no arrays of one shape",
+            got=str(path),
+        )
+    return np.stack(edges).astype(np.uint8)
+
+
+def _field(path: Path, name: str) -> np.ndarray:
+    (found,) = read_matlab(path, ("GTcls",), NAME)
+    field = found[0].get(name) if isinstance(found, list) and found else None
+    if not isinstance(field, np.ndarray):
+        raise problem(RuntimeError, f"{NAME}: the MATLAB file lacks {name!r}", got=str(path))
+    return field
