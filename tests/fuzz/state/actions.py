@@ -107,6 +107,14 @@ def _train(s: Sequence, first: int, steps: int) -> None:
     s.expect(allowed[-1:], "train")
 
 
+def _custom(s: Sequence, first: int, steps: int) -> None:
+    """Steps of a loop of the user: gradients, then the optimizer."""
+    allowed = s.after(s.run.right, steps, first)
+    for number in range(first, first + steps):
+        s.run.custom_step(number % (ROWS // s.size), s.size)
+    s.expect(allowed[-1:], "a custom loop")
+
+
 def _fit(s: Sequence, epochs: int) -> None:
     s.run.training = True
     allowed = s.after(s.run.right, epochs * (ROWS // s.size))
@@ -338,6 +346,7 @@ def _events(rng: random.Random) -> int:
 Draw = Callable[[random.Random], tuple[Any, ...]]
 ACTIONS: dict[str, tuple[int, Draw, Callable[..., None]]] = {
     "train": (4, lambda r: (r.randrange(4), r.randrange(1, 5)), _train),
+    "custom": (2, lambda r: (r.randrange(4), r.randrange(1, 4)), _custom),
     "fit": (2, lambda r: (r.randrange(1, 3),), _fit),
     "interrupted train": (3, lambda r: (r.randrange(1, 6), _events(r)), _interrupted_train),
     "interrupted fit": (2, lambda r: (r.randrange(1, 3), _events(r)), _interrupted_fit),
@@ -350,7 +359,7 @@ ACTIONS: dict[str, tuple[int, Draw, Callable[..., None]]] = {
     "save": (3, lambda r: (r.choice(list(WAYS)),), _save),
     "interrupted save": (1, lambda r: (r.choice(list(WAYS)), _events(r)), _interrupted_save),
     "load": (3, lambda r: (r.randrange(8),), _load),
-    "mode": (3, lambda r: (r.choice(("eager", "graph", "sink")),), _mode),
+    "mode": (5, lambda r: (r.choice(("eager", "graph", "sink")),), _mode),
     "batch": (1, lambda r: (r.choice(SIZES),), _batch),
     "set_train": (1, lambda r: (r.random() < 0.5,), _set_train),
     "freeze": (1, lambda r: (r.randrange(2), r.random() < 0.5), _freeze),

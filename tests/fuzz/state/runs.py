@@ -89,6 +89,7 @@ class Run:
         self.loss = nn.WithLossCell(self.network, nn.MSELoss())
         self.optimizer = make(self.network.trainable_params())
         self.cell = nn.TrainOneStepCell(self.loss, self.optimizer).set_train()
+        self.gradients = ms.value_and_grad(self.loss, None, self.optimizer.parameters)
         self.trained = [p.name for p in self.network.trainable_params()]
         self.stack, self._update = Stack(layers), other()
         self._first = self.state()
@@ -141,6 +142,11 @@ class Run:
     def step(self, number: int, size: int) -> None:
         x, y = self.batch(number, size)
         self.cell(Tensor(x), Tensor(y))
+
+    def custom_step(self, number: int, size: int) -> None:
+        """The same by hand."""
+        x, y = self.batch(number, size)
+        self.optimizer(self.gradients(Tensor(x), Tensor(y))[1])
 
     def predicted(self, number: int, size: int) -> np.ndarray:
         """What the network predicts, without training."""
