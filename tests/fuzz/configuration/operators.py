@@ -198,7 +198,8 @@ def _kept_outputs(types: Any, outputs: int | None) -> tuple[int, ...]:
 def _chosen(result: Any, kept: tuple[int, ...] | None) -> Any:
     if kept is None or not isinstance(result, (tuple, list)):
         return result
-    return tuple([result[i] for i in kept])
+    parts = leaves(result)
+    return tuple([parts[i] for i in kept])
 
 
 def _paths(arguments: Any, prefix: _Path = ()) -> Iterator[_Path]:
