@@ -8,6 +8,7 @@ import numpy as np
 
 from mycelia.core.text_files import is_count
 from mycelia.dataset.formats.image_rows import Rows, bad_line, some_rows, text_lines
+from mycelia.dataset.formats.values import fitting
 
 NAME = "CelebADataset"
 _PARTS = {"train": "0", "valid": "1", "test": "2"}
@@ -40,6 +41,6 @@ def _names(folder: str, usage: str) -> set[str] | None:
 
 def _marks(path: Path, line: str, marks: list[str]) -> np.ndarray:
     try:
-        return (np.array(marks, np.int64) > 0).astype(np.uint32)
+        return (fitting(marks, np.int64) > 0).astype(np.uint32)
     except ValueError as error:
         raise bad_line(NAME, path, line, "a file name, then -1 or 1 for each mark") from error

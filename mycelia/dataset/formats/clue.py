@@ -13,6 +13,7 @@ from mycelia.core.errors import problem
 from mycelia.core.text_files import json_value
 from mycelia.dataset.formats.parts import PartsReader, PieceRows, Row
 from mycelia.dataset.formats.pieces import filled_lines
+from mycelia.dataset.formats.values import fitting
 
 _PAIR = (("label", "sentence1", "sentence2"), ("id", "sentence1", "sentence2"))
 _SPANS = ("span1_index", "span1_text", "span2_index", "span2_text")
@@ -44,6 +45,13 @@ def _row(columns: Sequence[str], line: str) -> Row:
     return tuple(_value(found, column) for column in columns)
 
 
+def _whole(column: str, number: int) -> np.ndarray:
+    try:
+        return fitting(number, np.int32 if number < 0 else np.uint32)
+    except ValueError as error:
+        raise problem(RuntimeError, f"the field {column!r} is {error}", got=str(number)) from None
+
+
 def _value(found: dict[str, Any], column: str) -> Any:
     place = found.get("target", {}) if column in _SPANS else found
     match place.get(column):
@@ -54,7 +62,7 @@ def _value(found: dict[str, Any], column: str) -> Any:
         case str() as text:
             return text
         case int() as number if not isinstance(number, bool):
-            return np.array(number, np.int32 if number < 0 else np.uint32)
+            return _whole(column, number)
         case float() as number:
             return np.array(number, np.float32)
         case list() as words if all(isinstance(word, str) for word in words):

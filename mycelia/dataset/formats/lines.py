@@ -16,6 +16,7 @@ from mycelia.core.text_files import read_lines
 from mycelia.dataset.formats.parts import PartsReader, PieceRows
 from mycelia.dataset.formats.pieces import filled_lines
 from mycelia.dataset.formats.reader import ListReader
+from mycelia.dataset.formats.values import fitting
 
 
 def matching_files(patterns: Sequence[str]) -> tuple[str, ...]:
@@ -114,4 +115,4 @@ def _typed(text: str, default: Any, place: str) -> Any:
 
 
 def _sized(number: Any) -> np.ndarray:
-    return np.array(number, np.int32 if isinstance(number, int) else np.float32)
+    return fitting(number, np.int32 if isinstance(number, int) else np.float32)

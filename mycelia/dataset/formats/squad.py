@@ -11,6 +11,7 @@ import numpy as np
 from mycelia.core.errors import problem
 from mycelia.core.text_files import read_json
 from mycelia.dataset.formats.parts import ListedRows, PartsReader, Row
+from mycelia.dataset.formats.values import fitting
 
 _COLUMNS = ("context", "question", "text", "answer_start")
 _VERSIONS = ("1.1", "2.0")
@@ -53,8 +54,15 @@ def _row(context: str, question: Any, place: str) -> Row:
         context,
         _entry(question, "question", str, place),
         np.array(texts or [""]),
-        np.array(starts or [-1]).astype(np.uint32),
+        _starts(starts or [-1], place),
     )
+
+
+def _starts(starts: list[int], place: str) -> np.ndarray:
+    try:
+        return fitting(starts, np.int32).astype(np.uint32)  # as MindSpore has them
+    except ValueError as error:
+        raise problem(RuntimeError, f"SQuADDataset: {place} has {error}", got=str(starts)) from None
 
 
 def _entry(tree: Any, key: str, kind: type, place: str) -> Any:

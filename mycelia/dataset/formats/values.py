@@ -71,3 +71,11 @@ def _is_of(dtype: np.dtype[Any], kind: np.dtype[Any]) -> bool:
 def own_copy(value: Any) -> Any:
     """A copy of a user's array, who may use it again, or whose it stays when a row is changed."""
     return value.copy() if isinstance(value, np.ndarray) else value
+
+
+def fitting(values: Any, kind: Any) -> np.ndarray:
+    """Numbers from a file as an array. Raises ValueError where the dtype cannot hold them."""
+    try:
+        return np.array(values, kind)
+    except OverflowError:
+        raise ValueError(f"a number that {np.dtype(kind).name} cannot hold") from None

@@ -15,6 +15,7 @@ from mycelia.dataset.formats.image_rows import (
     some_rows,
     text_lines,
 )
+from mycelia.dataset.formats.values import fitting
 
 NAME = "WIDERFaceDataset"
 COLUMNS = (
@@ -60,7 +61,7 @@ def _faces(path: Path) -> dict[str, np.ndarray]:
 
 def _table(path: Path, name: str, lines: list[str], count: int) -> np.ndarray:
     try:
-        return np.array([line.split() for line in lines], np.int32).reshape(count, 10)
+        return fitting([line.split() for line in lines], np.int32).reshape(count, 10)
     except ValueError as error:
         expected = f"{count} lines of ten numbers for {name}"
         raise bad_line(NAME, path, " / ".join(lines)[:120], expected) from error

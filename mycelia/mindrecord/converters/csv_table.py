@@ -68,6 +68,12 @@ class CsvToMR:
         if not lines:
             raise problem(RuntimeError, f"CsvToMR: {self.source} has no columns")
         names, *table = lines
+        if len(set(names)) < len(names):
+            raise problem(
+                RuntimeError,
+                f"CsvToMR: two columns of {self.source} have one name",
+                got=", ".join(names)[:200],
+            )
         for number, row in enumerate(table, 2):
             if len(row) != len(names):
                 raise problem(

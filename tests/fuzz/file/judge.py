@@ -25,7 +25,7 @@ MEMORY = 1 << 29  # bytes that reading a small file may take
 _ROOT = Path(__file__).parents[3] / "mycelia"
 _TYPES = (ValueError, RuntimeError, TypeError, NotImplementedError)
 _INTERNAL = re.compile(
-    r"(?:Key|Index|Attribute|Assertion|Recursion|Memory|Overflow|ZeroDivision|UnicodeDecode|Name|"
+    r"\b(?:Key|Index|Attribute|Assertion|Recursion|Memory|Overflow|ZeroDivision|UnicodeDecode|Name|"
     r"UnboundLocal|Lookup|Syntax)Error|struct\.error|NoneType|Unable to allocate|BadZipFile|XmlError"
 )
 _FORBIDDEN = {"pickle.find_class", "os.system", "subprocess.Popen"}
