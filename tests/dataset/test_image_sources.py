@@ -102,7 +102,7 @@ def test_samplers_and_shards_choose_rows(sets: Path):
     assert sorted(int(r[1]) for r in rows(same)) == list(range(10))
     few = ds.USPSDataset(str(sets / "usps"), "train", num_samples=2)
     assert len(rows(few)) == few.get_dataset_size() == 2
-    with pytest.raises(ValueError, match="two ways at once"):
+    with pytest.raises(RuntimeError, match="two ways at once"):
         ds.LSUNDataset(folder, sampler=[1], shuffle=True)
 
 

@@ -128,7 +128,9 @@ class GeneratorDataset(IndexedDataset):
         elif hasattr(source, "__getitem__"):
             if isinstance(sampler, PKSampler):
                 raise problem(ValueError, "GeneratorDataset: PKSampler needs a set of images")
-            chosen = chosen_sampler(num_samples, sampler, shuffle, num_shards, shard_id)
+            chosen = chosen_sampler(
+                num_samples, sampler, shuffle, num_shards, shard_id, in_memory=True
+            )
             node = Object(data=source, sampler=chosen, **given)
         else:
             start = _starter(source)
@@ -276,7 +278,7 @@ class NumpySlicesDataset(IndexedDataset):
                 "NumpySlicesDataset: the columns have different lengths",
                 got=str([len(column) for column in columns]),
             )
-        chosen = chosen_sampler(num_samples, sampler, shuffle, num_shards, shard_id)
+        chosen = chosen_sampler(num_samples, sampler, shuffle, num_shards, shard_id, in_memory=True)
         super().__init__(
             Arrays(
                 arrays=tuple(columns),

@@ -358,17 +358,24 @@ def chosen_sampler(
     shuffle: bool | None,
     num_shards: int | None,
     shard_id: int | None,
+    *,
+    in_memory: bool = False,
 ) -> S.SamplerNode:
-    """The sampler that the arguments of a source ask for."""
+    """The sampler that the arguments of a source ask for.
+
+    As in MindSpore, sources in memory take a custom sampler beside the other arguments, which then
+    have no effect, and raise another exception than those that read files.
+    """
     _check_count("num_samples", num_samples)
     check_shards(num_shards, shard_id)
     if shuffle is not None:
         _check_bool("shuffle", shuffle)
     if sampler is not None:
         others = (shuffle, num_shards, num_samples)
-        if isinstance(sampler, BuiltinSampler) and any(given is not None for given in others):
+        is_alone = all(given is None for given in others)
+        if not is_alone and (isinstance(sampler, BuiltinSampler) or not in_memory):
             raise problem(
-                ValueError,
+                ValueError if in_memory else RuntimeError,
                 "sampler: the rows are chosen in two ways at once",
                 got=f"a sampler, and num_samples={num_samples}, shuffle={shuffle}, "
                 f"num_shards={num_shards}, shard_id={shard_id}",
