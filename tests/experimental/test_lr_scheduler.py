@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mycelia as ms
-from mycelia import Parameter, Tensor
+from mycelia import Parameter, Tensor, nn
 from mycelia.experimental import optim
 from mycelia.experimental.optim import lr_scheduler
 from tests.goldens.experimental_cases import RATE_STEPS, SCHEDULERS, title, weights
@@ -125,3 +125,58 @@ def test_a_scheduler_of_ones_own():
 def test_wrong_settings(make, error):
     with pytest.raises(error):
         make(_optimizer())
+
+
+IN_PROGRAMS = {
+    "LambdaLR": {"lr_lambda": lambda epoch: 0.5**epoch},
+    "MultiplicativeLR": {"lr_lambda": lambda epoch: 0.5},
+    "ReduceLROnPlateau": {"patience": 1},
+}
+
+
+class _Stepping(nn.Cell):
+    """A cell that steps a scheduler, as a training step does."""
+
+    def __init__(self, scheduler):
+        super().__init__()
+        self.scheduler = scheduler
+
+    def construct(self, *args):
+        self.scheduler.step(*args)
+        return self.scheduler.get_last_lr()
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [*SCHEDULERS, *IN_PROGRAMS.items()],
+    ids=[f"{i}-{name}" for i, (name, _) in enumerate([*SCHEDULERS, *IN_PROGRAMS.items()])],
+)
+def test_schedulers_advance_with_each_call_of_a_compiled_program(name, options):
+    def run(mode):
+        ms.set_context(mode=mode)
+        cell = _Stepping(getattr(lr_scheduler, name)(_optimizer(), **options))
+        given = (Tensor(1.0),) if name == "ReduceLROnPlateau" else ()
+        return [[float(rate) for rate in cell(*given)] for _ in range(5)]
+
+    eager = run(ms.PYNATIVE_MODE)
+    np.testing.assert_allclose(run(ms.GRAPH_MODE), eager, rtol=1e-5, atol=1e-8)
+    assert len(set(map(tuple, eager))) > 1
+
+
+def test_a_sequence_of_schedulers_advances_in_a_compiled_program(modes):
+    optimizer = _optimizer()
+    parts = [lr_scheduler.ConstantLR(optimizer, 0.1, 2), lr_scheduler.ExponentialLR(optimizer, 0.9)]
+    cell = _Stepping(lr_scheduler.SequentialLR(optimizer, parts, [2]))
+    found = [float(cell()[0]) for _ in range(3)]
+    np.testing.assert_allclose(found, [0.03, 0.3, 0.27], rtol=1e-5)
+
+
+def test_the_rates_of_a_custom_scheduler_advance_in_a_compiled_program(modes):
+    class Halving(lr_scheduler.LRScheduler):
+        def get_lr(self):
+            return [base * 0.5**self.last_epoch for base in self.base_lrs]
+
+    cell = _Stepping(Halving(_optimizer()))
+    np.testing.assert_allclose(
+        [float(cell()[0]) for _ in range(3)], [0.15, 0.075, 0.0375], rtol=1e-5
+    )

@@ -8,16 +8,21 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from mycelia import ops
 from mycelia.core.checks import is_int, is_number
+from mycelia.core.dtype import float32, int32
 from mycelia.core.errors import problem, wrong_type
 from mycelia.experimental.optim.optimizer import Optimizer
+from mycelia.ir.slot import call, slot
+from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 
 
 class LRScheduler:
-    """A rate for each group and epoch: a subclass says in `rate_at` which.
+    """A rate for each group and epoch, which a subclass computes in `rate_at`.
 
-    Making a scheduler sets the rates of the first epoch; each `step` sets those of the next.
+    Making a scheduler sets the rates of the first epoch; each `step` sets those of the next. The
+    epoch is a Parameter, so that a compiled program advances it with each call.
     """
 
     def __init__(self, optimizer: Any, last_epoch: int = -1) -> None:
@@ -25,24 +30,27 @@ class LRScheduler:
             raise problem(TypeError, f"{type(optimizer).__name__} is not an Optimizer")
         if not is_int(last_epoch):
             raise wrong_type(type(self).__name__, "last_epoch", last_epoch, "int")
-        self.optimizer, self.last_epoch = optimizer, int(last_epoch)
+        self.optimizer, self.last_epoch = optimizer, _epoch_parameter(self, last_epoch)
         for group in optimizer.param_groups:
             group.setdefault("initial_lr", float(group["lr"]))
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
         self.step()
 
-    def rate_at(self, epoch: int, base: float, place: int) -> float:
-        """The rate of the group at `place`, which started with `base`, in an epoch."""
+    def rate_at(self, epoch: Any, base: float, place: int) -> Any:
+        """The rate of the group at `place`, which started with `base`, in an epoch.
+
+        In a program being compiled, the epoch is a Tensor, and so is the rate.
+        """
         raise problem(
             NotImplementedError,
             f"{type(self).__name__} does not say its rates",
             fix="define get_lr(self), or rate_at(self, epoch, base, place)",
         )
 
-    def get_lr(self) -> list[float]:
+    def get_lr(self) -> list[Any]:
         """The rates of this epoch, one for each group."""
-        bases = enumerate(self.base_lrs)
-        return [self.rate_at(self.last_epoch, base, place) for place, base in bases]
+        epoch = _known(self.last_epoch)
+        return [self.rate_at(epoch, base, place) for place, base in enumerate(self.base_lrs)]
 
     def get_last_lr(self) -> list[Any]:
         """The rates the optimizer has now."""
@@ -50,12 +58,12 @@ class LRScheduler:
 
     def step(self, epoch: int | None = None) -> None:
         """Go to the next epoch, or to a given one."""
-        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
-        self._set(self.get_lr())
+        ops.assign(self.last_epoch, self.last_epoch + 1 if epoch is None else epoch)
+        self._set(call(self.get_lr))
 
     def _set(self, rates: Sequence[Any]) -> None:
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
-            group["lr"].set_data(Tensor(float(rate), group["lr"].dtype))
+            _set_rate(group, rate)
 
 
 class StepLR(LRScheduler):
@@ -69,7 +77,7 @@ class StepLR(LRScheduler):
         self.step_size, self.gamma = step_size, _float("StepLR", "gamma", gamma)
         super().__init__(optimizer, last_epoch)
 
-    def rate_at(self, epoch: int, base: float, place: int) -> float:
+    def rate_at(self, epoch: Any, base: float, place: int) -> Any:
         return base * self.gamma ** (epoch // self.step_size)
 
 
@@ -85,8 +93,8 @@ class MultiStepLR(LRScheduler):
         self.milestones, self.gamma = Counter(milestones), _float("MultiStepLR", "gamma", gamma)
         super().__init__(optimizer, last_epoch)
 
-    def rate_at(self, epoch: int, base: float, place: int) -> float:
-        return base * self.gamma ** sum(n for at, n in self.milestones.items() if at <= epoch)
+    def rate_at(self, epoch: Any, base: float, place: int) -> Any:
+        return base * self.gamma ** sum(n * (epoch >= at) for at, n in self.milestones.items())
 
 
 class ExponentialLR(LRScheduler):
@@ -96,7 +104,7 @@ class ExponentialLR(LRScheduler):
         self.gamma = _float("ExponentialLR", "gamma", gamma)
         super().__init__(optimizer, last_epoch)
 
-    def rate_at(self, epoch: int, base: float, place: int) -> float:
+    def rate_at(self, epoch: Any, base: float, place: int) -> Any:
         return base * self.gamma**epoch
 
 
@@ -111,8 +119,8 @@ class PolynomialLR(LRScheduler):
         self.total_iters, self.power = total_iters, _float("PolynomialLR", "power", power)
         super().__init__(optimizer, last_epoch)
 
-    def rate_at(self, epoch: int, base: float, place: int) -> float:
-        done = min(epoch, self.total_iters) / self.total_iters
+    def rate_at(self, epoch: Any, base: float, place: int) -> Any:
+        done = _least(epoch, self.total_iters) / self.total_iters
         return base * (1.0 - done) ** self.power
 
 
@@ -144,8 +152,8 @@ class LinearLR(LRScheduler):
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
-    def rate_at(self, epoch: int, base: float, place: int) -> float:
-        done = min(epoch, self.total_iters) / self.total_iters
+    def rate_at(self, epoch: Any, base: float, place: int) -> Any:
+        done = _least(epoch, self.total_iters) / self.total_iters
         return base * (self.start_factor + (self.end_factor - self.start_factor) * done)
 
 
@@ -164,8 +172,8 @@ class ConstantLR(LRScheduler):
         self.factor, self.total_iters = factor, total_iters
         super().__init__(optimizer, last_epoch)
 
-    def rate_at(self, epoch: int, base: float, place: int) -> float:
-        return base * self.factor if epoch < self.total_iters else base
+    def rate_at(self, epoch: Any, base: float, place: int) -> Any:
+        return base * self.factor ** (epoch < self.total_iters)
 
 
 class CosineAnnealingLR(LRScheduler):
@@ -179,7 +187,7 @@ class CosineAnnealingLR(LRScheduler):
         self.T_max, self.eta_min = T_max, eta_min
         super().__init__(optimizer, last_epoch)
 
-    def rate_at(self, epoch: int, base: float, place: int) -> float:
+    def rate_at(self, epoch: Any, base: float, place: int) -> Any:
         return _cosine(base, self.eta_min, epoch / self.T_max)
 
 
@@ -195,7 +203,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self.T_0, self.T_mult, self.eta_min = T_0, T_mult, eta_min
         super().__init__(optimizer, last_epoch)
 
-    def rate_at(self, epoch: int, base: float, place: int) -> float:
+    def rate_at(self, epoch: Any, base: float, place: int) -> Any:
         length = self.T_0
         while epoch >= length:
             epoch -= length
@@ -233,19 +241,17 @@ class CyclicLR(LRScheduler):
         self.scale_fn = scale_fn or _SCALES.get(mode)
         super().__init__(optimizer, last_epoch)
 
-    def rate_at(self, epoch: int, base: float, place: int) -> float:
-        cycle = math.floor(1 + epoch / self.total)
+    def rate_at(self, epoch: Any, base: float, place: int) -> Any:
+        cycle = 1 + epoch // self.total
         within = epoch / self.total - (cycle - 1)
         share = self.up / self.total
-        height = within / share if within <= share else (within - 1) / (share - 1)
+        height = _least(within / share, (1 - within) / (1 - share) if share < 1 else math.inf)
         counted = cycle if self.scale_mode == "cycle" else epoch
         low, high = self.low[place], self.high[place]
         return low + (high - low) * height * self._scale(counted)
 
-    def _scale(self, counted: float) -> float:
-        if self.scale_fn is None:
-            return self.gamma**counted
-        return float(self.scale_fn(counted))
+    def _scale(self, counted: Any) -> Any:
+        return self.gamma**counted if self.scale_fn is None else call(self.scale_fn, counted)
 
 
 # How high each cycle goes; exp_range counts epochs, with the scheduler's own gamma.
@@ -263,8 +269,8 @@ class LambdaLR(LRScheduler):
         self.lr_lambdas = _functions("LambdaLR", optimizer, lr_lambda)
         super().__init__(optimizer, last_epoch)
 
-    def rate_at(self, epoch: int, base: float, place: int) -> float:
-        return base * float(self.lr_lambdas[place](epoch))
+    def rate_at(self, epoch: Any, base: float, place: int) -> Any:
+        return base * call(self.lr_lambdas[place], epoch)
 
 
 class MultiplicativeLR(LRScheduler):
@@ -274,11 +280,12 @@ class MultiplicativeLR(LRScheduler):
         self.lr_lambdas = _functions("MultiplicativeLR", optimizer, lr_lambda)
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[float]:
-        rates = [float(group["lr"]) for group in self.optimizer.param_groups]
-        if self.last_epoch <= 0:
+    def get_lr(self) -> list[Any]:
+        epoch = _known(self.last_epoch)
+        rates = [group["lr"].value() for group in self.optimizer.param_groups]
+        if isinstance(epoch, int) and epoch <= 0:
             return rates
-        factors = [float(factor(self.last_epoch)) for factor in self.lr_lambdas]
+        factors = [call(factor, epoch) ** (epoch > 0) for factor in self.lr_lambdas]
         return [rate * factor for rate, factor in zip(rates, factors, strict=True)]
 
 
@@ -299,17 +306,18 @@ class SequentialLR:
                 f"and the number of milestones {len(milestones)}",
             )
         self.optimizer, self._schedulers = optimizer, list(schedulers)
-        self._milestones, self.last_epoch = list(milestones), last_epoch
+        self._milestones, self.last_epoch = list(milestones), _epoch_parameter(self, last_epoch)
         for group in optimizer.param_groups:
-            group["lr"].set_data(Tensor(group["initial_lr"], group["lr"].dtype))
+            _set_rate(group, group["initial_lr"])
         self.step()
 
     def step(self) -> None:
         """Go to the next epoch."""
-        self.last_epoch += 1
-        place = bisect_right(self._milestones, self.last_epoch)
+        ops.assign(self.last_epoch, self.last_epoch + 1)
+        epoch = int(self.last_epoch)
+        place = bisect_right(self._milestones, epoch)
         start = self._milestones[place - 1] if place else 0
-        self._schedulers[place].step(self.last_epoch - start)
+        self._schedulers[place].step(epoch - start)
 
     def get_last_lr(self) -> list[Any]:
         """The rates the optimizer has now."""
@@ -346,7 +354,8 @@ class ReduceLROnPlateau:
         self.threshold, self.threshold_mode = threshold, threshold_mode
         self.min_lrs = _each("min_lr", min_lr, len(optimizer.param_groups))
         self.best = math.inf if mode == "min" else -math.inf
-        self.wait = self.cooldown_counter = self.last_epoch = 0
+        self.wait = self.cooldown_counter = 0
+        self.last_epoch = _epoch_parameter(self, 0)
 
     @property
     def in_cooldown(self) -> bool:
@@ -355,8 +364,9 @@ class ReduceLROnPlateau:
 
     def step(self, metrics: Any) -> bool:
         """Look at the value of an epoch, and lower the rates if it is time."""
+        ops.assign(self.last_epoch, self.last_epoch + 1)
+        int(self.last_epoch)  # a program being compiled is told that this runs with each call
         value = float(metrics)
-        self.last_epoch += 1
         if self._is_better(value):
             self.best, self.wait = value, 0
         else:
@@ -385,11 +395,32 @@ class ReduceLROnPlateau:
             before = float(group["lr"])
             after = max(before * self.factor, least)
             if before - after > self.eps:
-                group["lr"].set_data(Tensor(after, group["lr"].dtype))
+                _set_rate(group, after)
 
 
-def _cosine(high: float, low: float, done: float) -> float:
-    return low + (high - low) * (1.0 + math.cos(math.pi * done)) / 2.0
+def _epoch_parameter(scheduler: Any, epoch: int) -> Parameter:
+    name = f"last_epoch_{type(scheduler).__name__}"
+    return Parameter(Tensor(epoch, int32), name, requires_grad=False)
+
+
+def _known(epoch: Parameter) -> Any:
+    """The epoch as a number; in a program being compiled, as a Tensor."""
+    return int(epoch) if slot.force is None else epoch.value()
+
+
+def _set_rate(group: dict[str, Any], rate: Any) -> None:
+    new = rate if isinstance(rate, Tensor) else Tensor(float(rate))
+    ops.assign(group["lr"], new.astype(group["lr"].dtype))
+
+
+def _least(one: Any, other: Any) -> Any:
+    return ops.minimum(one, other) if isinstance(one, Tensor) else min(one, other)
+
+
+def _cosine(high: float, low: float, done: Any) -> Any:
+    angle = math.pi * done
+    height = ops.cos(angle.astype(float32)) if isinstance(angle, Tensor) else math.cos(angle)
+    return low + (high - low) * (1.0 + height) / 2.0
 
 
 def _float(owner: str, argument: str, value: Any) -> float:
