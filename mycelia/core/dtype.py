@@ -198,6 +198,13 @@ def promote(a: DType, b: DType) -> DType:
 
 
 @cache
+def promote_scalar(tensor: DType, scalar: DType) -> DType:
+    """The dtype in which a tensor meets one without axes that counts only by its kind."""
+    is_alike = _KIND_RANK[tensor.kind] == _KIND_RANK[scalar.kind]
+    return tensor if is_alike else promote(tensor, scalar)
+
+
+@cache
 def promote_number(tensor: DType, number: type) -> DType:
     """The dtype in which a tensor meets a Python number, which counts only by its kind."""
     if tensor is string:

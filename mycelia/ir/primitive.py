@@ -27,6 +27,8 @@ class Primitive:
 
     - `static`: call arguments that are compile-time values; the rest is data.
     - `promotes`: data arguments that are brought to one dtype first, and may be Python numbers.
+    - `scalars_follow`: of two tensors, one without axes takes the dtype of the other if both are
+      of one kind (integers, floats, ..), as a Python number would.
     - `writes`: arguments the operator updates; `lower` then gives the result and the new values.
     - `draws`: the last argument of `lower` is a random key, which the runtime supplies.
     - `counts_rows`: what it gives for a row depends on how many rows there are.
@@ -49,6 +51,7 @@ class Primitive:
 
     static: ClassVar[tuple[str, ...]] = ()
     promotes: ClassVar[tuple[str, ...]] = ()
+    scalars_follow: ClassVar[bool] = False
     writes: ClassVar[tuple[str, ...]] = ()
     calls_python: ClassVar[bool] = False  # functions of users, while a program runs
     draws: ClassVar[bool] = False

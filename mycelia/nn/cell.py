@@ -254,10 +254,9 @@ class Cell(CellState):
 
     def set_train(self, mode: bool = True) -> Self:
         """Switch this cell and all below between training and inference."""
-        check_bool("set_train", "mode", mode)
         note_change()
         for _, cell in self.cells_and_names():
-            object.__setattr__(cell, "training", mode)
+            object.__setattr__(cell, "training", bool(mode))
         return self
 
     def set_grad(self, requires_grad: bool = True) -> Self:

@@ -31,16 +31,26 @@ _PYTHON_TYPES: dict[Any, DType] = {
     "int": dtypes.int32,
     "float": dtypes.float32,
     "uint": dtypes.uint32,
-    "?": dtypes.bool_,
 }
+_CODES = "?bBhHiIlLqQefdFD"  # NumPy's one-letter names
 
 
 def to_dtype(dtype: Any) -> DType:
     """The dtype users mean: ours, numpy's, a name, or a Python type (int is int32)."""
     if dtype is None:
         raise wrong_type("numpy", "dtype", dtype, "a dtype, its name, or a Python type")
+    if isinstance(dtype, str) and (dtype in _CODES or dtype[-1:].isdigit()):
+        return _by_code(dtype)
     is_key = isinstance(dtype, (type, str))
     return _PYTHON_TYPES[dtype] if is_key and dtype in _PYTHON_TYPES else dtypes.as_dtype(dtype)
+
+
+def _by_code(code: str) -> DType:
+    """The dtype with a name such as 'f4' or '?'."""
+    try:
+        return dtypes.from_numpy(np.dtype(code))
+    except TypeError:
+        return dtypes.as_dtype(code)
 
 
 def to_tensor(value: Any) -> Tensor:

@@ -56,6 +56,7 @@ class Sub(Binary):
 class Mul(Binary):
     """x * y."""
 
+    scalars_follow = True
     examples = (*PAIRS, case("i32[2]", "i32[2]"), case("bool[2]", "bool[2]"))
     host = staticmethod(np.multiply)
 
@@ -84,6 +85,7 @@ class MulNoNan(Binary):
 class Div(Binary):
     """x / y, never an integer."""
 
+    scalars_follow = True
     examples = (*_QUOTIENTS, case("i32[2]", "i32[2]:<3"), case("bool[2]", "bool[2]"))
 
     def result_dtype(self, dtype: DType) -> DType:

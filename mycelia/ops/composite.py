@@ -27,22 +27,19 @@ class HyperMap:
             raise problem(TypeError, f"{type(self).__name__}: no arguments to map over")
         return self._map(fn, args, depth=0)
 
-    def _goes_into(self, depth: int) -> bool:
-        return True
+    def _goes_into(self, depth: int, is_mixed: bool) -> bool:
+        return not is_mixed  # a Tensor beside a tuple is a leaf
 
     def _map(self, fn: Callable[..., Any], args: tuple[Any, ...], depth: int) -> Any:
         sequences = [a for a in args if isinstance(a, (tuple, list))]
-        if not sequences or not self._goes_into(depth):
+        if not self._goes_into(depth, is_mixed=len(sequences) < len(args)):
             return call(fn, *args)
         lengths = {len(s) for s in sequences}
         if len(sequences) != len(args) or len(lengths) != 1:
             raise problem(
-                ValueError,
+                RuntimeError,
                 f"{type(self).__name__}: the arguments do not have the same structure",
-                got=", ".join(
-                    f"{type(a).__name__} of {len(a)}" if a in sequences else type(a).__name__
-                    for a in args
-                ),
+                got=", ".join(map(_described, args)),
             )
         order = range(lengths.pop())
         places = reversed(order) if self.reverse else order
@@ -53,14 +50,20 @@ class HyperMap:
 class Map(HyperMap):
     """Apply a function to the elements of sequences, one level deep."""
 
-    def _goes_into(self, depth: int) -> bool:
+    def _goes_into(self, depth: int, is_mixed: bool) -> bool:
         return depth == 0
+
+
+def _described(value: Any) -> str:
+    kind = type(value).__name__
+    return f"{kind} of {len(value)}" if isinstance(value, (tuple, list)) else kind
 
 
 class MultitypeFuncGraph:
     """One name for several functions, chosen by the types of the arguments.
 
-    Register each with the names of its argument types: Tensor, Number, Bool, String, Tuple, ...
+    Register each with the names of its argument types: Tensor, Number, Bool, String, Tuple, ... A
+    single function is called with arguments of any types.
     """
 
     def __init__(self, name: str, read_value: bool = False) -> None:
@@ -81,6 +84,8 @@ class MultitypeFuncGraph:
         return self.register()
 
     def __call__(self, *args: Any) -> Any:
+        if len(self.entries) == 1:
+            return call(self.entries[0][1], *args)
         for wanted, fn in self.entries:
             if len(wanted) == len(args) and all(map(_fits, args, wanted)):
                 return call(fn, *args)

@@ -178,19 +178,23 @@ class Vjp(Op, register=False):
 
     def lower(self, *args: Any) -> tuple[Any, ...]:
         *inputs, dout = args
-        positions = [i for i, a in enumerate(inputs) if _is_differentiable(a)]
+        leaves, structure = jax.tree.flatten(inputs)
+        inexact = [i for i, leaf in enumerate(leaves) if _is_inexact(leaf)]
 
         def on_inexact(*data: Any) -> Any:
-            full = list(inputs)
-            for position, value in zip(positions, data, strict=True):
-                full[position] = value
-            merged = self.op.arguments.merge(tuple(full), self.static_values)
-            result = self.op.lower(*merged)
+            full = list(leaves)
+            for place, value in zip(inexact, data, strict=True):
+                full[place] = value
+            given = tuple(jax.tree.unflatten(structure, full))
+            result = self.op.lower(*self.op.arguments.merge(given, self.static_values))
             return result[0] if self.op.writes else result
 
-        result, pull = jax.vjp(on_inexact, *(inputs[i] for i in positions))
-        found = iter(pull(_cotangent(result, dout)))
-        return tuple(next(found) if i in positions else None for i in range(len(inputs)))
+        result, pull = jax.vjp(on_inexact, *(leaves[i] for i in inexact))
+        found = dict(zip(inexact, pull(_cotangent(result, dout)), strict=True))
+        every = [found.get(i, jax.numpy.zeros_like(a)) for i, a in enumerate(leaves)]
+        gradients = jax.tree.unflatten(structure, every)
+        pairs = zip(inputs, gradients, strict=True)
+        return tuple([gradient if _has_inexact(given) else None for given, gradient in pairs])
 
 
 def default_infer(op: Primitive, args: tuple[Any, ...]) -> Any:
@@ -229,12 +233,13 @@ def _has_spec(value: Any) -> bool:
     return any(isinstance(leaf, jax.ShapeDtypeStruct) for leaf in jax.tree.leaves(value))
 
 
-def _is_differentiable(value: Any) -> bool:
-    leaves = jax.tree.leaves(value)
-    return bool(leaves) and all(
-        hasattr(leaf, "dtype") and jax.numpy.issubdtype(leaf.dtype, jax.numpy.inexact)
-        for leaf in leaves
-    )
+def _is_inexact(leaf: Any) -> bool:
+    return hasattr(leaf, "dtype") and jax.numpy.issubdtype(leaf.dtype, jax.numpy.inexact)
+
+
+def _has_inexact(value: Any) -> bool:
+    """Whether a value, or a part of it, has a gradient."""
+    return any(map(_is_inexact, jax.tree.leaves(value)))
 
 
 def _cotangent(result: Any, dout: Any) -> Any:

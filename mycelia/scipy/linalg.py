@@ -29,7 +29,7 @@ from mycelia.ops.shaping import cast, expand_dims, squeeze
 from mycelia.ops.solving import MatrixTriangularSolve, inverse, matrix_solve
 from mycelia.ops.solving import det as determinant
 from mycelia.ops.solving import lu_solve as solve_factored
-from mycelia.scipy.matrices import ALL, as_matrix, as_tensor, check_system
+from mycelia.scipy.matrices import ALL, as_matrix, as_tensor, check_flags, check_system
 from mycelia.tensor.tensor import Tensor
 
 _TRANSPOSED = {0: "N", 1: "T", 2: "C", "N": "N", "T": "T", "C": "C"}
@@ -52,11 +52,13 @@ def block_diag(*arrs: Any) -> Any:
 
 def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """The inverse of a square matrix."""
+    check_flags("inv", overwrite_a=overwrite_a, check_finite=check_finite)
     return inverse(as_matrix("inv", "a", a, square=True))
 
 
 def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """The determinant of a square matrix."""
+    check_flags("det", overwrite_a=overwrite_a, check_finite=check_finite)
     return determinant(as_matrix("det", "a", a, square=True))
 
 
@@ -64,7 +66,7 @@ def cholesky(
     a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
     """The triangle U with U^T U = a, or with `lower` L with L L^T = a."""
-    check_bool("cholesky", "lower", lower)
+    check_flags("cholesky", lower=lower, overwrite_a=overwrite_a, check_finite=check_finite)
     return cholesky_factor(as_matrix("cholesky", "a", a, square=True), not lower)
 
 
@@ -72,7 +74,7 @@ def cho_factor(
     a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> tuple[Any, bool]:
     """The Cholesky triangle and whether it is the lower one, as `cho_solve` takes them."""
-    check_bool("cho_factor", "lower", lower)
+    check_flags("cho_factor", lower=lower, overwrite_a=overwrite_a, check_finite=check_finite)
     return cholesky_factor(as_matrix("cho_factor", "a", a, square=True), not lower), lower
 
 
@@ -81,6 +83,7 @@ def cho_solve(
 ) -> Any:
     """The solution of a x = b from the Cholesky factor of a."""
     factor, lower = c_and_lower
+    check_flags("cho_solve", overwrite_b=overwrite_b, check_finite=check_finite)
     c = as_matrix("cho_solve", "c", factor, square=True)
     b = as_tensor("cho_solve", "b", b)
     first, second = ("N", "T") if check_bool("cho_solve", "lower", lower) else ("T", "N")
@@ -134,6 +137,7 @@ def solve(
 
 def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
     """Both triangular factors in one matrix, and the pivots, which count from 0."""
+    check_flags("lu_factor", overwrite_a=overwrite_a, check_finite=check_finite)
     return LuFactor.of()(as_matrix("lu_factor", "a", a, square=True))
 
 
@@ -146,6 +150,7 @@ def lu_solve(
 ) -> Any:
     """The solution of a x = b from the result of `lu_factor`; `trans` 1 and 2 transpose a."""
     factors, pivots = lu_and_piv
+    check_flags("lu_solve", overwrite_b=overwrite_b, check_finite=check_finite)
     factors = as_matrix("lu_solve", "lu", factors, square=True)
     b = as_tensor("lu_solve", "b", b)
     check_system("lu_solve", factors, b)
@@ -166,7 +171,7 @@ def lu(
     a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> tuple[Any, ...]:
     """(P, L, U) with P L U = a and P of int32, or with `permute_l` (P L, U)."""
-    check_bool("lu", "permute_l", permute_l)
+    check_flags("lu", permute_l=permute_l, overwrite_a=overwrite_a, check_finite=check_finite)
     factors, pivots = LuFactor.of()(as_matrix("lu", "a", a))
     permutation, low, high = LuUnpack.of()(factors, pivots + 1)
     if permute_l:
@@ -186,17 +191,20 @@ def eigh(
     type: int = 1,
     check_finite: bool = True,
 ) -> Any:
-    """Ascending eigenvalues and the eigenvectors of a symmetric (Hermitian) matrix."""
-    check_bool("eigh", "lower", lower)
-    check_bool("eigh", "eigvals_only", eigvals_only)
-    for flag, given in (
-        ("overwrite_a", overwrite_a),
-        ("overwrite_b", overwrite_b),
-        ("turbo", turbo),
-        ("check_finite", check_finite),
-    ):
-        check_bool("eigh", flag, given)
-    for name, value, only in (("b", b, None), ("eigvals", eigvals, None), ("type", type, 1)):
+    """Ascending eigenvalues and the eigenvectors of a symmetric (Hermitian) matrix.
+
+    `type` tells problems with two matrices apart; with one, it makes no difference.
+    """
+    check_flags(
+        "eigh",
+        lower=lower,
+        eigvals_only=eigvals_only,
+        overwrite_a=overwrite_a,
+        overwrite_b=overwrite_b,
+        turbo=turbo,
+        check_finite=check_finite,
+    )
+    for name, value, only in (("b", b, None), ("eigvals", eigvals, None)):
         if value is not only:
             raise problem(
                 ValueError,

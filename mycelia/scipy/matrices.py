@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mycelia.core.checks import check_bool
 from mycelia.core.dtype import complex64, complex128, float32, float64, int32, int64
 from mycelia.core.errors import problem, wrong_type
 from mycelia.ops.shaping import cast
@@ -69,3 +70,9 @@ def check_system(owner: str, a: Any, b: Any) -> None:
             got=f"{a.shape} and {b.shape}",
             expected="(N, N) and (N,) or (N, M)",
         )
+
+
+def check_flags(owner: str, **flags: Any) -> None:
+    """Check that each of these arguments is a bool."""
+    for name, value in flags.items():
+        check_bool(owner, name, value)

@@ -62,7 +62,7 @@ def _from_python(data: Any, dtype: DType | None) -> np.ndarray:
         array = np.array(data)
     except ValueError as error:
         raise problem(
-            ValueError,
+            TypeError,
             "Tensor: the nested lists have different lengths",
             got=str(error).splitlines()[0],
             expected="rows of equal length",
@@ -88,6 +88,8 @@ def check_shape_and_init(
     """Check the arguments of `Tensor(shape=..., dtype=..., init=...)`."""
     if data is not None:
         raise problem(ValueError, "Tensor: give either input_data or shape and init, not both")
+    if init is None and dtype is None:
+        raise problem(TypeError, "Tensor: shape needs dtype or init", fix="add dtype=")
     if shape is None or dtype is None:
         raise problem(ValueError, "Tensor: init needs shape and dtype", fix="add shape=, dtype=")
     return as_shape(shape, "Tensor"), dtype

@@ -141,16 +141,17 @@ class Parameter(Tensor):
 
     def set_data(self, data: Any, slice_shape: bool = False) -> Parameter:
         """Replace the numbers, and the shape if it differs, keeping the dtype."""
+        if not isinstance(data, (Tensor, int, float)):
+            raise problem(
+                TypeError,
+                f"Parameter {self.name}: the data cannot be set",
+                got=f"a {type(data).__name__}",
+                expected="a Tensor or a number",
+                fix="p.set_data(Tensor(data))",
+            )
         new = data if isinstance(data, Tensor) else Tensor(data)
         array = new._data
         if new.dtype is not self.dtype:
-            if self.dtype.is_integer and new.dtype.is_inexact:
-                raise problem(
-                    TypeError,
-                    f"Parameter {self.name}: the new data would lose its fractions",
-                    got=str(new.dtype),
-                    expected=str(self.dtype),
-                )
             array = np.asarray(array).astype(self.dtype.numpy)
         if self._relation is not None:
             part(self)
@@ -187,12 +188,19 @@ class ParameterTuple(tuple):
 
     def __new__(cls, iterable: Iterable[Parameter]) -> ParameterTuple:
         items = tuple(iterable)
+        by_name: dict[str, Parameter] = {}
         for item in items:
             if not isinstance(item, Parameter):
                 raise problem(
                     TypeError,
                     "ParameterTuple holds Parameters only",
                     got=type(item).__name__,
+                )
+            if by_name.setdefault(item.name, item) is not item:
+                raise problem(
+                    ValueError,
+                    f"ParameterTuple: two parameters have the name {item.name!r}",
+                    fix="give each Parameter another name=",
                 )
         return super().__new__(cls, items)
 

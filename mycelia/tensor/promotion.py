@@ -39,6 +39,9 @@ def promote(op: Primitive, args: tuple[Any, ...]) -> tuple[Any, ...]:
         if isinstance(tensor, Tensor) and type(number) in _NUMBERS:
             common = dtypes.promote_number(tensor.dtype, number.__class__)
             return to_dtype(tensor, common), to_dtype(number, common)
+        if op.scalars_follow and isinstance(tensor, Tensor) and isinstance(number, Tensor):
+            common = _beside_scalar(tensor, number)
+            return to_dtype(tensor, common), to_dtype(number, common)
     names = op.arguments.data_names
     leaves: list[Any] = []
     for name, value in zip(names, args, strict=False):
@@ -73,6 +76,14 @@ def not_a_tensor(op: Primitive, value: Any) -> TypeError:
         expected=f"{op.name}()({', '.join(op.arguments.names)}) with Tensors",
         fix="wrap it: Tensor(value)",
     )
+
+
+def _beside_scalar(a: Tensor, b: Tensor) -> DType:
+    """The dtype of two tensors, of which one without axes follows the other."""
+    if bool(a.ndim) is bool(b.ndim):
+        return dtypes.promote(a.dtype, b.dtype)
+    tensor, scalar = (a, b) if a.ndim else (b, a)
+    return dtypes.promote_scalar(tensor.dtype, scalar.dtype)
 
 
 def _common_dtype(op: Primitive, leaves: list[Any]) -> DType:

@@ -19,7 +19,7 @@ from mycelia.tensor.conversion import array_from, check_shape_and_init
 from mycelia.tensor.delegated import attach
 from mycelia.tensor.methods import Methods
 from mycelia.tensor.printing import tensor_repr
-from mycelia.tensor.unsized import Unsized, has_unknown_sizes, unsized
+from mycelia.tensor.unsized import Unsized, has_unknown_sizes, unranked, unsized
 from mycelia.tensor.views import View, numpy_of, refresh, replace
 
 _ALONE = 3  # references to an array that only its tensor holds: the slot, a name, the count itself
@@ -52,14 +52,17 @@ class Tensor(Methods):
         wanted = None if dtype is None else _checked_dtype(dtype)
         self._mark = self._relation = None
         self._shared = False
-        if init is not None or (input_data is None and shape is not None):
+        if init is not None or shape is not None:
             if has_unknown_sizes(shape):
                 self._data = unsized(shape, wanted, input_data, init)
                 return
             shape_, wanted = check_shape_and_init(input_data, wanted, shape, init)
             self._data = _initial_array(init, shape_, wanted)
             return
-        self._data = array_from(input_data, wanted)
+        if input_data is None and wanted is not None:
+            self._data = unranked(wanted)
+        else:
+            self._data = array_from(input_data, wanted)
 
     @staticmethod
     def _wrap(array: Any) -> Tensor:

@@ -11,6 +11,7 @@ from mycelia.core.errors import problem
 from mycelia.core.shape import Shape
 
 UNKNOWN = -1
+ANY_RANK = (-2,)
 
 
 class Unsized:
@@ -40,6 +41,11 @@ class Unsized:
 def has_unknown_sizes(shape: Any) -> bool:
     """Whether a shape holds None or -1."""
     return isinstance(shape, (tuple, list)) and any(n is None or n == UNKNOWN for n in shape)
+
+
+def unranked(dtype: DType) -> Unsized:
+    """The array of `Tensor(dtype=...)`, a tensor of which only the dtype is known."""
+    return Unsized(ANY_RANK, dtype)
 
 
 def unsized(shape: Any, dtype: DType | None, data: Any, init: Any) -> Unsized:

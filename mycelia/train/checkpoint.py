@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+from mycelia.core.checks import check_bool
 from mycelia.core.entry_points import entry_point
 from mycelia.core.errors import problem, wrong_type, wrong_value
 from mycelia.core.logs import logger
@@ -76,6 +77,9 @@ def saved_file(
     check_async_save("save_checkpoint", async_save)
     if not isinstance(crc_check, bool):
         raise wrong_value("save_checkpoint", "crc_check", crc_check, "a bool")
+    check_bool("save_checkpoint", "integrated_save", integrated_save)
+    if not isinstance(enc_mode, str) and not callable(enc_mode):
+        raise wrong_value("save_checkpoint", "enc_mode", enc_mode, "a name or a function")
     path = _with_suffix(ckpt_file_name, _checked_format("save_checkpoint", format, enc_key))
     chosen = [
         (name, tensor)

@@ -16,7 +16,8 @@ from mycelia.core.lazy import LazyModule
 from mycelia.core.recent import Recent
 from mycelia.runtime.executor import Executable, as_array
 from mycelia.tensor.tensor import Tensor
-from mycelia.tensor.unsized import UNKNOWN
+from mycelia.tensor.unsized import ANY_RANK, UNKNOWN
+from mycelia.transforms.marks import MutableFloat, MutableInt
 
 if TYPE_CHECKING:
     from mycelia.compiler import buckets
@@ -29,7 +30,8 @@ else:  # what arguments without dynamic sizes do without
 class Signature:
     """What a function expects: by position, or by name; tensors describe tensors.
 
-    A size of -1 (None when the tensor was made) may be any. Other values are expected as they are.
+    A size of -1 (None when the tensor was made) may be any; so may all sizes of a tensor that was
+    made without a shape, and numbers made by `mutable`. Other values are expected as they are.
     """
 
     def __init__(
@@ -141,6 +143,14 @@ def _check(expected: Any, value: Any, place: int) -> None:
             raise problem(ValueError, f"{which} has another form", got=_show(value))
         for inner, part in zip(expected, value, strict=True):
             _check(inner, part, place)
+    elif isinstance(expected, (MutableInt, MutableFloat)):
+        if not isinstance(value, type(expected).__base__ or object) or isinstance(value, bool):
+            raise problem(
+                TypeError,
+                f"{which} has another type",
+                got=_show(value),
+                expected=str(type(expected).__base__),
+            )
     elif type(expected) is not type(value) or expected != value:
         raise problem(
             ValueError, f"{which} has another value", got=repr(value), expected=repr(expected)
@@ -159,6 +169,8 @@ def _check_tensor(expected: Tensor, value: Any, which: str) -> None:
             got=f"Tensor[{value.dtype}]",
             expected=f"Tensor[{expected.dtype}]",
         )
+    if expected.shape == ANY_RANK:
+        return
     if value.ndim != expected.ndim:
         raise problem(
             ValueError,
@@ -184,6 +196,8 @@ def _show(value: Any) -> str:
 
 def _sizes(expected: Any, value: Any) -> list[int]:
     if isinstance(expected, Tensor) and isinstance(value, Tensor):
+        if expected.shape == ANY_RANK:
+            return []
         pairs = zip(expected.shape, value.shape, strict=True)
         return [size for wanted, size in pairs if wanted == UNKNOWN]
     if isinstance(expected, (tuple, list)):
@@ -194,6 +208,8 @@ def _sizes(expected: Any, value: Any) -> list[int]:
 
 def _resized(expected: Any, value: Any, new: Mapping[int, int]) -> Any:
     if isinstance(expected, Tensor) and isinstance(value, Tensor):
+        if expected.shape == ANY_RANK:
+            return value
         pairs = zip(expected.shape, value.shape, strict=True)
         shape = [new.get(n, n) if wanted == UNKNOWN else n for wanted, n in pairs]
         return Tensor._wrap(np.broadcast_to(np.zeros((), value._data.dtype), shape))

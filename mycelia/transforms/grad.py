@@ -34,6 +34,8 @@ def value_and_grad(
     a parameter with `requires_grad=False` has the gradient 0.
     """
     positions = _check_positions(grad_position, weights)
+    check_bool("grad", "has_aux", has_aux)
+    check_bool("grad", "return_ids", return_ids)
     chosen = _as_weights(weights)
 
     @_compiled_in_graph_mode(fn)

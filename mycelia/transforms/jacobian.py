@@ -71,6 +71,7 @@ def jacrev(
     positions = _positions(grad_position)
 
     def run(*args: Any, **kwargs: Any) -> Any:
+        _check_within("jacrev", positions, len(args))
         pullback = record_call(fn, args, kwargs, positions)
         try:
             value = pullback.value[0] if has_aux else pullback.value
@@ -90,6 +91,7 @@ def jacfwd(
     positions = _positions(grad_position)
 
     def run(*args: Any, **kwargs: Any) -> Any:
+        _check_within("jacfwd", positions, len(args))
         full = fn(*args, **kwargs)
         value = full[0] if has_aux else full
         columns = tuple(_columns(fn, args, kwargs, position, has_aux) for position in positions)
@@ -186,13 +188,25 @@ def _positions(grad_position: Any) -> tuple[int, ...]:
     return positions
 
 
+def _check_within(owner: str, positions: tuple[int, ...], count: int) -> None:
+    if any(not 0 <= position < count for position in positions):
+        raise problem(
+            ValueError,
+            f"{owner}: grad_position names an argument that there is not",
+            got=f"{positions} for {count} arguments",
+        )
+
+
 def _check_alike(owner: str, what: str, given: Any, wanted: Any) -> None:
+    """Check that tensors have the shapes and dtypes of others."""
+    if any(isinstance(one, (int, float)) for one in (*given, *wanted)):
+        raise problem(TypeError, f"{owner}: {what} are not tensors", got=repr(given))
     given, wanted = tensors_of(given), tensors_of(wanted)
     shapes = [g.shape for g in given]
     expected = [w.shape for w in wanted]
     if shapes != expected:
         raise problem(
-            ValueError,
+            ValueError if len(shapes) == len(expected) else RuntimeError,
             f"{owner}: {what} do not fit",
             got=f"shapes {shapes}",
             expected=f"shapes {expected}",

@@ -13,11 +13,19 @@ from mycelia.tensor.tensor import Tensor
 _VARIABLE = (int, float, tuple, list, dict, Tensor)
 
 
+class MutableInt(int):
+    """An int that `set_inputs` takes as any int."""
+
+
+class MutableFloat(float):
+    """A float that `set_inputs` takes as any float."""
+
+
 def mutable(input_data: Any, dynamic_len: bool = False) -> Any:
     """A value that compiled functions do not take as a constant.
 
-    Numbers and tensors, also in tuples, lists and dicts, are variable already; this checks that the
-    value can be, and keeps scripts running that say it.
+    Numbers and tensors, also in tuples, lists and dicts, are variable already. This checks that the
+    value can be; in `set_inputs`, a number made by it stands for any number of its type.
     """
     if isinstance(input_data, bool) or not isinstance(input_data, _VARIABLE):
         raise wrong_type("mutable", "input_data", input_data, "int, float, Tensor, tuple or dict")
@@ -27,7 +35,10 @@ def mutable(input_data: Any, dynamic_len: bool = False) -> Any:
             "mutable: only a tuple or list can have a length that changes",
             got=type(input_data).__name__,
         )
-    return input_data
+    return _MUTABLE[type(input_data)](input_data) if type(input_data) in _MUTABLE else input_data
+
+
+_MUTABLE: dict[type, Callable[[Any], Any]] = {int: MutableInt, float: MutableFloat}
 
 
 def constexpr(

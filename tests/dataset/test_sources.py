@@ -194,7 +194,6 @@ BAD = [
     (lambda: numbers(sampler=ds.RandomSampler(shuffle=ds.Shuffle.FILES)), RuntimeError, "mode"),
     (lambda: numbers(sampler="ab"), TypeError, "not an instance of a sampler"),
     (lambda: ds.PKSampler(0), ValueError, "num_val is not positive"),
-    (lambda: ds.WeightedRandomSampler([-1.0]), ValueError, "negative"),
     (lambda: first(numbers(sampler=ds.SubsetSampler([9]))), RuntimeError, "does not exist"),
     (lambda: first(numbers(sampler=ds.PKSampler(1))), RuntimeError, "no such column"),
     (lambda: numbers(sampler=3), TypeError, "not an instance of a sampler"),
@@ -232,3 +231,28 @@ def test_shards_fit_together_without_a_seed():
     for _ in range(3):
         parts = [{int(x) for x in first(shard)} for shard in shards]
         assert parts[0].isdisjoint(parts[1]) and len(parts[0] | parts[1]) == 8
+
+
+def test_a_single_row_is_what_the_source_gives():
+    class Bare:
+        def __getitem__(self, place):
+            return np.array(place)
+
+        def __len__(self):
+            return 4
+
+    row = ds.GeneratorDataset(Bare(), ["a"], shuffle=False)[2]
+    assert isinstance(row, np.ndarray) and int(row) == 2
+
+
+def test_samplers_that_cannot_work_raise_where_they_are_used():
+    for sampler in (
+        ds.SequentialSampler(-1),
+        ds.WeightedRandomSampler([], 2),
+        ds.WeightedRandomSampler([-1.0, 2.0], 2),
+    ):
+        with pytest.raises(RuntimeError):
+            list(ds.NumpySlicesDataset([1, 2, 3], sampler=sampler))
+    with pytest.raises(TypeError, match="start_index"):
+        ds.SequentialSampler(1.5)
+    assert ds.SequentialSampler().parse_for_minddataset() is not None

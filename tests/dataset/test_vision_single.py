@@ -334,3 +334,11 @@ def test_the_seed_repeats_what_chance_did():
         ms.dataset.config.set_seed(3)
         made.append([vision.RandomAffine(90)(IMAGE), vision.RandomColor()(IMAGE)])
     np.testing.assert_array_equal(made[0], made[1])
+
+
+def test_videos_are_normalized_frame_by_frame():
+    video = np.arange(24, dtype=np.uint8).reshape(2, 2, 2, 3)
+    scale = vision.Normalize([1.0, 2.0, 3.0], [2.0, 2.0, 2.0])
+    expected = np.stack([scale(frame) for frame in video])
+    np.testing.assert_allclose(scale(video), expected)
+    np.testing.assert_allclose(scale(video[None]), expected[None])

@@ -230,8 +230,12 @@ def test_clones_and_tuples_of_parameters():
     assert clone.name == "moments.w" and clone.asnumpy().tolist() == [0, 0]
     assert len(ParameterTuple([clone, clone])) == 2
     assert clone.set_data(Tensor([1.0, 2.0, 3.0])).shape == (3,)
-    with pytest.raises(TypeError, match="lose its fractions"):
-        Parameter(Tensor([1, 2])).set_data(Tensor([1.5, 2.5]))
+    whole = Parameter(Tensor([1, 2], ms.int32)).set_data(Tensor([1.5, 2.5]))
+    assert whole.dtype is ms.int32 and whole.asnumpy().tolist() == [1, 2]
+    with pytest.raises(TypeError, match="the data cannot be set"):
+        whole.set_data([1, 2])
+    with pytest.raises(ValueError, match="two parameters have the name 'w'"):
+        ParameterTuple([clone, Parameter(Tensor(1.0), name="w"), Parameter(Tensor(1.0), name="w")])
 
 
 def test_parameters_of_a_tuple_get_numbered_names():

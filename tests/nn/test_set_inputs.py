@@ -335,3 +335,24 @@ def test_explain_prints_the_programs(graph_mode):
     text = str(ms.jit.explain(net))
     assert "Double: compiled 1 times" in text
     assert "program 1: xla, padded to 8 for sizes 5, 6, 1 graphs" in text
+
+
+def test_a_description_without_a_shape_fits_tensors_of_any_rank(either_mode):
+    net = Double()
+    anything = Tensor(dtype=ms.float32)
+    assert anything.shape == Tensor(shape=None, dtype=ms.float32).shape == (-2,)
+    net.set_inputs(anything)
+    assert net(tensor(2, 3)).shape == (2, 3)
+    assert net(tensor(4)).shape == (4,)
+    with pytest.raises(TypeError, match="another type"):
+        net(tensor(2, dtype=np.int32))
+    with pytest.raises(ValueError, match="negative dimensions"):
+        anything.asnumpy()
+
+
+def test_a_mutable_number_stands_for_any_number_of_its_type(either_mode):
+    net = Double()
+    net.set_inputs(ROWS, ms.mutable(3))
+    assert net(tensor(2, 3), ms.mutable(3)).shape == net(tensor(2, 3), 4).shape == (2, 3)
+    with pytest.raises(TypeError, match="another type"):
+        net(tensor(2, 3), 4.5)

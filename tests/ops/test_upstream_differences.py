@@ -93,3 +93,57 @@ def test_checkpoints_of_lists_of_parameters(tmp_path):
     assert sorted(loaded) == ["p", "q"]
     with pytest.raises(ValueError, match="crc_check"):
         ms.save_checkpoint(both, file, crc_check=1)
+
+
+@pytest.mark.parametrize("run", [lambda x, y: x * y, lambda x, y: x / y, ops.mul, ops.div])
+def test_a_tensor_without_axes_follows_the_other_in_products_and_quotients(modes, run):
+    def dtype(one, other):
+        return ms.jit(run)(one, other).dtype if modes == "graph" else run(one, other).dtype
+
+    wide, row = Tensor(2.0, ms.float64), Tensor([1.0, 2.0], ms.float16)
+    assert dtype(wide, row) is dtype(row, wide) is ms.float16
+    assert dtype(wide, Tensor([1, 2], ms.int32)) is ms.float64
+    assert dtype(wide, Tensor(1.0)) is dtype(Tensor([1.0], ms.float64), row) is ms.float64
+    assert (wide + row).dtype is ms.float64  # as in MindSpore: sums follow no rule of their own
+
+
+def test_structures_that_map_goes_into():
+    choose = ops.MultitypeFuncGraph("choose")
+    choose.register("Tensor", "Tensor")(lambda x, y: x * y)
+    choose.register("Tensor", "Tuple")(lambda x, y: x + y[0])
+    x, y = Tensor([1.0, 2.0]), Tensor([3.0, 4.0])
+    beside, product = ops.HyperMap(choose)((x, x), ((y, x), y))
+    assert beside.asnumpy().tolist() == [4, 6] and product.asnumpy().tolist() == [3, 8]
+    assert ops.HyperMap(choose)(x, (y, x)).asnumpy().tolist() == [4, 6]
+    for unlike in ((x, (y, x)), ((x, y), (x,))):
+        with pytest.raises(RuntimeError, match="the same structure"):
+            ops.Map(choose)(*unlike)
+
+
+def test_a_single_function_is_called_with_any_types():
+    second = ops.MultitypeFuncGraph("second")
+    second.register("Tensor", "Tensor")(lambda x, y: y)
+    assert ops.HyperMap(second)((Tensor(1), None), (Tensor(2), None))[1] is None
+
+
+def test_dtypes_by_the_codes_of_numpy():
+    assert mnp.result_type("f4", ms.int32) is ms.float32
+    assert mnp.result_type("i2", ms.int8) is ms.int16
+    assert mnp.result_type("?") is ms.bool_
+
+
+def test_flags_of_linear_algebra_are_checked():
+    matrix = Tensor([[2.0, 1.0], [1.0, 3.0]])
+    for function in (linalg.inv, linalg.det, linalg.lu, linalg.lu_factor, linalg.cho_factor):
+        with pytest.raises(TypeError, match="check_finite"):
+            function(matrix, check_finite=1)
+    with pytest.raises(TypeError, match="overwrite_b"):
+        linalg.cho_solve((matrix, True), Tensor([1.0, 2.0]), overwrite_b=1)
+    assert len(linalg.eigh(matrix, type=2)) == 2
+
+
+def test_arguments_of_saving_are_checked(tmp_path):
+    with pytest.raises(TypeError, match="integrated_save"):
+        ms.save_checkpoint(nn.Dense(1, 1), str(tmp_path / "x"), integrated_save=1)
+    with pytest.raises(ValueError, match="enc_mode"):
+        ms.save_checkpoint(nn.Dense(1, 1), str(tmp_path / "x"), enc_mode=1)

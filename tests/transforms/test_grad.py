@@ -345,3 +345,37 @@ def test_random_compositions_match_finite_differences(choices, seed):
         step[place] = 1e-6
         numeric = (float(f(Tensor(point + step))) - float(f(Tensor(point - step)))) / 2e-6
         assert found[place] == pytest.approx(numeric, rel=1e-4, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: ops.sort(x)[0],
+        lambda x: ops.topk(x, 2)[0],
+        lambda x: ops.max(x, 0)[0],
+        lambda x: ops.cummax(x, 0)[0],
+        lambda x: ops.median(x, 0)[0],
+    ],
+    ids=["sort", "topk", "max", "cummax", "median"],
+)
+def test_second_derivatives_through_operators_that_also_give_positions(modes, function):
+    x = Tensor(np.array([3.0, 1.0, 2.0], np.float32))
+    value, tangent = ms.jvp(function, x, x)  # each is linear in scalings of x
+    np.testing.assert_allclose(tangent.asnumpy(), value.asnumpy())
+    np.testing.assert_allclose(ms.jacfwd(function)(x).asnumpy(), ms.jacrev(function)(x).asnumpy())
+
+
+def test_arguments_of_gradients_that_are_refused(modes):
+    def square(x):
+        return x * x
+
+    x = Tensor([1.0])
+    with pytest.raises(TypeError, match="has_aux"):
+        ms.grad(square, has_aux=1)
+    with pytest.raises(TypeError, match="not tensors"):
+        ms.jvp(square, x, 1)
+    with pytest.raises(RuntimeError, match="do not fit"):
+        ms.vjp(square, x)[1]()
+    for jacobian in (ms.jacfwd, ms.jacrev):
+        with pytest.raises(ValueError, match="names an argument that there is not"):
+            jacobian(square, 5)(x)

@@ -151,8 +151,7 @@ class GeneratorDataset(IndexedDataset):
         self.schema = schema
 
     def _raw_row(self, row: int) -> Any:
-        made = self.source[row]
-        return made if isinstance(made, tuple) else (made,)
+        return self.source[row]
 
     def __getitem__(self, index: int) -> Any:
         """A row, as the source gives it, by its place in the sampler's order."""

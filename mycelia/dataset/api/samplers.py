@@ -49,6 +49,10 @@ class BuiltinSampler:
         """The same description, under MindSpore's name."""
         return self.node()
 
+    def parse_for_minddataset(self) -> S.SamplerNode:
+        """The same description: sources of all kinds take it."""
+        return self.node()
+
     def add_child(self, sampler: Any) -> None:
         """Let another sampler choose first."""
         if self.child_sampler is not None:
@@ -81,10 +85,18 @@ class SequentialSampler(BuiltinSampler):
 
     def __init__(self, start_index: int | None = None, num_samples: int | None = None) -> None:
         super().__init__(num_samples)
-        _check_count("start_index", start_index)
+        if start_index is not None and not is_int(start_index):
+            raise problem(TypeError, "start_index must be an int", got=repr(start_index))
         self.start_index = start_index
 
     def _own_node(self) -> S.SamplerNode:
+        if (self.start_index or 0) < 0:
+            raise problem(
+                RuntimeError,
+                "SequentialSampler: start_index is negative",
+                got=str(self.start_index),
+                expected="0 or more",
+            )
         return S.Sequential(start_index=self.start_index or 0, num_samples=self.num_samples)
 
 
@@ -239,16 +251,16 @@ class WeightedRandomSampler(BuiltinSampler):
         for weight in weights:
             if not is_number(weight):
                 raise problem(TypeError, "weights: one of them is no number", got=repr(weight))
-            if weight < 0:
-                raise problem(ValueError, "weights: one of them is negative", got=str(weight))
-        if len(weights) == 0:
-            raise problem(ValueError, "weights: there are none")
         _check_bool("replacement", replacement)
         super().__init__(num_samples)
         self.weights = weights
         self.replacement = replacement
 
     def _own_node(self) -> S.SamplerNode:
+        if any(weight < 0 for weight in self.weights):
+            raise problem(RuntimeError, "weights: one of them is negative", got=str(self.weights))
+        if len(self.weights) == 0:
+            raise problem(RuntimeError, "weights: there are none")
         if sum(self.weights) == 0:
             raise problem(RuntimeError, "weights: all of them are zero", got=str(self.weights))
         return S.Weighted(

@@ -36,7 +36,7 @@ class Rescale(ImageTransform):
 
 @dataclass(frozen=True, eq=False)
 class Normalize(ImageTransform):
-    """(image - mean) / std for each channel, as float32."""
+    """(image - mean) / std for each channel of an image or a video, as float32."""
 
     takes_many = True
     mean: Any
@@ -121,9 +121,11 @@ def _check_moments(owner: str, mean: Any, std: Any) -> None:
 
 
 def _checked(owner: str, value: Any, mean: Any, is_hwc: bool) -> np.ndarray:
-    """An image with as many channels as there are means."""
-    image = checked_image(owner, np.asarray(value))
-    channels = 1 if image.ndim == 2 else image.shape[2 if is_hwc else 0]
+    """An image, or a video for `Normalize`, with as many channels as there are means."""
+    image = np.asarray(value)
+    if owner != "Normalize" or image.ndim < 4:
+        image = checked_image(owner, image)
+    channels = 1 if image.ndim == 2 else image.shape[-1 if is_hwc else -3]
     if len(mean) not in (1, channels):
         raise problem(
             RuntimeError,
