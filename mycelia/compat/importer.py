@@ -15,6 +15,7 @@ from typing import Any
 
 from mycelia.compat.missing import Missing
 from mycelia.compat.modules import (
+    HIDING_MODULES,
     OURS,
     ROOT,
     is_internal,
@@ -35,6 +36,8 @@ class Alias(ModuleType):
         if name.startswith("__"):
             return self._special(name)
         below = f"{self.__name__}.{name}"
+        if below in HIDING_MODULES:
+            return import_module(below)
         for target in targets(self.__name__):
             try:
                 found = getattr(import_module(target), name)
@@ -56,6 +59,8 @@ class Alias(ModuleType):
         super().__setattr__(name, value)
 
     def _has_object(self, name: str) -> bool:
+        if f"{self.__name__}.{name}" in HIDING_MODULES:
+            return False
         found = [getattr(import_module(target), name, None) for target in targets(self.__name__)]
         return any(one is not None and not isinstance(one, ModuleType) for one in found)
 

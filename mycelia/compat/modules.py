@@ -66,6 +66,9 @@ TABLE: dict[str, tuple[str, ...]] = {
     "mindspore.train.summary.enums": (f"{INNER}.summary",),
 }
 
+# Modules that hide an object of ours with the same path.
+HIDING_MODULES = frozenset({"mindspore.common.initializer"})
+
 # Paths that scripts import though the list of names does not have them.
 OTHER_PATHS = """
     common.api common.parameter common.seed common.tensor

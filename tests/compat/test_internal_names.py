@@ -54,6 +54,14 @@ def test_a_missing_public_name_of_a_public_module_is_an_error_at_once():
         from mindspore.nn import Densee  # noqa: F401
 
 
+def test_a_module_is_not_hidden_by_the_function_of_its_name():
+    import mindspore.common.initializer as init
+    from mindspore.common import initializer
+
+    assert init is initializer
+    assert initializer.initializer(initializer.Normal(), [2]).shape == (2,)
+
+
 def test_importing_a_submodule_does_not_hide_the_function_of_its_name():
     import_module("mindspore.common.mutable")
     from mindspore.common import mutable
