@@ -14,7 +14,13 @@ INNER = "mycelia.compat.inner"
 # For a path and all below it: modules of ours that are asked for a name, in this order. The nearest
 # entry speaks (the root's for itself only); our module of the same path, if any, is asked first.
 TABLE: dict[str, tuple[str, ...]] = {
-    "mindspore": ("mycelia", "mycelia.amp", "mycelia.train", f"{INNER}.packages"),
+    "mindspore": (
+        "mycelia",
+        "mycelia.amp",
+        "mycelia.train",
+        "mycelia.runtime",
+        f"{INNER}.packages",
+    ),
     "mindspore._c_expression": (f"{INNER}.engine",),
     "mindspore._c_expression.security": (f"{INNER}.security",),
     "mindspore._c_expression.typing": (f"{INNER}.types",),
@@ -46,7 +52,8 @@ TABLE: dict[str, tuple[str, ...]] = {
     "mindspore.log": ("mycelia.log",),
     "mindspore.mindrecord": ("mycelia.mindrecord",),
     "mindspore.mint": (),
-    "mindspore.nn": ("mycelia.nn", "mycelia.train"),
+    "mindspore.multiprocessing": ("multiprocessing",),
+    "mindspore.nn": ("mycelia.nn", "mycelia.train", f"{INNER}.layers"),
     "mindspore.nn.grad": (f"{INNER}.derivatives", "mycelia.nn"),
     "mindspore.nn.loss": ("mycelia.nn", f"{INNER}.cells"),
     "mindspore.nn.optim": ("mycelia.nn", f"{INNER}.cells"),

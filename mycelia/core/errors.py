@@ -19,6 +19,17 @@ class IndexOutOfRangeError(IndexError, ValueError, RuntimeError):
     """
 
 
+class RaggedListError(TypeError, ValueError):
+    """Nested lists of different lengths: a TypeError of MindSpore's Tensor, a ValueError of NumPy."""
+
+
+class ShapeError(ValueError, RuntimeError):
+    """Sizes or axes that do not fit an operator.
+
+    MindSpore raises one of the two for the same mistake, each form of an operator another.
+    """
+
+
 class _Readable(KeyError):
     """A KeyError that shows its message as other errors do, and not as a key."""
 

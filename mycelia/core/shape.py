@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from math import prod
 from typing import Any
 
-from mycelia.core.errors import problem
+from mycelia.core.errors import ShapeError, problem
 
 Shape = tuple[int, ...]
 
@@ -56,7 +56,7 @@ def normalize_axes(axes: Any, rank: int, op: str) -> tuple[int, ...]:
     listed = axes if isinstance(axes, Iterable) else (axes,)
     found = [normalize_axis(a, rank, op) for a in listed]
     if len(set(found)) != len(found):
-        raise problem(ValueError, f"{op}: an axis is named twice", got=str(axes))
+        raise problem(ShapeError, f"{op}: an axis is named twice", got=str(axes))
     return tuple(sorted(found))
 
 

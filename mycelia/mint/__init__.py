@@ -94,6 +94,7 @@ from mycelia.mint.matrix import conv_tbc as conv_tbc
 from mycelia.mint.matrix import cross as cross
 from mycelia.mint.matrix import dot as dot
 from mycelia.mint.matrix import mv as mv
+from mycelia.mint.matrix import outer as outer
 from mycelia.mint.matrix import triangular_solve as triangular_solve
 from mycelia.mint.matrix import vdot as vdot
 from mycelia.mint.nn.functional import conv2d as conv2d
@@ -155,6 +156,7 @@ from mycelia.ops import broadcast_to as broadcast_to
 from mycelia.ops import cumprod as cumprod
 from mycelia.ops import div as div
 from mycelia.ops import divide as divide
+from mycelia.ops import dstack as dstack
 from mycelia.ops import einsum as einsum
 from mycelia.ops import eq as eq
 from mycelia.ops import eye as eye
@@ -163,9 +165,11 @@ from mycelia.ops import float_power as float_power
 from mycelia.ops import floor_divide as floor_divide
 from mycelia.ops import fmod as fmod
 from mycelia.ops import full_like as full_like
+from mycelia.ops import gcd as gcd
 from mycelia.ops import greater as greater
 from mycelia.ops import greater_equal as greater_equal
 from mycelia.ops import gt as gt
+from mycelia.ops import hstack as hstack
 from mycelia.ops import inverse as inverse
 from mycelia.ops import isclose as isclose
 from mycelia.ops import le as le
@@ -190,7 +194,6 @@ from mycelia.ops import negative as negative
 from mycelia.ops import nonzero as nonzero
 from mycelia.ops import not_equal as not_equal
 from mycelia.ops import ones_like as ones_like
-from mycelia.ops import outer as outer
 from mycelia.ops import polar as polar
 from mycelia.ops import pow as pow
 from mycelia.ops import ravel as ravel
@@ -205,6 +208,7 @@ from mycelia.ops import square as square
 from mycelia.ops import sum as sum
 from mycelia.ops import swapaxes as swapaxes
 from mycelia.ops import t as t
+from mycelia.ops import take as take
 from mycelia.ops import tile as tile
 from mycelia.ops import trace as trace
 from mycelia.ops import tril as tril

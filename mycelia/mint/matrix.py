@@ -49,6 +49,17 @@ def vdot(input: Any, other: Any) -> Any:
     return dot(ops.conj(input) if input.dtype.is_complex else input, other)
 
 
+def outer(input: Any, vec2: Any) -> Any:
+    """The products of every number of one vector with every number of another."""
+    if input.ndim != 1 or vec2.ndim != 1:
+        raise problem(
+            ValueError,
+            "outer: the inputs must be vectors",
+            got=f"{input.ndim} and {vec2.ndim} dimensions",
+        )
+    return ops.outer(input, vec2)
+
+
 def addr_(input: Any, vec1: Any, vec2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
     """beta * input + alpha * (vec1 outer vec2), put into `input` itself."""
     return input.copy_(ops.add(ops.mul(input, beta), ops.mul(ops.outer(vec1, vec2), alpha)))

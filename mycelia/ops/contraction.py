@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.errors import problem
+from mycelia.core.errors import ShapeError, problem
 from mycelia.core.shape import size
 from mycelia.ir.types import TensorType
 from mycelia.ops.device import joins_products
@@ -122,7 +122,7 @@ def check_same_dtype(name: str, x: TensorType, y: TensorType) -> None:
 def check_inner_sizes(name: str, x: TensorType, y: TensorType, inner: int, other: int) -> None:
     if inner != other:
         raise problem(
-            ValueError,
+            ShapeError,
             f"{name}: the inner sizes of x and y differ",
             got=f"x {x} and y {y}: inner sizes {inner} and {other}",
             expected="equal inner sizes",

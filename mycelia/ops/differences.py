@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mycelia.core.checks import check_non_negative_int, check_positive_int
-from mycelia.core.dtype import at_least_float, float32
+from mycelia.core.dtype import float32
 from mycelia.core.errors import problem, wrong_type
 from mycelia.core.shape import broadcast, normalize_axis
 from mycelia.ir.example import case
@@ -166,7 +166,8 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
             ValueError, "cov: the input must have at most 2 dimensions", got=f"{input.shape}"
         )
     rows = reshape(input, (1, -1)) if len(input.shape) < 2 else input
-    rows = rows if rows.dtype.is_inexact else cast(rows, at_least_float(rows.dtype))
+    if not rows.dtype.is_inexact or rows.dtype.bits < float32.bits:
+        rows = cast(rows, float32)
     weights = _observation_weights(rows, fweights, aweights)
     whole = total(weights)
     mean = div(total(mul(rows, weights), 1, keepdim=True), whole)

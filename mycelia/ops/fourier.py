@@ -330,6 +330,8 @@ def _shifted(owner: str, input: Any, dim: Any, by: Any) -> Any:
     if not isinstance(input, Value):
         raise problem(TypeError, f"{owner}: the input must be a Tensor", got=repr(input))
     rank = len(input.shape)
+    if rank == 0:
+        return input
     listed = tuple(range(rank)) if dim is None else as_shape(dim, owner)
     axes = tuple(normalize_axis(a, rank, owner) for a in listed)
     return roll(input, tuple(by(input.shape[a]) for a in axes), axes)

@@ -30,6 +30,7 @@ from mycelia.ops.products import addmm
 from mycelia.ops.randomness import check_shape, stream
 from mycelia.ops.reduction import all as every
 from mycelia.ops.sampling import bernoulli
+from mycelia.ops.scan import cumsum
 from mycelia.ops.scatter import (
     IndexPut,
     TensorScatterElements,
@@ -319,6 +320,12 @@ def matrix_transposed(x: Any) -> Any:
     return swapaxes(x, -2, -1)
 
 
+def _cumsum(self: Any, axis: int, dtype: Any = None) -> Any:
+    """The running sum along `axis`; integers of fewer than 32 bits and bools count as int32."""
+    is_narrow = not self.dtype.is_inexact and self.dtype.bits < int32.bits
+    return cumsum(self, axis, int32 if dtype is None and is_narrow else dtype)
+
+
 FORMS: dict[str, Callable[..., Any]] = {
     "allclose": _allclose,
     "argmax_with_value": _argmax_with_value,
@@ -327,6 +334,7 @@ FORMS: dict[str, Callable[..., Any]] = {
     "bitwise_not": _bitwise_not,
     "cauchy": _cauchy,
     "choose": _choose,
+    "cumsum": _cumsum,
     "fill_diagonal": _fill_diagonal,
     "index_add": _index_add,
     "index_put": _index_put,

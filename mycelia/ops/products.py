@@ -164,8 +164,8 @@ def vecdot(x: Any, y: Any, *, axis: int = -1) -> Any:
 
 
 def outer(input: Any, vec2: Any) -> Any:
-    """The products of every number of `input` with every number of `vec2`."""
-    return mul(reshape(input, (-1, 1)), reshape(vec2, (1, -1)))
+    """The products of every number of `input`, as a column, with `vec2`, broadcasting."""
+    return mul(reshape(input, (-1, 1)), vec2)
 
 
 def ger(input: Any, vec2: Any) -> Any:

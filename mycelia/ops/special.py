@@ -84,7 +84,8 @@ class Digamma(Unary):
     examples = _POSITIVE
 
     def lower(self, input: Array) -> Array:
-        return lax.digamma(jnp.asarray(input))
+        x = jnp.asarray(input)
+        return jnp.where(x == 0, -jnp.inf, lax.digamma(x))
 
     def grad(self, input: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return (mul(dout, polygamma(1, input)),)

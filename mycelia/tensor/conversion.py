@@ -8,7 +8,7 @@ import numpy as np
 
 from mycelia.core import dtype as dtypes
 from mycelia.core.dtype import DType
-from mycelia.core.errors import problem
+from mycelia.core.errors import RaggedListError, problem
 from mycelia.core.shape import Shape, as_shape
 from mycelia.ir.value import Value
 
@@ -62,7 +62,7 @@ def _from_python(data: Any, dtype: DType | None) -> np.ndarray:
         array = np.array(data)
     except ValueError as error:
         raise problem(
-            TypeError,
+            RaggedListError,
             "Tensor: the nested lists have different lengths",
             got=str(error).splitlines()[0],
             expected="rows of equal length",

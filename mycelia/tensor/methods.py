@@ -24,6 +24,7 @@ from mycelia.ops.matrix_functions import ormqr
 from mycelia.ops.method_forms import matrix_transposed
 from mycelia.ops.repeating import repeat_interleave, tile
 from mycelia.ops.statistics import std, var
+from mycelia.ops.views import swapaxes
 from mycelia.tensor.hooks import TensorHooks
 from mycelia.tensor.method_arguments import asked, select
 from mycelia.tensor.operators import Operators
@@ -116,10 +117,18 @@ class Methods(Operators):
     def reshape_as(self, other: Any) -> Any:
         return shaping.reshape(self, other.shape)
 
-    def transpose(self, *axes: Any) -> Any:
-        """The axes in another order, reversed when none is named."""
+    def transpose(self, *axes: Any, **dims: Any) -> Any:
+        """The axes in another order, reversed when none is named.
+
+        `transpose(dim0, dim1)` swaps two axes; an order of two axes is a tuple.
+        """
+        if dims or (len(axes) == 2 and all(isinstance(axis, builtins.int) for axis in axes)):
+            return self._swapped(*axes, **dims)
         order = _unpacked(axes) if axes and axes != (None,) else range(len(self.shape))[::-1]
         return shaping.transpose(self, tuple(order))
+
+    def _swapped(self, dim0: Any, dim1: Any) -> Any:
+        return swapaxes(self, dim0, dim1)
 
     def permute(self, *axis: Any) -> Any:
         return shaping.transpose(self, tuple(_unpacked(axis)))
@@ -217,36 +226,49 @@ class Methods(Operators):
     def prod(self, axis: Any = None, keep_dims: Any = False, dtype: Any = None) -> Any:
         return reduction.prod(self, axis, keep_dims, dtype)
 
-    def max(
+    def max(self, *args: Any, **kwargs: Any) -> Any:
+        """The largest element, over all axes or those named `axis`.
+
+        The form is `max(axis=None, keepdims=False, *, initial, where, return_indices)`.
+        `max(dim, keepdim=False)`, with one axis by position or as `dim`, gives the largest elements
+        along it and their positions.
+        """
+        return self._extreme(reduction.amax, argmax, *args, **kwargs)
+
+    def min(self, *args: Any, **kwargs: Any) -> Any:
+        """The smallest element, over all axes or those named `axis`.
+
+        The form is `min(axis=None, keepdims=False, *, initial, where, return_indices)`.
+        `min(dim, keepdim=False)`, with one axis by position or as `dim`, gives the smallest
+        elements along it and their positions.
+        """
+        return self._extreme(reduction.amin, argmin, *args, **kwargs)
+
+    def _extreme(self, value: Any, place: Any, *args: Any, **kwargs: Any) -> Any:
+        if "dim" in kwargs or (args and isinstance(args[0], builtins.int)):
+            return self._extremes_along(value, place, *args, **kwargs)
+        return self._extreme_over(value, place, *args, **kwargs)
+
+    def _extremes_along(self, value: Any, place: Any, dim: Any, keepdim: Any = False) -> Any:
+        if isinstance(dim, builtins.bool):
+            raise wrong_type("max and min", "dim", dim, "int")
+        positions = shaping.cast(place(self, dim, keepdim), dtypes.int64)
+        return value(self, dim, keepdim), positions
+
+    def _extreme_over(
         self,
+        value: Any,
+        place: Any,
         axis: Any = None,
         keepdims: Any = False,
         *,
         initial: Any = None,
         where: Any = True,
         return_indices: Any = False,
-    ) -> Any:
-        """The largest element, over all axes or one; with its place if `return_indices`."""
-        return self._extreme(reduction.amax, argmax, axis, keepdims, initial, where, return_indices)
-
-    def min(
-        self,
-        axis: Any = None,
-        keepdims: Any = False,
-        *,
-        initial: Any = None,
-        where: Any = True,
-        return_indices: Any = False,
-    ) -> Any:
-        """The smallest element, over all axes or one; with its place if `return_indices`."""
-        return self._extreme(reduction.amin, argmin, axis, keepdims, initial, where, return_indices)
-
-    def _extreme(
-        self, value: Any, place: Any, axis: Any, keepdims: Any, initial: Any, where: Any, both: Any
     ) -> Any:
         mask = None if where is True else where
         found = value(self, axis, keepdims, initial=initial, where=mask)
-        if not both:
+        if not return_indices:
             return found
         return found, shaping.cast(place(self, axis, keepdims), dtypes.int64)
 
@@ -270,7 +292,7 @@ class Methods(Operators):
 
     def ptp(self, axis: Any = None, keepdims: Any = False) -> Any:
         """The distance between the largest and the smallest element."""
-        return self.max(axis, keepdims) - self.min(axis, keepdims)
+        return self.max(axis=axis, keepdims=keepdims) - self.min(axis=axis, keepdims=keepdims)
 
     # ---- arithmetic of the early API --------------------------------------------------------
 

@@ -369,7 +369,7 @@ STEPS = {
     "attend": lambda x: ops.softmax(ops.matmul(x, x.T), -1) @ x,
     "gram": lambda x: ops.tanh(x @ (x.T @ x)),
     "fold": lambda x: ops.relu(x.reshape(-1, 2) + _WEIGHT[0, :2]).reshape(-1, 4),
-    "largest": lambda x: x - x.max(0) - 0.1,
+    "largest": lambda x: x - x.max(axis=0) - 0.1,
     "size": lambda x: x / x.shape[0],
     "last": lambda x: x + x[-1],
     "columns": lambda x: ops.concat((x[:, 1:], x[:, :1]), 1),

@@ -60,6 +60,7 @@ from mycelia.mint.nn.resizing import UpsamplingBilinear2d as UpsamplingBilinear2
 from mycelia.mint.nn.resizing import UpsamplingNearest2d as UpsamplingNearest2d
 from mycelia.mint.nn.resizing import ZeroPad1d as ZeroPad1d
 from mycelia.mint.nn.resizing import ZeroPad3d as ZeroPad3d
+from mycelia.nn import AdaptiveMaxPool2d as AdaptiveMaxPool2d
 from mycelia.nn import ConstantPad1d as ConstantPad1d
 from mycelia.nn import ConstantPad2d as ConstantPad2d
 from mycelia.nn import ConstantPad3d as ConstantPad3d
@@ -71,4 +72,5 @@ from mycelia.nn import ReflectionPad3d as ReflectionPad3d
 from mycelia.nn import ReplicationPad1d as ReplicationPad1d
 from mycelia.nn import ReplicationPad2d as ReplicationPad2d
 from mycelia.nn import ReplicationPad3d as ReplicationPad3d
+from mycelia.nn import SoftMarginLoss as SoftMarginLoss
 from mycelia.nn import ZeroPad2d as ZeroPad2d

@@ -52,6 +52,7 @@ from mycelia.mint.reduction import log_softmax as log_softmax
 from mycelia.mint.shaping import flatten as flatten
 from mycelia.ops import adaptive_avg_pool2d as adaptive_avg_pool2d
 from mycelia.ops import adaptive_avg_pool3d as adaptive_avg_pool3d
+from mycelia.ops import adaptive_max_pool2d as adaptive_max_pool2d
 from mycelia.ops import cosine_embedding_loss as cosine_embedding_loss
 from mycelia.ops import cross_entropy as cross_entropy
 from mycelia.ops import fold as fold
@@ -65,6 +66,7 @@ from mycelia.ops import layer_norm as layer_norm
 from mycelia.ops import mse_loss as mse_loss
 from mycelia.ops import pixel_shuffle as pixel_shuffle
 from mycelia.ops import prelu as prelu
+from mycelia.ops import soft_margin_loss as soft_margin_loss
 from mycelia.ops import softplus as softplus
 from mycelia.ops import softshrink as softshrink
 from mycelia.ops import unfold as unfold

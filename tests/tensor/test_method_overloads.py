@@ -1,0 +1,64 @@
+"""Methods that take their arguments in two forms, as in MindSpore."""
+
+import numpy as np
+import pytest
+
+import mycelia as ms
+from mycelia import Tensor
+
+ROWS = np.array([[0.5, -1.25, 2.0], [1.5, 3.0, -0.75]], np.float32)
+
+
+def in_both(function, *arrays):
+    """The numbers that a function gives, the same in eager mode and compiled."""
+    tensors = [Tensor(array) for array in arrays]
+    eager, compiled = function(*tensors), ms.jit(function)(*tensors)
+    shown = [[t.asnumpy().tolist() for t in found] for found in (eager, compiled)]
+    assert shown[0] == shown[1]
+    return shown[0]
+
+
+def test_one_axis_by_position_gives_extremes_and_their_positions():
+    assert in_both(lambda x: x.max(0), ROWS) == [[1.5, 3.0, 2.0], [1, 1, 0]]
+    assert in_both(lambda x: x.min(-1, True), ROWS) == [[[-1.25], [-0.75]], [[1], [2]]]
+    assert in_both(lambda x: x.max(dim=1, keepdim=False), ROWS) == [[2.0, 3.0], [2, 1]]
+    assert Tensor(ROWS).max(0)[1].dtype is ms.int64
+
+
+def test_axes_by_name_or_as_a_tuple_give_extremes_alone():
+    x = Tensor(ROWS)
+    assert x.max(axis=0).asnumpy().tolist() == x.max((0,)).asnumpy().tolist() == [1.5, 3.0, 2.0]
+    assert float(x.max()) == float(x.max(None)) == float(x.max((0, 1))) == 3.0
+    assert x.min(axis=1, keepdims=True).shape == (2, 1)
+    assert [t.shape for t in x.max(axis=0, return_indices=True)] == [(3,), (3,)]
+    with pytest.raises(TypeError, match="dim"):
+        x.max(True)
+
+
+def test_two_axes_by_position_are_swapped():
+    cube = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    assert in_both(lambda x: (x.transpose(0, 1),), ROWS)[0] == ROWS.T.tolist()
+    assert in_both(lambda x: (x.transpose(1, 2),), cube)[0] == cube.swapaxes(1, 2).tolist()
+    assert Tensor(cube).transpose(-1, 0).shape == Tensor(cube).transpose(dim0=2, dim1=0).shape
+    assert Tensor(ROWS).transpose((0, 1)).shape == (2, 3)
+    assert Tensor(cube).transpose(2, 0, 1).shape == (4, 2, 3)
+    with pytest.raises(ValueError):
+        Tensor(cube).transpose((1, 0))
+
+
+def test_running_sums_of_narrow_integers_are_of_32_bits():
+    for dtype in (ms.bool_, ms.int8, ms.uint8, ms.int16):
+        assert Tensor([1, 1], dtype).cumsum(0).dtype is ms.int32
+    assert Tensor([1, 1]).cumsum(0).dtype is ms.int64
+
+
+def test_devices_that_a_tensor_cannot_go_to():
+    assert Tensor(ROWS).to("CPU").shape == (2, 3)
+    with pytest.raises(ValueError, match="device"):
+        Tensor(ROWS).to("nowhere")
+
+
+def test_sizes_that_do_not_fit_raise_both_types_that_mindspore_raises():
+    for kind in (ValueError, RuntimeError):
+        with pytest.raises(kind, match="inner sizes"):
+            Tensor(ROWS) @ Tensor(ROWS)
