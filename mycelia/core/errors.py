@@ -20,7 +20,7 @@ class IndexOutOfRangeError(IndexError, ValueError, RuntimeError):
 
 
 class RaggedListError(TypeError, ValueError):
-    """Nested lists of different lengths: a TypeError of MindSpore's Tensor, a ValueError of NumPy."""
+    """Nested lists of different lengths: a TypeError in MindSpore, a ValueError in NumPy."""
 
 
 class ShapeError(ValueError, RuntimeError):

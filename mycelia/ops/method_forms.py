@@ -12,7 +12,7 @@ from mycelia.core.shape import Shape, normalize_axis
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
 from mycelia.ir.value import Value
-from mycelia.ops.arithmetic import add, mul
+from mycelia.ops.arithmetic import add, mul, subtract
 from mycelia.ops.bitwise import invert
 from mycelia.ops.bounds import Bound
 from mycelia.ops.choosing import ArgMaxWithValue, ArgMinWithValue
@@ -326,7 +326,14 @@ def _cumsum(self: Any, axis: int, dtype: Any = None) -> Any:
     return cumsum(self, axis, int32 if dtype is None and is_narrow else dtype)
 
 
+def _added(self: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """self + alpha * other, broadcasting."""
+    return add(self, other if isinstance(alpha, (int, float)) and alpha == 1 else mul(other, alpha))
+
+
 FORMS: dict[str, Callable[..., Any]] = {
+    "add": _added,
+    "sub": subtract,
     "allclose": _allclose,
     "argmax_with_value": _argmax_with_value,
     "argmin_with_value": _argmin_with_value,

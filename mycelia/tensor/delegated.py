@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from inspect import signature
 from typing import Any
 
 from mycelia import ops
@@ -46,6 +47,8 @@ RENAMED = {
     "scatter_sub": "tensor_scatter_sub",
 }
 
+REDUCTIONS = ("all", "any", "argmax", "argmin", "mean", "prod", "std", "sum", "var")
+
 IN_PLACE = """
 add sub mul div exp log floor sign sigmoid tanh clamp erfinv masked_fill remainder floor_divide
 """.split()
@@ -63,15 +66,32 @@ def attach(cls: type) -> None:
         setattr(cls, name, _method(function, name))
     for name, function in IN_PLACE_FORMS.items():
         setattr(cls, name, _in_place(function, name.rstrip("_")))
+    for name in REDUCTIONS:
+        setattr(cls, name, _method(getattr(cls, name)))
 
 
 def _method(fn: Callable[..., Any], name: str | None = None) -> Callable[..., Any]:
+    others = _other_names(fn)
+
     @wraps(fn)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if kwargs and others:
+            kwargs = {others.get(given, given): value for given, value in kwargs.items()}
         return fn(self, *args, **kwargs)
 
     method.__name__ = name or fn.__name__
     return method
+
+
+def _other_names(fn: Callable[..., Any]) -> dict[str, str]:
+    """Names that MindSpore's methods take, too, where `fn` calls these arguments otherwise."""
+    named = signature(fn).parameters
+    found = {}
+    for other, ours in (("dim", ("axis",)), ("keepdim", ("keepdims", "keep_dims"))):
+        known = [name for name in ours if name in named]
+        if known and other not in named:
+            found[other] = known[0]
+    return found
 
 
 def _in_place(fn: Callable[..., Any], name: str) -> Callable[..., Any]:

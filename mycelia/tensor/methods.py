@@ -153,15 +153,19 @@ class Methods(Operators):
         flipped = matrix_transposed(self)
         return conj(flipped) if self.dtype.is_complex else flipped
 
-    def flatten(self, order: str = "C", *, start_dim: builtins.int = 0, end_dim: Any = -1) -> Any:
+    def flatten(
+        self, order: Any = "C", last: Any = -1, *, start_dim: builtins.int = 0, end_dim: Any = -1
+    ) -> Any:
         """All elements in one axis, or the axes from `start_dim` to `end_dim` joined."""
+        if isinstance(order, builtins.int):  # flatten(start_dim, end_dim)
+            order, start_dim, end_dim = "C", order, last
         if order not in ("C", "F"):
             raise problem(ValueError, "flatten: order must be 'C' or 'F'", got=repr(order))
         source = self if order == "C" else self.transpose()
         shape = source.shape
         first = start_dim % max(1, len(shape))
-        last = end_dim % max(1, len(shape))
-        return shaping.reshape(source, (*shape[:first], -1, *shape[last + 1 :]))
+        end = end_dim % max(1, len(shape))
+        return shaping.reshape(source, (*shape[:first], -1, *shape[end + 1 :]))
 
     def ravel(self) -> Any:
         return shaping.reshape(self, (-1,))
@@ -216,6 +220,8 @@ class Methods(Operators):
     def sum(
         self, axis: Any = None, dtype: Any = None, keepdims: Any = False, initial: Any = None
     ) -> Any:
+        if isinstance(dtype, builtins.bool):  # sum(dim, keepdim)
+            dtype, keepdims = None, dtype
         total = reduction.sum(self, axis, keepdims, dtype=dtype)
         return total if initial is None else total + initial
 
@@ -245,7 +251,8 @@ class Methods(Operators):
         return self._extreme(reduction.amin, argmin, *args, **kwargs)
 
     def _extreme(self, value: Any, place: Any, *args: Any, **kwargs: Any) -> Any:
-        if "dim" in kwargs or (args and isinstance(args[0], builtins.int)):
+        by_position = args and isinstance(args[0], builtins.int) and not kwargs.keys() - {"keepdim"}
+        if "dim" in kwargs or by_position:
             return self._extremes_along(value, place, *args, **kwargs)
         return self._extreme_over(value, place, *args, **kwargs)
 

@@ -62,3 +62,33 @@ def test_sizes_that_do_not_fit_raise_both_types_that_mindspore_raises():
     for kind in (ValueError, RuntimeError):
         with pytest.raises(kind, match="inner sizes"):
             Tensor(ROWS) @ Tensor(ROWS)
+
+
+@pytest.mark.parametrize("name", ["all", "any", "argmax", "argmin", "mean", "prod", "std", "sum"])
+def test_reductions_take_their_axis_under_both_names(name):
+    x = Tensor(ROWS) > 0 if name in ("all", "any") else Tensor(ROWS)
+    by_dim, by_axis = getattr(x, name)(dim=1), getattr(x, name)(axis=1)
+    assert by_dim.asnumpy().tolist() == by_axis.asnumpy().tolist()
+    assert getattr(x, name)(dim=1, keepdim=True).shape == (2, 1)
+
+
+def test_other_methods_that_take_an_axis_as_dim():
+    x = Tensor(ROWS)
+    assert x.sort(dim=0)[0].asnumpy().tolist() == np.sort(ROWS, 0).tolist()
+    assert [part.shape for part in x.split(2, dim=1)] == [(2, 2), (2, 1)]
+    assert x.repeat_interleave(2, dim=1).shape == (2, 6)
+    assert x.median(dim=0, keepdim=True)[0].shape == (1, 3)
+
+
+def test_forms_with_positions_for_other_arguments():
+    x = Tensor(ROWS)
+    assert x.sum(0, True).shape == (1, 3)
+    assert x.flatten(0, 1).shape == (6,) and x.flatten(1).shape == (2, 3)
+    assert x.max(0, False, return_indices=True)[1].shape == (3,)
+    assert x.max(0, initial=2.5, where=x > 0).asnumpy().tolist() == [2.5, 3.0, 2.5]
+
+
+def test_sums_and_differences_take_a_factor():
+    x = Tensor(ROWS)
+    assert x.add(x, alpha=2).asnumpy().tolist() == (ROWS * 3).tolist()
+    assert x.sub(1, alpha=2).asnumpy().tolist() == (ROWS - 2).tolist()
