@@ -65,7 +65,7 @@ TABLE: dict[str, tuple[str, ...]] = {
     "mindspore.parallel": ("mycelia.parallel", "mycelia", f"{INNER}.parallel"),
     "mindspore.profiler": ("mycelia.profiler", "mycelia"),
     "mindspore.rewrite": ("mycelia.rewrite",),
-    "mindspore.train": ("mycelia.train", "mycelia.amp", "mycelia"),
+    "mindspore.train": ("mycelia.train", "mycelia.amp", "mycelia", f"{INNER}.callbacks"),
     "mindspore.train._utils": (f"{INNER}.checks", f"{INNER}.training"),
     "mindspore.train.amp": ("mycelia.amp", "mycelia.train", f"{INNER}.precision"),
     "mindspore.train.callback": ("mycelia.train", f"{INNER}.callbacks"),

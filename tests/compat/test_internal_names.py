@@ -303,3 +303,15 @@ def test_older_resizing_has_its_size_as_a_field():
     x = Tensor(np.arange(4, dtype=np.float32).reshape(1, 1, 2, 2))
     found = ResizeBilinear((3, 3), align_corners=True)(x).asnumpy()
     np.testing.assert_allclose(found[0, 0], [[0, 0.5, 1], [1, 1.5, 2], [2, 2.5, 3]])
+
+
+def test_names_of_other_packages_under_their_paths_in_mindspore():
+    import mindspore as ms
+    from mindspore import mint, multiprocessing, nn
+    from mindspore.train import TrainFaultTolerance
+
+    assert issubclass(TrainFaultTolerance, ms.train.Callback)
+    assert multiprocessing.Queue is not None and callable(ms.synchronize)
+    assert nn.Linear(3, 2)(Tensor(np.ones((1, 3), np.float32))).shape == (1, 2)
+    assert mint.hstack((Tensor([1]), Tensor([2]))).asnumpy().tolist() == [1, 2]
+    assert mint.gcd(Tensor([4]), Tensor([6])).asnumpy().tolist() == [2]

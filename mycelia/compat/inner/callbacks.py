@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from mycelia.compat.inner.packages import TrainFaultTolerance as TrainFaultTolerance
 from mycelia.nn.cell import Cell
 from mycelia.train.callback.callback import EVENTS, PLAIN_EVENTS, Callback, CallbackList
 from mycelia.train.callback.callback import CallbackParameters as InternalCallbackParam
