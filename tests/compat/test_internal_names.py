@@ -315,3 +315,20 @@ def test_names_of_other_packages_under_their_paths_in_mindspore():
     assert nn.Linear(3, 2)(Tensor(np.ones((1, 3), np.float32))).shape == (1, 2)
     assert mint.hstack((Tensor([1]), Tensor([2]))).asnumpy().tolist() == [1, 2]
     assert mint.gcd(Tensor([4]), Tensor([6])).asnumpy().tolist() == [2]
+
+
+def test_gradients_of_pools_and_traces_by_their_operators():
+    from mindspore.ops.operations import _grad_ops as gradients
+
+    x = Tensor(np.random.default_rng(0).random((1, 1, 4, 4, 4)).astype(np.float32))
+    pool = ops.MaxPool3D(2, 2)
+    wanted = mycelia.grad(pool)(x).asnumpy()
+    for size in (2, (1, 1, 2, 2, 2)):
+        found = gradients.MaxPool3DGrad(size, size)(x, pool(x), ops.ones_like(pool(x)))
+        np.testing.assert_allclose(found.asnumpy(), wanted)
+    image = x[0]
+    values, places = ops.MaxPoolWithArgmax(2, 2)(image)
+    found = gradients.MaxPoolGradWithArgmax(2, 2)(image, ops.ones_like(values), places)
+    np.testing.assert_allclose(found.asnumpy(), mycelia.grad(ops.MaxPool(2, 2))(image).asnumpy())
+    trace = gradients.TraceGrad()(Tensor(2.0), Tensor([2, 3]))
+    assert trace.asnumpy().tolist() == [[2, 0, 0], [0, 2, 0]]

@@ -155,6 +155,28 @@ MinimumGrad = _pullback(
 _POOLING = {"kernel_size": 1, "strides": 1, "pad_mode": "VALID", "data_format": "NCHW"}
 MaxPoolGrad = _pullback("MaxPoolGrad", "x_g", ops.MaxPool, **_POOLING)
 AvgPoolGrad = _pullback("AvgPoolGrad", "x_g", ops.AvgPool, **_POOLING)
+MaxPoolGradWithArgmax = _pullback("MaxPoolGradWithArgmax", "xg_", ops.MaxPool, **_POOLING)
+
+
+def _max_pool_3d(kernel_size: Any, strides: Any, **fields: Any) -> Callable[..., Any]:
+    """The operator for windows that are given with or without the axes of batch and channels."""
+    kernel_size = kernel_size[-3:] if isinstance(kernel_size, tuple) else kernel_size
+    strides = strides[-3:] if isinstance(strides, tuple) else strides
+    return ops.MaxPool3D(kernel_size=kernel_size, strides=strides, **fields)
+
+
+MaxPool3DGrad = _pullback(
+    "MaxPool3DGrad",
+    "x_g",
+    _max_pool_3d,
+    kernel_size=(1, 1, 1, 1, 1),
+    strides=(1, 1, 1, 1, 1),
+    pad_mode="VALID",
+    pad_list=0,
+    data_format="NCDHW",
+)
+MvlgammaGrad = _pullback("MvlgammaGrad", "gx", ops.Mvlgamma, p=2)
+PdistGrad = _pullback("PdistGrad", "gx_", lambda p: lambda x: ops.pdist(x, p), p=2.0)
 
 
 # ---- from the output ----------------------------------------------------------------------------
@@ -204,6 +226,9 @@ LogSoftmaxGrad = _formula(
 )
 DropoutGrad = _formula(
     "DropoutGrad", lambda g, mask, keep_prob: g * mask / keep_prob, keep_prob=0.5
+)
+TraceGrad = _formula(
+    "TraceGrad", lambda g, shape: _spread(ops.Trace(), ops.cast(shape, "int64").tolist(), g)
 )
 FlattenGrad = _formula("FlattenGrad", lambda g, shape: ops.reshape(g, shape))
 _RESIZING = {"align_corners": False, "half_pixel_centers": False}
