@@ -171,8 +171,8 @@ class Compiled:
         return with_state(self.state, lambda: self._read_once(args, kwargs, values, capacity))
 
     def _read_once(self, args: Any, kwargs: Any, values: bool, capacity: int) -> Entry:
-        arguments = of_all_processes(arguments_form(args, kwargs, values))
         state = tuple(self.state.places.values())
+        arguments = of_all_processes(arguments_form(args, kwargs, values), has_state=bool(state))
         if state:
             arguments = replace(
                 arguments, forms=(*arguments.forms, form_of_arguments(self.state.values(), False))

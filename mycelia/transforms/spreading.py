@@ -127,9 +127,16 @@ def _save(planned: planning.Planned) -> None:
         save([report.report(planned)], file)
 
 
-def of_all_processes(arguments: Items) -> Items:
+def of_all_processes(arguments: Items, has_state: bool = False) -> Items:
     """The arguments of all processes together, where each brings its part of the batch."""
     wanted = None if world().size == 1 else current_request()
+    if wanted is not None and has_state:
+        raise problem(
+            RuntimeError,
+            "a program that several processes run cannot change attributes or containers",
+            expected="state that all processes share",
+            fix="keep the state in a Parameter",
+        )
     if wanted is None or wanted.whole_batch:
         return arguments
     return _widened(arguments, world().size)
