@@ -7,7 +7,7 @@ what it leaves there is written back after each run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -61,14 +61,17 @@ class ProgramState:
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """A place that a program changes, and the form of what it leaves there."""
+    """A place that a program changes, and the form of what it leaves there.
 
-    place: OuterPlace
+    Instead of a place there is a number for a container among the arguments of a call.
+    """
+
+    place: OuterPlace | int
     form: Form
 
-    def built(self, leaves: Iterator[Any]) -> tuple[OuterPlace, Any]:
-        """The place with its new value, around the next leaves."""
-        return self.place, self.form.build(leaves)
+    def in_call(self, containers: Sequence[Any]) -> OuterPlace:
+        """The place that changes in a call with these containers among its arguments."""
+        return Contents(containers[self.place], {}) if isinstance(self.place, int) else self.place
 
 
 @dataclass(frozen=True)
@@ -118,13 +121,14 @@ def changes_of(tracer: Tracer) -> tuple[list[Change], list[tuple[Any, Any]]]:
             if not is_known and not tracer.is_traced(before):
                 tensors.append(place.tensor)
         elif place.home is not tracer.world:
-            if key not in tracer.state and tracer.has_read(place):
+            given = tracer.given.get(id(place.home))
+            if given is None and key not in tracer.state and tracer.has_read(place):
                 places.append(place)
             value = place.read()
             if isinstance(value, Conflict):
                 raise conflict_error(value)
             form = form_of(value)
-            changes.append(Change(place, form))
+            changes.append(Change(place if given is None else given, form))
             leaves += form.leaves(value)
     if places or tensors:
         raise StateFound(places, tensors)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mycelia.compiler.building import constant
 from mycelia.compiler.conflict import Conflict, conflict_error
 from mycelia.compiler.footprint import type_bytes
-from mycelia.compiler.forms import Form, form_of, leaf_data, leaf_type
+from mycelia.compiler.forms import Form, containers_in, form_of, leaf_data, leaf_type
 from mycelia.compiler.guards import Guards
 from mycelia.compiler.narrowing.narrow import narrow
 from mycelia.compiler.passes.pipeline import optimize
@@ -114,6 +114,8 @@ def _read(
         with tracer.active(
             interpreter.call_from_python, _not_known, interpreter.enclosed, interpreter.when
         ):
+            built = containers_in(arguments, (args, kwargs, *values))
+            tracer.given |= {id(container): i for i, container in enumerate(built)}
             state.enter(tracer, values[0] if values else ())
             result = interpreter.call(fn, args, kwargs)
             if isinstance(result, Conflict):

@@ -83,6 +83,7 @@ class Tracer:
         self.unbound: list[tuple[str, Span | None]] = []  # uses of variables that may have no value
         self.key: Parameter | None = None
         self.materialized: dict[Node, Any] | None = None  # in the vm: the numbers known so far
+        self.given: dict[int, int] = {}  # the numbers of containers among the arguments
         self._outside: dict[Key, OuterPlace] = {}
         self.state: set[Key] = set()  # places outside whose values are inputs
         self._wrapped: list[ref[Tensor]] = []  # in the vm: tensors made and written

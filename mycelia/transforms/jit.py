@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mycelia.compiler.containers import maker_of
-from mycelia.compiler.forms import Entries, Form, FunctionForm, Items, Known, NumberForm, TensorForm
+from mycelia.compiler.forms import (
+    Items,
+    containers_in,
+)
 from mycelia.compiler.hooking import hooks_of
 from mycelia.compiler.program_state import ProgramState, with_state
 from mycelia.compiler.reader.function import Function, capture, recapture
@@ -20,7 +23,6 @@ from mycelia.compiler.store import Place
 from mycelia.compiler.symbolic import Number, ValueNeeded
 from mycelia.compiler.tracer import active_tracer
 from mycelia.core import settings
-from mycelia.core.dtype import from_numpy
 from mycelia.core.errors import problem
 from mycelia.core.lazy import LazyModule
 from mycelia.core.recent import Recent
@@ -28,7 +30,6 @@ from mycelia.core.seed import peek_key
 from mycelia.core.tracebacks import shorten
 from mycelia.ir.program import Program, Source
 from mycelia.ir.slot import call
-from mycelia.ir.types import TensorType
 from mycelia.parallel.automatic import settings_version
 from mycelia.runtime.eager.mode import mode
 from mycelia.runtime.executor import Executable, Overflow, finish
@@ -37,6 +38,15 @@ from mycelia.runtime.vm.segments import Segments
 from mycelia.tensor.hooks import TensorHooks
 from mycelia.tensor.structures import tensors_of
 from mycelia.tensor.tensor import Tensor
+from mycelia.transforms.argument_forms import (
+    TracedFunction,
+    arguments_form,
+    first_of_each,
+    form_of_arguments,
+    has_numbers,
+    key_of,
+    numbers_in,
+)
 from mycelia.transforms.differentiable import DifferentiableGraph
 from mycelia.transforms.dynamic import Buckets, Fitted, Signature
 from mycelia.transforms.pipelined import pipeline_in
@@ -72,10 +82,14 @@ class Entry:
     settings: int = field(default_factory=settings_version)  # the parallel settings it was made for
     state: tuple[Place, ...] = ()  # attributes and containers whose values are arguments, too
 
-    def leaves(self, args: Any, kwargs: Any) -> list[Any]:
+    def given(self, args: Any, kwargs: Any) -> tuple[Any, ...]:
         """The arguments of the program: what the call gives, and what the state is now."""
         given = (args, kwargs, tuple([place.read() for place in self.state]))
-        return [value for value, _ in self.arguments.leaves(given[: len(self.arguments.forms)])]
+        return given[: len(self.arguments.forms)]
+
+    def leaves(self, args: Any, kwargs: Any) -> list[Any]:
+        """The tensors and numbers among the arguments of the program."""
+        return [value for value, _ in self.arguments.leaves(self.given(args, kwargs))]
 
 
 @dataclass(eq=False)
@@ -130,19 +144,27 @@ class Compiled:
     def _key(self, args: Any, kwargs: Any) -> Any:
         """What tells kinds of calls apart: the arguments, the state, and which are one tensor."""
         if not self.state.places:
-            return _key((args, kwargs)), first_of_each(tensors_of((args, kwargs)))
+            return key_of((args, kwargs)), first_of_each(tensors_of((args, kwargs)))
         given = (args, kwargs, self.state.values())
-        return _key(given), first_of_each(tensors_of(given))
+        return key_of(given), first_of_each(tensors_of(given))
 
-    def result(self, entry: Entry, found: Sequence[Any], arguments: Sequence[Any] = ()) -> Any:
-        """The result of a call from the arrays its program gave; the state gets its new values."""
+    def result(self, entry: Entry, found: Sequence[Any]) -> Any:
+        """The result of a call from the arrays its program gave."""
+        assert entry.read is not None
+        return _outside(entry.read.result.build(iter(found)))
+
+    def _finished(self, entry: Entry, found: Sequence[Any], args: Any, kwargs: Any) -> Any:
+        """The result of a call; the attributes and containers that it changes are written."""
         read = entry.read
         assert read is not None
-        leaves = iter(read.identities.restored(found, arguments) if read.changes else found)
+        if not read.changes:
+            return self.result(entry, found)
+        leaves = iter(read.identities.restored(found, entry.leaves(args, kwargs)))
         result = _outside(read.result.build(leaves))
-        changes = [change.built(leaves) for change in read.changes]
-        for place, value in changes:
-            place.write(_outside(value))
+        values = [_outside(change.form.build(leaves)) for change in read.changes]
+        containers = containers_in(entry.arguments, entry.given(args, kwargs))
+        for change, value in zip(read.changes, values, strict=True):
+            change.in_call(containers).write(value)
         return result
 
     def __getstate__(self) -> dict[str, Any]:
@@ -153,13 +175,13 @@ class Compiled:
 
     def _compile(self, key: Any, args: Any, kwargs: Any) -> Entry:
         self.history.append(_reason(self, key))
-        has_numbers = bool(numbers_in((args, kwargs)))
+        given_numbers = bool(numbers_in((args, kwargs)))
         try:
             entry = self._read(args, kwargs, values=False)
-            if entry.vm_reason and has_numbers:
+            if entry.vm_reason and given_numbers:
                 entry = Entry(entry.arguments, by_value=Recent())
         except (TypeError, ValueError, IndexError, AttributeError):
-            if not has_numbers:
+            if not given_numbers:
                 raise
             entry = Entry(Items(tuple, ()), by_value=Recent())
         if entry.fitted is not None and not entry.fitted.is_first:
@@ -184,7 +206,7 @@ class Compiled:
             entry.vm_reason = needed.why
             return entry
         except (TypeError, ValueError, IndexError, AttributeError) as error:
-            if not state or not _has_numbers(arguments.forms[-1]):
+            if not state or not has_numbers(arguments.forms[-1]):
                 raise
             entry.vm_reason = f"{type(error).__name__} if the numbers it keeps are unknown"
             return entry
@@ -223,10 +245,10 @@ class Compiled:
         def read_at(args: Any, kwargs: Any) -> Read:
             return read(self.fn, self.name, arguments_form(args, kwargs, values), capacity)
 
-        def key_of(args: Any, kwargs: Any) -> Any:
-            return _key((args, kwargs)), tuple(numbers_in((args, kwargs))) if values else None
+        def kind_of(args: Any, kwargs: Any) -> Any:
+            return key_of((args, kwargs)), tuple(numbers_in((args, kwargs))) if values else None
 
-        found = self.buckets.fitted(entry.read, args, kwargs, read_at, key_of)
+        found = self.buckets.fitted(entry.read, args, kwargs, read_at, kind_of)
         if isinstance(found, Fitted):
             entry.fitted = found
         else:
@@ -245,7 +267,7 @@ class Compiled:
             found = entry.executable(leaves)
         except Overflow as overflow:
             return self._grow(entry, overflow.needed, args, kwargs)
-        return self.result(entry, found, leaves)
+        return self._finished(entry, found, args, kwargs)
 
     def _run_recorded(self, entry: Entry, args: Any, kwargs: Any) -> Any:
         """Run inside a gradient of eager mode: the program counts as one operator there."""
@@ -270,12 +292,12 @@ class Compiled:
         except Overflow as overflow:
             entry.differentiable = None
             return self._grow(entry, overflow.needed, args, kwargs)
-        return self.result(entry, found[: program.results], leaves)
+        return self._finished(entry, found[: program.results], args, kwargs)
 
     def _grow(self, entry: Entry, needed: int, args: Any, kwargs: Any) -> Any:
         """Compile again with stacks that are large enough, and run again."""
         capacity = 1 << (needed - 1).bit_length()
-        values = entry.by_value is None and not _has_numbers(entry.arguments)
+        values = entry.by_value is None and not has_numbers(entry.arguments)
         larger = self._read(args, kwargs, values, capacity)
         entry.read, entry.executable = larger.read, larger.executable
         entry.capacity = capacity
@@ -349,13 +371,13 @@ def ms_function(
     return jit(fn, input_signature=input_signature)
 
 
-class Closure:
+class Closure(TracedFunction):
     """A function that a compiled function returned; calling it runs compiled code again."""
 
     _programs: dict[Any, Compiled] = {}
 
     def __init__(self, function: Function) -> None:
-        self.function = function
+        super().__init__(function)
         self.__name__ = function.__name__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -401,90 +423,6 @@ def _outside(value: Any) -> Any:
 
 def _tensor(value: Any) -> Tensor:
     return value if isinstance(value, Tensor) else Tensor._wrap(np.asarray(value))
-
-
-_DYNAMIC = (int, float)
-
-
-def _key(value: Any) -> Any:
-    kind = type(value)
-    if kind is Tensor:
-        return value._data.dtype, tuple(value._data.shape)
-    if kind in _DYNAMIC:
-        return kind
-    if kind is tuple or kind is list:
-        return (kind, *[_key(v) for v in value])
-    if kind is dict or isinstance(value, dict):
-        return (maker_of(value), *[(k, _key(v)) for k, v in value.items()])
-    if kind is deque:
-        return (maker_of(value), *[_key(v) for v in value])
-    if isinstance(value, (set, frozenset)):
-        return (kind, frozenset(map(_key, value)))
-    if kind is Closure:
-        return _key(value.function)
-    if kind is Function:
-        return (id(value.definition), *[(k, _key(v)) for k, v in capture(value).items()])
-    if isinstance(value, (str, bool, type(None), bytes, complex)):
-        return kind, value
-    return kind, id(value)
-
-
-def numbers_in(value: Any) -> list[Any]:
-    """All plain numbers among the arguments, with their kinds."""
-    kind = type(value)
-    if kind in _DYNAMIC:
-        return [(kind, value)]
-    if kind in (tuple, list):
-        return [n for v in value for n in numbers_in(v)]
-    return [n for v in value.values() for n in numbers_in(v)] if kind is dict else []
-
-
-def arguments_form(args: Any, kwargs: Any, values: bool) -> Items:
-    """The form of the arguments of a call."""
-    return Items(tuple, (form_of_arguments(args, values), form_of_arguments(kwargs, values)))
-
-
-def first_of_each(leaves: Sequence[Any]) -> tuple[int, ...]:
-    """For each leaf the first one that is the same tensor; () if all differ."""
-    firsts: dict[int, int] = {}
-    found = [
-        firsts.setdefault(id(leaf), i) if isinstance(leaf, Tensor) else i
-        for i, leaf in enumerate(leaves)
-    ]
-    return tuple(found) if any(first != i for i, first in enumerate(found)) else ()
-
-
-def form_of_arguments(value: Any, values: bool) -> Form:
-    """The form of arguments: tensors are leaves, and so are numbers, unless `values` are known."""
-    kind = type(value)
-    if kind is Tensor:
-        return TensorForm(TensorType(from_numpy(value._data.dtype), value.shape))
-    if kind in _DYNAMIC:
-        return Known(value) if values else NumberForm(kind)
-    if isinstance(value, (tuple, list, deque)):
-        return Items(maker_of(value), tuple(form_of_arguments(v, values) for v in value))
-    if isinstance(value, dict):
-        forms = tuple(form_of_arguments(v, values) for v in value.values())
-        return Entries(maker_of(value), tuple(value), forms)
-    if kind is set:
-        return Known(set(value))
-    if kind is Closure:
-        return form_of_arguments(value.function, values)
-    if kind is Function:
-        held = capture(value)
-        return FunctionForm(
-            value, tuple(held), tuple(form_of_arguments(v, values) for v in held.values())
-        )
-    return Known(value)
-
-
-def _all_forms(form: Form) -> list[Form]:
-    inner = getattr(form, "forms", ())
-    return [form, *[f for part in inner for f in _all_forms(part)]]
-
-
-def _has_numbers(form: Form) -> bool:
-    return any(isinstance(part, NumberForm) for part in _all_forms(form))
 
 
 def _still_valid(entry: Entry) -> bool:

@@ -13,7 +13,7 @@ from mycelia.compiler.symbolic import ValueNeeded
 from mycelia.core.errors import problem, wrong_type, wrong_value
 from mycelia.ir.text import show as show_graph
 from mycelia.runtime.executor import Executable
-from mycelia.transforms.jit import arguments_form, numbers_in
+from mycelia.transforms.argument_forms import arguments_form, numbers_in
 
 STAGES = ("read", "optimized", "xla")
 

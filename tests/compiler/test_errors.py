@@ -15,8 +15,6 @@ from mycelia import Parameter, Tensor, nn, ops
 
 X = Tensor([1.0, 2.0, 3.0])
 ONE = Tensor(1.0)
-OUTSIDE: list[Any] = []
-NUMBER = 1
 
 
 def fails(kind: type[Exception], fn: Callable[..., Any], *args: Any) -> str:
@@ -89,95 +87,18 @@ def test_class_inside():
     shows(fails(SyntaxError, f, X), "class Inner:", "class", fix="module level")
 
 
-def test_assigning_a_global():
-    def f(x):
-        global NUMBER
-        NUMBER = 2
-        return x
-
-    shows(fails(RuntimeError, f, X), "NUMBER = 2", "NUMBER", fix="Parameter")
-    assert NUMBER == 1
+# ---- branches that do not fit: they run in Python -------------------------------------------------
 
 
-def test_changing_an_outside_list():
-    def append(x):
-        OUTSIDE.append(x)
-        return x
-
-    def extend(x):
-        outside = OUTSIDE
-        outside += [x]
-        return x
-
-    shows(fails(RuntimeError, append, X), "OUTSIDE.append(x)", "list", fix="Parameter")
-    shows(fails(RuntimeError, extend, X), "outside += [x]", "list", fix="Parameter")
-    assert not OUTSIDE
-
-
-def test_assigning_items_of_an_outside_dict():
-    table = {"a": 1}
-
-    def f(x):
-        table["a"] = x
-        return x
-
-    shows(fails(RuntimeError, f, X), 'table["a"] = x', "dict", fix="Parameter")
-    assert table == {"a": 1}
-
-
-def test_changing_an_attribute_of_an_outside_object():
-    class Holder:
-        value = 1
-
-    holder = Holder()
-
-    def f(x):
-        holder.value = x
-        return x
-
-    shows(fails(RuntimeError, f, X), "holder.value = x", "Holder.value", fix="Parameter")
-    assert holder.value == 1
-
-
-def test_changing_a_nonlocal_of_an_outside_function():
-    count = 0
-
-    def f(x):
-        nonlocal count
-        count += 1
-        return x
-
-    shows(fails(RuntimeError, f, X), "count += 1", "count", fix="Parameter")
-    assert count == 0
-
-
-def test_changing_an_attribute_of_a_cell():
-    class Net(nn.Cell):
-        def __init__(self):
-            super().__init__()
-            self.calls = 0
-
-        def construct(self, x):
-            self.calls = self.calls + 1
-            return x
-
-    net = Net()
-    shows(fails(RuntimeError, net, X), "self.calls = self.calls + 1", "calls", fix="Parameter")
-    assert net.calls == 0
-
-
-def test_changing_an_argument_list():
-    given = [X]
-
-    def f(items):
-        items.append(items[0])
-        return items
-
-    shows(fails(RuntimeError, f, given), "items.append(items[0])", "list")
-    assert len(given) == 1
-
-
-# ---- branches that do not fit -----------------------------------------------------------------------
+def runs_in_python(fn: Callable[..., Any], x: Tensor, *words: str) -> None:
+    """Check that a compiled function gives what it gives in eager mode, and says why it runs so."""
+    compiled = ms.jit(fn)
+    found, expected = compiled(x), fn(x)
+    assert str(found) == str(expected)
+    label = ms.jit.explain(compiled).labels[0]
+    assert label.startswith("vm"), label
+    for word in words:
+        assert word in label, f"{word!r} is not said: {label}"
 
 
 def test_branches_of_different_dtypes():
@@ -188,7 +109,8 @@ def test_branches_of_different_dtypes():
             y = x.astype(ms.int32)
         return y + 1
 
-    shows(fails(TypeError, f, ONE), "return y + 1", "f32", "i32", "y", fix="cast")
+    runs_in_python(f, ONE, "dtypes differ", "f32", "i32")
+    runs_in_python(f, -ONE, "dtypes differ")
 
 
 def test_branches_of_different_shapes():
@@ -199,7 +121,7 @@ def test_branches_of_different_shapes():
             y = x[:2]
         return y + 1
 
-    shows(fails(TypeError, f, X), "return y + 1", "f32[3]", "f32[2]")
+    runs_in_python(f, X, "shapes differ", "f32[3]", "f32[2]")
 
 
 def test_branches_of_which_one_gives_none():
@@ -209,7 +131,9 @@ def test_branches_of_which_one_gives_none():
             y = x
         return y + 1
 
-    shows(fails(TypeError, f, ONE), "return y + 1", "None", "f32[]")
+    runs_in_python(f, ONE, "None", "f32[]")
+    with pytest.raises(TypeError):
+        ms.jit(f)(-ONE)
 
 
 def test_a_function_that_returns_on_some_paths_only():
@@ -217,8 +141,8 @@ def test_a_function_that_returns_on_some_paths_only():
         if x > 0:
             return x
 
-    message = fails(TypeError, f, ONE)
-    assert "returns a value on some paths" in message and "fix:" in message and "f" in message
+    runs_in_python(f, ONE, "f returns a value on some paths")
+    runs_in_python(f, -ONE)
 
 
 def test_results_of_different_types():
@@ -227,15 +151,14 @@ def test_results_of_different_types():
             return x
         return (x, x)
 
-    shows(fails(TypeError, f, ONE), "return (x, x)", "tuple", "tensor")
+    runs_in_python(f, ONE, "tuple", "tensor")
 
 
 def test_expressions_of_different_shapes():
     def f(x):
         return (x if x.sum() > 0 else x.sum()) * 2
 
-    message = fails(TypeError, f, X)
-    shows(message, "return (x if x.sum() > 0 else x.sum()) * 2", "f32[3]", "f32[]")
+    runs_in_python(f, X, "f32[3]", "f32[]")
 
 
 def test_a_loop_that_changes_a_shape():
@@ -245,14 +168,7 @@ def test_a_loop_that_changes_a_shape():
             y = ops.concat((y, x))
         return y
 
-    compiled = ms.jit(f)
-    try:
-        found = compiled(X)
-    except TypeError as error:
-        shows(str(error), "while y.sum() < 100:", "y", "f32[3]", "f32[6]")
-    else:
-        assert found.shape == f(X).shape
-        assert "vm" in ms.jit.explain(compiled).labels[0]
+    runs_in_python(f, X, "f32[3]", "f32[6]")
 
 
 # ---- names --------------------------------------------------------------------------------------

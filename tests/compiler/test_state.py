@@ -506,3 +506,22 @@ def test_copies_keep_their_own_state():
     other = copy.deepcopy(cell)
     other(vector(1))
     assert (cell.count, other.count) == (1, 2)
+
+
+def test_containers_among_the_arguments_are_changed():
+    def change(items: list[Any], table: dict[str, Any], x: Tensor) -> Any:
+        items.append(x)
+        items[0] = x * 2
+        table["n"] += 1
+        table["last"] = items[-1]
+        if x.sum() > 0:
+            table["n"] += 10
+        return items[0] + table["n"]
+
+    found = []
+    for fn in (change, ms.jit(change)):
+        items, table = [vector(1)], {"n": 1}
+        results = [plain(fn(items, table, vector(number))) for number in (1, -2)]
+        found.append((results, plain(items), plain(table)))
+        assert table["last"] is items[-1]
+    assert found[0] == found[1]
