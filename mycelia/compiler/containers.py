@@ -49,18 +49,14 @@ def contents_of(container: Any) -> Any:
     return kind(container) if kind in (list, dict, set) else copy.copy(container)
 
 
-def restoring_calls(container: Any) -> list[tuple[Any, ...]]:
-    """Calls of C functions that give a container back the elements it has now."""
-    kind: Any = next(kind for kind in CONTAINERS if isinstance(container, kind))
-    fill = kind.extend if kind in (list, deque) else kind.update
-    return [(kind.clear, container), (fill, container, contents_of(container))]
+def refilling_calls(container: Any, contents: Any) -> list[tuple[Any, ...]]:
+    """Calls, of C functions for Python's own containers, that give a container other elements."""
+    kind = type(container)
+    fill = kind.extend if isinstance(container, (list, deque)) else kind.update
+    return [(kind.clear, container), (fill, container, contents)]
 
 
-def refill(container: Any, contents: Iterable[Any]) -> None:
+def refill(container: Any, contents: Any) -> None:
     """Give a container other elements, in the order of `contents`."""
-    held = list(contents.items()) if isinstance(contents, dict) else list(contents)
-    container.clear()
-    if isinstance(container, (list, deque)):
-        container.extend(held)
-    else:
-        container.update(held)
+    for function, *arguments in refilling_calls(container, contents_of(contents)):
+        function(*arguments)

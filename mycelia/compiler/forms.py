@@ -134,7 +134,7 @@ class Entries(Form):
     forms: tuple[Form, ...]
 
     def leaves(self, value: Any) -> list[tuple[Any, Target]]:
-        found = _entries(value) if value is not MISSING else dict.fromkeys(self.keys, MISSING)
+        found = entries_of(value) if value is not MISSING else dict.fromkeys(self.keys, MISSING)
         pairs = zip(self.keys, self.forms, strict=True)
         return [leaf for key, form in pairs for leaf in form.leaves(found[key])]
 
@@ -249,9 +249,12 @@ def extend(form: Form, value: Any) -> Form:
     return join(form.value if isinstance(form, Known) else stand_in(form), value)
 
 
-def form_of(value: Any) -> Form:
-    """The form of one value: everything only known at run time is a leaf, the rest is known."""
-    return _general(value, _is_unknown, widen_numbers=False)
+def form_of(value: Any, is_outer: Callable[[Any], bool] | None = None) -> Form:
+    """The form of one value: everything only known at run time is a leaf, the rest is known.
+
+    Containers and objects that are `is_outer` are known, whatever is in them.
+    """
+    return _general(value, _is_unknown, widen_numbers=False, is_outer=is_outer)
 
 
 def widest_form_of(value: Any) -> Form:
@@ -287,7 +290,7 @@ def join(first: Any, second: Any) -> Form:
     if isinstance(first, _SEQUENCES) and type(first) is type(second):
         return _join_sequences(first, second)
     if _has_entries(first) and type(first) is type(second):
-        return _join_entries(first, second)
+        return _joinentries_of(first, second)
     if isinstance(first, Function) and isinstance(second, Function):
         joined = _join_functions(first, second)
         if joined is not None:
@@ -371,7 +374,7 @@ def containers_in(form: Form, value: Any) -> list[Any]:
         is_tuple = isinstance(form.kind, type) and issubclass(form.kind, tuple)
         own = [] if is_tuple else [value]
     elif isinstance(form, Entries):
-        found = _entries(value) if value is not MISSING else dict.fromkeys(form.keys, MISSING)
+        found = entries_of(value) if value is not MISSING else dict.fromkeys(form.keys, MISSING)
         inner, own = [found[key] for key in form.keys], [found if value is not MISSING else value]
     else:
         return []
@@ -403,8 +406,8 @@ def _join_sequences(first: Any, second: Any) -> Form:
     return Items(maker_of(first), tuple(join(a, b) for a, b in zip(first, second, strict=True)))
 
 
-def _join_entries(first: Any, second: Any) -> Form:
-    one, other = _entries(first), _entries(second)
+def _joinentries_of(first: Any, second: Any) -> Form:
+    one, other = entries_of(first), entries_of(second)
     if one.keys() != other.keys():
         return _conflict("the keys differ")
     return Entries(maker_of(first), tuple(one), tuple(join(one[k], other[k]) for k in one))
@@ -421,7 +424,11 @@ def _join_functions(first: Function, second: Function) -> Form | None:
 
 
 def _general(
-    value: Any, is_leaf: Any, widen_numbers: bool, within: tuple[Function, ...] = ()
+    value: Any,
+    is_leaf: Any,
+    widen_numbers: bool,
+    within: tuple[Function, ...] = (),
+    is_outer: Callable[[Any], bool] | None = None,
 ) -> Form:
     """The form of one value; the functions `within` which it was found are known."""
     if isinstance(value, Number):
@@ -430,16 +437,18 @@ def _general(
         return TensorForm(type_of_array(value._data)) if is_leaf(value) else Known(value)
     if widen_numbers and is_number(value):
         return NumberForm(kind_of(value))
-    if isinstance(value, _SEQUENCES):
-        parts = tuple(_general(v, is_leaf, widen_numbers, within) for v in value)
-        return Items(maker_of(value), parts)
-    if _has_entries(value):
-        found = _entries(value)
-        forms = tuple(_general(v, is_leaf, widen_numbers, within) for v in found.values())
-        return Entries(maker_of(value), tuple(found), forms)
     if isinstance(value, Function) and all(value is not one for one in within):
         return _function_form(value, capture(value), is_leaf, within)
-    return Known(value)
+    has_entries = _has_entries(value)
+    if not has_entries and not isinstance(value, _SEQUENCES):
+        return Known(value)
+    if is_outer is not None and not isinstance(value, tuple) and is_outer(value):
+        return Known(value)
+    found = entries_of(value) if has_entries else dict(enumerate(value))
+    parts = [_general(v, is_leaf, widen_numbers, within, is_outer) for v in found.values()]
+    if has_entries:
+        return Entries(maker_of(value), tuple(found), tuple(parts))
+    return Items(maker_of(value), tuple(parts))
 
 
 def _is_unknown(leaf: Any) -> bool:
@@ -466,7 +475,8 @@ def _has_entries(value: Any) -> bool:
     return isinstance(value, dict) or getattr(type(value), "_mycelia_tracked", False)
 
 
-def _entries(value: Any) -> dict[Any, Any]:
+def entries_of(value: Any) -> dict[Any, Any]:
+    """The entries of a dict, or the attributes of an object."""
     return value if isinstance(value, dict) else value.__dict__
 
 

@@ -7,18 +7,30 @@ what it leaves there is written back after each run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mycelia.compiler.conflict import Conflict, conflict_error
-from mycelia.compiler.forms import Form, form_of
+from mycelia.compiler.containers import makes_objects, refilling_calls
+from mycelia.compiler.forms import (
+    Entries,
+    Form,
+    Items,
+    MaybeForm,
+    containers_in,
+    entries_of,
+    form_of,
+)
 from mycelia.compiler.store import Contents, Entry, Key, Numbers, OuterPlace
+from mycelia.compiler.symbolic import ValueNeeded
 from mycelia.core.errors import located
 from mycelia.tensor.tensor import Tensor
 
 if TYPE_CHECKING:
     from mycelia.compiler.tracer import Tracer
+
+MOST_TRACES = 10  # of a function, until all state is known
 
 
 class StateFound(Exception):  # it asks to trace the function again
@@ -40,6 +52,10 @@ class ProgramState:
     def empty() -> ProgramState:
         return ProgramState({}, {})
 
+    def containers(self) -> frozenset[int]:
+        """The identities of containers that are places of their own."""
+        return frozenset(id(p.container) for p in self.places.values() if isinstance(p, Contents))
+
     def values(self) -> tuple[Any, ...]:
         """What the places hold now."""
         return tuple([place.read() for place in self.places.values()])
@@ -56,7 +72,6 @@ class ProgramState:
         for (key, place), value in zip(self.places.items(), values, strict=True):
             tracer.state.add(key)
             tracer.write_outside(place, value)
-            tracer.adopt_state(value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,10 +83,45 @@ class Change:
 
     place: OuterPlace | int
     form: Form
+    origins: tuple[int | None, ...]  # of its containers: those among the arguments that they are
 
-    def in_call(self, containers: Sequence[Any]) -> OuterPlace:
-        """The place that changes in a call with these containers among its arguments."""
-        return Contents(containers[self.place], {}) if isinstance(self.place, int) else self.place
+    def calls(self, value: Any, containers: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """Calls that write a new value, given the containers among the arguments of a call."""
+        calls: list[tuple[Any, ...]] = []
+        origins = iter([None if o is None else containers[o] for o in self.origins])
+        value = _with_containers(self.form, value, origins, calls)
+        place = self.place
+        if isinstance(place, int):
+            place = Contents(containers[place], {})
+        return [*calls, *place.writing_calls(value)]
+
+
+def _with_containers(
+    form: Form, value: Any, given: Iterator[Any], calls: list[tuple[Any, ...]]
+) -> Any:
+    """`value`, with `given` containers where they are not None; `calls` fill them."""
+    if isinstance(form, MaybeForm):
+        return _with_containers(form.form, value, given, calls)
+    if not isinstance(form, (Items, Entries)):
+        return value
+    is_tuple = isinstance(form.kind, type) and issubclass(form.kind, tuple)
+    container = None if is_tuple else next(given)
+    if isinstance(form, Items):
+        pairs = zip(form.forms, value, strict=True)
+        parts: Any = [_with_containers(f, v, given, calls) for f, v in pairs]
+        made = form.kind(*parts) if hasattr(form.kind, "_fields") else None
+    else:
+        held = entries_of(value)
+        triples = zip(form.keys, form.forms, held.values(), strict=True)
+        parts = {key: _with_containers(f, v, given, calls) for key, f, v in triples}
+        made = None
+        if makes_objects(form.kind):
+            held.update(parts)
+            made = value
+    if container is not None:
+        calls += refilling_calls(container, parts)
+        return container
+    return form.kind(parts) if made is None else made
 
 
 @dataclass(frozen=True)
@@ -127,8 +177,11 @@ def changes_of(tracer: Tracer) -> tuple[list[Change], list[tuple[Any, Any]]]:
             value = place.read()
             if isinstance(value, Conflict):
                 raise conflict_error(value)
-            form = form_of(value)
-            changes.append(Change(place if given is None else given, form))
+            if isinstance(place, Contents):
+                tracer.store.adopt(value)  # a copy
+            form = form_of(value, tracer.is_outer)
+            origins = tuple(tracer.given.get(id(c)) for c in containers_in(form, value))
+            changes.append(Change(place if given is None else given, form, origins))
             leaves += form.leaves(value)
     if places or tensors:
         raise StateFound(places, tensors)
@@ -144,11 +197,12 @@ def changes_anything(tracer: Tracer) -> bool:
 
 def with_state(state: ProgramState, trace: Callable[[], Any]) -> Any:
     """The result of `trace`, repeated until all state is known."""
-    while True:
+    for _ in range(MOST_TRACES):
         try:
             return trace()
         except StateFound as found:
             state.add(found)
+    raise ValueNeeded(None, "each trace of it changes other objects")
 
 
 def refuse_state(found: StateFound) -> Exception:

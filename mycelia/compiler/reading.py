@@ -116,6 +116,7 @@ def _read(
         ):
             built = containers_in(arguments, (args, kwargs, *values))
             tracer.given |= {id(container): i for i, container in enumerate(built)}
+            tracer.kept += built
             state.enter(tracer, values[0] if values else ())
             result = interpreter.call(fn, args, kwargs)
             if isinstance(result, Conflict):
@@ -141,7 +142,7 @@ def _not_known(node: Node) -> Any:
 def _finish(
     tracer: Tracer, given: list[Tensor], nodes: list[Any], result: Any, started: float
 ) -> Read:
-    form = form_of(result)
+    form = form_of(result, tracer.is_outer)
     changes, changed = changes_of(tracer)
     found = [*form.leaves(result), *changed]
     identities = Identities.of([value for value, _ in found], given)

@@ -17,7 +17,7 @@ from weakref import ref
 from mycelia.compiler.aliases import Aliases
 from mycelia.compiler.building import Stale, type_of_array
 from mycelia.compiler.conflict import Conflict, conflict_error
-from mycelia.compiler.containers import CONTAINERS, contents_of, refill, restoring_calls
+from mycelia.compiler.containers import CONTAINERS, contents_of, refill, refilling_calls
 from mycelia.ir.graph import Graph
 from mycelia.ir.node import Node, owner
 from mycelia.tensor.tensor import Tensor
@@ -60,11 +60,11 @@ class Entry:
         else:
             self.holder[self.name] = value
 
-    def restoring_calls(self) -> list[tuple[Any, ...]]:
-        """Calls of C functions that bring the value of now back."""
-        if self.name in self.holder:
-            return [(dict.__setitem__, self.holder, self.name, self.holder[self.name])]
-        return [(dict.pop, self.holder, self.name, None)]
+    def writing_calls(self, value: Any) -> list[tuple[Any, ...]]:
+        """The calls of C functions that `write` comes to."""
+        if value is MISSING:
+            return [(dict.pop, self.holder, self.name, None)]
+        return [(dict.__setitem__, self.holder, self.name, value)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,9 +94,8 @@ class Enclosed:
         else:
             self.cell.cell_contents = value
 
-    def restoring_calls(self) -> list[tuple[Any, ...]]:
-        """Calls of C functions that bring the value of now back."""
-        value = self.read()
+    def writing_calls(self, value: Any) -> list[tuple[Any, ...]]:
+        """The calls of C functions that `write` comes to."""
         if value is MISSING:
             return [(delattr, self.cell, "cell_contents")]
         return [(setattr, self.cell, "cell_contents", value)]
@@ -156,9 +155,9 @@ class Contents:
             self.stale.pop(id(self.container), None)
             refill(self.container, value)
 
-    def restoring_calls(self) -> list[tuple[Any, ...]]:
-        """Calls of C functions that bring the elements of now back."""
-        return restoring_calls(self.container)
+    def writing_calls(self, value: Any) -> list[tuple[Any, ...]]:
+        """The calls of C functions that `write` comes to."""
+        return refilling_calls(self.container, value)
 
 
 OuterPlace = Entry | Enclosed | Contents

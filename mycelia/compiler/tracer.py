@@ -84,6 +84,7 @@ class Tracer:
         self.key: Parameter | None = None
         self.materialized: dict[Node, Any] | None = None  # in the vm: the numbers known so far
         self.given: dict[int, int] = {}  # the numbers of containers among the arguments
+        self.kept: list[Any] = []  # alive, since they are named by identity
         self._outside: dict[Key, OuterPlace] = {}
         self.state: set[Key] = set()  # places outside whose values are inputs
         self._wrapped: list[ref[Tensor]] = []  # in the vm: tensors made and written
@@ -289,7 +290,7 @@ class Tracer:
         """Remember a place that was there before the program, and is about to change."""
         if place.key not in self._outside:
             self._outside[place.key] = place
-            self.undo_log.note_calls(*place.restoring_calls())
+            self.undo_log.note_calls(*place.writing_calls(place.read()))
         self.store.note(place)
 
     def is_changed(self, place: OuterPlace) -> bool:
@@ -311,13 +312,10 @@ class Tracer:
         """Whether the data of a tensor is a node of the program."""
         return isinstance(version._data, Node)
 
-    def adopt_state(self, value: Any) -> None:
-        """Containers in a stand-in for state are the program's own."""
-        if isinstance(value, CONTAINERS):
-            self.store.adopt(value)
-        parts = value.values() if isinstance(value, dict) else value
-        for part in parts if isinstance(value, (tuple, *CONTAINERS)) else ():
-            self.adopt_state(part)
+    def is_outer(self, value: Any) -> bool:
+        """Whether a container or object was there before the program, and is no stand-in."""
+        held = value if isinstance(value, CONTAINERS) else getattr(value, "__dict__", None)
+        return not self.store.owns(held) and id(held) not in self.given
 
     def before_write(self, tensor: Tensor) -> None:
         if not isinstance(tensor._data, Node):

@@ -25,6 +25,11 @@ def assign_at_once(assignments: Iterable[Assignment]) -> None:
     exhaust(starmap(setattr, list(assignments)))
 
 
+def call_at_once(calls: Iterable[tuple[Any, ...]]) -> None:
+    """Call C functions with their arguments, all in one step."""
+    exhaust(starmap(call, list(calls)))
+
+
 class UndoLog:
     """Attributes as they were: `undo` puts all back in one step, unless `forget` was called before.
 

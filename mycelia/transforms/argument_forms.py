@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
-from mycelia.compiler.containers import maker_of
+from mycelia.compiler.containers import CONTAINERS, maker_of
 from mycelia.compiler.forms import Entries, Form, FunctionForm, Items, Known, NumberForm, TensorForm
 from mycelia.compiler.reader.function import Function, capture
 from mycelia.core.dtype import from_numpy
@@ -14,6 +14,7 @@ from mycelia.ir.types import TensorType
 from mycelia.tensor.tensor import Tensor
 
 _DYNAMIC = (int, float)
+_SEQUENCES = (tuple, list, deque)
 
 
 class TracedFunction:
@@ -23,25 +24,29 @@ class TracedFunction:
         self.function = function
 
 
-def key_of(value: Any) -> Any:
-    """What a program depends on in a value: types, structure, and what is not a number."""
+def key_of(value: Any, places: Container[int] = ()) -> Any:
+    """What a program depends on in a value: types, structure, and what is not a number.
+
+    Of containers with the identities in `places` only these count.
+    """
     kind = type(value)
     if kind is Tensor:
         return value._data.dtype, tuple(value._data.shape)
     if kind in _DYNAMIC:
         return kind
-    if kind is tuple or kind is list:
-        return (kind, *[key_of(v) for v in value])
-    if kind is dict or isinstance(value, dict):
-        return (maker_of(value), *[(k, key_of(v)) for k, v in value.items()])
-    if kind is deque:
-        return (maker_of(value), *[key_of(v) for v in value])
+    if places and id(value) in places:
+        return kind, id(value)
+    if kind in _SEQUENCES:
+        return (maker_of(value), *[key_of(v, places) for v in value])
+    if isinstance(value, dict):
+        return (maker_of(value), *[(k, key_of(v, places)) for k, v in value.items()])
     if isinstance(value, (set, frozenset)):
-        return (kind, frozenset(map(key_of, value)))
+        return (kind, frozenset((type(v), v) for v in value))
     if isinstance(value, TracedFunction):
-        return key_of(value.function)
+        return key_of(value.function, places)
     if kind is Function:
-        return (id(value.definition), *[(k, key_of(v)) for k, v in capture(value).items()])
+        held = capture(value).items()
+        return (id(value.definition), *[(k, key_of(v, places)) for k, v in held])
     if isinstance(value, (str, bool, type(None), bytes, complex)):
         return kind, value
     return kind, id(value)
@@ -62,38 +67,57 @@ def arguments_form(args: Any, kwargs: Any, values: bool) -> Items:
     return Items(tuple, (form_of_arguments(args, values), form_of_arguments(kwargs, values)))
 
 
-def first_of_each(leaves: Sequence[Any]) -> tuple[int, ...]:
-    """For each leaf the first one that is the same tensor; () if all differ."""
+def objects_in(value: Any) -> list[Any]:
+    """The tensors and containers in a value, whose identities matter."""
+    if isinstance(value, Tensor):
+        return [value]
+    if isinstance(value, tuple):
+        return [found for part in value for found in objects_in(part)]
+    if isinstance(value, (list, deque)):
+        return [value, *[found for part in value for found in objects_in(part)]]
+    if isinstance(value, dict):
+        return [value, *[found for part in value.values() for found in objects_in(part)]]
+    return []
+
+
+def first_of_each(objects: Sequence[Any]) -> tuple[int, ...]:
+    """For each object the first one that is the same; () if all differ. Numbers always differ."""
     firsts: dict[int, int] = {}
     found = [
-        firsts.setdefault(id(leaf), i) if isinstance(leaf, Tensor) else i
-        for i, leaf in enumerate(leaves)
+        firsts.setdefault(id(one), i) if isinstance(one, (Tensor, *CONTAINERS)) else i
+        for i, one in enumerate(objects)
     ]
     return tuple(found) if any(first != i for i, first in enumerate(found)) else ()
 
 
-def form_of_arguments(value: Any, values: bool) -> Form:
-    """The form of arguments: tensors are leaves, and so are numbers, unless `values` are known."""
+def form_of_arguments(value: Any, values: bool, places: Container[int] = ()) -> Form:
+    """The form of arguments: tensors are leaves, and so are numbers, unless `values` are known.
+
+    Containers with the identities in `places` are known.
+    """
     kind = type(value)
     if kind is Tensor:
         return TensorForm(TensorType(from_numpy(value._data.dtype), value.shape))
     if kind in _DYNAMIC:
         return Known(value) if values else NumberForm(kind)
+    if places and id(value) in places:
+        return Known(value)
     if isinstance(value, (tuple, list, deque)):
-        return Items(maker_of(value), tuple(form_of_arguments(v, values) for v in value))
+        return Items(maker_of(value), _forms(value, values, places))
     if isinstance(value, dict):
-        forms = tuple(form_of_arguments(v, values) for v in value.values())
-        return Entries(maker_of(value), tuple(value), forms)
+        return Entries(maker_of(value), tuple(value), _forms(value.values(), values, places))
     if kind is set:
         return Known(set(value))
     if isinstance(value, TracedFunction):
-        return form_of_arguments(value.function, values)
+        return form_of_arguments(value.function, values, places)
     if kind is Function:
         held = capture(value)
-        return FunctionForm(
-            value, tuple(held), tuple(form_of_arguments(v, values) for v in held.values())
-        )
+        return FunctionForm(value, tuple(held), _forms(held.values(), values, places))
     return Known(value)
+
+
+def _forms(parts: Iterable[Any], values: bool, places: Container[int]) -> tuple[Form, ...]:
+    return tuple([form_of_arguments(part, values, places) for part in parts])
 
 
 def all_forms(form: Form) -> list[Form]:

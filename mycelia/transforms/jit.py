@@ -24,6 +24,7 @@ from mycelia.compiler.symbolic import Number, ValueNeeded
 from mycelia.compiler.tracer import active_tracer
 from mycelia.core import settings
 from mycelia.core.errors import problem
+from mycelia.core.indivisible import call_at_once
 from mycelia.core.lazy import LazyModule
 from mycelia.core.recent import Recent
 from mycelia.core.seed import peek_key
@@ -46,6 +47,7 @@ from mycelia.transforms.argument_forms import (
     has_numbers,
     key_of,
     numbers_in,
+    objects_in,
 )
 from mycelia.transforms.differentiable import DifferentiableGraph
 from mycelia.transforms.dynamic import Buckets, Fitted, Signature
@@ -142,11 +144,11 @@ class Compiled:
         return found
 
     def _key(self, args: Any, kwargs: Any) -> Any:
-        """What tells kinds of calls apart: the arguments, the state, and which are one tensor."""
+        """What tells kinds of calls apart: the arguments, the state, and what is one object."""
         if not self.state.places:
-            return key_of((args, kwargs)), first_of_each(tensors_of((args, kwargs)))
+            return key_of((args, kwargs)), first_of_each(objects_in((args, kwargs)))
         given = (args, kwargs, self.state.values())
-        return key_of(given), first_of_each(tensors_of(given))
+        return key_of(given, self.state.containers()), first_of_each(objects_in(given))
 
     def result(self, entry: Entry, found: Sequence[Any]) -> Any:
         """The result of a call from the arrays its program gave."""
@@ -163,8 +165,8 @@ class Compiled:
         result = _outside(read.result.build(leaves))
         values = [_outside(change.form.build(leaves)) for change in read.changes]
         containers = containers_in(entry.arguments, entry.given(args, kwargs))
-        for change, value in zip(read.changes, values, strict=True):
-            change.in_call(containers).write(value)
+        pairs = zip(read.changes, values, strict=True)
+        call_at_once([c for change, value in pairs for c in change.calls(value, containers)])
         return result
 
     def __getstate__(self) -> dict[str, Any]:
@@ -196,10 +198,12 @@ class Compiled:
         state = tuple(self.state.places.values())
         arguments = of_all_processes(arguments_form(args, kwargs, values), has_state=bool(state))
         if state:
-            arguments = replace(
-                arguments, forms=(*arguments.forms, form_of_arguments(self.state.values(), False))
-            )
+            form = form_of_arguments(self.state.values(), False, self.state.containers())
+            arguments = replace(arguments, forms=(*arguments.forms, form))
         entry = Entry(arguments, capacity=capacity, state=state)
+        if first_of_each(containers_in(arguments, entry.given(args, kwargs))):
+            entry.vm_reason = "two of its arguments or attributes hold one container"
+            return entry
         try:
             self._read_within_memory(entry, first_of_each(entry.leaves(args, kwargs)))
         except ValueNeeded as needed:
@@ -410,15 +414,16 @@ def _outside(value: Any) -> Any:
     if isinstance(value, Function):
         held = {name: _outside(v) for name, v in capture(value).items()}
         return Closure(recapture(value, held))
-    if isinstance(value, (tuple, list)):
-        if hasattr(value, "_fields"):
-            return type(value)(*[_outside(v) for v in value])
-        return type(value)([_outside(v) for v in value])
     if isinstance(value, dict):
-        return maker_of(value)({k: _outside(v) for k, v in value.items()})
-    if isinstance(value, deque):
-        return maker_of(value)(map(_outside, value))
-    return value
+        parts = {k: _outside(v) for k, v in value.items()}
+        is_same = all(parts[k] is v for k, v in value.items())
+        return value if is_same else maker_of(value)(parts)
+    if not isinstance(value, (tuple, list, deque)):
+        return value
+    items = [_outside(v) for v in value]
+    if all(a is b for a, b in zip(items, value, strict=True)):
+        return value
+    return type(value)(*items) if hasattr(value, "_fields") else maker_of(value)(items)
 
 
 def _tensor(value: Any) -> Tensor:

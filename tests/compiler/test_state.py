@@ -181,6 +181,28 @@ class Objects(nn.Cell):
         return notes.second + self.states[1].add(x * 2)
 
 
+class Nested(nn.Cell):
+    """Containers inside of containers, which keep their identity."""
+
+    def __init__(self):
+        super().__init__()
+        self.state = {"layers": [{"h": vector(0)}, {"h": vector(1)}], "n": [0, [1]]}
+        self.layers, self.inner = self.state["layers"], self.state["n"][1]
+        self.groups, self.names, self.merged = defaultdict(list), {"a"}, {"k": 1}
+
+    def construct(self, x):
+        for number, layer in enumerate(self.state["layers"]):
+            layer["h"] = layer["h"] + x * number
+        self.state["n"][1][0] += 1
+        self.state["n"][0] += 2
+        self.state["new"] = [x]
+        self.groups["z"].append(x)
+        self.names |= {"b"}
+        self.merged |= {"k": 2, "x": x}
+        self.state.get("layers")[0]["seen"] = x
+        return self.layers[1]["h"] + self.inner[0]
+
+
 class OneTensor(nn.Cell):
     """Two attributes that hold one tensor, which is then written in place."""
 
@@ -215,7 +237,7 @@ class Total(nn.Cell):
 
 CELLS = [
     Counter, Cache, Layers, FixedCache, Containers, InBranches, InLoops, Properties, Objects,
-    OneTensor, InPlace, Total,
+    Nested, OneTensor, InPlace, Total,
 ]  # fmt: skip
 CALLS = (0.0, 2.0, 1.0, 3.0)
 
@@ -497,6 +519,32 @@ def test_inner_functions_that_call_each_other(n: int):
 def test_gradients_of_inner_functions_that_call_each_other():
     found = ms.jit(ms.grad(even_or_odd, 1))(Tensor(5), vector(1, 2))
     assert plain(found) == plain(ms.grad(even_or_odd, 1)(Tensor(5), vector(1, 2)))
+
+
+def test_nested_containers_keep_their_identity():
+    ms.set_context(mode=ms.GRAPH_MODE)
+    cell = Nested()
+    for _ in range(2):
+        cell(vector(1))
+    assert cell.layers is cell.state["layers"] and cell.inner is cell.state["n"][1]
+    assert cell.inner == [3]
+
+
+def test_an_attribute_and_a_result_may_be_a_list_of_others():
+    class Sharing(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second = [vector(1)], None
+
+        def construct(self, x):
+            self.second = self.first
+            self.second.append(x)
+            return self.first
+
+    ms.set_context(mode=ms.GRAPH_MODE)
+    cell = Sharing()
+    assert cell(vector(2)) is cell.first is cell.second
+    assert plain(cell(vector(3))) == [[1], [2], [3]]
 
 
 def test_copies_keep_their_own_state():

@@ -8,7 +8,6 @@ from typing import Any
 
 from mycelia.compiler.building import Builder
 from mycelia.compiler.conflict import Conflict
-from mycelia.compiler.containers import CONTAINERS
 from mycelia.compiler.forms import (
     Choice,
     ChoiceForm,
@@ -89,10 +88,10 @@ class Branches(Reader):
         places = {key: place for side in sides for key, (place, _) in side.changes.items()}
         values = [[self._left_at(place, side) for side in sides] for place in places.values()]
         joined = [
-            joined_at(place, [unassigned(place, value) for value in given], sides)
+            joined_at(place, [unassigned(place, v) for v in given], sides, self.tracer.is_outer)
             for place, given in zip(places.values(), values, strict=True)
         ]
-        joined.append(join_all([side.result for side in sides], sides))
+        joined.append(join_all([side.result for side in sides], sides, self.tracer.is_outer))
         meeting = Meeting(tracer.store, [side.journal for side in sides])
         columns = self._columns(sides, list(places.values()), joined)
         needed = meeting.needed(columns)
@@ -111,9 +110,9 @@ class Branches(Reader):
         ):
             self._relate_containers(meeting, form, value, given, held_by(place, form))
         meeting.close()
-        for place, value in zip(places.values(), built, strict=False):
-            self.rewrite_place(place, value)
-        self.adopt_all(built[-1])
+        for place, value, (form, _) in zip(places.values(), built, joined, strict=False):
+            self.rewrite_place(place, form, value)
+        self.adopt_built(joined[-1][0], built[-1])
         return built[-1]
 
     def _left_at(self, place: Place, side: Attempt) -> Any:
@@ -161,21 +160,16 @@ class Branches(Reader):
             columns.append(Column(objects, targets[0], data, known))
         return columns
 
-    def rewrite_place(self, place: Place, value: Any) -> None:
+    def rewrite_place(self, place: Place, form: Form, value: Any) -> None:
         """Write a joined value; a container keeps its identity, only its contents change."""
-        self.adopt_all(value)
+        self.adopt_built(form, value)
         self.tracer.store.write(place, value)
 
-    def adopt_all(self, value: Any) -> None:
-        """Containers inside a joined value are the program's own."""
-        if isinstance(value, CONTAINERS):
-            self.tracer.store.adopt(value)
-        if isinstance(value, dict):
-            for part in value.values():
-                self.adopt_all(part)
-        elif isinstance(value, (tuple, *CONTAINERS)):
-            for part in value:
-                self.adopt_all(part)
+    def adopt_built(self, form: Form, value: Any) -> None:
+        """The containers that a form built are the program's own."""
+        for container in containers_in(form, value):
+            if container is not MISSING:
+                self.tracer.store.adopt(container)
 
     def _index_node(self, index: Number) -> Any:
         if index.kind is bool:
@@ -222,17 +216,21 @@ def unassigned(place: Place, value: Any) -> Any:
     return value
 
 
-def joined_at(place: Place, values: list[Any], sides: list[Attempt]) -> tuple[Form, list[Any]]:
+def joined_at(
+    place: Place, values: list[Any], sides: list[Attempt], is_outer: Callable[[Any], bool]
+) -> tuple[Form, list[Any]]:
     """`join_all` for what a place holds; versions of a tensor are compared by their data."""
-    form, given = join_all(values, sides)
+    form, given = join_all(values, sides, is_outer)
     if isinstance(place, Numbers):
         form = versions(form, [place.read(), *values])
     return form, given
 
 
-def join_all(values: list[Any], sides: list[Attempt]) -> tuple[Form, list[Any]]:
+def join_all(
+    values: list[Any], sides: list[Attempt], is_outer: Callable[[Any], bool]
+) -> tuple[Form, list[Any]]:
     """The form that holds all values, and the values as that form takes them."""
-    form: Form = Known(values[0]) if len(values) > 1 else form_of(values[0])
+    form: Form = Known(values[0]) if len(values) > 1 else form_of(values[0], is_outer)
     for value in values[1:]:
         form = extend(form, value)
     if isinstance(form, Known) and isinstance(form.value, Conflict) and _choosable(values):

@@ -10,6 +10,7 @@ import sysconfig
 import types
 from contextlib import suppress
 from pathlib import Path
+from sys import getrefcount
 from typing import Any
 
 from mycelia.compiler.conflict import Conflict
@@ -38,6 +39,7 @@ _MUTATING = {
 }  # fmt: skip
 _GENERATED = ("__init__", "__eq__", "__repr__", "__hash__", "__replace__")  # as dataclasses do
 _CALL = "__call__"
+_ALONE = 2  # references to what nobody else has: a local name, the count itself
 MOST_CALLS = 400  # nested calls of one function that reading follows
 
 
@@ -89,7 +91,7 @@ class Calls(Loops, Answers, Recursion):
             result = fn(*[_routed(a) for a in args], **{k: _routed(v) for k, v in kwargs.items()})
         finally:
             self.tracer.span = span
-        if type(result) in (list, dict, set):
+        if isinstance(result, CONTAINERS) and getrefcount(result) == _ALONE:
             self.tracer.store.adopt(result)
         elif fn is Tensor:
             self.tracer.store.made(result)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
+from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -290,11 +291,14 @@ class Expressions(Reader):
         return self.usable(self.subscript(owner, index), node, frame)
 
     def subscript(self, owner: Any, index: Any) -> Any:
+        if isinstance(owner, defaultdict) and index not in owner and owner.default_factory:
+            self.set_item(owner, index, self.call(owner.default_factory, (), {}))
         if isinstance(owner, Tensor) or not is_symbolic(index):
             if isinstance(owner, Tensor):
                 index = _strong_parts(index)
             found = owner[index]
-            return self.tracer.store.adopt(found) if type(found) is list else found
+            is_new = isinstance(index, slice) and type(found) is list
+            return self.tracer.store.adopt(found) if is_new else found
         if not isinstance(owner, (tuple, list, range)):
             raise ValueNeeded(index._data, "a key is only known at run time")
         return self.pick(owner, index)
@@ -383,6 +387,9 @@ class Expressions(Reader):
         return Text.formatted(value, node.conversion, spec)
 
     # ---- answered by other parts ------------------------------------------------------------
+
+    def set_item(self, owner: Any, index: Any, value: Any) -> None:
+        raise NotImplementedError
 
     def make_function(self, node: Any, frame: Frame) -> Function:
         raise NotImplementedError

@@ -151,7 +151,7 @@ class ProgramLoops(Statements):
                     found[first] = made(Tensor._wrap(nodes[number]))
                 items[number] = found[key, "tensor", number] = found[first]
         value = carried.form.build(iter(items))
-        self.rewrite_place(carried.place, value)
+        self.rewrite_place(carried.place, carried.form, value)
         own = held_by(carried.place, carried.form)
         for number, container in enumerate(containers_in(carried.form, value)[own:]):
             found[key, "container", number] = container

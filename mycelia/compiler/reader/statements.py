@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import importlib
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mycelia.compiler.containers import CONTAINERS
 from mycelia.compiler.reader.branches import Branches, Unreachable
 from mycelia.compiler.reader.expressions import Expressions
 from mycelia.compiler.reader.function import Frame, Function
@@ -21,6 +23,14 @@ from mycelia.compiler.symbolic import Number, ValueNeeded, both, convert
 from mycelia.core.errors import located
 
 FALLS, BREAKS, CONTINUES, RETURNS = 0, 1, 2, 3
+_IN_PLACE: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Add: operator.iadd,
+    ast.BitOr: operator.ior,
+    ast.BitAnd: operator.iand,
+    ast.BitXor: operator.ixor,
+    ast.Sub: operator.isub,
+    ast.Mult: operator.imul,
+}
 RESULT = "<result>"  # the variable that holds what a function returns
 
 
@@ -50,7 +60,7 @@ def as_end(tag: Any, kinds: frozenset[int]) -> End:
     return tag if isinstance(tag, int) else Mixed(tag, kinds)
 
 
-class Statements(Expressions, Branches, Patterns, Writes):
+class Statements(Writes, Expressions, Branches, Patterns):
     """Runs statements."""
 
     def run(self, statements: Sequence[ast.stmt], frame: Frame) -> End:
@@ -276,9 +286,10 @@ class Statements(Expressions, Branches, Patterns, Writes):
             held = self.eval_Subscript(target, frame)
         value = self.eval(node.value, frame)
         self.at(node, frame)
-        if isinstance(held, list) and isinstance(node.op, ast.Add):
+        in_place = _IN_PLACE.get(type(node.op))
+        if isinstance(held, CONTAINERS) and in_place is not None:
             self.change(held)
-            held += elements(value)
+            in_place(held, elements(value) if isinstance(node.op, ast.Add) else value)
             return
         self.assign(target, self.binary(type(node.op).__name__, held, value), frame)
 
