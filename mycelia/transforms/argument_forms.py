@@ -25,28 +25,42 @@ class TracedFunction:
 
 
 def key_of(value: Any, places: Container[int] = ()) -> Any:
-    """What a program depends on in a value: types, structure, and what is not a number.
+    """What a program depends on in a value: types, structure, what is not a number, what is one.
 
     Of containers with the identities in `places` only these count.
     """
+    objects: list[int] = []
+    key = _key(value, places, objects)
+    if len(objects) < 2 or len(set(objects)) == len(objects):
+        return key
+    return key, tuple([objects.index(identity) for identity in objects])
+
+
+def _key(value: Any, places: Container[int], objects: list[int]) -> Any:
+    """The key of a value; `objects` gets the identities of its tensors and containers."""
     kind = type(value)
     if kind is Tensor:
+        objects.append(id(value))
         return value._data.dtype, tuple(value._data.shape)
     if kind in _DYNAMIC:
         return kind
-    if places and id(value) in places:
-        return kind, id(value)
-    if kind in _SEQUENCES:
-        return (maker_of(value), *[key_of(v, places) for v in value])
-    if isinstance(value, dict):
-        return (maker_of(value), *[(k, key_of(v, places)) for k, v in value.items()])
-    if isinstance(value, (set, frozenset)):
-        return (kind, frozenset((type(v), v) for v in value))
+    if kind is tuple:
+        return (kind, *[_key(v, places, objects) for v in value])
+    if isinstance(value, CONTAINERS):
+        objects.append(id(value))
+        if places and id(value) in places:
+            return kind, id(value)
+        if isinstance(value, dict):
+            pairs = [(k, _key(v, places, objects)) for k, v in value.items()]
+            return (maker_of(value), *pairs)
+        if isinstance(value, set):
+            return (kind, frozenset((type(v), v) for v in value))
+        return (maker_of(value), *[_key(v, places, objects) for v in value])
     if isinstance(value, TracedFunction):
-        return key_of(value.function, places)
+        return _key(value.function, places, objects)
     if kind is Function:
         held = capture(value).items()
-        return (id(value.definition), *[(k, key_of(v, places)) for k, v in held])
+        return (id(value.definition), *[(k, _key(v, places, objects)) for k, v in held])
     if isinstance(value, (str, bool, type(None), bytes, complex)):
         return kind, value
     return kind, id(value)
@@ -65,19 +79,6 @@ def numbers_in(value: Any) -> list[Any]:
 def arguments_form(args: Any, kwargs: Any, values: bool) -> Items:
     """The form of the arguments of a call."""
     return Items(tuple, (form_of_arguments(args, values), form_of_arguments(kwargs, values)))
-
-
-def objects_in(value: Any) -> list[Any]:
-    """The tensors and containers in a value, whose identities matter."""
-    if isinstance(value, Tensor):
-        return [value]
-    if isinstance(value, tuple):
-        return [found for part in value for found in objects_in(part)]
-    if isinstance(value, (list, deque)):
-        return [value, *[found for part in value for found in objects_in(part)]]
-    if isinstance(value, dict):
-        return [value, *[found for part in value.values() for found in objects_in(part)]]
-    return []
 
 
 def first_of_each(objects: Sequence[Any]) -> tuple[int, ...]:

@@ -47,7 +47,6 @@ from mycelia.transforms.argument_forms import (
     has_numbers,
     key_of,
     numbers_in,
-    objects_in,
 )
 from mycelia.transforms.differentiable import DifferentiableGraph
 from mycelia.transforms.dynamic import Buckets, Fitted, Signature
@@ -146,9 +145,8 @@ class Compiled:
     def _key(self, args: Any, kwargs: Any) -> Any:
         """What tells kinds of calls apart: the arguments, the state, and what is one object."""
         if not self.state.places:
-            return key_of((args, kwargs)), first_of_each(objects_in((args, kwargs)))
-        given = (args, kwargs, self.state.values())
-        return key_of(given, self.state.containers()), first_of_each(objects_in(given))
+            return key_of((args, kwargs))
+        return key_of((args, kwargs, self.state.values()), self.state.containers())
 
     def result(self, entry: Entry, found: Sequence[Any]) -> Any:
         """The result of a call from the arrays its program gave."""
