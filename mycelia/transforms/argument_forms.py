@@ -13,7 +13,16 @@ from mycelia.core.dtype import from_numpy
 from mycelia.ir.types import TensorType
 from mycelia.tensor.tensor import Tensor
 
-_DYNAMIC = (int, float)
+
+class MutableInt(int):
+    """An int that `set_inputs` takes as any int."""
+
+
+class MutableFloat(float):
+    """A float that `set_inputs` takes as any float."""
+
+
+_KINDS: dict[type, type] = {int: int, float: float, MutableInt: int, MutableFloat: float}
 _SEQUENCES = (tuple, list, deque)
 
 
@@ -42,8 +51,8 @@ def _key(value: Any, places: Container[int], objects: list[int]) -> Any:
     if kind is Tensor:
         objects.append(id(value))
         return value._data.dtype, tuple(value._data.shape)
-    if kind in _DYNAMIC:
-        return kind
+    if kind in _KINDS:
+        return _KINDS[kind]
     if kind is tuple:
         return (kind, *[_key(v, places, objects) for v in value])
     if isinstance(value, CONTAINERS):
@@ -69,8 +78,8 @@ def _key(value: Any, places: Container[int], objects: list[int]) -> Any:
 def numbers_in(value: Any) -> list[Any]:
     """All plain numbers among the arguments, with their kinds."""
     kind = type(value)
-    if kind in _DYNAMIC:
-        return [(kind, value)]
+    if kind in _KINDS:
+        return [(_KINDS[kind], value)]
     if kind in (tuple, list):
         return [n for v in value for n in numbers_in(v)]
     return [n for v in value.values() for n in numbers_in(v)] if kind is dict else []
@@ -99,8 +108,8 @@ def form_of_arguments(value: Any, values: bool, places: Container[int] = ()) -> 
     kind = type(value)
     if kind is Tensor:
         return TensorForm(TensorType(from_numpy(value._data.dtype), value.shape))
-    if kind in _DYNAMIC:
-        return Known(value) if values else NumberForm(kind)
+    if kind in _KINDS:
+        return Known(value) if values else NumberForm(_KINDS[kind])
     if places and id(value) in places:
         return Known(value)
     if isinstance(value, (tuple, list, deque)):

@@ -9,16 +9,9 @@ from typing import Any
 
 from mycelia.core.errors import problem, wrong_type
 from mycelia.tensor.tensor import Tensor
+from mycelia.transforms.argument_forms import MutableFloat, MutableInt
 
 _VARIABLE = (int, float, tuple, list, dict, Tensor)
-
-
-class MutableInt(int):
-    """An int that `set_inputs` takes as any int."""
-
-
-class MutableFloat(float):
-    """A float that `set_inputs` takes as any float."""
 
 
 def mutable(input_data: Any, dynamic_len: bool = False) -> Any:
