@@ -257,6 +257,17 @@ def form_of(value: Any, is_outer: Callable[[Any], bool] | None = None) -> Form:
     return _general(value, _is_unknown, widen_numbers=False, is_outer=is_outer)
 
 
+def kept_form_of(
+    value: Any, is_outer: Callable[[Any], bool], is_input: Callable[[Tensor], bool]
+) -> Form:
+    """The same for a value that is kept after a call: tensors that were there before are known."""
+
+    def is_leaf(tensor: Tensor) -> bool:
+        return _is_unknown(tensor) and not is_input(tensor)
+
+    return _general(value, is_leaf, widen_numbers=False, is_outer=is_outer)
+
+
 def widest_form_of(value: Any) -> Form:
     """The form of one value with all its tensors and numbers as leaves."""
     return _general(value, lambda leaf: True, widen_numbers=True)

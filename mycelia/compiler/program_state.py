@@ -20,12 +20,14 @@ from mycelia.compiler.forms import (
     MaybeForm,
     containers_in,
     entries_of,
-    form_of,
+    kept_form_of,
 )
 from mycelia.compiler.store import Contents, Entry, Key, Numbers, OuterPlace
 from mycelia.compiler.symbolic import ValueNeeded
 from mycelia.core.errors import located
+from mycelia.tensor.structures import tensors_of
 from mycelia.tensor.tensor import Tensor
+from mycelia.tensor.views import related, root_of
 
 if TYPE_CHECKING:
     from mycelia.compiler.tracer import Tracer
@@ -52,9 +54,10 @@ class ProgramState:
     def empty() -> ProgramState:
         return ProgramState({}, {})
 
-    def containers(self) -> frozenset[int]:
-        """The identities of containers that are places of their own."""
-        return frozenset(id(p.container) for p in self.places.values() if isinstance(p, Contents))
+    def known(self) -> frozenset[int]:
+        """The identities of containers that are places of their own, and of known tensors."""
+        containers = [p.container for p in self.places.values() if isinstance(p, Contents)]
+        return frozenset(map(id, containers)).union(self.tensors)
 
     def values(self) -> tuple[Any, ...]:
         """What the places hold now."""
@@ -71,7 +74,33 @@ class ProgramState:
             tracer.bind(tensor)
         for (key, place), value in zip(self.places.items(), values, strict=True):
             tracer.state.add(key)
+            if isinstance(place, Contents):
+                place = Contents(place.container, tracer.store.stale)
             tracer.write_outside(place, value)
+
+
+def stand_in_for_state(
+    tracer: Tracer,
+    arguments: Form,
+    state: ProgramState,
+    given: list[Tensor],
+    firsts: Sequence[int],
+) -> None:
+    """Let the tensors that the state holds stand for the inputs themselves.
+
+    Others may hold them, too, and then see what the program does with them.
+    """
+    if not state.places:
+        return
+    assert isinstance(arguments, Items)
+    kept = arguments.forms[-1].leaves(state.values())
+    for place, (leaf, _) in enumerate(kept, len(given) - len(kept)):
+        if not isinstance(leaf, Tensor):
+            continue
+        if not firsts or firsts[place] == place:
+            tracer.undo_log.note(leaf, "_data", "_shared")
+            leaf._data = given[place]._data
+        given[place] = leaf
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,13 +208,41 @@ def changes_of(tracer: Tracer) -> tuple[list[Change], list[tuple[Any, Any]]]:
                 raise conflict_error(value)
             if isinstance(place, Contents):
                 tracer.store.adopt(value)  # a copy
-            form = form_of(value, tracer.is_outer)
+            form = kept_form_of(value, tracer.is_outer, lambda t: id(t) in tracer.inputs)
             origins = tuple(tracer.given.get(id(c)) for c in containers_in(form, value))
             changes.append(Change(place if given is None else given, form, origins))
             leaves += form.leaves(value)
     if places or tensors:
         raise StateFound(places, tensors)
+    if keeps_a_view(tracer, [leaf for leaf, _ in leaves if isinstance(leaf, Tensor)]):
+        raise ValueNeeded(None, "it keeps a tensor that shares elements with another one")
     return changes, leaves
+
+
+def keeps_a_view(tracer: Tracer, kept: Sequence[Tensor]) -> bool:
+    """Whether a write to a tensor that a program keeps would show in another one that is left.
+
+    Tensors that may be the same, depending on the run, count only if both are kept.
+    """
+    inputs = {id(tensor) for tensor in tracer.arguments} | set(tracer.inputs)
+    roots: dict[int, Tensor] = {}
+    for tensor in kept:
+        root = root_of(tensor)
+        if roots.setdefault(id(root), tensor) is not tensor:
+            return True
+        if root is not tensor and id(root) in inputs:
+            return True
+    kept_roots = set(roots) | set(tracer.inputs)
+    return any(
+        id(other) in kept_roots
+        for tensor in kept
+        for other in tracer.store.aliases_of(root_of(tensor))
+    )
+
+
+def shares_elements(values: Sequence[Any]) -> bool:
+    """Whether a tensor among the values is a view, or has views."""
+    return any(len(related(tensor)) > 1 for tensor in tensors_of(values))
 
 
 def changes_anything(tracer: Tracer) -> bool:

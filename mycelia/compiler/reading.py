@@ -22,6 +22,7 @@ from mycelia.compiler.program_state import (
     StateFound,
     changes_anything,
     changes_of,
+    stand_in_for_state,
 )
 from mycelia.compiler.reader.stack_notes import with_stack
 from mycelia.compiler.rolling import roll
@@ -61,6 +62,7 @@ class Read:
     narrowed: int = 0  # operators that are computed only for what is read
     changes: tuple[Change, ...] = ()  # of attributes and containers; their leaves follow the result
     identities: Identities = field(default_factory=lambda: Identities({}, {}))
+    constants: frozenset[int] = frozenset()  # the identities of tensors taken for constants
 
 
 def read(
@@ -106,6 +108,7 @@ def _read(
     nodes = [tracer.root.parameter(f"x{i}", leaf_type(t)) for i, t in enumerate(targets)]
     given = [Tensor._wrap(node) for node in nodes]
     given = [given[first] for first in firsts or range(len(given))]
+    stand_in_for_state(tracer, arguments, state, given, firsts)
     args, kwargs, *values = arguments.build(iter(given))
     outer_span, reading.span = reading.span, lambda: tracer.span
     depth = sys.getrecursionlimit()
@@ -117,6 +120,7 @@ def _read(
             built = containers_in(arguments, (args, kwargs, *values))
             tracer.given |= {id(container): i for i, container in enumerate(built)}
             tracer.kept += built
+            tracer.arguments += given
             state.enter(tracer, values[0] if values else ())
             result = interpreter.call(fn, args, kwargs)
             if isinstance(result, Conflict):
@@ -197,6 +201,7 @@ def _finish(
         tracer.narrowed,
         tuple(changes),
         identities,
+        frozenset(tracer.captured),
     )
 
 
@@ -230,8 +235,13 @@ def read_lazily(fn: Callable[..., Any], name: str, args: Any, kwargs: Any, segme
                 result = fn(*args, **kwargs)
             except Exception as error:
                 raised, result = error, None
-            finished = tracer.unfinished()
-            arrays = segments.arrays([tensor._data for tensor in finished])
+            finished = tracer.left()
+            nodes = [t._data for t in finished if isinstance(t._data, Node)]
+            known = dict(zip(nodes, segments.arrays(nodes), strict=True))
+            arrays = [
+                known.get(t._data, t._data) if isinstance(t._data, Node) else t._data
+                for t in finished
+            ]
             drawn = int(tracer.world["<drawn>"])
     finally:
         tracer.undo_log.undo()

@@ -261,6 +261,10 @@ class Store:
     def note(self, place: Place) -> None:
         self.journals[-1].note(place)
 
+    def is_new(self, thing: Any) -> bool:
+        """Whether the program made something."""
+        return any(journal.is_new(thing) for journal in self.journals)
+
     def write(self, place: Place, value: Any) -> None:
         self.note(place)
         place.write(value)

@@ -84,6 +84,7 @@ class Tracer:
         self.key: Parameter | None = None
         self.materialized: dict[Node, Any] | None = None  # in the vm: the numbers known so far
         self.given: dict[int, int] = {}  # the numbers of containers among the arguments
+        self.arguments: list[Tensor] = []
         self.kept: list[Any] = []  # alive, since they are named by identity
         self._outside: dict[Key, OuterPlace] = {}
         self.state: set[Key] = set()  # places outside whose values are inputs
@@ -171,6 +172,7 @@ class Tracer:
         for value in static:
             _check_static(op, value)
         if self._foldable(op, data, static):
+            self._rely_on(data)
             return self._relate(op, data, static, Slot.dispatch(op, args, kwargs))
         data = tuple([a.strong if isinstance(a, Number) else a for a in self._promoted(op, data)])
         if op.bounds is not None and not self.depth and settings.current().check_indices:
@@ -324,14 +326,22 @@ class Tracer:
             self._wrapped.append(ref(tensor))
         self.store.note_tensor(self.bound(tensor))
 
-    def unfinished(self) -> list[Tensor]:
-        """The tensors that still have a node instead of numbers, when a run of the vm ends."""
+    def left(self) -> list[Tensor]:
+        """The tensors that a run of the vm made or wrote, as far as they are still there."""
         bound = [b.tensor for b in self.inputs.values() if b.tensor._data is b.node]
-        left_alone = set(map(id, bound))
+        untouched = set(map(id, bound))
         written = [b.tensor for b in self.inputs.values() if b.tensor._data is not b.node]
         alive = [tensor for one in self._wrapped if (tensor := one()) is not None]
-        found = {id(t): t for t in (*alive, *written) if id(t) not in left_alone}
-        return [t for t in found.values() if isinstance(t._data, Node)]
+        found = {id(t): t for t in (*alive, *written) if id(t) not in untouched}
+        return list(found.values())
+
+    def _rely_on(self, value: Any) -> None:
+        """The program depends on the numbers of known tensors: those from outside are guarded."""
+        if isinstance(value, (tuple, list)):
+            for part in value:
+                self._rely_on(part)
+        elif isinstance(value, Tensor) and not self.store.is_new(value):
+            self.captured.setdefault(id(value), value)
 
     def _promoted(self, op: Primitive, data: tuple[Any, ...]) -> tuple[Any, ...]:
         if not op.promotes:

@@ -133,7 +133,12 @@ def owned_arrays(tensors: Iterable[Any]) -> list[Any]:
 
 
 def may_take_over(program: Program) -> bool:
-    """Whether a program may write parameters in place: it never fails once it has begun."""
+    """Whether a program may write parameters in place: it never fails once it has begun.
+
+    One that writes its arguments, too, writes everything when it is over.
+    """
+    if any(isinstance(which, int) for which in program.writes):
+        return False
     return program.capacity is None and not program.unbound and not calls_python(program)
 
 

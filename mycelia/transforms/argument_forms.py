@@ -33,43 +33,45 @@ class TracedFunction:
         self.function = function
 
 
-def key_of(value: Any, places: Container[int] = ()) -> Any:
+def key_of(value: Any, known: Container[int] = ()) -> Any:
     """What a program depends on in a value: types, structure, what is not a number, what is one.
 
-    Of containers with the identities in `places` only these count.
+    Of tensors and containers with the identities in `known` only these count.
     """
     objects: list[int] = []
-    key = _key(value, places, objects)
+    key = _key(value, known, objects)
     if len(objects) < 2 or len(set(objects)) == len(objects):
         return key
     return key, tuple([objects.index(identity) for identity in objects])
 
 
-def _key(value: Any, places: Container[int], objects: list[int]) -> Any:
+def _key(value: Any, known: Container[int], objects: list[int]) -> Any:
     """The key of a value; `objects` gets the identities of its tensors and containers."""
     kind = type(value)
     if kind is Tensor:
         objects.append(id(value))
+        if known and id(value) in known:
+            return kind, id(value)
         return value._data.dtype, tuple(value._data.shape)
     if kind in _KINDS:
         return _KINDS[kind]
     if kind is tuple:
-        return (kind, *[_key(v, places, objects) for v in value])
+        return (kind, *[_key(v, known, objects) for v in value])
     if isinstance(value, CONTAINERS):
         objects.append(id(value))
-        if places and id(value) in places:
+        if known and id(value) in known:
             return kind, id(value)
         if isinstance(value, dict):
-            pairs = [(k, _key(v, places, objects)) for k, v in value.items()]
+            pairs = [(k, _key(v, known, objects)) for k, v in value.items()]
             return (maker_of(value), *pairs)
         if isinstance(value, set):
             return (kind, frozenset((type(v), v) for v in value))
-        return (maker_of(value), *[_key(v, places, objects) for v in value])
+        return (maker_of(value), *[_key(v, known, objects) for v in value])
     if isinstance(value, TracedFunction):
-        return _key(value.function, places, objects)
+        return _key(value.function, known, objects)
     if kind is Function:
         held = capture(value).items()
-        return (id(value.definition), *[(k, _key(v, places, objects)) for k, v in held])
+        return (id(value.definition), *[(k, _key(v, known, objects)) for k, v in held])
     if isinstance(value, (str, bool, type(None), bytes, complex)):
         return kind, value
     return kind, id(value)
@@ -85,9 +87,9 @@ def numbers_in(value: Any) -> list[Any]:
     return [n for v in value.values() for n in numbers_in(v)] if kind is dict else []
 
 
-def arguments_form(args: Any, kwargs: Any, values: bool) -> Items:
+def arguments_form(args: Any, kwargs: Any, values: bool, known: Container[int] = ()) -> Items:
     """The form of the arguments of a call."""
-    return Items(tuple, (form_of_arguments(args, values), form_of_arguments(kwargs, values)))
+    return Items(tuple, _forms((args, kwargs), values, known))
 
 
 def first_of_each(objects: Sequence[Any]) -> tuple[int, ...]:
@@ -100,34 +102,34 @@ def first_of_each(objects: Sequence[Any]) -> tuple[int, ...]:
     return tuple(found) if any(first != i for i, first in enumerate(found)) else ()
 
 
-def form_of_arguments(value: Any, values: bool, places: Container[int] = ()) -> Form:
+def form_of_arguments(value: Any, values: bool, known: Container[int] = ()) -> Form:
     """The form of arguments: tensors are leaves, and so are numbers, unless `values` are known.
 
-    Containers with the identities in `places` are known.
+    Tensors and containers with the identities in `known` are known.
     """
     kind = type(value)
+    if known and id(value) in known:
+        return Known(value)
     if kind is Tensor:
         return TensorForm(TensorType(from_numpy(value._data.dtype), value.shape))
     if kind in _KINDS:
         return Known(value) if values else NumberForm(_KINDS[kind])
-    if places and id(value) in places:
-        return Known(value)
     if isinstance(value, (tuple, list, deque)):
-        return Items(maker_of(value), _forms(value, values, places))
+        return Items(maker_of(value), _forms(value, values, known))
     if isinstance(value, dict):
-        return Entries(maker_of(value), tuple(value), _forms(value.values(), values, places))
+        return Entries(maker_of(value), tuple(value), _forms(value.values(), values, known))
     if kind is set:
         return Known(set(value))
     if isinstance(value, TracedFunction):
-        return form_of_arguments(value.function, values, places)
+        return form_of_arguments(value.function, values, known)
     if kind is Function:
         held = capture(value)
-        return FunctionForm(value, tuple(held), _forms(held.values(), values, places))
+        return FunctionForm(value, tuple(held), _forms(held.values(), values, known))
     return Known(value)
 
 
-def _forms(parts: Iterable[Any], values: bool, places: Container[int]) -> tuple[Form, ...]:
-    return tuple([form_of_arguments(part, values, places) for part in parts])
+def _forms(parts: Iterable[Any], values: bool, known: Container[int]) -> tuple[Form, ...]:
+    return tuple([form_of_arguments(part, values, known) for part in parts])
 
 
 def all_forms(form: Form) -> list[Form]:

@@ -16,7 +16,7 @@ from mycelia.compiler.forms import (
     containers_in,
 )
 from mycelia.compiler.hooking import hooks_of
-from mycelia.compiler.program_state import ProgramState, with_state
+from mycelia.compiler.program_state import ProgramState, shares_elements, with_state
 from mycelia.compiler.reader.function import Function, capture, recapture
 from mycelia.compiler.reading import Read, read, read_lazily
 from mycelia.compiler.store import Place
@@ -123,12 +123,12 @@ class Compiled:
             self.buckets.signature.check(args, kwargs)
         key = self._key(args, kwargs)
         entry = self.entries.use(key)
-        if entry is None or not _still_valid(entry):
+        if entry is None or not _still_valid(entry, args, kwargs):
             entry = self._compile(key, args, kwargs)
         if entry.by_value is not None:
             value_key = tuple(numbers_in((args, kwargs)))
             found = entry.by_value.use(value_key)
-            if found is None or not _still_valid(found):
+            if found is None or not _still_valid(found, args, kwargs):
                 found = self._read(args, kwargs, values=True)
                 entry.by_value.keep(value_key, found)
             entry = found
@@ -145,8 +145,10 @@ class Compiled:
     def _key(self, args: Any, kwargs: Any) -> Any:
         """What tells kinds of calls apart: the arguments, the state, and what is one object."""
         if not self.state.places:
-            return key_of((args, kwargs))
-        return key_of((args, kwargs, self.state.values()), self.state.containers())
+            return key_of((args, kwargs), self.state.tensors)
+        values = self.state.values()
+        key = key_of((args, kwargs, values), self.state.known())
+        return (key, "shared") if shares_elements(values) else key
 
     def result(self, entry: Entry, found: Sequence[Any]) -> Any:
         """The result of a call from the arrays its program gave."""
@@ -194,13 +196,17 @@ class Compiled:
 
     def _read_once(self, args: Any, kwargs: Any, values: bool, capacity: int) -> Entry:
         state = tuple(self.state.places.values())
-        arguments = of_all_processes(arguments_form(args, kwargs, values), has_state=bool(state))
+        arguments = arguments_form(args, kwargs, values, self.state.known())
+        arguments = of_all_processes(arguments, has_state=bool(state))
         if state:
-            form = form_of_arguments(self.state.values(), False, self.state.containers())
+            form = form_of_arguments(self.state.values(), False, self.state.known())
             arguments = replace(arguments, forms=(*arguments.forms, form))
         entry = Entry(arguments, capacity=capacity, state=state)
         if first_of_each(containers_in(arguments, entry.given(args, kwargs))):
             entry.vm_reason = "two of its arguments or attributes hold one container"
+            return entry
+        if shares_elements(self.state.values()):
+            entry.vm_reason = "one of its attributes shares elements with another tensor"
             return entry
         try:
             self._read_within_memory(entry, first_of_each(entry.leaves(args, kwargs)))
@@ -428,10 +434,15 @@ def _tensor(value: Any) -> Tensor:
     return value if isinstance(value, Tensor) else Tensor._wrap(np.asarray(value))
 
 
-def _still_valid(entry: Entry) -> bool:
+def _still_valid(entry: Entry, args: Any, kwargs: Any) -> bool:
     if entry.settings != settings_version():
         return False
-    return entry.read is None or entry.read.guards.hold()
+    if entry.read is None:
+        return True
+    constants = entry.read.constants if entry.state else ()
+    if constants and any(id(leaf) in constants for leaf in entry.leaves(args, kwargs)):
+        return False  # a constant has become part of the state
+    return entry.read.guards.hold()
 
 
 def _reason(compiled: Compiled, key: Any) -> str:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 
+import mycelia
 from tests.compiler.generate import generate
 from tests.compiler.shrink import shrink
+from tests.compiler.stateful import examine_state, stateful_program
 from tests.compiler.three_ways import (
     Inputs,
     Subject,
@@ -93,3 +96,24 @@ def test_a_failing_program_is_made_small():
     )
     found = shrink(source, lambda text: "tanh" in text)
     assert found == "def program(x, s, n, k, r):\n    y = y + ops.tanh(s)\n"
+
+
+def test_random_programs_keep_the_same_state():
+    for number in range(6):
+        rng = random.Random(4000 + number)
+        source = stateful_program(rng)
+        assert examine_state(source, number) == "", source
+
+
+def test_state_that_is_lost_is_found(monkeypatch: pytest.MonkeyPatch):
+    def forgets(fn: Any) -> Any:
+        def run(*arguments: Any) -> Any:
+            result = fn(*arguments)
+            fn.__globals__["kept"].count = 0
+            return result
+
+        return run
+
+    monkeypatch.setattr(mycelia, "jit", forgets)
+    source = "def program(x, s, n, k, r):\n    kept.count += 1\n    return x * 1.0\n"
+    assert examine_state(source, 3).startswith("the compiled program keeps something else")

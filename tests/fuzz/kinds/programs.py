@@ -11,10 +11,12 @@ from dataclasses import dataclass, replace
 from tests.compiler.aliasing import aliasing_program
 from tests.compiler.generate import generate as generate_program
 from tests.compiler.shrink import smaller_programs
+from tests.compiler.stateful import examine_state, stateful_program
 from tests.compiler.three_ways import examine
 
 SECONDS = 60
-ALIASING = 0.4  # of the programs are about views and in-place writes
+ALIASING = 0.35  # of the programs are about views and in-place writes
+STATEFUL = 0.2  # keep state between calls
 
 
 @dataclass(frozen=True)
@@ -25,11 +27,15 @@ class Case:
     differentiable: bool
     seed: int
     numeric: bool = False  # compare gradients with finite differences, too
+    stateful: bool = False  # the program keeps state between calls
 
 
 def generate(rng: random.Random) -> Case:
     """A random program."""
-    if rng.random() < ALIASING:
+    choice = rng.random()
+    if choice > 1 - STATEFUL:
+        return Case(stateful_program(rng), False, rng.randrange(2**32), stateful=True)
+    if choice < ALIASING:
         source, differentiable = aliasing_program(rng), True
     else:
         program = generate_program(rng)
@@ -41,6 +47,8 @@ def check(case: Case) -> str:
     """Where NumPy, eager mode, and the compiled program disagree."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # overflow, in programs that are left out then
+        if case.stateful:
+            return examine_state(case.source, case.seed)
         found = examine(case.source, case.seed, case.differentiable, case.numeric).disagreement
     if found is None:
         return ""
@@ -57,6 +65,8 @@ def smaller(case: Case) -> Iterator[Case]:
 
 
 def label(case: Case) -> str:
+    if case.stateful:
+        return "stateful"
     return "differentiable" if case.differentiable else "of any result"
 
 
