@@ -19,8 +19,17 @@ from mycelia.compiler.containers import CONTAINERS
 from mycelia.compiler.guards import Guards
 from mycelia.compiler.hooking import hook_tensor
 from mycelia.compiler.infer import result_type
+from mycelia.compiler.known_values import (
+    FOLDED,
+    check_static,
+    is_known,
+    is_outer_view,
+    is_small,
+    known_array,
+    promote_numbers,
+)
 from mycelia.compiler.store import Entry, Key, OuterPlace, Store
-from mycelia.compiler.symbolic import Number, ValueNeeded, convert, is_symbolic
+from mycelia.compiler.symbolic import Number, ValueNeeded, convert
 from mycelia.core import settings
 from mycelia.core.dtype import bool_, uint32
 from mycelia.core.errors import located
@@ -38,11 +47,10 @@ from mycelia.ops.shaping import Cast
 from mycelia.tensor.lost import refuse_lost
 from mycelia.tensor.promotion import alike, not_a_tensor, promote
 from mycelia.tensor.tensor import Tensor
-from mycelia.tensor.views import View, relate
+from mycelia.tensor.views import relate
 
 TOKEN = TensorType(bool_, ())
 KEY = TensorType(uint32, (2,))
-_FOLDED = 1024  # results of known arguments up to this size are worked out while reading
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,13 +178,13 @@ class Tracer:
     def _dispatch(self, op: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         data, static = op.arguments.bind(op.name, args, kwargs)
         for value in static:
-            _check_static(op, value)
+            check_static(op, value)
         if self._foldable(op, data, static):
             self._rely_on(data)
             return self._relate(op, data, static, Slot.dispatch(op, args, kwargs))
         data = tuple([a.strong if isinstance(a, Number) else a for a in self._promoted(op, data)])
         if op.bounds is not None and not self.depth and settings.current().check_indices:
-            check(op, op.arguments.merge(data, static), _known_array)
+            check(op, op.arguments.merge(data, static), known_array)
         if op.host_only:
             return self._run_on_host(op, data, static)
         if op.draws:
@@ -263,7 +271,7 @@ class Tracer:
         """`value`; one that others may change stands for an input of the program from here on."""
         if not isinstance(value, Tensor) or id(value) in self.inputs:
             return value
-        if not (value._is_parameter or value._shared or _is_outer_view(value)):
+        if not (value._is_parameter or value._shared or is_outer_view(value)):
             return value
         return self.bind(value)
 
@@ -347,7 +355,7 @@ class Tracer:
         if not op.promotes:
             return data
         if any(isinstance(a, Number) for a in data):
-            return _promote_numbers(op, data)
+            return promote_numbers(op, data)
         return data if alike(data) else promote(op, data)
 
     def _foldable(self, op: Primitive, data: tuple[Any, ...], static: tuple[Any, ...]) -> bool:
@@ -356,10 +364,10 @@ class Tracer:
         if op.bounds is not None and self.depth:  # an index that is wrong may never be met
             return False
         if op.host_only:
-            return all(map(_is_known, data))
-        if not all(_is_known(a) and _is_small(a) for a in data):
+            return all(map(is_known, data))
+        if not all(is_known(a) and is_small(a) for a in data):
             return False
-        return bool(data) or prod(result_type(op, (), static).shape) <= _FOLDED
+        return bool(data) or prod(result_type(op, (), static).shape) <= FOLDED
 
     def _write(self, op: Primitive, data: tuple[Any, ...], updates: Any) -> None:
         for name, update in zip(op.writes, updates, strict=True):
@@ -447,56 +455,4 @@ def unbound_error(name: str, span: Span | None) -> Exception:
         f"the name {name!r} has no value here",
         fix="assign it on every path before it is used",
         span=span,
-    )
-
-
-def _check_static(op: Primitive, value: Any) -> None:
-    if isinstance(value, (tuple, list)):
-        for part in value:
-            _check_static(op, part)
-    elif is_symbolic(value):
-        raise ValueNeeded(value._data, f"{op.name} needs the number of an argument")
-
-
-def _is_known(value: Any) -> bool:
-    if isinstance(value, (tuple, list)):
-        return all(map(_is_known, value))
-    if isinstance(value, Tensor):
-        is_input = value._is_parameter or _is_outer_view(value)
-        return not is_input and not isinstance(value._data, Node)
-    return value is None or isinstance(value, (int, float, complex, np.generic))
-
-
-def _known_array(value: Any) -> Any:
-    """An argument whose numbers are known, on the host."""
-    return np.asarray(value) if _is_known(value) and value is not None else None
-
-
-def _is_outer_view(tensor: Tensor) -> bool:
-    """Whether a tensor shows elements of another one, which may change before the next run."""
-    return type(tensor._relation) is View and not tensor._relation.is_traced
-
-
-def _is_small(value: Any) -> bool:
-    if isinstance(value, (tuple, list)):
-        return all(map(_is_small, value))
-    if isinstance(value, Tensor):
-        return type(value._data) is np.ndarray and value._data.size <= _FOLDED
-    return True
-
-
-_SAMPLES: dict[type, Any] = {bool: True, int: 1, float: 1.0, complex: 1j}
-
-
-def _promote_numbers(op: Primitive, data: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Promotion where some numbers are not known: they count by their kind."""
-    stand_ins = tuple([_SAMPLES[a.kind] if isinstance(a, Number) else a for a in data])
-    promoted = promote(op, stand_ins)
-    return tuple(
-        [
-            Cast.of()(given.strong, new.dtype)
-            if isinstance(given, Number) and isinstance(new, Tensor)
-            else new
-            for given, new in zip(data, promoted, strict=True)
-        ]
     )
