@@ -98,6 +98,7 @@ def stand_in_for_state(
         if not isinstance(leaf, Tensor):
             continue
         if not firsts or firsts[place] == place:
+            tracer.kept_inputs[id(leaf)] = leaf
             tracer.undo_log.note(leaf, "_data", "_shared")
             leaf._data = given[place]._data
         given[place] = leaf

@@ -28,7 +28,7 @@ from mycelia.compiler.known_values import (
     known_array,
     promote_numbers,
 )
-from mycelia.compiler.store import Entry, Key, OuterPlace, Store
+from mycelia.compiler.store import Contents, Entry, Key, OuterPlace, Store
 from mycelia.compiler.symbolic import Number, ValueNeeded, convert
 from mycelia.core import settings
 from mycelia.core.dtype import bool_, uint32
@@ -93,6 +93,7 @@ class Tracer:
         self.materialized: dict[Node, Any] | None = None  # in the vm: the numbers known so far
         self.given: dict[int, int] = {}  # the numbers of containers among the arguments
         self.arguments: list[Tensor] = []
+        self.kept_inputs: dict[int, Tensor] = {}  # those that attributes and containers hold
         self.kept: list[Any] = []  # alive, since they are named by identity
         self._outside: dict[Key, OuterPlace] = {}
         self.state: set[Key] = set()  # places outside whose values are inputs
@@ -325,7 +326,19 @@ class Tracer:
     def is_outer(self, value: Any) -> bool:
         """Whether a container or object was there before the program, and is no stand-in."""
         held = value if isinstance(value, CONTAINERS) else getattr(value, "__dict__", None)
-        return not self.store.owns(held) and id(held) not in self.given
+        if self.store.owns(held) or id(held) in self.given:
+            return False
+        is_place = Contents(held, self.store.stale).key in self._outside
+        return is_place or not self._holds_traced(held)
+
+    def _holds_traced(self, value: Any) -> bool:
+        """Whether a container holds tensors or numbers of the program."""
+        if isinstance(value, Tensor):
+            is_traced = isinstance(value._data, Node)
+            return is_traced and id(value) not in self.inputs and id(value) not in self.kept_inputs
+        if isinstance(value, dict):
+            return any(map(self._holds_traced, value.values()))
+        return isinstance(value, (tuple, *CONTAINERS)) and any(map(self._holds_traced, value))
 
     def before_write(self, tensor: Tensor) -> None:
         if not isinstance(tensor._data, Node):

@@ -106,7 +106,7 @@ def test_pickles_are_found():
 
 def test_much_memory_is_found():
     def read(folder: Path) -> int:
-        return int(np.ones(600 * 2**20, np.uint8)[0]) if _content(folder) != b"12" else 1
+        return int(np.ones(900 * 2**20, np.uint8)[0]) if _content(folder) != b"12" else 1
 
     assert _found(read) == "reading takes more than 512 MB"
 

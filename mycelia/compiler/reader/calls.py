@@ -155,6 +155,8 @@ class Calls(Loops, Answers, Recursion):
         except TypeError as error:
             fix = f"call it as {signature_of(fn)}"
             raise located(TypeError, str(error), fix=fix, span=self.tracer.span) from None
+        if definition.node.args.kwarg is not None:
+            self.tracer.store.adopt(variables[definition.node.args.kwarg.arg])
         return self.guarded_call(fn, variables)
 
     def read_body(self, fn: Function, variables: dict[str, Any]) -> Any:
