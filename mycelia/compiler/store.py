@@ -7,7 +7,7 @@ in the state in which they were left: `Changes.applied` brings it back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import CellType
@@ -239,7 +239,8 @@ class Journal:
 class Store:
     """Writes through journals: the innermost open one hears of each."""
 
-    def __init__(self) -> None:
+    def __init__(self, before_change: Callable[[Tensor], None]) -> None:
+        self.before_change = before_change  # called with tensors whose data is about to change
         self.journals: list[Journal] = [Journal()]
         self.own: dict[int, Any] = {}  # containers made by the program
         self.stale: dict[int, tuple[Any, Conflict]] = {}
@@ -276,6 +277,7 @@ class Store:
         for other in self.aliases_of(tensor):
             for shown in related(other):
                 if type(shown._data) is not Stale and shown is not tensor:
+                    self.before_change(shown)
                     self.write(Numbers(shown), MAYBE_WRITTEN)
 
     def needs(self, key: Key) -> None:

@@ -82,7 +82,7 @@ class Tracer:
         self.capacity = capacity  # of the stacks that gradients of loops fill
         self.allowed = allowed  # how many bytes gradients may remember
         self.root = self.builder = Builder(name)
-        self.store = Store()
+        self.store = Store(self._remember)
         self.span: Span | None = None
         self.inputs: dict[int, Input] = {}
         self.world: dict[str, Any] = {"<drawn>": 0}
@@ -340,9 +340,13 @@ class Tracer:
             return any(map(self._holds_traced, value.values()))
         return isinstance(value, (tuple, *CONTAINERS)) and any(map(self._holds_traced, value))
 
-    def before_write(self, tensor: Tensor) -> None:
+    def _remember(self, tensor: Tensor) -> None:
+        """Note what a tensor from outside holds, so that it can be given back."""
         if not isinstance(tensor._data, Node):
             self.undo_log.note(tensor, "_data", "_shared")
+
+    def before_write(self, tensor: Tensor) -> None:
+        self._remember(tensor)
         if self.materialized is not None:
             self._wrapped.append(ref(tensor))
         self.store.note_tensor(self.bound(tensor))

@@ -302,3 +302,18 @@ def test_gradients_go_through_functions_that_run_piece_by_piece():
     np.testing.assert_array_equal(
         ms.grad(ms.jit(decides))(x).asnumpy(), ms.grad(decides)(x).asnumpy()
     )
+
+
+def test_tensors_keep_their_numbers_when_a_program_cannot_be_made():
+    kept = [Tensor(np.array([1, 2], np.float32)), Tensor(np.array([3, 4], np.float32))]
+
+    def write(c: Tensor) -> None:
+        if c > 1:
+            kept[1] = kept[0]
+        kept[1][0] = 9.0
+
+    compiled = ms.jit(write)
+    compiled(Tensor(0))
+    assert [t.asnumpy().tolist() for t in kept] == [[1, 2], [9, 4]]
+    compiled(Tensor(2))
+    assert kept[1] is kept[0] and kept[0].asnumpy().tolist() == [9, 2]
