@@ -48,14 +48,14 @@ class ProgramState:
     """What is known to be state, when a function is traced."""
 
     places: dict[Key, OuterPlace]
-    tensors: dict[int, Tensor]  # written in place, so that they are no constants
+    tensors: dict[int, Tensor]  # written in place: inputs, not constants
 
     @staticmethod
     def empty() -> ProgramState:
         return ProgramState({}, {})
 
     def known(self) -> frozenset[int]:
-        """The identities of containers that are places of their own, and of known tensors."""
+        """The identities of containers that are state themselves, and of known tensors."""
         containers = [p.container for p in self.places.values() if isinstance(p, Contents)]
         return frozenset(map(id, containers)).union(self.tensors)
 

@@ -108,8 +108,6 @@ def _read(
     nodes = [tracer.root.parameter(f"x{i}", leaf_type(t)) for i, t in enumerate(targets)]
     given = [Tensor._wrap(node) for node in nodes]
     given = [given[first] for first in firsts or range(len(given))]
-    stand_in_for_state(tracer, arguments, state, given, firsts)
-    args, kwargs, *values = arguments.build(iter(given))
     outer_span, reading.span = reading.span, lambda: tracer.span
     depth = sys.getrecursionlimit()
     sys.setrecursionlimit(max(depth, DEEPEST))
@@ -117,10 +115,9 @@ def _read(
         with tracer.active(
             interpreter.call_from_python, _not_known, interpreter.enclosed, interpreter.when
         ):
-            built = containers_in(arguments, (args, kwargs, *values))
-            tracer.given |= {id(container): i for i, container in enumerate(built)}
-            tracer.kept += built
-            tracer.arguments += given
+            stand_in_for_state(tracer, arguments, state, given, firsts)
+            args, kwargs, *values = arguments.build(iter(given))
+            tracer.take(containers_in(arguments, (args, kwargs, *values)), given)
             state.enter(tracer, values[0] if values else ())
             result = interpreter.call(fn, args, kwargs)
             if isinstance(result, Conflict):

@@ -105,7 +105,7 @@ class Enclosed:
 class Numbers:
     """The array of a tensor, which subscripts and parameter writes replace.
 
-    Reading gives a version: a tensor of its own that keeps this array.
+    Reading returns a version: a separate tensor that keeps this array.
     """
 
     tensor: Tensor

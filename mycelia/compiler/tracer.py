@@ -292,6 +292,12 @@ class Tracer:
 
     # ---- attributes and containers outside ----------------------------------------------------
 
+    def take(self, containers: list[Any], tensors: list[Tensor]) -> None:
+        """Know the stand-ins for the arguments of the program."""
+        self.given |= {id(container): i for i, container in enumerate(containers)}
+        self.kept += containers
+        self.arguments += tensors
+
     def write_outside(self, place: OuterPlace, value: Any) -> None:
         """Write a place that was there before the program; an interruption leaves it as it was."""
         self.note_outside(place)
@@ -324,7 +330,7 @@ class Tracer:
         return isinstance(version._data, Node)
 
     def is_outer(self, value: Any) -> bool:
-        """Whether a container or object was there before the program, and is no stand-in."""
+        """Whether a container or object existed before the program and is not a stand-in."""
         held = value if isinstance(value, CONTAINERS) else getattr(value, "__dict__", None)
         if self.store.owns(held) or id(held) in self.given:
             return False

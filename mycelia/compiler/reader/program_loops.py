@@ -172,7 +172,7 @@ class ProgramLoops(Statements):
                     if form == Known(initial):
                         continue
                     if isinstance(initial, Maybe) and _is_function(value):
-                        continue  # a function made inside the body: each pass makes it anew
+                        continue  # a function made inside the body: each pass makes a new one
                     self.tracer.store.needs(key)
                     plan.carried[key] = Carried(place, form, initial)
                     settled = False
