@@ -29,7 +29,6 @@ from mycelia.compiler.reader.joins import Column, Meeting
 from mycelia.compiler.store import MISSING, Changes, Contents, Entry, Journal, Numbers, Place
 from mycelia.compiler.symbolic import Number
 from mycelia.core.dtype import int32
-from mycelia.core.source import Span
 from mycelia.ir.control import Block
 from mycelia.ir.node import Node
 from mycelia.ops.shaping import Cast
@@ -48,7 +47,6 @@ class Attempt:
     builder: Builder
     changes: Changes
     result: Any
-    span: Span | None
     journal: Journal  # closed: what was made on this side, and what may be the same
 
 
@@ -193,7 +191,7 @@ class Branches(Reader):
                     journal.take_back()
                     raise
                 changes = journal.take_back()
-                return Attempt(builder, changes, result, tracer.span, journal)
+                return Attempt(builder, changes, result, journal)
         finally:
             tracer.depth -= 1
             tracer.span = span
