@@ -14,6 +14,8 @@ from queue import SimpleQueue
 from threading import Thread, current_thread
 from typing import Any
 
+from mycelia.core.source import current_span, reading
+
 _PATIENCE = 3  # interruptions; then the waiting ends, whatever the other thread does
 
 
@@ -64,6 +66,23 @@ def undisturbed(action: Callable[[], Any]) -> Any:
     if error is not None:
         raise error
     return result
+
+
+def first_call(program: Callable[..., Any], *args: Any) -> Any:
+    """The first call of a program, which compiles it: the engine does not bear interruptions.
+
+    Errors name the line of user code that made the call.
+    """
+    span = current_span()
+
+    def run() -> Any:
+        outer, reading.span = reading.span, lambda: span
+        try:
+            return program(*args)
+        finally:
+            reading.span = outer
+
+    return undisturbed(run)
 
 
 def _in_context(action: Callable[[], Any]) -> Callable[[], Any]:

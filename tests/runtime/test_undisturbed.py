@@ -6,9 +6,14 @@ import _thread
 import threading
 import time
 
+import numpy as np
 import pytest
 
-from mycelia.runtime.undisturbed import undisturbed
+import mycelia as ms
+from mycelia import Tensor, ops
+from mycelia.core.source import current_span
+from mycelia.runtime.eager import dispatch, sweep
+from mycelia.runtime.undisturbed import first_call, undisturbed
 
 
 def test_the_result_comes_back():
@@ -39,3 +44,35 @@ def test_an_interruption_is_raised_after_the_end():
 
 def test_calls_may_be_nested():
     assert undisturbed(lambda: undisturbed(threading.current_thread)).name == "undisturbed"
+
+
+def test_the_first_call_of_a_program_names_the_callers_line():
+    line = current_span()
+    seen = first_call(current_span)
+    assert seen is not None and line is not None
+    assert (seen.file, seen.line) == (line.file, line.line + 1)
+
+
+@pytest.mark.parametrize(("module", "rows"), [(dispatch, 17), (sweep, 19)])
+def test_eager_programs_compile_where_nothing_interrupts(
+    module, rows, monkeypatch: pytest.MonkeyPatch
+):
+    threads: list[str] = []
+    compile = module.compile
+
+    def watched(function):
+        program = compile(function)
+
+        def run(*arrays):
+            threads.append(threading.current_thread().name)
+            return program(*arrays)
+
+        return run
+
+    monkeypatch.setattr(module, "compile", watched)
+    x = Tensor(np.ones((3, rows, 5), np.float32))
+    for _ in range(2):
+        ms.grad(lambda a: ops.tanh(a * 3).sum())(x)
+    assert threads[0] == "undisturbed"
+    assert threads.count("undisturbed") < len(threads)
+    assert threads[-1] != "undisturbed"

@@ -19,6 +19,7 @@ from mycelia.runtime.eager.whole import whole
 from mycelia.runtime.index_checks import check_call
 from mycelia.runtime.ranks import between, meets_others
 from mycelia.runtime.scattered import Scattered, together
+from mycelia.runtime.undisturbed import first_call
 from mycelia.runtime.xla.compile import Programs, compile, kinds_of, without_engine_frames
 from mycelia.tensor.lost import Lost, refuse_lost
 from mycelia.tensor.promotion import alike, not_a_tensor, promote
@@ -101,6 +102,7 @@ def _run(op: Primitive, arrays: tuple[Any, ...], static: tuple[Any, ...]) -> Any
             return _run_on_host(op, arrays, static)
     key = (op, tagged(static), kinds_of(arrays))
     program = _programs.use(key)
+    is_new = program is None
     if program is None:
         checked = _checked(op, static)
         program = between(op, checked) if meets_others(op) else compile(checked)
@@ -110,7 +112,7 @@ def _run(op: Primitive, arrays: tuple[Any, ...], static: tuple[Any, ...]) -> Any
     if Lost.present:
         refuse_lost(arrays)
     try:
-        return program(*arrays)
+        return first_call(program, *arrays) if is_new else program(*arrays)
     except Exception as error:
         raise without_engine_frames(error) from None
 

@@ -8,6 +8,7 @@ Python, so that the outer recording sees each step.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import groupby, islice
 from typing import Any
 
@@ -20,6 +21,7 @@ from mycelia.ops.pulling import gradients
 from mycelia.runtime.eager.mode import inlined
 from mycelia.runtime.eager.tape import Entry, Mark, Nested, any_mark, leaves
 from mycelia.runtime.ranks import meets_others
+from mycelia.runtime.undisturbed import first_call
 from mycelia.runtime.watching import watched
 from mycelia.runtime.xla.compile import Programs, compile, kinds_of, without_engine_frames
 from mycelia.tensor.tensor import Tensor
@@ -174,12 +176,14 @@ def _pull_compiled(run: list[Entry], cotangents: Cotangents) -> None:
     seeds = [cotangents.pop(m)._data for _, m in given]
     key = (structure, numbers, kinds_of(numbering.arrays), kinds_of(seeds))
     program = _programs.use(key)
+    is_new = program is None
     if program is None:
         statics = [entry.static for entry in run]
         program = compile(_program(structure, statics, numbers))
         _programs.keep(key, program)
     try:
-        found = watched("backward", program, (numbering.arrays, seeds))
+        call = partial(first_call, program) if is_new else program
+        found = watched("backward", call, (numbering.arrays, seeds))
     except Exception as error:
         raise without_engine_frames(error) from None
     names = {number: mark for mark, number in numbering.marks.items()}
