@@ -19,12 +19,12 @@ class Case:
     """One example call: argument specifications, and the operator's fields.
 
     A specification is a tensor type with an optional domain after a colon, a tuple of those, or a
-    plain value for a static argument. Domains: `positive` (0.5..2), `unit` (0.1..0.9), `distinct`
-    (no two alike), `spread` (0.2..2 in size, either sign: away from kinks at 0), `<n` (integers
-    from 0 to n-1), `1..n` (from 1 to n), `zeros`, `probability` (rows sum to 1). For the gradient
-    check: `tolerance` widens it, `constants` are places of data arguments whose gradient the
-    operator does not give (labels), `outputs` is the number of outputs whose gradients count (all
-    if None).
+    plain value for a static argument. Domains: `positive` (0.5..2), `unit` (0.1..0.9), `definite`
+    (symmetric positive definite matrices), `distinct` (no two alike), `spread` (0.2..2 in size,
+    either sign: away from kinks at 0), `<n` (integers from 0 to n-1), `1..n` (from 1 to n),
+    `zeros`, `probability` (rows sum to 1). For the gradient check: `tolerance` widens it,
+    `constants` are places of data arguments whose gradient the operator does not give (labels),
+    `outputs` is the number of outputs whose gradients count (all if None).
     """
 
     args: tuple[Any, ...]
@@ -96,6 +96,9 @@ def _reals(random: np.random.Generator, shape: Any, dtype: DType, domain: str) -
         case "probability":
             raw = random.uniform(0.1, 1.0, shape)
             return raw / raw.sum(-1, keepdims=True)
+        case "definite":  # symmetric positive definite matrices
+            root = random.standard_normal(shape)
+            return root @ np.swapaxes(root, -1, -2) + np.eye(shape[-1])
         case "":
             return _plain(random, shape, dtype)
     raise ValueError(f"unknown domain {domain!r} in an operator example")

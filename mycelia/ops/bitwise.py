@@ -17,7 +17,7 @@ _PAIRS = (
     case("bool[2]", "bool[]"),
     case("i64[0]", "i64[1]"),
 )
-_SHIFTS = (case("i32[2,3]", "i32[3]:<5"), case("u8[2,1]", "u8[]:<8"), case("i64[0]", "i64[1]"))
+_SHIFTS = (case("i32[2,3]", "i32[3]:<5"), case("u8[2,1]", "u8[]:<8"), case("i64[0]", "i64[1]:<8"))
 
 
 class _Bits(Binary, register=False):

@@ -23,9 +23,9 @@ class Cholesky(Op):
 
     upper: bool = False
     examples = (
-        case("f32[2,2]:positive"),
-        case("f32[1,1,1]:positive", upper=True),
-        case("f32[0,2,2]:positive"),
+        case("f32[2,2]:definite"),
+        case("f32[1,1,1]:definite", upper=True),
+        case("f32[0,2,2]:definite"),
     )
 
     def normalize(self) -> dict[str, Any]:

@@ -233,7 +233,7 @@ class ScatterNd(Op):
     examples = (
         case("i64[2,1]:<4", "f32[2,3]", (4, 3)),
         case("i32[3,2]:<2", "f32[3]", (2, 3)),
-        case("i64[0,1]", "f32[0]", (4,)),
+        case("i64[0,1]:<4", "f32[0]", (4,)),
     )
 
     def infer(self, indices: TensorType, updates: TensorType, shape: Any) -> TensorType:

@@ -32,7 +32,7 @@ from mycelia.ops.places import (
 )
 from mycelia.ops.shaping import broadcast_to, scalar_to_tensor
 
-_APART = (case("f32[3,2]", "i64[1,1]:<3", "f32[1,2]"), case("f32[3]", "i32[0,1]", "f32[0]"))
+_APART = (case("f32[3,2]", "i64[1,1]:<3", "f32[1,2]"), case("f32[3]", "i32[0,1]:<3", "f32[0]"))
 _TOGETHER = (
     case("f32[3,2]", "i64[4,1]:<3", "f32[4,2]"),
     case("f32[2,3]", "i32[2,2]:<2", "f32[2]"),
@@ -120,7 +120,7 @@ class TensorScatterMul(TensorScatter):
     kernel = np.multiply
     examples = (
         case("f32[3,2]", "i64[1,1]:<3", "f32[1,2]", differentiate=False),
-        case("f32[3]", "i32[0,1]", "f32[0]"),
+        case("f32[3]", "i32[0,1]:<3", "f32[0]"),
     )
 
     def grad(
@@ -136,7 +136,7 @@ class TensorScatterDiv(TensorScatter):
     verb = "divide"
     examples = (
         case("f32[3,2]", "i64[1,1]:<3", "f32[1,2]:positive", differentiate=False),
-        case("f32[3]", "i32[0,1]", "f32[0]:positive"),
+        case("f32[3]", "i32[0,1]:<3", "f32[0]:positive"),
     )
 
     def grad(
@@ -152,7 +152,7 @@ class _Extreme(TensorScatter, register=False):
 
     examples = (
         case("f32[3,2]:distinct", "i64[4,1]:<3", "f32[4,2]"),
-        case("f32[3]", "i32[0,1]", "f32[0]"),
+        case("f32[3]", "i32[0,1]:<3", "f32[0]"),
     )
 
     def grad(

@@ -72,7 +72,7 @@ class ScatterRows(Op, register=False):
     examples = (
         case("f32[4,2]", "i32[1]:<4", "f32[1,2]:positive"),
         case("f32[4]", "i64[1,1]:<4", "f32[1,1]:positive"),
-        case("f32[4,2]", "i64[0]", "f32[0,2]"),
+        case("f32[4,2]", "i64[0]:<4", "f32[0,2]"),
     )
 
     def infer(self, input_x: TensorType, indices: TensorType, updates: TensorType) -> Any:
@@ -151,7 +151,7 @@ class ScatterPositions(ScatterRows, register=False):
     examples = (
         case("f32[4,2]", "i32[1,1]:<4", "f32[1,2]:positive"),
         case("f32[4,2]", "i64[1,2]:<2", "f32[1]:positive"),
-        case("f32[4,2]", "i64[0,1]", "f32[0,2]"),
+        case("f32[4,2]", "i64[0,1]:<4", "f32[0,2]"),
     )
 
     def infer(self, input_x: TensorType, indices: TensorType, updates: TensorType) -> Any:

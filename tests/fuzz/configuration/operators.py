@@ -125,7 +125,7 @@ def _fits(settings: Settings) -> bool:
             return False
         if op.differentiable and example.differentiate:
             jax.eval_shape(lambda out: _gradient(op, example, out), found)
-    except (TypeError, ValueError, IndexError, ZeroDivisionError):
+    except (TypeError, ValueError, IndexError, ZeroDivisionError, RuntimeError):
         return False
     return True
 
