@@ -107,6 +107,8 @@ class _Wanted:
             if not _is_near(wide(one), value, VALUE[dtype]):
                 return f"the value differs from the reference\n{_difference(one, value)}"
         last = min(self.problem.order, 1) if self.problem.is_kinked else self.problem.order
+        if not all(np.isfinite(value).all() for value in values):
+            return ""  # no gradient is right there
         for part in range(1, last + 1):
             expected = self.slopes if part == 1 else self.bends
             wrong = self._wrong_derivative(part, found, dtype, expected, _STEP[part])

@@ -48,7 +48,7 @@ def _draw(rng: random.Random) -> Settings:
     name = rng.choice(_names())
     number = rng.randrange(len(REGISTRY[name].examples))
     example = REGISTRY[name].examples[number]
-    fixed = set(_numbers(example.args)) | {1}  # sizes that may be told apart from the tensors
+    fixed = set(_numbers(example.args)) | {0, 1}  # these cannot tell which sizes belong together
     sizes = sorted({n for spec in _specs(example.args) for n in _shape(spec)} - fixed)
     return {"op": name, "example": number, "sizes": {str(n): _larger(rng, n) for n in sizes}}
 
