@@ -133,6 +133,13 @@ class CTCLoss(Op):
             raise unsupported_dtype(self.name, labels_indices, "int64 indices")
         if labels_values.dtype is not int32:
             raise unsupported_dtype(self.name, labels_values, "int32 labels")
+        if labels_indices.shape != (*labels_values.shape, 2):
+            raise problem(
+                ValueError,
+                f"{self.name}: labels_indices and labels_values differ in size",
+                got=f"labels_indices {labels_indices} and labels_values {labels_values}",
+                expected="labels_indices of shape (N, 2) and labels_values of shape (N,)",
+            )
         if sequence_length.shape != (x.shape[1],):
             raise problem(
                 ValueError,
