@@ -12,7 +12,8 @@ from itertools import islice
 from pathlib import Path
 from types import FrameType
 
-_PACKAGE = str(Path(__file__).resolve().parent.parent)
+PACKAGE = Path(__file__).resolve().parents[__name__.count(".") - 1]  # the folder `mycelia`
+_FRAMEWORK = str(PACKAGE)
 _LIBRARY = str(Path(os.__file__).resolve().parent)  # Python's own modules
 _FOREIGN = ("site-packages", "<frozen", "<string>", "dist-packages")
 
@@ -73,7 +74,7 @@ def user_span() -> Span | None:
 
 def is_user_file(file: str) -> bool:
     """Whether `file` is the user's, not this package's or another library's."""
-    return not (file.startswith((_PACKAGE, _LIBRARY)) or any(part in file for part in _FOREIGN))
+    return not (file.startswith((_FRAMEWORK, _LIBRARY)) or any(part in file for part in _FOREIGN))
 
 
 def _span_of(frame: FrameType) -> Span:

@@ -9,7 +9,6 @@ import sys
 import sysconfig
 import types
 from contextlib import suppress
-from pathlib import Path
 from sys import getrefcount
 from typing import Any
 
@@ -27,9 +26,10 @@ from mycelia.compiler.reader.statements import FALLS, RESULT, RETURNS, kinds_of
 from mycelia.compiler.reader.unsupported import unsupported
 from mycelia.compiler.store import MISSING, Enclosed
 from mycelia.core.errors import located
+from mycelia.core.source import PACKAGE
 from mycelia.tensor.tensor import Tensor
 
-_PACKAGE = str(Path(__file__).resolve().parents[2])
+_FRAMEWORK = str(PACKAGE)
 _LIBRARY = tuple({sysconfig.get_paths()["stdlib"], sysconfig.get_paths()["platstdlib"]})
 _NATIVE_MODULES = ("numpy", "jax", "jaxlib", "scipy")
 _MUTATING = {
@@ -250,7 +250,7 @@ def is_read(fn: types.FunctionType) -> bool:
     if hasattr(fn, "__mycelia_native__"):
         return False
     file = fn.__code__.co_filename
-    if file.startswith(_PACKAGE) or file.startswith("<frozen"):
+    if file.startswith(_FRAMEWORK) or file.startswith("<frozen"):
         return False
     if file.startswith("<") and not (linecache.getlines(file) or "__source__" in fn.__globals__):
         return hasattr(fn, "__source__") or fn.__name__ not in _GENERATED
@@ -275,7 +275,7 @@ def _routed(value: Any) -> Any:
 def _is_plain_class(cls: type) -> bool:
     module = sys.modules.get(cls.__module__)
     file = getattr(module, "__file__", None) or ""
-    if file.startswith((_PACKAGE, *_LIBRARY)) or cls.__module__ == "builtins":
+    if file.startswith((_FRAMEWORK, *_LIBRARY)) or cls.__module__ == "builtins":
         return False
     return not issubclass(cls, (Tensor, BaseException)) and not hasattr(cls, "construct")
 

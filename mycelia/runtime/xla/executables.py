@@ -23,6 +23,7 @@ from jax.experimental import serialize_executable
 
 from mycelia.core import settings
 from mycelia.core.files import write_atomically
+from mycelia.core.source import PACKAGE
 from mycelia.ir.file import fingerprint
 from mycelia.ir.graph import Graph
 from mycelia.ops import native
@@ -145,8 +146,8 @@ def _machine() -> tuple[str, ...]:
 
 def _own_files() -> str:
     """The state of Mycelia's own code, by the sizes and times of its files."""
-    root = Path(__file__).parents[2]
-    found = [(p.relative_to(root).as_posix(), p.stat()) for p in sorted(root.rglob("*.py"))]
+    files = sorted(PACKAGE.rglob("*.py"))
+    found = [(p.relative_to(PACKAGE).as_posix(), p.stat()) for p in files]
     return repr([(name, about.st_size, about.st_mtime_ns) for name, about in found])
 
 
