@@ -189,12 +189,28 @@ class Vjp(Op, register=False):
             result = self.op.lower(*self.op.arguments.merge(given, self.static_values))
             return result[0] if self.op.writes else result
 
-        result, pull = jax.vjp(on_inexact, *(leaves[i] for i in inexact))
-        found = dict(zip(inexact, pull(_cotangent(result, dout)), strict=True))
+        try:
+            result, pull = jax.vjp(on_inexact, *(leaves[i] for i in inexact))
+            found = dict(zip(inexact, pull(_cotangent(result, dout)), strict=True))
+        except NotImplementedError as missing:
+            raise self._unavailable(missing) from None
         every = [found.get(i, jax.numpy.zeros_like(a)) for i, a in enumerate(leaves)]
         gradients = jax.tree.unflatten(structure, every)
         pairs = zip(inputs, gradients, strict=True)
         return tuple([gradient if _has_inexact(given) else None for given, gradient in pairs])
+
+    def _unavailable(self, missing: NotImplementedError) -> NotImplementedError:
+        """The error for a function of which XLA knows no derivative of this order."""
+        order, op = 1, self.op
+        while isinstance(op, Vjp):
+            order, op = order + 1, op.op
+        return problem(
+            NotImplementedError,
+            f"{op.name}: a derivative of order {order} is not available",
+            got=str(missing).splitlines()[0],
+            fix="treat an argument as constant (ops.stop_gradient), or write the gradient: "
+            "a cell with `bprop`",
+        )
 
 
 def default_infer(op: Primitive, args: tuple[Any, ...]) -> Any:

@@ -379,3 +379,14 @@ def test_arguments_of_gradients_that_are_refused(modes):
     for jacobian in (ms.jacfwd, ms.jacrev):
         with pytest.raises(ValueError, match="names an argument that there is not"):
             jacobian(square, 5)(x)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_derivative_that_xla_lacks_is_refused_by_name(compiled):
+    def slope(x):
+        return ms.grad(lambda a: ops.igamma(a, x).sum())(x)
+
+    second = ms.grad(lambda x: slope(x).sum())
+    with pytest.raises(NotImplementedError, match="Igamma: a derivative of order 2") as caught:
+        (ms.jit(second) if compiled else second)(Tensor([1.5, 2.5]))
+    assert "test_grad.py" in str(caught.value)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from math import sqrt
 
+import ml_dtypes
 import numpy as np
 
 from tests.fuzz.configuration.results import (
@@ -105,6 +106,7 @@ class _Wanted:
     def wrong(self, values: list[np.ndarray], found: Results, dtype: str) -> str:
         """What differs from the results that were found."""
         for value, one in zip(values, found[0], strict=True):
+            value = _within(value, one.dtype)
             if not _is_near(wide(one), value, VALUE[dtype]):
                 return f"the value differs from the reference\n{_difference(one, value)}"
         last = min(self.problem.order, 1) if self.problem.is_kinked else self.problem.order
@@ -258,6 +260,12 @@ def _is_near(found: np.ndarray, wanted: np.ndarray, tolerance: float, least: flo
     found, wanted = _without_limits(found), _without_limits(wanted)
     largest = np.max(np.abs(wanted), initial=0, where=np.isfinite(wanted))
     return np.allclose(found, wanted, 0, tolerance * max(largest, least) + 1e-12, equal_nan=True)
+
+
+def _within(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """The numbers as a narrower dtype holds them: infinite beyond its largest one."""
+    largest = float(ml_dtypes.finfo(dtype).max) if is_real(np.empty(0, dtype)) else np.inf
+    return np.where(np.abs(array) > largest, np.sign(array) * np.inf, array)
 
 
 def _without_limits(array: np.ndarray) -> np.ndarray:
