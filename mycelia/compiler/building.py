@@ -36,6 +36,7 @@ class Builder:
         self.captured: dict[Node, Parameter] = {}
         self.replaced: dict[Node, Node] = {}
         self._items: dict[tuple[Node, int], Node] = {}
+        self._names: dict[str, int] = {}  # of parameters, with the last number given to each
 
     def parameter(self, name: str, type_: Any) -> Parameter:
         return self.graph.parameter(self._free_name(name), type=type_)
@@ -147,10 +148,13 @@ class Builder:
         return found
 
     def _free_name(self, name: str) -> str:
-        taken = {p.name for p in self.graph.parameters} | {p.name for p in self.captured.values()}
-        number, found = 2, name
-        while found in taken:
-            found, number = f"{name}_{number}", number + 1
+        """The name, with a number if another parameter has it."""
+        found, number = name, self._names.get(name, 0)
+        while found in self._names:
+            number += 1
+            found = f"{name}_{number}"
+        self._names[name] = max(number, 1)
+        self._names.setdefault(found, 1)
         return found
 
 

@@ -40,6 +40,7 @@ def pull(
     cotangents = Cotangents()
     wanted = set(targets)
     order = between([node for node, _ in seeds], wanted)
+    live = set(order)
     for node, seed in seeds:
         cotangents.add(node, seed)
     span = tracer.span
@@ -48,7 +49,7 @@ def pull(
             continue
         assert isinstance(node, Apply)
         tracer.span = node.span
-        _pull_one(tracer, node, cotangents, set(order), rules)
+        _pull_one(tracer, node, cotangents, live, rules)
     tracer.span = span
     return [cotangents.get(node) for node in targets]
 
