@@ -211,6 +211,8 @@ if _TYPE_CHECKING:  # as `_lazy` finds them
     from mycelia.train.checkpoint import load_param_into_net as load_param_into_net
     from mycelia.train.checkpoint import save_checkpoint as save_checkpoint
 
+__version__ = "0.1.0"
+
 _allocator.keep_memory()
 _cache.apply()
 _Slot.dispatch = staticmethod(_dispatch)  # from here on, calling an operator runs it
