@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mycelia.core import pending, settings
+from mycelia.core.errors import IndexOutOfRangeError
 from mycelia.core.source import Span, current_span
 from mycelia.ir.analysis import ordered, reachable_graphs
 from mycelia.ir.control import parts_of, primitive_of
@@ -38,7 +39,7 @@ def check_call(op: Any, args: tuple[Any, ...]) -> None:
         return
     try:
         bounds.check(op, args, _fetched)
-    except bounds.IndexOutOfRangeError:
+    except IndexOutOfRangeError:
         raise
     except (ValueError, TypeError, IndexError, AttributeError):
         return

@@ -17,7 +17,7 @@ from mycelia.core.recent import Recent
 from mycelia.runtime.executor import Executable, as_array
 from mycelia.tensor.tensor import Tensor
 from mycelia.tensor.unsized import ANY_RANK, UNKNOWN
-from mycelia.transforms.marks import MutableFloat, MutableInt
+from mycelia.transforms.argument_forms import MutableFloat, MutableInt
 
 if TYPE_CHECKING:
     from mycelia.compiler import buckets

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from mycelia.compiler.parallel.parts import flat_types
 from mycelia.compiler.parallel.problem import (
     Context,
     Leaf,
     Problem,
     Work,
-    flat_types,
 )
 from mycelia.compiler.parallel.strategies import Strategy
 from mycelia.ir.analysis import ordered

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mycelia.compiler.building import Builder, constant
+from mycelia.compiler.conflict import Conflict
 from mycelia.compiler.forms import (
-    Conflict,
     Form,
     Known,
     extend,
