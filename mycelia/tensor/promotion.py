@@ -33,7 +33,10 @@ def alike(args: tuple[Any, ...]) -> bool:
 
 
 def promote(op: Primitive, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Bring the arguments named in `promotes` to one dtype."""
+    """Bring the arguments named in `promotes` to one dtype.
+
+    Numbers of Python and scalars of NumPy count only by their kind.
+    """
     if len(args) == 2 and len(op.promotes) == 2:
         tensor, number = args
         if isinstance(tensor, Tensor) and type(number) in _NUMBERS:
@@ -94,7 +97,9 @@ def _common_dtype(op: Primitive, leaves: list[Any]) -> DType:
             common = leaf.dtype if common is None else dtypes.promote(common, leaf.dtype)
         elif isinstance(leaf, _NUMBERS):
             numbers.append(type(leaf))
-        elif leaf is not None and not isinstance(leaf, np.generic):
+        elif isinstance(leaf, np.generic) and leaf.dtype.kind not in "OSUMm":
+            numbers.append(dtypes.dtype_to_pytype(dtypes.from_numpy(leaf.dtype)))
+        elif leaf is not None:
             raise not_a_tensor(op, leaf)
     for number in numbers:
         if common is None:
