@@ -166,8 +166,8 @@ def dtype_to_pytype(type_: DType) -> type:
 
 
 def pytype_to_dtype(obj: Any) -> DType:
-    """The dtype of a Python or numpy type."""
-    return as_dtype(obj)
+    """The dtype of a Python or numpy type; `float` has 64 bits in Python."""
+    return float64 if obj is float else as_dtype(obj)
 
 
 _KIND_RANK = {"bool": 0, "uint": 1, "int": 1, "float": 2, "complex": 3}

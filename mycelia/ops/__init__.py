@@ -666,6 +666,7 @@ from mycelia.ops.matrix_functions import TridiagonalMatMul as TridiagonalMatMul
 from mycelia.ops.matrix_functions import cond as cond
 from mycelia.ops.matrix_functions import matrix_exp as matrix_exp
 from mycelia.ops.matrix_functions import ormqr as ormqr
+from mycelia.ops.method_forms import BitsAs as BitsAs
 from mycelia.ops.method_forms import Cauchy as Cauchy
 from mycelia.ops.method_forms import CauchyNumbers as CauchyNumbers
 from mycelia.ops.method_forms import IndexCopy as IndexCopy

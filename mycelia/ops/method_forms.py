@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mycelia.core.checks import check_int, check_string
+from mycelia.core.checks import check_bool, check_int, check_string, is_int
 from mycelia.core.dtype import DType, as_dtype, float32, int32, int64
 from mycelia.core.errors import problem, wrong_type
 from mycelia.core.shape import Shape, normalize_axis
@@ -18,17 +18,20 @@ from mycelia.ops.bounds import Bound
 from mycelia.ops.choosing import ArgMaxWithValue, ArgMinWithValue
 from mycelia.ops.compare import isclose, logical_not
 from mycelia.ops.creation import full, zeros
+from mycelia.ops.decomposition import qr
 from mycelia.ops.distributions import Drawn, LogNormalReverse, UniformReal
 from mycelia.ops.engine import Array, jax, jnp
 from mycelia.ops.in_place import check_generator
 from mycelia.ops.indexing import gather, gather_d
 from mycelia.ops.joining import stack
-from mycelia.ops.matrix import FillDiagonal, tril, triu
+from mycelia.ops.matrix import FillDiagonal, diagonal, trace, tril, triu
 from mycelia.ops.op import Op
 from mycelia.ops.places import all_of, check_indices, write_at
 from mycelia.ops.products import addmm
 from mycelia.ops.randomness import check_shape, stream
 from mycelia.ops.reduction import all as every
+from mycelia.ops.reduction import reduce_sum
+from mycelia.ops.repeating import repeat_interleave
 from mycelia.ops.sampling import bernoulli
 from mycelia.ops.scan import cumsum
 from mycelia.ops.scatter import (
@@ -39,8 +42,9 @@ from mycelia.ops.scatter import (
 )
 from mycelia.ops.selecting import MaskedScatter
 from mycelia.ops.shaping import broadcast_to, cast, expand_dims, scalar_to_tensor, sum_to
+from mycelia.ops.softmax import softmax
 from mycelia.ops.solving import MatrixTriangularSolve
-from mycelia.ops.sorting import searchsorted, sort
+from mycelia.ops.sorting import argsort, searchsorted, sort
 from mycelia.ops.views import swapaxes
 
 
@@ -79,6 +83,43 @@ class IndexCopy(Op):
         place = (*all_of(normalize_axis(self.dim, x.ndim, self.name)), jnp.asarray(index))
         amounts = jnp.asarray(source) * jnp.asarray(self.alpha).astype(source.dtype)
         return write_at(x, place, amounts, self.verb)
+
+
+class BitsAs(Op):
+    """The bits of a tensor read as another dtype of the same width."""
+
+    dtype: DType
+    differentiable = False
+    examples = (
+        case("f32[2,3]", dtype=int32),
+        case("i32[0]", dtype=float32),
+        case("i64[]", dtype=int64),
+    )
+
+    def normalize(self) -> dict[str, Any]:
+        return {"dtype": as_dtype(self.dtype)}
+
+    def infer(self, x: TensorType) -> TensorType:
+        if x.dtype.bits != self.dtype.bits or x.dtype.is_bool is not self.dtype.is_bool:
+            raise problem(
+                ValueError,
+                "view: the dtypes are of different widths",
+                got=f"{x} as {self.dtype}",
+                expected=f"a dtype of {x.dtype.bits} bits",
+                fix="convert the numbers instead: x.astype(dtype)",
+            )
+        return x.with_dtype(self.dtype)
+
+    def lower(self, x: Array) -> Array:
+        source = jnp.asarray(x)
+        if source.dtype == self.dtype.numpy:
+            return source
+        return jax.lax.bitcast_convert_type(source, self.dtype.numpy)
+
+
+def bits_as(x: Any, dtype: Any) -> Any:
+    """The bits of `x` read as another dtype of the same width."""
+    return BitsAs.of(as_dtype(dtype))(x)
 
 
 class CauchyNumbers(Drawn):
@@ -331,12 +372,77 @@ def _added(self: Any, other: Any, *, alpha: Any = 1) -> Any:
     return add(self, other if isinstance(alpha, (int, float)) and alpha == 1 else mul(other, alpha))
 
 
+def _argsort(self: Any, axis: int = -1, descending: bool = False, stable: bool = False) -> Any:
+    """The positions that would sort the tensor along `axis`; equal elements keep their order."""
+    check_bool("argsort", "stable", stable)
+    return argsort(self, axis, descending)
+
+
+def _sort(self: Any, axis: int = -1, descending: bool = False, stable: bool = False) -> Any:
+    """The sorted elements along `axis` and their positions; equal elements keep their order."""
+    check_bool("sort", "stable", stable)
+    return sort(self, axis, descending)
+
+
+def _gathered(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """gather(input_indices, axis, batch_dims=0), or gather(dim, index): single elements."""
+    is_by_element = (args and is_int(args[0])) or "dim" in kwargs
+    return (gather_d if is_by_element else gather)(self, *args, **kwargs)
+
+
+def _qr(self: Any, some: bool = True) -> Any:
+    """The QR factors; without `some`, the orthogonal factor is square."""
+    return qr(self, "reduced" if check_bool("qr", "some", some) else "complete")
+
+
+def _repeat_interleave(
+    self: Any, repeats: Any, axis: int | None = None, *, output_size: int | None = None
+) -> Any:
+    """Each slice along `axis` (each element for None) repeated."""
+    found = repeat_interleave(self, repeats, axis)
+    if output_size not in (None, found.shape[axis or 0]):
+        raise problem(
+            ValueError,
+            "repeat_interleave: output_size is not the size of the result",
+            got=f"output_size={output_size} for a result of shape {list(found.shape)}",
+        )
+    return found
+
+
+def _scatter(self: Any, dim: int, index: Any, src: Any, reduce: str = "none") -> Any:
+    """The tensor with `src` (or a number) written, or added, one by one along `dim`."""
+    check_string("scatter", "reduce", reduce, ("none", "add", "multiply"))
+    return _scattered(self, dim, index, src, None if reduce == "none" else reduce)
+
+
+def _softmax(self: Any, axis: int, dtype: Any = None) -> Any:
+    """exp(x) divided by its sum along `axis`, computed in `dtype` if given."""
+    return softmax(self, axis, dtype=dtype)
+
+
+def _trace(self: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
+    """The sum of a diagonal of the matrices that two axes span."""
+    if (offset, axis1, axis2) == (0, 0, 1) and self.ndim == 2:
+        total = trace(self)
+    else:
+        total = reduce_sum(diagonal(self, offset, axis1, axis2), -1)
+    return total if dtype is None else cast(total, as_dtype(dtype))
+
+
 FORMS: dict[str, Callable[..., Any]] = {
     "add": _added,
     "sub": subtract,
     "allclose": _allclose,
     "argmax_with_value": _argmax_with_value,
     "argmin_with_value": _argmin_with_value,
+    "argsort": _argsort,
+    "gather": _gathered,
+    "qr": _qr,
+    "repeat_interleave": _repeat_interleave,
+    "scatter": _scatter,
+    "softmax": _softmax,
+    "sort": _sort,
+    "trace": _trace,
     "bernoulli": _bernoulli,
     "bitwise_not": _bitwise_not,
     "cauchy": _cauchy,

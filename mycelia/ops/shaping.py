@@ -442,5 +442,5 @@ def stop_gradient(value: Any) -> Any:
 
 
 def identity(x: Any) -> Any:
-    """`x` itself, as a new tensor."""
-    return Identity.of()(x)
+    """`x` itself: a tensor as a new one, anything else as it is."""
+    return Identity.of()(x) if isinstance(x, Value) else x

@@ -6,16 +6,18 @@ import math
 from typing import Any
 
 from mycelia.core.checks import check_bool
+from mycelia.core.dtype import float32
 from mycelia.core.errors import wrong_type
 from mycelia.core.shape import as_shape, normalize_axes
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
+from mycelia.ir.value import check_tensors
 from mycelia.ops.arithmetic import div, square, sub
 from mycelia.ops.engine import Array, jnp
 from mycelia.ops.family import reduced_shape
 from mycelia.ops.op import Op, unsupported_dtype
 from mycelia.ops.reduction import ReduceMean, ReduceSum
-from mycelia.ops.shaping import reshape
+from mycelia.ops.shaping import cast, reshape
 from mycelia.ops.transcendental import sqrt
 
 
@@ -51,11 +53,13 @@ class ReduceStd(Op):
 
 def var(input: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False) -> Any:
     """The variance over `axis`, divided by the count less `ddof`."""
+    check_tensors("var", input=input)
     return var_mean(input, axis, ddof, keepdims)[0]
 
 
 def std(input: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False) -> Any:
     """The standard deviation over `axis`."""
+    check_tensors("std", input=input)
     return sqrt(var(input, axis, ddof, keepdims))
 
 
@@ -63,8 +67,11 @@ def var_mean(
     input: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False
 ) -> tuple[Any, Any]:
     """The variance and the mean over `axis`."""
+    check_tensors("var_mean", input=input)
+    if input.dtype.is_complex:
+        raise unsupported_dtype("var", TensorType(input.dtype, input.shape), "a real tensor")
     if not input.dtype.is_float:
-        raise unsupported_dtype("var", TensorType(input.dtype, input.shape), "a float tensor")
+        input = cast(input, float32)
     if not isinstance(ddof, int):
         raise wrong_type("var", "ddof", ddof, "int or bool")
     axes = normalize_axes(axis, len(input.shape), "var") if input.shape else ()
@@ -79,5 +86,6 @@ def std_mean(
     input: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False
 ) -> tuple[Any, Any]:
     """The standard deviation and the mean over `axis`."""
+    check_tensors("std_mean", input=input)
     variance, mean = var_mean(input, axis, ddof, keepdims)
     return sqrt(variance), mean

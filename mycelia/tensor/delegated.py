@@ -14,25 +14,24 @@ from mycelia.ops.method_forms import FORMS, IN_PLACE_FORMS
 
 SAME = """
 abs absolute acos acosh add addbmm addcdiv addcmul addmm addmv addr adjoint amax amin aminmax angle
-approximate_equal arccos arccosh arcsin arcsinh arctan arctan2 arctanh argsort argwhere asin asinh
-atan atan2 atanh baddbmm bernoulli_ bincount bitwise_and bitwise_left_shift bitwise_or
-bitwise_right_shift bitwise_xor bmm broadcast_to ceil cholesky cholesky_inverse cholesky_solve
-chunk clamp col2im conj copysign cos cosh count_nonzero cov cross cummax cummin cumprod cumsum
-deg2rad det diag diagflat diagonal diagonal_scatter diff digamma div divide dot dsplit eigvals
-equal erf erfc erfinv exp expand_dims expm1 exponential_ fills flip fliplr flipud float_power floor
-floor_divide fmax fmin fmod fold frac gather gather_elements gather_nd gcd ge geqrf ger greater
-greater_equal gt hardshrink heaviside histc hsplit hypot i0 igamma igammac imag index_fill
-index_select inner inplace_update inv inverse invert isclose isfinite isinf isnan isneginf isposinf
-isreal lcm ldexp le lerp less less_equal lgamma log log10 log1p log2 log_matrix_determinant
-logaddexp logaddexp2 logcumsumexp logdet logical_and logical_not logical_or logical_xor logit
-logsumexp lstsq lt lu_solve masked_fill masked_select matmul matrix_determinant matrix_power
-maximum median minimum mm moveaxis movedim msort mul multinomial multiply mvlgamma nan_to_num
-nanmean nanmedian nanquantile nansum narrow neg negative nextafter nonzero norm normal_ not_equal
-orgqr outer positive pow put_ qr quantile rad2deg random_ random_categorical real reciprocal
-remainder renorm repeat_interleave reverse reverse_sequence roll rot90 round rsqrt scatter
-select_scatter sgn sigmoid sign signbit sin sinc sinh slice_scatter slogdet soft_shrink softmax
-sort split sqrt square squeeze sub subtract svd swapaxes swapdims t tan tanh tensor_split top_k
-topk trace tril triu true_divide trunc unbind unfold uniform_ unique unique_consecutive
+approximate_equal arccos arccosh arcsin arcsinh arctan arctan2 arctanh argwhere asin asinh atan
+atan2 atanh baddbmm bernoulli_ bincount bitwise_and bitwise_left_shift bitwise_or
+bitwise_right_shift bitwise_xor bmm broadcast_to ceil cholesky cholesky_inverse cholesky_solve chunk
+clamp col2im conj copysign cos cosh count_nonzero cov cross cummax cummin cumprod cumsum deg2rad det
+diag diagflat diagonal diagonal_scatter diff digamma div divide dot dsplit eigvals equal erf erfc
+erfinv exp expand_dims expm1 exponential_ fills flip fliplr flipud float_power floor floor_divide
+fmax fmin fmod fold frac gather_elements gather_nd gcd ge geqrf ger greater greater_equal gt
+hardshrink heaviside histc hsplit hypot i0 igamma igammac imag index_fill index_select inner
+inplace_update inv inverse invert isclose isfinite isinf isnan isneginf isposinf isreal lcm ldexp le
+lerp less less_equal lgamma log log10 log1p log2 log_matrix_determinant logaddexp logaddexp2
+logcumsumexp logdet logical_and logical_not logical_or logical_xor logit logsumexp lstsq lt lu_solve
+masked_fill masked_select matmul matrix_determinant matrix_power maximum median minimum mm moveaxis
+movedim msort mul multinomial multiply mvlgamma nan_to_num nanmean nanmedian nanquantile nansum
+narrow neg negative nextafter nonzero norm normal_ not_equal orgqr outer positive pow put_ quantile
+rad2deg random_ random_categorical real reciprocal remainder renorm reverse reverse_sequence roll
+rot90 round rsqrt select_scatter sgn sigmoid sign signbit sin sinc sinh slice_scatter slogdet
+soft_shrink split sqrt square squeeze sub subtract svd swapaxes swapdims t tan tanh tensor_split
+top_k topk tril triu true_divide trunc unbind unfold uniform_ unique unique_consecutive
 unique_with_pad unsorted_segment_max unsorted_segment_min unsorted_segment_prod unsqueeze view_as
 vsplit xdivy xlogy
 """.split()
@@ -47,7 +46,31 @@ RENAMED = {
     "scatter_sub": "tensor_scatter_sub",
 }
 
-REDUCTIONS = ("all", "any", "argmax", "argmin", "mean", "prod", "std", "sum", "var")
+OWN = (  # methods of `Methods` whose arguments have second names
+    *("all", "any", "argmax", "argmin", "mean", "prod", "std", "sum", "var"),
+    *("expand_as", "take", "where"),
+)
+
+SECOND_NAMES: dict[str, dict[str, str]] = {  # of arguments, as MindSpore's other forms call them
+    "approximate_equal": {"other": "y"},
+    "diagonal": {"axis1": "dim1", "axis2": "dim2"},
+    "expand_as": {"x": "other"},
+    "float_power": {"other": "exponent"},
+    "isclose": {"x2": "other"},
+    "logical_and": {"y": "other"},
+    "logical_or": {"y": "other"},
+    "matmul": {"tensor2": "other"},
+    "multiply": {"value": "other"},
+    "remainder": {"divisor": "other"},
+    "split": {"split_size": "split_size_or_sections"},
+    "std": {"correction": "ddof"},
+    "sub": {"y": "other"},
+    "take": {"index": "indices"},
+    "true_divide": {"other": "divisor"},
+    "unsqueeze": {"axis": "dim"},
+    "var": {"correction": "ddof"},
+    "where": {"other": "y"},
+}
 
 IN_PLACE = """
 add sub mul div exp log floor sign sigmoid tanh clamp erfinv masked_fill remainder floor_divide
@@ -57,21 +80,21 @@ add sub mul div exp log floor sign sigmoid tanh clamp erfinv masked_fill remaind
 def attach(cls: type) -> None:
     """Give `cls` a method for every listed function, and `name_` for those that work in place."""
     for name in SAME:
-        setattr(cls, name, _method(getattr(ops, name)))
+        setattr(cls, name, _method(getattr(ops, name), name))
     for name, function_name in RENAMED.items():
-        setattr(cls, name, _method(getattr(ops, function_name)))
+        setattr(cls, name, _method(getattr(ops, function_name), name))
     for name in IN_PLACE:
         setattr(cls, name + "_", _in_place(getattr(ops, name), name))
     for name, function in FORMS.items():
         setattr(cls, name, _method(function, name))
     for name, function in IN_PLACE_FORMS.items():
         setattr(cls, name, _in_place(function, name.rstrip("_")))
-    for name in REDUCTIONS:
-        setattr(cls, name, _method(getattr(cls, name)))
+    for name in OWN:
+        setattr(cls, name, _method(getattr(cls, name), name))
 
 
-def _method(fn: Callable[..., Any], name: str | None = None) -> Callable[..., Any]:
-    others = _other_names(fn)
+def _method(fn: Callable[..., Any], name: str) -> Callable[..., Any]:
+    others = _other_names(fn) | SECOND_NAMES.get(name, {})
 
     @wraps(fn)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -79,7 +102,7 @@ def _method(fn: Callable[..., Any], name: str | None = None) -> Callable[..., An
             kwargs = {others.get(given, given): value for given, value in kwargs.items()}
         return fn(self, *args, **kwargs)
 
-    method.__name__ = name or fn.__name__
+    method.__name__ = name
     return method
 
 

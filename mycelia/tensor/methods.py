@@ -15,13 +15,14 @@ from mycelia.core.errors import problem, wrong_type
 from mycelia.core.handles import HookHandle
 from mycelia.core.shape import normalize_axis
 from mycelia.ir.slot import slot
+from mycelia.ir.value import check_tensors
 from mycelia.ops import blending, indexing, reduction, selecting, shaping
 from mycelia.ops.choosing import argmax, argmin
 from mycelia.ops.complex_numbers import conj
 from mycelia.ops.creation import full, ones, zeros
 from mycelia.ops.index_modes import brought_inside
 from mycelia.ops.matrix_functions import ormqr
-from mycelia.ops.method_forms import matrix_transposed
+from mycelia.ops.method_forms import bits_as, matrix_transposed
 from mycelia.ops.repeating import repeat_interleave, tile
 from mycelia.ops.statistics import std, var
 from mycelia.ops.views import swapaxes
@@ -45,8 +46,8 @@ class Methods(Operators):
     # ---- dtype ------------------------------------------------------------------------------
 
     def astype(self, dtype: Any, copy: bool = True) -> Any:
-        """The same numbers in another dtype."""
-        return shaping.cast(self, dtype)
+        """The same numbers in another dtype; `float` is float64 here, as for NumPy."""
+        return shaping.cast(self, dtypes.float64 if dtype in (float, "float") else dtype)
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
         """`to(dtype)`, `to(device, dtype)` or `to(other)`: the same numbers in another dtype.
@@ -58,6 +59,7 @@ class Methods(Operators):
         return found.copy() if is_copied and found is self else found
 
     def type_as(self, other: Any) -> Any:
+        check_tensors("type_as", other=other)
         return shaping.cast(self, other.dtype)
 
     def set_dtype(self, dtype: Any) -> Any:
@@ -106,15 +108,20 @@ class Methods(Operators):
 
     # ---- shape ------------------------------------------------------------------------------
 
-    def reshape(self, *shape: Any) -> Any:
+    def reshape(self, *sizes: Any, shape: Any = None) -> Any:
         """The same elements in another shape: `reshape(2, 3)` or `reshape((2, 3))`."""
-        return shaping.reshape(self, _unpacked(shape))
+        return shaping.reshape(self, _unpacked(sizes) if shape is None else shape)
 
-    def view(self, *shape: Any) -> Any:
-        """The same as `reshape`."""
-        return shaping.reshape(self, _unpacked(shape))
+    def view(self, *sizes: Any, shape: Any = None, dtype: Any = None) -> Any:
+        """The same elements in another shape, or the same bytes read as `dtype`."""
+        if len(sizes) == 1 and isinstance(sizes[0], DType):
+            dtype = sizes[0]
+        if dtype is not None:
+            return bits_as(self, dtype)
+        return shaping.reshape(self, _unpacked(sizes) if shape is None else shape)
 
     def reshape_as(self, other: Any) -> Any:
+        check_tensors("reshape_as", other=other)
         return shaping.reshape(self, other.shape)
 
     def transpose(self, *axes: Any, **dims: Any) -> Any:
@@ -130,8 +137,10 @@ class Methods(Operators):
     def _swapped(self, dim0: Any, dim1: Any) -> Any:
         return swapaxes(self, dim0, dim1)
 
-    def permute(self, *axis: Any) -> Any:
-        return shaping.transpose(self, tuple(_unpacked(axis)))
+    def permute(self, *order: Any, axis: Any = None, dims: Any = None) -> Any:
+        """The axes in another order: `permute(1, 0)`, `permute((1, 0))` or `permute(dims=...)`."""
+        named = axis if dims is None else dims
+        return shaping.transpose(self, tuple(_unpacked(order) if named is None else named))
 
     @property
     def T(self) -> Any:
@@ -182,6 +191,7 @@ class Methods(Operators):
         return shaping.broadcast_to(self, tuple(_unpacked(size)))
 
     def expand_as(self, other: Any) -> Any:
+        check_tensors("expand_as", other=other)
         return shaping.broadcast_to(self, other.shape)
 
     def dim(self) -> builtins.int:
@@ -197,7 +207,7 @@ class Methods(Operators):
         return self.size
 
     def stride(self, dim: Any = None) -> Any:
-        steps = tuple(s // self.itemsize for s in self.strides)
+        steps = [s // self.itemsize for s in self.strides]
         return steps if dim is None else steps[dim]
 
     def contiguous(self) -> Any:
@@ -212,8 +222,10 @@ class Methods(Operators):
             return repeat_interleave(self.ravel(), repeats, 0)
         return repeat_interleave(self, repeats, axis)
 
-    def tile(self, *reps: Any) -> Any:
-        return tile(self, tuple(_unpacked(reps)))
+    def tile(self, *counts: Any, reps: Any = None, dims: Any = None) -> Any:
+        """The tensor repeated along its axes: `tile(2, 1)`, `tile((2, 1))` or `tile(dims=...)`."""
+        named = reps if dims is None else dims
+        return tile(self, tuple(_unpacked(counts) if named is None else named))
 
     # ---- reductions -------------------------------------------------------------------------
 
@@ -417,6 +429,10 @@ class Methods(Operators):
         if slot.before_write is None:
             relate(_STOP_GRADIENT, self, (), (), same)
         return same
+
+    def is_init(self) -> builtins.bool:
+        """Whether the numbers are still to come from an initializer: never."""
+        return False
 
     @property
     def has_init(self) -> builtins.bool:

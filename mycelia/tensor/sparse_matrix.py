@@ -339,3 +339,7 @@ def _check_parts(owner: str, shape: Any, **parts: Any) -> None:
         raise problem(TypeError, f"For {owner}, 'shape' must be a tuple of int", got=repr(shape))
     if any(n <= 0 for n in shape):
         raise problem(ValueError, f"For {owner}, the sizes must be positive", got=repr(shape))
+
+
+setattr(Tensor, "to_coo", coo_of)  # noqa: B010  # Tensor lies below the sparse matrices
+setattr(Tensor, "to_csr", csr_of)  # noqa: B010

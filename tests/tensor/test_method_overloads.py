@@ -92,3 +92,81 @@ def test_sums_and_differences_take_a_factor():
     x = Tensor(ROWS)
     assert x.add(x, alpha=2).asnumpy().tolist() == (ROWS * 3).tolist()
     assert x.sub(1, alpha=2).asnumpy().tolist() == (ROWS - 2).tolist()
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (lambda x: x.expand_as(x=x), ROWS),
+        (lambda x: x.isclose(x2=x), ROWS == ROWS),
+        (lambda x: (x > 0).logical_and(y=x < 2), (ROWS > 0) & (ROWS < 2)),
+        (lambda x: x.matmul(tensor2=x.T), ROWS @ ROWS.T),
+        (lambda x: x.permute(dims=(1, 0)), ROWS.T),
+        (lambda x: x.permute(axis=(1, 0)), ROWS.T),
+        (lambda x: x.remainder(divisor=2), ROWS % 2),
+        (lambda x: x.true_divide(other=2), ROWS / 2),
+        (lambda x: x.sub(y=2), ROWS - 2),
+        (lambda x: x.multiply(value=2), ROWS * 2),
+        (lambda x: x.float_power(other=2), ROWS.astype(np.float64) ** 2),
+        (lambda x: x.take(index=Tensor([0, 4])), ROWS.take([0, 4])),
+        (lambda x: x.tile(dims=(2, 1)), np.tile(ROWS, (2, 1))),
+        (lambda x: x.tile(reps=(2, 1)), np.tile(ROWS, (2, 1))),
+        (lambda x: x.reshape(shape=(3, 2)), ROWS.reshape(3, 2)),
+        (lambda x: x.view(shape=(3, 2)), ROWS.reshape(3, 2)),
+        (lambda x: x.view(dtype=ms.int32), ROWS.view(np.int32)),
+        (lambda x: x.view(ms.int32), ROWS.view(np.int32)),
+        (lambda x: x.unsqueeze(axis=0), ROWS[None]),
+        (lambda x: x.where(x > 0, other=0.0), np.where(ROWS > 0, ROWS, 0)),
+        (lambda x: x.diagonal(axis1=1, axis2=0), ROWS.T.diagonal()),
+        (lambda x: x.trace(1), ROWS.trace(1)),
+        (lambda x: x.trace(dtype=ms.float16), ROWS.trace().astype(np.float16)),
+        (lambda x: x.gather(1, Tensor([[0], [2]])), [[0.5], [-0.75]]),
+        (lambda x: x.gather(dim=1, index=Tensor([[0], [2]])), [[0.5], [-0.75]]),
+        (lambda x: x.gather(Tensor([1, 0]), 1), ROWS[:, [1, 0]]),
+        (lambda x: x.sort(dim=1, stable=True)[1], np.argsort(ROWS, 1)),
+        (lambda x: x.argsort(dim=1, stable=True), np.argsort(ROWS, 1)),
+        (lambda x: x.split(split_size=2, dim=1)[0], ROWS[:, :2]),
+        (lambda x: x.std(dim=1, correction=0, keepdim=True), ROWS.std(1, keepdims=True)),
+        (lambda x: x.softmax(-1, None), np.exp(ROWS) / np.exp(ROWS).sum(1, keepdims=True)),
+        (lambda x: x.repeat_interleave(2, dim=0, output_size=4), ROWS.repeat(2, 0)),
+        (lambda x: x.approximate_equal(other=x), ROWS == ROWS),
+        (
+            lambda x: x.scatter(1, Tensor([[0], [1]]), Tensor([[2.0], [1.0]]), reduce="add"),
+            [[2.5, -1.25, 2.0], [1.5, 4.0, -0.75]],
+        ),
+    ],
+)
+def test_second_names_and_forms_of_arguments(call, expected):
+    found, wanted = call(Tensor(ROWS)), np.asarray(expected)
+    np.testing.assert_allclose(found.asnumpy(), wanted, rtol=1e-5)
+    assert found.shape == wanted.shape
+
+
+def test_tensors_become_sparse():
+    x = Tensor([[0.0, 2.0], [0.0, 0.0]])
+    assert x.to_coo().indices.asnumpy().tolist() == [[0, 1]]
+    assert x.to_csr().values.asnumpy().tolist() == [2.0]
+
+
+def test_python_types_as_dtypes_are_of_64_bits():
+    x = Tensor(ROWS)
+    assert x.astype(float).dtype is ms.float64 and x.astype("float").dtype is ms.float64
+    assert x.astype(int).dtype is ms.int64 and x.astype(bool).dtype is ms.bool_
+    assert ms.pytype_to_dtype(float) is ms.float64
+
+
+def test_statistics_of_integers_have_fractions():
+    x = Tensor([[3, 1, 2], [0, 5, 4]], ms.int32)
+    assert x.var().dtype is ms.float32 and x.std(1).dtype is ms.float32
+    assert x.var().asnumpy() == pytest.approx(np.array([3, 1, 2, 0, 5, 4]).var())
+
+
+@pytest.mark.parametrize("number", [np.float16(1.5), np.float32(1.5), np.float64(1.5)])
+def test_scalars_of_numpy_count_by_their_kind(number):
+    x = Tensor([1, 2], ms.int32)
+    for call in (lambda x: x + number, lambda x: ms.ops.add(number, x)):
+        for found in (call(x), ms.jit(call)(x)):
+            assert found.dtype is ms.float32 and found.asnumpy().tolist() == [2.5, 3.5]
+    assert ms.ops.equal(x, number).asnumpy().tolist() == [False, False]
+    assert (x.astype(ms.float16) + number).dtype is ms.float16
+    assert (x + np.int64(1)).dtype is ms.int32 and (Tensor([True]) + np.int8(1)).dtype is ms.int64

@@ -223,7 +223,7 @@ def test_methods_of_older_scripts():
     assert x.reshape_as(Tensor([1, 2, 3, 4])).shape == (4,) and x.ndimension() == 2
     assert x.nelement() == 4 and x.contiguous() is x and x.is_contiguous()
     assert float(x.ptp()) == 6 and x.ptp(0).asnumpy().tolist() == [2, 6]
-    assert x.init_data() is x and x.stride() == (2, 1) and x.stride(0) == 2
+    assert x.init_data() is x and x.stride() == [2, 1] and x.stride(0) == 2
     assert (
         x.new_zeros((2,)).dtype is ms.float32 and x.new_ones((2,), dtype=ms.int8).dtype is ms.int8
     )
