@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from mycelia.core.dtype import DType
+from mycelia.core.errors import wrong_type
 from mycelia.core.shape import Shape
 from mycelia.ir.types import TensorType
 
@@ -17,3 +20,10 @@ class Value:
 def type_of(value: Value) -> TensorType:
     """The dtype and shape of a value as a type."""
     return TensorType(value.dtype, value.shape)
+
+
+def check_tensors(owner: str, **arguments: Any) -> None:
+    """Refuse what is not a tensor, before a function asks for its shape or dtype."""
+    for argument, value in arguments.items():
+        if not isinstance(value, Value):
+            raise wrong_type(owner, argument, value, "Tensor")

@@ -6,10 +6,12 @@ from typing import Any
 
 from mycelia import ops
 from mycelia.core.dtype import float32
+from mycelia.ir.value import check_tensors
 
 
 def batch_norm_stats(input: Any, eps: float) -> Any:
     """The mean of each channel (axis 1), and 1 over its standard deviation."""
+    check_tensors("batch_norm_stats", input=input)
     variance, mean = ops.var_mean(input, _other_axes(input))
     return mean, ops.rsqrt(ops.add(variance, eps))
 

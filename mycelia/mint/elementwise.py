@@ -7,7 +7,7 @@ from typing import Any
 from mycelia import ops
 from mycelia.core.dtype import bool_
 from mycelia.core.errors import problem
-from mycelia.ir.value import Value
+from mycelia.ir.value import Value, check_tensors
 from mycelia.mint.floating import as_float
 from mycelia.tensor.tensor import Tensor
 
@@ -68,16 +68,19 @@ def fix(input: Any) -> Any:
 
 def ceil(input: Any) -> Any:
     """The smallest integers not below `input`."""
+    check_tensors("ceil", input=input)
     return ops.ceil(input) if input.dtype.is_float else ops.identity(input)
 
 
 def floor(input: Any) -> Any:
     """The largest integers not above `input`."""
+    check_tensors("floor", input=input)
     return ops.floor(input) if input.dtype.is_float else ops.identity(input)
 
 
 def bitwise_not(input: Any) -> Any:
     """Every bit turned over; for bools, the opposite."""
+    check_tensors("bitwise_not", input=input)
     return ops.logical_not(input) if input.dtype is bool_ else ops.invert(input)
 
 
@@ -91,6 +94,7 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
 
 def clone(input: Any) -> Any:
     """The same numbers in a tensor of its own; gradients flow through."""
+    check_tensors("clone", input=input)
     return input.copy()
 
 
@@ -106,6 +110,7 @@ def isnan(tensor: Any) -> Any:
 
 def isinf(input: Any) -> Any:
     """Which elements are infinite."""
+    check_tensors("isinf", input=input)
     return ops.isinf(input) if input.dtype.is_inexact else _never(input)
 
 
@@ -116,6 +121,7 @@ def isfinite(input: Any) -> Any:
 
 def isneginf(input: Any) -> Any:
     """Which elements are -infinity."""
+    check_tensors("isneginf", input=input)
     return ops.isneginf(input) if input.dtype.is_float else _never(input)
 
 
@@ -125,6 +131,7 @@ def _never(x: Any) -> Any:
 
 def equal(input: Any, other: Any) -> Any:
     """Whether two tensors have the same shape and the same elements, as a bool tensor."""
+    check_tensors("equal", input=input, other=other)
     if input.shape != other.shape:
         return Tensor(False)
     return ops.all(ops.equal(input, other))

@@ -9,6 +9,7 @@ from mycelia.core.checks import check_bool, check_string
 from mycelia.core.dtype import bool_
 from mycelia.core.errors import problem
 from mycelia.core.shape import normalize_axis
+from mycelia.ir.value import check_tensors
 from mycelia.ops.solving import MatrixTriangularSolve
 
 _COMPUTE_MODES = (
@@ -46,6 +47,7 @@ def dot(input: Any, other: Any) -> Any:
 
 def vdot(input: Any, other: Any) -> Any:
     """The product of two vectors, the first conjugated."""
+    check_tensors("vdot", input=input, other=other)
     return dot(ops.conj(input) if input.dtype.is_complex else input, other)
 
 
@@ -72,6 +74,7 @@ def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any =
 
 def cross(input: Any, other: Any, dim: int | None = None) -> Any:
     """The cross product along `dim`, or along the first dimension of size 3."""
+    check_tensors("cross", input=input, other=other)
     if input.shape != other.shape:
         raise problem(
             ValueError,

@@ -10,11 +10,13 @@ from mycelia.core.checks import check_bool, check_int, check_non_negative_int
 from mycelia.core.dtype import float64, int64
 from mycelia.core.errors import problem, wrong_type
 from mycelia.core.shape import normalize_axis
+from mycelia.ir.value import check_tensors
 from mycelia.ops.distinct import DistinctSorted
 
 
 def sort(input: Any, *, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
     """The elements sorted along `dim`, and where they came from; equal ones keep their order."""
+    check_tensors("sort", input=input)
     check_bool("sort", "stable", stable)
     if not input.shape:
         return ops.identity(input), ops.zeros((), int64)
@@ -35,6 +37,7 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
 
 def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The `k`-th smallest element along `dim`, and its place."""
+    check_tensors("kthvalue", input=input)
     check_bool("kthvalue", "keepdim", keepdim)
     axis = normalize_axis(check_int("kthvalue", "dim", dim), len(input.shape), "kthvalue")
     size = input.shape[axis]

@@ -8,7 +8,7 @@ from mycelia import ops
 from mycelia.core.dtype import as_dtype, int64
 from mycelia.core.errors import problem
 from mycelia.ir.types import TensorType
-from mycelia.ir.value import Value
+from mycelia.ir.value import Value, check_tensors
 from mycelia.mint.floating import as_float
 from mycelia.ops.choosing import Median
 from mycelia.ops.op import unsupported_dtype
@@ -21,6 +21,7 @@ def in_dtype(x: Any, dtype: Any) -> Any:
 
 def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The mean over `dim` (all dimensions for None), computed in `dtype`."""
+    check_tensors("mean", input=input)
     numbers = in_dtype(input, dtype)
     if not numbers.dtype.is_inexact:
         given = TensorType(numbers.dtype, numbers.shape)
@@ -30,23 +31,27 @@ def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
 
 def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The product over `dim` (all dimensions for None); small integers multiply as int64."""
+    check_tensors("prod", input=input)
     over = tuple(range(len(input.shape))) if dim is None and keepdim else dim
     return ops.prod(input, over, keepdim, dtype)
 
 
 def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The sum over `dim` of what is a number; small integers add up as int64."""
+    check_tensors("nansum", input=input)
     known = ops.where(ops.isnan(input), 0.0, input) if input.dtype.is_float else input
     return ops.sum(known, dim, keepdim, dtype=dtype)
 
 
 def all(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """Whether every element over `dim` is true (not 0)."""
+    check_tensors("all", input=input)
     return ops.all(_truth(input), dim, keepdim)
 
 
 def any(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """Whether some element over `dim` is true (not 0)."""
+    check_tensors("any", input=input)
     return ops.any(_truth(input), dim, keepdim)
 
 
@@ -130,6 +135,7 @@ def norm(
     input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Any:
     """The norm of order `p` over `dim`: of vectors, except for the nuclear norm 'nuc'."""
+    check_tensors("norm", input=input)
     if p == "nuc":
         over = (-2, -1) if dim is None else dim
         return ops.matrix_norm(input, p, over, keepdim, dtype=dtype)

@@ -9,11 +9,12 @@ from mycelia.core.checks import check_int, check_string, is_int
 from mycelia.core.dtype import bool_, promote
 from mycelia.core.errors import problem, wrong_value
 from mycelia.core.shape import normalize_axis
-from mycelia.ir.value import Value
+from mycelia.ir.value import Value, check_tensors
 
 
 def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     """The dimensions from `start_dim` to `end_dim` made one."""
+    check_tensors("flatten", input=input)
     if not input.shape:
         return ops.reshape(input, (1,))
     return ops.flatten(input, start_dim=start_dim, end_dim=end_dim)
@@ -31,6 +32,7 @@ def transpose(input: Any, dim0: int, dim1: int) -> Any:
 
 def squeeze(input: Any, dim: Any = None) -> Any:
     """Without the dimensions of size 1 among `dim` (among all for None)."""
+    check_tensors("squeeze", input=input)
     rank = len(input.shape)
     listed = range(rank) if dim is None else (dim,) if is_int(dim) else tuple(dim)
     places = [normalize_axis(place, rank, "squeeze") for place in listed] if rank else []
@@ -112,6 +114,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
 
 def diag(input: Any, diagonal: int = 0) -> Any:
     """A matrix with the vector on a diagonal, or a diagonal of the matrix."""
+    check_tensors("diag", input=input)
     rank = len(input.shape)
     if rank not in (1, 2):
         raise problem(ValueError, "diag: neither a vector nor a matrix", got=f"{rank} dimensions")
@@ -122,6 +125,7 @@ def diag(input: Any, diagonal: int = 0) -> Any:
 
 def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """The differences of neighbours along `dim`, taken `n` times; of bools, whether they differ."""
+    check_tensors("diff", input=input)
     ends = [part for part in (prepend, input, append) if part is not None]
     result = cat(ends, dim) if len(ends) > 1 else input
     axis = normalize_axis(dim, len(result.shape), "diff")

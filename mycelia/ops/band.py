@@ -16,7 +16,7 @@ from mycelia.core.shape import Shape, as_shape
 from mycelia.ir.example import case
 from mycelia.ir.primitive import freeze
 from mycelia.ir.types import TensorType
-from mycelia.ir.value import Value
+from mycelia.ir.value import Value, check_tensors
 from mycelia.ops.engine import Array, jnp
 from mycelia.ops.op import Op
 from mycelia.ops.shaping import scalar_to_tensor
@@ -210,6 +210,7 @@ def matrix_diag(
     align: str = "RIGHT_LEFT",
 ) -> Any:
     """Matrices made from the packed diagonals `x`, `padding_value` elsewhere."""
+    check_tensors("matrix_diag", x=x)
     return MatrixDiagV3.of(align)(x, k, num_rows, num_cols, _like(x, padding_value))
 
 

@@ -13,6 +13,7 @@ from mycelia.core.errors import problem, wrong_type
 from mycelia.core.shape import normalize_axis
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
+from mycelia.ir.value import check_tensors
 from mycelia.ops.arithmetic import maximum, minimum
 from mycelia.ops.engine import Array, jnp
 from mycelia.ops.extremes import place_of_largest, place_of_smallest
@@ -198,6 +199,7 @@ def min(
 @entry_point
 def argmax(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """The position (int64) of the largest element along `dim`, or in the flattened tensor."""
+    check_tensors("argmax", input=input)
     ordered = cast(input, int32) if input.dtype.is_bool else input
     return _position(Argmax, ordered, dim, keepdim, int64)
 
@@ -205,6 +207,7 @@ def argmax(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
 @entry_point
 def argmin(input: Any, axis: int | None = None, keepdims: bool = False) -> Any:
     """The position (int32) of the smallest element along `axis`, or in the flattened tensor."""
+    check_tensors("argmin", input=input)
     return _position(Argmin, input, axis, keepdims, int64 if input.shape == () else int32)
 
 

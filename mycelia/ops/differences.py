@@ -10,7 +10,7 @@ from mycelia.core.errors import problem, wrong_type
 from mycelia.core.shape import broadcast, normalize_axis
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
-from mycelia.ir.value import Value
+from mycelia.ir.value import Value, check_tensors
 from mycelia.ops.arithmetic import add, div, mul, sub
 from mycelia.ops.compare import not_equal
 from mycelia.ops.complex_numbers import conj
@@ -130,6 +130,7 @@ def diff_ext(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append:
 
 def trapz(y: Any, x: Any = None, *, dx: float = 1.0, dim: int = -1) -> Any:
     """The area under the points `y` by the trapezoid rule, at the places `x` or `dx` apart."""
+    check_tensors("trapz", y=y)
     values = y if y.dtype.is_inexact else cast(y, float32)
     place = normalize_axis(dim, len(y.shape), "trapz")
     count = y.shape[place] - 1
@@ -161,6 +162,7 @@ def vander(x: Any, N: int | None = None) -> Any:
 
 def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
     """How the rows vary together, with frequencies and weights of the observations."""
+    check_tensors("cov", input=input)
     if len(input.shape) > 2:
         raise problem(
             ValueError, "cov: the input must have at most 2 dimensions", got=f"{input.shape}"

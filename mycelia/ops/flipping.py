@@ -12,6 +12,7 @@ from mycelia.core.errors import problem, wrong_type, wrong_value
 from mycelia.core.shape import as_shape, normalize_axis
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
+from mycelia.ir.value import check_tensors
 from mycelia.ops.bounds import Bound
 from mycelia.ops.engine import Array, jnp, lax
 from mycelia.ops.op import Op
@@ -182,6 +183,7 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
 
 def rot90(input: Any, k: int, dims: Any) -> Any:
     """`input` turned by `k` quarters, from the first axis of `dims` towards the second."""
+    check_tensors("rot90", input=input)
     if len(dims) != 2:
         raise wrong_value("rot90", "dims", dims, "two axes")
     rank = len(input.shape)

@@ -15,6 +15,7 @@ from mycelia.core.errors import problem
 from mycelia.core.shape import Shape, as_shape, normalize_axis
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
+from mycelia.ir.value import check_tensors
 from mycelia.ops.bounds import Bound
 from mycelia.ops.engine import Array, jnp
 from mycelia.ops.op import Op
@@ -317,6 +318,7 @@ def gather_elements(input: Any, dim: Any, index: Any) -> Any:
 
 def gather_nd(input_x: Any, indices: Any) -> Any:
     """Slices of `input_x` at full positions."""
+    check_tensors("gather_nd", input_x=input_x, indices=indices)
     return GatherNd.of()(input_x, indices if indices.shape else reshape(indices, (1,)))
 
 
@@ -327,6 +329,7 @@ def scatter_nd(indices: Any, updates: Any, shape: Any) -> Any:
 
 def index_select(input: Any, axis: int, index: Any) -> Any:
     """Slices of `input` along `axis`, picked by a vector of indices."""
+    check_tensors("index_select", input=input, index=index)
     if len(index.shape) != 1:
         raise problem(
             ValueError,

@@ -12,7 +12,7 @@ from mycelia.core.errors import problem, wrong_type, wrong_value
 from mycelia.core.shape import Shape, normalize_axis
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
-from mycelia.ir.value import Value
+from mycelia.ir.value import Value, check_tensors
 from mycelia.ops.engine import Array, jnp, lax
 from mycelia.ops.op import Op
 from mycelia.ops.shaping import copied, expand_dims, reshape
@@ -71,6 +71,9 @@ class Stack(Op):
         case(("f32[]",) * 2),
     )
 
+    def normalize(self) -> dict[str, Any]:
+        return {"axis": check_int(self.name, "axis", self.axis)}
+
     def infer(self, tensors: Any) -> TensorType:
         first = check_alike(self.name, tensors)
         if any(t.shape != first.shape for t in tensors):
@@ -105,6 +108,9 @@ class Unstack(Op):
     axis: int = 0
     num: int | None = None
     examples = (case("f32[2,3]"), case("f32[2,3]", axis=-1), case("f32[2,0]"))
+
+    def normalize(self) -> dict[str, Any]:
+        return {"axis": check_int(self.name, "axis", self.axis)}
 
     def infer(self, input_x: TensorType) -> tuple[TensorType, ...]:
         axis = self._axis(input_x.shape)
@@ -310,6 +316,7 @@ def split(tensor: Any, split_size_or_sections: Any, axis: int = 0) -> Any:
 
 def chunk(input: Any, chunks: int, axis: int = 0) -> Any:
     """At most `chunks` parts of equal size along `axis`; the last may be smaller."""
+    check_tensors("chunk", input=input)
     count = check_positive_int("chunk", "chunks", chunks)
     place = normalize_axis(axis, len(input.shape), "chunk")
     return split(input, max(1, -(-input.shape[place] // count)), place)
@@ -317,6 +324,7 @@ def chunk(input: Any, chunks: int, axis: int = 0) -> Any:
 
 def tensor_split(input: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     """`indices_or_sections` nearly equal parts, or the parts between the listed places."""
+    check_tensors("tensor_split", input=input)
     place = normalize_axis(axis, len(input.shape), "tensor_split")
     length = input.shape[place]
     if is_int(indices_or_sections):
@@ -342,11 +350,13 @@ def _between(x: Any, axis: int, start: int, stop: int) -> Any:
 
 def hsplit(input: Any, indices_or_sections: Any) -> Any:
     """`tensor_split` along the second axis."""
+    check_tensors("hsplit", input=input)
     return _split_axis("hsplit", input, indices_or_sections, 1)
 
 
 def vsplit(input: Any, indices_or_sections: Any) -> Any:
     """`tensor_split` along the first axis."""
+    check_tensors("vsplit", input=input)
     return _split_axis("vsplit", input, indices_or_sections, 0)
 
 

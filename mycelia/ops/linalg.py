@@ -11,6 +11,7 @@ from mycelia.core.errors import problem
 from mycelia.core.shape import Shape, broadcast, size
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
+from mycelia.ir.value import check_tensors
 from mycelia.ops.arithmetic import add
 from mycelia.ops.batch_last import prefers_batch_last
 from mycelia.ops.channels import along_channels, channel_axis, channel_sum
@@ -294,6 +295,7 @@ def _product_grads(product: Any, trans_a: bool, trans_b: bool, x: Any, y: Any, d
 
 def matmul(input: Any, other: Any) -> Any:
     """The product of matrices or vectors by numpy's rules."""
+    check_tensors("matmul", input=input, other=other)
     rank_x, rank_y = input.ndim, other.ndim
     if rank_x == rank_y == 2:
         return _MATMUL(input, other)

@@ -11,6 +11,7 @@ from mycelia.core.errors import problem, wrong_type
 from mycelia.core.shape import as_shape, normalize_axes
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
+from mycelia.ir.value import check_tensors
 from mycelia.ops.arithmetic import DivNoNan, mul
 from mycelia.ops.engine import Array, jnp, lax
 from mycelia.ops.extremes import largest, smallest
@@ -219,6 +220,7 @@ def vector_norm(
     x: Any, ord: Any = 2, axis: Any = None, keepdims: bool = False, *, dtype: Any = None
 ) -> Any:
     """The norm of order `ord` of the elements over `axis` (all axes when None)."""
+    check_tensors("vector_norm", x=x)
     if isinstance(ord, bool) or not isinstance(ord, (int, float)):
         raise problem(ValueError, "vector_norm: the order must be a number", got=f"ord={ord!r}")
     axes = () if axis is None else as_shape(axis, "vector_norm")
@@ -229,6 +231,7 @@ def matrix_norm(
     A: Any, ord: Any = "fro", axis: Any = (-2, -1), keepdims: bool = False, *, dtype: Any = None
 ) -> Any:
     """The norm of order `ord` of the matrices in the two axes `axis`."""
+    check_tensors("matrix_norm", A=A)
     if ord not in _MATRIX_ORDERS:
         raise problem(
             ValueError,
@@ -250,6 +253,7 @@ def norm(
     Without `ord` it is the square root of the sum of squares. With `ord` and without `dim` the
     tensor itself must be a vector or a matrix.
     """
+    check_tensors("norm", A=A)
     if dim is not None and not is_int(dim) and not isinstance(dim, (tuple, list)):
         raise wrong_type("norm", "dim", dim, "int or tuple of int")
     axes = () if dim is None else as_shape(dim, "norm")

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
 
+from mycelia.core.checks import check_bool
 from mycelia.core.dtype import from_numpy
 from mycelia.core.errors import problem
 from mycelia.core.shape import Shape
@@ -31,6 +32,13 @@ def _own_fields(cls: type) -> dict[str, Any]:
         for name, text in annotated.items()
         if "ClassVar" not in str(text)
     }
+
+
+def _is_flag(cls: type[Op], name: str) -> bool:
+    """Whether a class annotates a field as bool, itself or by a class it extends."""
+    if name in inspect.get_annotations(cls):
+        return str(inspect.get_annotations(cls)[name]) in ("bool", str(bool))
+    return name in cls.flags
 
 
 class _Signature:
@@ -62,6 +70,7 @@ class Op(Primitive):
 
     __signature__: ClassVar[Any] = _Signature()
     fields: ClassVar[dict[str, Any]] = {}
+    flags: ClassVar[tuple[str, ...]] = ()  # the fields that are annotated as bool
     elementwise: ClassVar[bool] = False  # each number of the result from those at its own place
     ends_elementwise: ClassVar[bool] = False  # so is the last step towards the (first) result
     each_apart: ClassVar[bool] = False  # parts of its tuples have nothing to do with each other
@@ -72,6 +81,7 @@ class Op(Primitive):
     def __init_subclass__(cls, register: bool = True, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls.fields = cls.fields | _own_fields(cls)
+        cls.flags = tuple([name for name in cls.fields if _is_flag(cls, name)])
         if register:
             if cls.__name__ in REGISTRY:
                 raise TypeError(f"two operators are called {cls.__name__}")
@@ -89,6 +99,8 @@ class Op(Primitive):
                 got=f"{len(args)} by position, {', '.join(kwargs) or 'none'} by name",
                 expected=", ".join(self.fields) or "no fields",
             )
+        for name in self.flags:
+            check_bool(self.name, name, values[name])
         self.__dict__.update(values)
         self.__dict__.update(self.normalize())
 

@@ -9,6 +9,7 @@ from mycelia.core.errors import problem
 from mycelia.core.shape import Shape, as_shape, normalize_axis, size
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
+from mycelia.ir.value import check_tensors
 from mycelia.ops.arithmetic import add, mul
 from mycelia.ops.contraction import check_same_dtype, wide_dtype
 from mycelia.ops.engine import Array, jnp
@@ -68,6 +69,7 @@ def einsum(equation: str, *operands: Any) -> Any:
 
 def dot(input: Any, other: Any) -> Any:
     """The sum over the last axis of `input` and the last but one of `other`."""
+    check_tensors("dot", input=input, other=other)
     if len(input.shape) < 2 or len(other.shape) < 2:
         raise problem(
             ValueError,
@@ -82,6 +84,7 @@ def dot(input: Any, other: Any) -> Any:
 
 def inner(input: Any, other: Any) -> Any:
     """The sum over the last axes of both; with a scalar, the plain product."""
+    check_tensors("inner", input=input, other=other)
     if not input.shape or not other.shape:
         return mul(input, other)
     if input.shape[-1] != other.shape[-1]:
@@ -95,6 +98,7 @@ def inner(input: Any, other: Any) -> Any:
 
 def tensor_dot(x1: Any, x2: Any, axes: Any) -> Any:
     """The sum over pairs of axes: the last n and first n (`axes=n`), or two lists of axes."""
+    check_tensors("tensor_dot", x1=x1, x2=x2)
     left, right = _paired_axes(x1.shape, x2.shape, axes)
     free_left = tuple(i for i in range(len(x1.shape)) if i not in left)
     free_right = tuple(i for i in range(len(x2.shape)) if i not in right)
@@ -175,6 +179,7 @@ def ger(input: Any, vec2: Any) -> Any:
 
 def kron(input: Any, other: Any) -> Any:
     """The Kronecker product."""
+    check_tensors("kron", input=input, other=other)
     rank = max(len(input.shape), len(other.shape))
     left = (1,) * (rank - len(input.shape)) + tuple(input.shape)
     right = (1,) * (rank - len(other.shape)) + tuple(other.shape)
@@ -195,6 +200,7 @@ def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> A
 
 def addr(x: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """beta * x + alpha * (the outer product of vec1 and vec2)."""
+    check_tensors("addr", x=x, vec1=vec1, vec2=vec2)
     return _weighted("addr", x, outer(vec1, vec2), beta, alpha)
 
 

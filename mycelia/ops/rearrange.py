@@ -11,6 +11,7 @@ from mycelia.core.shape import Shape
 from mycelia.ir.example import case
 from mycelia.ir.primitive import freeze
 from mycelia.ir.types import TensorType
+from mycelia.ir.value import check_tensors
 from mycelia.ops.engine import Array, jnp
 from mycelia.ops.op import Op
 from mycelia.ops.shaping import reshape, transpose
@@ -244,6 +245,7 @@ def channel_shuffle(x: Any, groups: int) -> Any:
 
 def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
     """(..., C·r², H, W) laid out as (..., C, H·r, W·r)."""
+    check_tensors("pixel_shuffle", input=input)
     r = check_positive_int("pixel_shuffle", "upscale_factor", upscale_factor)
     lead, (c, h, w) = _image("pixel_shuffle", input)
     if c % (r * r):

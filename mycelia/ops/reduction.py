@@ -11,6 +11,7 @@ from mycelia.core.dtype import DType, as_dtype, bool_, int32, int64
 from mycelia.core.errors import problem, wrong_type
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
+from mycelia.ir.value import check_tensors
 from mycelia.ops.arithmetic import MulNoNan, div, maximum, minimum, mul, sub
 from mycelia.ops.compare import equal, isnan, logical_not, not_equal
 from mycelia.ops.engine import Array, jnp, lax
@@ -207,6 +208,7 @@ def reduce_min(x: Any, axis: Any = ()) -> Any:
 
 def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The sum over `dim` (all axes when None); small integers are summed as int64."""
+    check_tensors("sum", input=input)
     return ReduceSum.of(keepdim)(_accumulated(input, dtype), _axes("sum", dim))
 
 
@@ -217,6 +219,7 @@ def mean(x: Any, axis: Any = None, keep_dims: bool = False) -> Any:
 
 def prod(input: Any, axis: Any = None, keep_dims: bool = False, dtype: Any = None) -> Any:
     """The product over `axis` (all axes when None); small integers are multiplied as int64."""
+    check_tensors("prod", input=input)
     if axis is None and keep_dims:
         raise problem(ValueError, "prod: keep_dims=True needs an axis", got="axis=None")
     return ReduceProd.of(keep_dims)(_accumulated(input, dtype), _axes("prod", axis))
@@ -236,6 +239,7 @@ def amax(
     input: Any, axis: Any = None, keepdims: bool = False, *, initial: Any = None, where: Any = None
 ) -> Any:
     """The largest element over `axis`, `initial` and only where `where` is true."""
+    check_tensors("amax", input=input)
     masked = with_initial("amax", input, initial, where, maximum)
     return ReduceMax.of(keepdims)(masked, _axes("amax", axis))
 
@@ -244,6 +248,7 @@ def amin(
     input: Any, axis: Any = None, keepdims: bool = False, *, initial: Any = None, where: Any = None
 ) -> Any:
     """The smallest element over `axis`, `initial` and only where `where` is true."""
+    check_tensors("amin", input=input)
     masked = with_initial("amin", input, initial, where, minimum)
     return ReduceMin.of(keepdims)(masked, _axes("amin", axis))
 
@@ -266,6 +271,7 @@ def count_nonzero(x: Any, axis: Any = (), keep_dims: bool = False, dtype: Any = 
 
 def nansum(input: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None) -> Any:
     """The sum over `axis` of what is a number."""
+    check_tensors("nansum", input=input)
     known = _without_nans(cast(input, int64) if input.dtype.is_bool else input)
     total = ReduceSum.of(keepdims)(known, _axes("nansum", axis))
     return total if dtype is None else cast(total, dtype)
@@ -273,6 +279,7 @@ def nansum(input: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any =
 
 def nanmean(input: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None) -> Any:
     """The mean over `axis` of what is a number."""
+    check_tensors("nanmean", input=input)
     if not input.dtype.is_float:
         raise unsupported_dtype("nanmean", TensorType(input.dtype, input.shape), "a float tensor")
     axes = _axes("nanmean", axis)

@@ -15,6 +15,7 @@ from mycelia.core.shape import Shape, as_shape, normalize_axis
 from mycelia.ir.example import case
 from mycelia.ir.primitive import freeze
 from mycelia.ir.types import TensorType
+from mycelia.ir.value import check_tensors
 from mycelia.ops.engine import Array, jnp
 from mycelia.ops.joining import check_alike, stack
 from mycelia.ops.op import Op
@@ -169,6 +170,7 @@ def tile(input: Any, dims: Any) -> Any:
 
 def repeat_elements(x: Any, rep: int, axis: int = 0) -> Any:
     """Each slice of `x` along `axis` repeated `rep` times, one after the other."""
+    check_tensors("repeat_elements", x=x)
     count = check_positive_int("repeat_elements", "rep", rep)
     place = normalize_axis(axis, len(x.shape), "repeat_elements")
     before, after = x.shape[: place + 1], x.shape[place + 1 :]

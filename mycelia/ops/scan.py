@@ -12,6 +12,7 @@ from mycelia.core.errors import problem
 from mycelia.core.shape import normalize_axis
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
+from mycelia.ir.value import check_tensors
 from mycelia.ops.engine import Array, jnp, lax
 from mycelia.ops.op import Op, unsupported_dtype
 from mycelia.ops.shaping import cast
@@ -146,11 +147,13 @@ class Cummin(_RunningExtreme):
 
 def cumsum(x: Any, axis: int, dtype: Any = None) -> Any:
     """The running sum along `axis`, in `dtype` if one is given."""
+    check_tensors("cumsum", x=x)
     return CumSum.of()(_in_dtype(x, dtype), axis)
 
 
 def cumprod(input: Any, dim: int, dtype: Any = None) -> Any:
     """The running product along `dim`; integers are multiplied as int64."""
+    check_tensors("cumprod", input=input)
     wanted = int64 if dtype is None and not input.dtype.is_inexact else dtype
     return CumProd.of()(_in_dtype(input, wanted), dim)
 

@@ -12,7 +12,7 @@ from mycelia.core.shape import broadcast
 from mycelia.ir.example import case
 from mycelia.ir.primitive import Primitive
 from mycelia.ir.types import TensorType
-from mycelia.ir.value import Value
+from mycelia.ir.value import Value, check_tensors
 from mycelia.ops.engine import Array, jnp
 from mycelia.ops.indexing import gather
 from mycelia.ops.joining import unstack
@@ -146,12 +146,14 @@ def where(condition: Any, input: Any, other: Any) -> Any:
 
 def masked_fill(input_x: Any, mask: Any, value: Any) -> Any:
     """`value` where the mask holds, `input_x` elsewhere."""
+    check_tensors("masked_fill", input_x=input_x)
     one = value if isinstance(value, Value) else scalar_to_tensor(value, input_x.dtype)
     return MaskedFill.of()(input_x, mask, one)
 
 
 def masked_select(input: Any, mask: Any) -> Any:
     """The elements of `input` where the mask holds, in one row."""
+    check_tensors("masked_select", input=input, mask=mask)
     check_mask("MaskedSelect", "mask", TensorType(mask.dtype, mask.shape))
     shape = broadcast(input.shape, mask.shape, op="MaskedSelect")
     places = nonzero(reshape(broadcast_to(mask, shape), (-1,)))

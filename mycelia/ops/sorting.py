@@ -12,6 +12,7 @@ from mycelia.core.errors import problem, wrong_type
 from mycelia.core.shape import normalize_axis
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
+from mycelia.ir.value import check_tensors
 from mycelia.ops.bounds import Bound
 from mycelia.ops.engine import Array, jax, jnp, lax
 from mycelia.ops.op import Op, unsupported_dtype
@@ -196,6 +197,7 @@ def topk(
     input: Any, k: int, dim: int | None = None, largest: bool = True, sorted: bool = True
 ) -> tuple[Any, Any]:
     """The `k` largest (or smallest) elements along `dim`, and their positions."""
+    check_tensors("topk", input=input)
     rank = len(input.shape)
     if rank == 0 or (largest and (dim is None or dim in (-1, rank - 1))):
         return TopK.of(sorted)(input, k)

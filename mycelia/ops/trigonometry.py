@@ -8,6 +8,7 @@ from typing import Any
 from mycelia.core.dtype import DType, at_least_float
 from mycelia.ir.example import case
 from mycelia.ir.types import TensorType
+from mycelia.ir.value import check_tensors
 from mycelia.ops.arithmetic import add, div, mul, neg, reciprocal, square, sub
 from mycelia.ops.engine import Array, jnp
 from mycelia.ops.family import Binary, FloatUnary, Unary
@@ -274,11 +275,13 @@ def sinc(input: Any) -> Any:
 
 def deg2rad(x: Any) -> Any:
     """Degrees as radians."""
+    check_tensors("deg2rad", x=x)
     return mul(_angle("deg2rad", x), math.pi / 180.0)
 
 
 def rad2deg(x: Any) -> Any:
     """Radians as degrees."""
+    check_tensors("rad2deg", x=x)
     return mul(_angle("rad2deg", x), 180.0 / math.pi)
 
 

@@ -10,6 +10,7 @@ from mycelia.core.checks import check_bool
 from mycelia.core.dtype import DType, as_dtype, int32, int64
 from mycelia.core.errors import problem
 from mycelia.ir.example import case
+from mycelia.ir.value import check_tensors
 from mycelia.ops.engine import Array
 from mycelia.ops.shaping import scalar_to_tensor
 from mycelia.ops.uniqueness import SizedByValues as SizedByValues
@@ -240,6 +241,7 @@ class UniqueWithPad(SizedByValues):
 
 def unique_with_pad(x: Any, pad_num: Any) -> tuple[Any, Any]:
     """The distinct elements of a vector, filled up with `pad_num`, and which each element is."""
+    check_tensors("unique_with_pad", x=x)
     padding = pad_num if hasattr(pad_num, "dtype") else scalar_to_tensor(pad_num, x.dtype)
     return UniqueWithPad.of()(x, padding)
 

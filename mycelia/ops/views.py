@@ -9,7 +9,7 @@ from mycelia.core.checks import check_int, check_string
 from mycelia.core.errors import problem, wrong_type
 from mycelia.core.shape import as_shape, normalize_axis, size
 from mycelia.ir.primitive import freeze
-from mycelia.ir.value import Value
+from mycelia.ir.value import Value, check_tensors
 from mycelia.ops.shaping import (
     broadcast_to,
     cast,
@@ -51,6 +51,7 @@ def ravel(input: Any) -> Any:
 
 def view_as(input: Any, other: Any) -> Any:
     """`input` in the shape of `other`."""
+    check_tensors("view_as", input=input, other=other)
     return reshape(input, other.shape)
 
 
@@ -71,6 +72,7 @@ def permute(input: Any, axis: Any) -> Any:
 
 def t(input: Any) -> Any:
     """A matrix transposed; a tensor of any other rank as it is."""
+    check_tensors("t", input=input)
     return transpose(input, (1, 0)) if len(input.shape) == 2 else identity(input)
 
 
@@ -119,11 +121,13 @@ def expand(input_x: Any, size: Any) -> Any:
 
 def expand_as(input: Any, other: Any) -> Any:
     """`input` repeated up to the shape of `other`."""
+    check_tensors("expand_as", input=input, other=other)
     return broadcast_to(input, other.shape)
 
 
 def type_as(input: Any, other: Any) -> Any:
     """`input` in the dtype of `other`."""
+    check_tensors("type_as", input=input, other=other)
     return cast(input, other.dtype)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mycelia import ops
+from mycelia.ir.value import check_tensors
 from mycelia.mint.floating import as_float
 from mycelia.mint.reduction import implied_dim, in_dtype
 
@@ -108,5 +109,6 @@ def selu(input: Any) -> Any:
 
 def softmax(input: Any, dim: int | None = None, dtype: Any = None) -> Any:
     """exp(input) divided by its sum along `dim`."""
+    check_tensors("softmax", input=input)
     along = implied_dim(input) if dim is None else dim
     return ops.softmax(as_float(in_dtype(input, dtype)), along)

@@ -8,6 +8,7 @@ from typing import Any
 from mycelia import ops
 from mycelia.core.checks import as_tuple, check_string
 from mycelia.core.errors import problem
+from mycelia.ir.value import check_tensors
 from mycelia.mint.nn.functional.batching import batched
 from mycelia.ops.convolution_transpose import Conv2DTranspose
 from mycelia.ops.linalg import MatMul
@@ -15,6 +16,7 @@ from mycelia.ops.linalg import MatMul
 
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     """input @ weight^T + bias."""
+    check_tensors("linear", input=input, weight=weight)
     rows = ops.reshape(input, (-1, input.shape[-1])) if len(input.shape) != 2 else input
     columns = weight if len(weight.shape) == 2 else ops.expand_dims(weight, 0)
     result = MatMul.of(transpose_b=True)(rows, columns)

@@ -8,6 +8,7 @@ from mycelia import ops
 from mycelia.core.checks import check_int
 from mycelia.core.dtype import int64
 from mycelia.core.errors import problem, wrong_type, wrong_value
+from mycelia.ir.value import check_tensors
 from mycelia.tensor.tensor import Tensor
 
 
@@ -69,6 +70,7 @@ def _shortened(input: Any, weight: Any, max_norm: float, norm_type: float) -> An
 
 def one_hot(tensor: Any, num_classes: int = -1) -> Any:
     """1 at the place each number names, else 0; without `num_classes` the largest decides."""
+    check_tensors("one_hot", tensor=tensor)
     if not tensor.dtype.is_integer:
         raise wrong_type("one_hot", "tensor", tensor, "a tensor of integers")
     if check_int("one_hot", "num_classes", num_classes) < -1:
