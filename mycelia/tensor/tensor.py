@@ -18,7 +18,7 @@ from mycelia.ir.slot import slot
 from mycelia.tensor.conversion import array_from, check_shape_and_init
 from mycelia.tensor.delegated import attach
 from mycelia.tensor.methods import Methods
-from mycelia.tensor.printing import tensor_repr
+from mycelia.tensor.printing import tensor_repr, tensor_str
 from mycelia.tensor.unsized import Unsized, has_unknown_sizes, unranked, unsized
 from mycelia.tensor.views import View, numpy_of, refresh, replace
 
@@ -220,7 +220,7 @@ class Tensor(Methods):
         return tensor_repr(np.asarray(self._read()), self.dtype)
 
     def __str__(self) -> str:
-        return str(np.asarray(self._read()))
+        return tensor_str(np.asarray(self._read()), self.dtype)
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if spec and self.size == 1 else format(str(self), spec)

@@ -163,7 +163,7 @@ class Concatenate(Transform):
     append: Any = None
 
     def __post_init__(self) -> None:
-        if self.axis not in (0, -1):
+        if check_int("axis", self.axis, -(2**31)) not in (0, -1):
             raise problem(
                 ValueError,
                 "Concatenate: joins vectors, which have one axis",
