@@ -41,6 +41,7 @@ class OverAxes(Reduction, register=False):
 
 def with_initial(owner: str, x: Any, initial: Any, where: Any, meet: Any) -> Any:
     """x with `initial` where `where` is false, and met with `initial` everywhere else."""
+    where = None if where is True else where
     if where is not None and initial is None:
         raise problem(
             ValueError, f"{owner}: `where` needs an initial value", fix="give initial= as well"

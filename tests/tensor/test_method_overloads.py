@@ -85,6 +85,7 @@ def test_forms_with_positions_for_other_arguments():
     assert x.sum(0, True).shape == (1, 3)
     assert x.flatten(0, 1).shape == (6,) and x.flatten(1).shape == (2, 3)
     assert x.max(0, False, return_indices=True)[1].shape == (3,)
+    assert ms.ops.amax(x, 0, where=True).asnumpy().tolist() == [1.5, 3.0, 2.0]
     assert x.max(0, initial=2.5, where=x > 0).asnumpy().tolist() == [2.5, 3.0, 2.5]
 
 
