@@ -28,18 +28,18 @@ from growth import say, user_nets
 
 import mycelia as ms
 from mycelia import nn, ops
+from mycelia._engine.core.files.atomic_write import write_atomically
+from mycelia._engine.runtime.eager import backward
 from mycelia.benchmark.interleave import IDLE_PATIENCE, OTHERS, others
 from mycelia.benchmark.processor import busy_seconds, wait_until_idle
 from mycelia.benchmark.session import machine
 from mycelia.benchmark.table import NOISY
 from mycelia.benchmark.workloads import ADAM, MLP, MOBILENET, MOMENTUM, RESNET18
-from mycelia.core.files import write_atomically
-from mycelia.runtime.eager import sweep
 
 WAYS = ("graph", "eager", "operators")
 TOLERANCE = 1e-4  # relative, of the first losses of all ways
 SECONDS, LEAST_STEPS = 0.5, 3  # of one turn
-MOST_ENTRIES = sweep.MOST_ENTRIES  # operators of the backward pass that share a program
+MOST_ENTRIES = backward.MOST_ENTRIES  # operators of the backward pass that share a program
 
 Row = dict[str, Any]
 
@@ -156,7 +156,7 @@ def measure_net(name: str, rounds: int) -> Row:
 def choose(way: str) -> None:
     """Run steps in one of the ways from now on."""
     ms.set_context(mode=ms.GRAPH_MODE if way == "graph" else ms.PYNATIVE_MODE)
-    sweep.MOST_ENTRIES = 1 if way == "operators" else MOST_ENTRIES
+    backward.MOST_ENTRIES = 1 if way == "operators" else MOST_ENTRIES
 
 
 def turn(step: Callable[[], Any]) -> Row:

@@ -14,8 +14,8 @@ import numpy as np
 
 import mycelia as ms
 from mycelia import Tensor, nn, ops
-from mycelia.ir.analysis import ordered
-from mycelia.transforms.looking import read_for
+from mycelia._engine.ir.analysis import ordered
+from mycelia.transforms.show import trace_for
 
 
 def main() -> None:
@@ -25,7 +25,7 @@ def main() -> None:
         # one pass makes two nodes, and their gradients about three
         gradient = ms.grad(chain(nodes // 5))
         start = time.perf_counter()
-        found = read_for(gradient, (x,))
+        found = trace_for(gradient, (x,))
         seconds = time.perf_counter() - start
         count = len(ordered(found.read.program.graph))
         print(f"{count:>8} nodes  {seconds:8.2f} s  {1e6 * seconds / count:8.1f} us a node")

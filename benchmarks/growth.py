@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 import mycelia
+from mycelia._engine.core.files.atomic_write import write_atomically
 from mycelia.benchmark.chart import COLOURS, INSTALL, TICKS, can_draw
 from mycelia.benchmark.interleave import IDLE_PATIENCE, OTHERS, others
 from mycelia.benchmark.processor import busy_seconds, wait_until_idle
@@ -35,7 +36,6 @@ from mycelia.benchmark.session import machine
 from mycelia.benchmark.table import NOISY
 from mycelia.benchmark.worker import SCRIPTS
 from mycelia.benchmark.workloads import ADAM
-from mycelia.core.files import write_atomically
 
 WORKER = Path(__file__).with_name("growth_worker.py")
 DEPTHS, BATCHES, WIDTHS = (2, 4, 8, 16, 24, 48), (1, 2, 4, 8, 16, 32, 64), (64, 128, 256, 512)

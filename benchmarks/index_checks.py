@@ -16,7 +16,7 @@ import numpy as np
 
 import mycelia as ms
 from mycelia import Tensor, nn, ops
-from mycelia.core import settings
+from mycelia._engine.core import settings
 
 _RANDOM = np.random.default_rng(0)
 

@@ -31,16 +31,16 @@ import numpy as np  # noqa: E402
 
 import mycelia as ms  # noqa: E402
 from mycelia import nn, ops  # noqa: E402
-from mycelia.compiler.parallel import integer, search  # noqa: E402
-from mycelia.compiler.parallel.elimination import eliminate  # noqa: E402
-from mycelia.compiler.parallel.pricing import Prices  # noqa: E402
-from mycelia.compiler.parallel.problem import build  # noqa: E402
-from mycelia.compiler.parallel.strategies import Limits  # noqa: E402
-from mycelia.parallel.cluster import KNOWN, Cluster  # noqa: E402
-from mycelia.parallel.mesh import Mesh  # noqa: E402
-from mycelia.runtime.xla.memory_plan import memory_plan  # noqa: E402
-from mycelia.runtime.xla.traffic import moved_bytes  # noqa: E402
-from mycelia.transforms.looking import read_for  # noqa: E402
+from mycelia._engine.compiler.sharding import integer_program, search
+from mycelia._engine.compiler.sharding.cost_model import CostModel  # noqa: E402
+from mycelia._engine.compiler.sharding.exact_elimination import eliminate  # noqa: E402
+from mycelia._engine.compiler.sharding.problem import build_problem  # noqa: E402
+from mycelia._engine.compiler.sharding.strategies import SearchConstraints  # noqa: E402
+from mycelia._engine.distributed.cluster import KNOWN, Cluster  # noqa: E402
+from mycelia._engine.distributed.mesh import Mesh  # noqa: E402
+from mycelia._engine.runtime.xla.collective_traffic import moved_bytes  # noqa: E402
+from mycelia._engine.runtime.xla.memory_plan import memory_plan  # noqa: E402
+from mycelia.transforms.show import trace_for  # noqa: E402
 from tests.parallel.networks import NETWORKS  # noqa: E402
 
 
@@ -140,16 +140,20 @@ def quality() -> None:
     cases = [("transformer4", transformer(4, 256, 8, 16, 64))]
     cases += [(n, known(n)) for n in ("mlp", "resnet", "bert", "gpt", "moe", "recommender")]
     for name, case in cases:
-        problem = build(read_for(case.step, case.batch).read.program)
+        problem = build_problem(trace_for(case.step, case.batch).read.program)
         for cluster in (Cluster(), KNOWN["a100"]):
             for mesh in (Mesh((8,)), Mesh((4, 2))):
-                prices = Prices(mesh, cluster.with_devices(DEVICES))
-                table = search.full_table(problem.works, Limits(), prices, shared=False)
-                optimum, exact = _timed(lambda t=table: integer.solve(t.choices, 120))
+                prices = CostModel(mesh, cluster.with_devices(DEVICES))
+                table = search.full_table(problem.works, SearchConstraints(), prices, shared=False)
+                optimum, exact = _timed(
+                    lambda t=table: integer_program.solve_integer_program(t.choices, 120)
+                )
                 chosen, dynamic = _timed(lambda t=table: eliminate(t.choices))
                 ratio = table.choices.total(chosen) / optimum.cost
                 found, recursive = _timed(
-                    lambda w=problem.works, p=prices: search.recursive(w, Limits(), p)
+                    lambda w=problem.works, p=prices: search.recursive_programming(
+                        w, SearchConstraints(), p
+                    )
                 )
                 print(
                     f"{name:12} {cluster.name:7} {mesh!s:6} {optimum.cost * 1e3:11.4f} "
@@ -183,13 +187,13 @@ def seconds() -> None:
     )
     for layers, devices in ((12, 8), (24, 8), (48, 8), (96, 8), (96, 1024)):
         case = transformer(layers, 512, 16, 1024 if devices > 8 else 64, 128)
-        reading, read = _timed(lambda c=case: read_for(c.step, c.batch))
+        reading, read = _timed(lambda c=case: trace_for(c.step, c.batch))
         times = []
         for way in ("recursive_programming", "dynamic_programming"):
             cluster = KNOWN["a100"].with_devices(devices)
             _, spent = _timed(lambda c=cluster, w=way, r=reading: _planned(r.read.program, c, w))
             times.append(spent)
-        works = len(build(reading.read.program).works)
+        works = len(build_problem(reading.read.program).works)
         print(
             f"{layers:6} {devices:8} {works:7} {read:8.2f} {times[0]:12.2f} {times[1]:10.2f}",
             flush=True,
@@ -244,10 +248,10 @@ def recompute() -> None:
 
 
 def _planned(program: Any, cluster: Cluster, way: str) -> Any:
-    from mycelia.compiler.parallel.planning import plan
-    from mycelia.compiler.parallel.request import Request
+    from mycelia._engine.compiler.sharding.planner import plan
+    from mycelia._engine.compiler.sharding.request import PlanRequest
 
-    return plan(program, Request("auto_parallel", cluster, way))
+    return plan(program, PlanRequest("auto_parallel", cluster, way))
 
 
 def _compile(case: Case, mode: str, way: str = "recursive_programming") -> Any:

@@ -6,10 +6,10 @@ import argparse
 import platform
 from importlib.metadata import version
 
+from mycelia._engine.runtime import devices
 from mycelia.benchmark import command as benchmark
-from mycelia.compat import check, running
+from mycelia.compat import check, script_runner
 from mycelia.launch import command as launch
-from mycelia.runtime import devices
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -22,7 +22,7 @@ def main(arguments: list[str] | None = None) -> int:
     measure = commands.add_parser("benchmark", help="compare Mycelia with its peers, here")
     benchmark.add_options(measure)
     script = commands.add_parser("run", help="run a MindSpore script on Mycelia, unchanged")
-    running.add_options(script)
+    script_runner.add_options(script)
     several = commands.add_parser("launch", help="run a script in several processes")
     launch.add_options(several)
     names = commands.add_parser("check", help="say which names of MindSpore scripts are served")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core import settings
-from mycelia.core.changes import note_change
-from mycelia.core.entry_points import entry_point
-from mycelia.core.errors import problem
-from mycelia.core.settings import GRAPH_MODE as GRAPH_MODE
-from mycelia.core.settings import PYNATIVE_MODE as PYNATIVE_MODE
-from mycelia.runtime import devices
-from mycelia.runtime.xla import cache
-from mycelia.runtime.xla.compile import forget_programs
+from mycelia._engine.core import settings
+from mycelia._engine.core.error_boundary import entry_point
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.network_version import note_network_change
+from mycelia._engine.core.settings import GRAPH_MODE as GRAPH_MODE
+from mycelia._engine.core.settings import PYNATIVE_MODE as PYNATIVE_MODE
+from mycelia._engine.runtime import devices
+from mycelia._engine.runtime.xla import disk_cache
+from mycelia._engine.runtime.xla.compile import forget_programs
 
 
 @entry_point
@@ -31,9 +31,9 @@ def set_context(*args: Any, **kwargs: Any) -> None:
     if checks or settings.selects_kernels() is not selected:
         forget_programs()
     if settings.current().max_device_memory != before.max_device_memory:
-        note_change()
+        note_network_change()
     try:
-        cache.apply()
+        disk_cache.apply()
         if "device_target" in kwargs or "device_id" in kwargs:
             now = settings.current()
             settings.change(device_target=devices.select(now.device_target, now.device_id))

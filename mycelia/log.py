@@ -6,7 +6,7 @@ import logging
 import os
 from typing import Any
 
-from mycelia.core.logs import logger
+from mycelia._engine.core.warn_once import logger
 
 _LEVEL, _TO_STDERR = "GLOG_v", "GLOG_logtostderr"
 _DEFAULT = "2"

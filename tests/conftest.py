@@ -9,8 +9,8 @@ import jax
 import pytest
 
 import mycelia as ms
-from mycelia.core import pending, settings
-from mycelia.runtime.eager import dispatch, sweep
+from mycelia._engine.core import pending_checks, settings
+from mycelia._engine.runtime.eager import backward, dispatch
 
 hypothesis.settings.register_profile("repeatable", derandomize=True)  # the same examples every run
 hypothesis.settings.load_profile("repeatable")
@@ -26,7 +26,7 @@ def _bounded_memory() -> Iterator[None]:
     _ran += 1
     if _ran % 150 == 0:
         dispatch._programs.clear()
-        sweep._programs.clear()
+        backward._programs.clear()
         jax.clear_caches()
 
 
@@ -43,7 +43,7 @@ def _settings_as_before() -> Iterator[None]:
 def _no_wrong_index() -> Iterator[None]:
     """No program that a test ran and never looked at may have read beyond an end."""
     yield
-    pending.settle()
+    pending_checks.wait_for_checks()
 
 
 @pytest.fixture

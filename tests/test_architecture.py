@@ -38,14 +38,14 @@ def test_no_imports_inside_functions():
 
 
 def test_only_one_module_calls_the_convolutions_of_jax():
-    """XLA does not check their padding; `mycelia/ops/xla_convolution.py` does."""
+    """XLA does not check their padding; `mycelia/_engine/kernels/xla_convolution.py` does."""
     callers = {
         path.relative_to(ROOT / "mycelia").as_posix()
         for path, tree in TREES.items()
         for node in ast.walk(tree)
         if _is_convolution_of_jax(node)
     }
-    assert callers == {"ops/xla_convolution.py", "benchmark/workers/jax_vision.py"}
+    assert callers == {"_engine/kernels/xla_convolution.py", "benchmark/workers/jax_vision.py"}
 
 
 def _is_convolution_of_jax(node: ast.AST) -> bool:

@@ -84,7 +84,7 @@ def doubled(x):
 assert doubled(ms.Tensor([1.0, 2.0])).asnumpy().tolist() == [2.0, 4.0]
 """)
     loaded = loaded_after(f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import doubling")
-    assert "mycelia.compiler.reader.interpreter" in loaded
+    assert "mycelia._engine.compiler.frontend.interpreter.interpreter" in loaded
     parts = ("compiler.parallel", "compiler.buckets", "ops.axes", "runtime.pipeline.step")
     assert loaded.isdisjoint(f"mycelia.{part}" for part in parts)
 

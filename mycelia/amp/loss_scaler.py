@@ -6,19 +6,19 @@ from abc import ABC, abstractmethod
 from functools import reduce
 from typing import Any
 
-from mycelia.core.checks import check_instance, check_positive_int
-from mycelia.core.dtype import bool_, float32, int32
-from mycelia.core.entry_points import entry_point
-from mycelia.core.errors import problem
-from mycelia.ops.arithmetic import maximum
-from mycelia.ops.compare import isfinite, logical_and
-from mycelia.ops.selecting import select
-from mycelia.ops.shaping import cast
-from mycelia.ops.state import assign
+from mycelia._engine.core.checks import check_instance, check_positive_int
+from mycelia._engine.core.dtype import bool_, float32, int32
+from mycelia._engine.core.error_boundary import entry_point
+from mycelia._engine.core.errors import problem
+from mycelia.amp.loss_scale_manager import check_scale
+from mycelia.ops.elementwise.arithmetic import maximum
+from mycelia.ops.elementwise.comparison import isfinite, logical_and
+from mycelia.ops.elementwise.where import select
+from mycelia.ops.indexing.assign import assign
+from mycelia.ops.shapes.reshape import cast
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
-from mycelia.train.loss_scale_manager import check_scale
-from mycelia.transforms.marks import jit_class
+from mycelia.transforms.compile_markers import jit_class
 
 
 def all_finite(inputs: Any) -> Any:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from mycelia.runtime import allocator
+from mycelia._engine.runtime.memory import allocator
 
 OURS = "mycelia"
 _MINDSPORE = {"MYCELIA_BENCHMARK_FRAMEWORK": "mindspore"}
 
 
 @dataclass(frozen=True)
-class Column:
+class FrameworkColumn:
     """A framework, and how it is used."""
 
     name: str
@@ -23,30 +23,30 @@ class Column:
 
 
 COLUMNS = (
-    Column(
+    FrameworkColumn(
         OURS,
         OURS,
         "cell_nets",
         "cells in graph mode",
         environment={"MYCELIA_BENCHMARK_FRAMEWORK": "mycelia"},
     ),
-    Column("torch eager", "torch", "torch_nets", "modules, as they are"),
-    Column(
+    FrameworkColumn("torch eager", "torch", "torch_nets", "modules, as they are"),
+    FrameworkColumn(
         "torch.compile",
         "torch",
         "torch_nets",
         "modules in torch.compile, default mode; optimizer as it is",
         ("compile",),
     ),
-    Column(
+    FrameworkColumn(
         "torch eager + malloc",
         "torch",
         "torch_nets",
         "modules, with glibc told to keep freed memory in large pages",
         ("malloc", allocator.__file__),
     ),
-    Column("jax.jit", "jax", "jax_nets", "plain jax, step in one jit, state donated"),
-    Column(
+    FrameworkColumn("jax.jit", "jax", "jax_nets", "plain jax, step in one jit, state donated"),
+    FrameworkColumn(
         "mindspore graph",
         "mindspore",
         "cell_nets",
@@ -54,7 +54,7 @@ COLUMNS = (
         environment=_MINDSPORE,
     ),
     # With AVX-512, convolutions of MindSpore take up to 70 times as long as without.
-    Column(
+    FrameworkColumn(
         "mindspore graph + AVX2",
         "mindspore",
         "cell_nets",

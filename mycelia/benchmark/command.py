@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mycelia.benchmark.columns import COLUMNS, OURS, PEERS
 from mycelia.benchmark.interleave import Effort
-from mycelia.benchmark.session import Plan, run
+from mycelia.benchmark.session import SessionPlan, run
 from mycelia.benchmark.workloads import SUITES, Workload
 
 
@@ -42,7 +42,7 @@ def benchmark(options: argparse.Namespace) -> int:
     if unknown:
         print(f"no such workload: {', '.join(unknown)}\n  known: {', '.join(known)}")
         return 2
-    plan = Plan(
+    plan = SessionPlan(
         workloads=[known[name] for name in options.only or known],
         columns=[c for c in COLUMNS if c.peer in (OURS, *options.peers)],
         effort=Effort(options.rounds, options.seconds),

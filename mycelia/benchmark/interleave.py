@@ -9,7 +9,7 @@ from statistics import median
 from typing import Any
 
 from mycelia.benchmark import processor
-from mycelia.benchmark.worker import Worker
+from mycelia.benchmark.worker import WorkerProcess
 from mycelia.benchmark.workloads import Workload
 
 OTHERS = 0.15  # cores that other programs may use while a sample counts as clean
@@ -19,7 +19,7 @@ FIRST_PATIENCE, PATIENCE = 900.0, 300.0
 FIRST_TOLERANCE, TOLERANCE = 1e-3, 3e-2  # relative, of the first value and of those after it
 
 Say = Callable[[str], None]
-Start = Callable[[], Worker]
+Start = Callable[[], WorkerProcess]
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def measure(
     samples: dict[str, list[dict[str, Any]]] = {}
     errors: dict[str, str] = {}
     with ExitStack() as stack:
-        workers: dict[str, Worker] = {}
+        workers: dict[str, WorkerProcess] = {}
         for name, start in starts.items():
             say(f"{workload.name}: {name} starts")
             workers[name] = stack.enter_context(start())
@@ -59,7 +59,7 @@ def measure(
     }
 
 
-def sample(worker: Worker, workload: Workload, seconds: float) -> list[dict[str, Any]]:
+def sample(worker: WorkerProcess, workload: Workload, seconds: float) -> list[dict[str, Any]]:
     """Samples of one round: the last one is clean, unless the machine never came to rest."""
     taken = []
     for _ in range(TRIES):

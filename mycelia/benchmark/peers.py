@@ -24,13 +24,13 @@ Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Missing:
+class MissingPeer:
     """A peer that cannot run, and what to do about it."""
 
     why: str
 
 
-def find(peer: str, say: Say) -> Path | Missing:
+def find(peer: str, say: Say) -> Path | MissingPeer:
     """The Python of a peer: named by a variable, made before, or made now."""
     if peer in SHARED:
         return Path(sys.executable)
@@ -38,7 +38,7 @@ def find(peer: str, say: Say) -> Path | Missing:
     if named is None:
         return _environment(peer, say)
     if shutil.which(named) is None:
-        return Missing(f"{variable(peer)}={named} is not a program; name the peer's Python")
+        return MissingPeer(f"{variable(peer)}={named} is not a program; name the peer's Python")
     return Path(named)
 
 
@@ -53,7 +53,7 @@ def folder() -> Path:
     return Path(cache) / "mycelia" / "peers"
 
 
-def _environment(peer: str, say: Say) -> Path | Missing:
+def _environment(peer: str, say: Say) -> Path | MissingPeer:
     packages = PACKAGES[peer]
     place = folder() / packages[0].replace("==", "-")
     python = place / ("Scripts" if os.name == "nt" else "bin") / "python"
@@ -66,7 +66,7 @@ def _environment(peer: str, say: Say) -> Path | Missing:
         venv.create(place, with_pip=True, clear=True)
         subprocess.run([python, "-m", "pip", "install", *index, *packages], check=True)
     except (OSError, subprocess.CalledProcessError) as error:
-        return Missing(
+        return MissingPeer(
             f"{' '.join(packages)} could not be installed ({error}). "
             f"Set {variable(peer)} to a Python that has it, or leave it out with --peers"
         )

@@ -12,30 +12,30 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from mycelia._engine.core.files.atomic_write import write_atomically
 from mycelia.benchmark import chart, peers
-from mycelia.benchmark.columns import Column
+from mycelia.benchmark.columns import FrameworkColumn
 from mycelia.benchmark.interleave import Effort, Say, Start, differences, measure
 from mycelia.benchmark.table import markdown
-from mycelia.benchmark.worker import Worker
+from mycelia.benchmark.worker import WorkerProcess
 from mycelia.benchmark.workloads import SUITES, Workload
-from mycelia.core.files import write_atomically
 
 RESULTS, TABLE = "results.json", "results.md"
 
 
 @dataclass(frozen=True)
-class Plan:
+class SessionPlan:
     """What to measure, and where results go."""
 
     workloads: Sequence[Workload]
-    columns: Sequence[Column]
+    columns: Sequence[FrameworkColumn]
     effort: Effort
     folder: Path
     suite: str = "cpu"
     resume: bool = False
 
 
-def run(plan: Plan, say: Say) -> int:
+def run(plan: SessionPlan, say: Say) -> int:
     """Measure everything; gives the exit code: 1 if a row compares different computations."""
     rows = _rows_before(plan)
     if rows is None:
@@ -59,23 +59,23 @@ def run(plan: Plan, say: Say) -> int:
     return _finish(results, plan, say)
 
 
-def _starts(plan: Plan, say: Say) -> tuple[dict[str, Start], dict[str, str]]:
+def _starts(plan: SessionPlan, say: Say) -> tuple[dict[str, Start], dict[str, str]]:
     """How to start each column's worker, and why the rest is missing."""
     starts: dict[str, Start] = {}
     missing: dict[str, str] = {}
     found = {peer: peers.find(peer, say) for peer in dict.fromkeys(c.peer for c in plan.columns)}
     for column in plan.columns:
         python = found[column.peer]
-        if isinstance(python, peers.Missing):
+        if isinstance(python, peers.MissingPeer):
             missing[column.name] = python.why
             say(f"{column.name}: not measured: {python.why}")
             continue
         command = [str(python), "-m", f"workers.{column.module}", *column.options]
-        starts[column.name] = partial(Worker, command, plan.workloads, column.environment)
+        starts[column.name] = partial(WorkerProcess, command, plan.workloads, column.environment)
     return starts, missing
 
 
-def _rows_before(plan: Plan) -> dict[str, Any] | None:
+def _rows_before(plan: SessionPlan) -> dict[str, Any] | None:
     """The rows of an interrupted run; None if they cannot stand beside new ones."""
     path = plan.folder / RESULTS
     if not plan.resume or not path.exists():
@@ -84,11 +84,11 @@ def _rows_before(plan: Plan) -> dict[str, Any] | None:
     return before["rows"] if before["settings"] == _settings(plan) else None
 
 
-def _settings(plan: Plan) -> dict[str, Any]:
+def _settings(plan: SessionPlan) -> dict[str, Any]:
     return {"suite": plan.suite, "rounds": plan.effort.rounds, "seconds": plan.effort.seconds}
 
 
-def _beginning(plan: Plan, missing: dict[str, str]) -> dict[str, Any]:
+def _beginning(plan: SessionPlan, missing: dict[str, str]) -> dict[str, Any]:
     """Results without rows."""
     return {
         "settings": _settings(plan),
@@ -118,7 +118,7 @@ def _is_done(results: dict[str, Any], workload: Workload, starts: dict[str, Star
     return row is not None and not row["problem"] and set(starts) <= set(row["cells"])
 
 
-def _keep(results: dict[str, Any], plan: Plan) -> None:
+def _keep(results: dict[str, Any], plan: SessionPlan) -> None:
     """Write the results, whole or not at all."""
     order = [w.name for w in SUITES[plan.suite]]
     rows = results["rows"]
@@ -128,7 +128,7 @@ def _keep(results: dict[str, Any], plan: Plan) -> None:
     write_atomically(plan.folder / TABLE, [markdown(results).encode()])
 
 
-def _finish(results: dict[str, Any], plan: Plan, say: Say) -> int:
+def _finish(results: dict[str, Any], plan: SessionPlan, say: Say) -> int:
     _keep(results, plan)
     drawn = chart.draw(results, plan.folder) if chart.can_draw() else []
     written = [plan.folder / RESULTS, plan.folder / TABLE, *drawn]

@@ -21,7 +21,7 @@ DESCRIPTIONS = "workloads.json"
 GRACE = 10.0  # seconds a worker may take to end
 
 
-class Worker:
+class WorkerProcess:
     """Starts in a temporary folder, since some frameworks leave files where they run."""
 
     def __init__(
@@ -70,7 +70,7 @@ class Worker:
             self.process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def __enter__(self) -> Worker:
+    def __enter__(self) -> WorkerProcess:
         return self
 
     def __exit__(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from mycelia._engine.core.checks import is_int
+from mycelia._engine.core.errors import problem, wrong_type
+from mycelia._engine.core.warn_once import warn_once
 from mycelia.boost.grad_freeze import GradientFreeze
 from mycelia.boost.less_batch_normalization import LessBN
 from mycelia.boost.optimizer_process import OptimizerProcess
 from mycelia.boost.parameter_process import ParameterProcess
-from mycelia.core.checks import is_int
-from mycelia.core.errors import problem, wrong_type
-from mycelia.core.logs import warn_once
 
 _WAYS = ("less_bn", "grad_freeze", "adasum", "grad_accumulation", "dim_reduce", "loss_scale_group")
 _MODES = ("auto", "manual", "enable_all", "disable_all")

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.errors import problem
+from mycelia._engine.ir.handlers import run_if
 from mycelia.boost.boost import AutoBoost
 from mycelia.boost.grad_accumulation import GradientAccumulation
 from mycelia.boost.grad_freeze import FreezeOpt, freeze_cell
-from mycelia.core import dtype as dtypes
-from mycelia.core.errors import problem
-from mycelia.ir.slot import when
 from mycelia.nn.wrap.cell_wrapper import TrainOneStepCell, scaled_gradients
 from mycelia.nn.wrap.loss_scale import TrainOneStepWithLossScaleCell
-from mycelia.ops.compare import logical_not
-from mycelia.ops.indexing import gather
-from mycelia.ops.remainder import floor_mod
-from mycelia.ops.shaping import cast, identity
-from mycelia.ops.state import assign_add
+from mycelia.ops.elementwise.comparison import logical_not
+from mycelia.ops.elementwise.remainder import floor_mod
+from mycelia.ops.indexing.assign import assign_add
+from mycelia.ops.indexing.gather import gather
+from mycelia.ops.shapes.reshape import cast, identity
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 
@@ -123,7 +123,7 @@ class BoostTrainOneStepWithLossScaleCell(BoostTrainOneStepCell, TrainOneStepWith
         loss, gradients = scaled_gradients(self.network, self.weights, scale, inputs)
         gradients = self.grad_reducer(self._unscaled(gradients, scale))
         overflow = self.process_loss_scale(self.get_overflow_status(None, gradients))
-        when(
+        run_if(
             logical_not(cast(overflow, dtypes.bool_)),
             lambda: (
                 self._gathering(loss, gradients)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core import dtype as dtypes
-from mycelia.core.checks import check_instance, check_positive_int
-from mycelia.ir.slot import when
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.checks import check_instance, check_positive_int
+from mycelia._engine.ir.handlers import run_if
 from mycelia.nn.cell import Cell
 from mycelia.nn.optim.optimizer import Optimizer
-from mycelia.ops.arithmetic import div
-from mycelia.ops.creation import zeros_like
-from mycelia.ops.state import assign, assign_add
+from mycelia.ops.elementwise.arithmetic import div
+from mycelia.ops.indexing.assign import assign, assign_add
+from mycelia.ops.shapes.creation import zeros_like
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 
@@ -38,7 +38,7 @@ class GradientAccumulation(Cell):
         for sum_, gradient in zip(self._grad_accumulation, grads, strict=True):
             assign_add(sum_, div(gradient, steps))
         assign_add(self._accumulation_step, 1)
-        when(self._accumulation_step >= steps, self._update)
+        run_if(self._accumulation_step >= steps, self._update)
         return loss
 
     def _update(self) -> None:

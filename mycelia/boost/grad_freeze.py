@@ -7,21 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.boost.freeze_turns import planned_turns
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.checks import is_int
+from mycelia._engine.core.errors import problem
+from mycelia._engine.ir.handlers import call_user_function
+from mycelia.boost.freeze_schedule import planned_turns
 from mycelia.boost.grad_accumulation import GradientAccumulation
 from mycelia.boost.optimizer_process import OptimizerProcess
 from mycelia.boost.parameter_process import ParameterProcess, without_empty
-from mycelia.core import dtype as dtypes
-from mycelia.core.checks import is_int
-from mycelia.core.errors import problem
-from mycelia.ir.slot import call
-from mycelia.nn.basic import Identity
 from mycelia.nn.cell import Cell
-from mycelia.nn.container import CellList
+from mycelia.nn.layer.basic import Identity
+from mycelia.nn.layer.container import CellList
 from mycelia.nn.optim.optimizer import Optimizer
 from mycelia.nn.wrap.cell_wrapper import scaled_gradients
 from mycelia.nn.wrap.grad_reducer import DistributedGradReducer
-from mycelia.ops.creation import full_like
+from mycelia.ops.shapes.creation import full_like
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 
@@ -148,7 +148,7 @@ class _GroupStep(Cell):
         weights = self.optimizer.parameters
         if self._grad is None:
             return scaled_gradients(self.network, weights, self._sens, inputs)
-        loss = call(self.network, *inputs)
+        loss = call_user_function(self.network, *inputs)
         gradients_of = self._grad(self.network, weights)
         if not self._grad.sens_param:
             return loss, gradients_of(*inputs)

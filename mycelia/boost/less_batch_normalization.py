@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core import dtype as dtypes
-from mycelia.core.checks import check_instance
-from mycelia.nn.basic import Dense
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.checks import check_instance
 from mycelia.nn.cell import Cell
-from mycelia.ops.arithmetic import mul
-from mycelia.ops.linalg import dense
-from mycelia.ops.norms import L2Normalize
+from mycelia.nn.layer.basic import Dense
+from mycelia.ops.elementwise.arithmetic import mul
+from mycelia.ops.linalg.matmul import dense
+from mycelia.ops.linalg.norms import L2Normalize
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 

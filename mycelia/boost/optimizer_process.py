@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from mycelia._engine.core.checks import check_instance
+from mycelia._engine.core.errors import problem
+from mycelia.boost.optimizer_rebuild import groups_of, rate_of, remade, remade_lars
 from mycelia.boost.parameter_process import without_empty
-from mycelia.boost.remaking import groups_of, rate_of, remade, remade_lars
-from mycelia.core.checks import check_instance
-from mycelia.core.errors import problem
 from mycelia.nn.cell import Cell
 from mycelia.nn.optim.lars import LARS
 from mycelia.nn.optim.optimizer import Optimizer

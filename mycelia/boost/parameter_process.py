@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.tensor.parameter import Parameter
 
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from mycelia._engine.core.checks import check_bool, check_int, is_int
+from mycelia._engine.core.dtype import as_dtype
+from mycelia._engine.core.errors import problem, wrong_type, wrong_value
+from mycelia._engine.core.process_groups import DEFAULT_WORLD_GROUP, world
+from mycelia._engine.core.shape import size
 from mycelia.communication.messages import Label, mail
-from mycelia.core.checks import check_bool, check_int, is_int
-from mycelia.core.dtype import as_dtype
-from mycelia.core.errors import problem, wrong_type, wrong_value
-from mycelia.core.shape import size
-from mycelia.core.world import DEFAULT_WORLD_GROUP, world
-from mycelia.ops.collective import (
+from mycelia.ops.collective.collective import (
     AllGather,
     AllReduce,
     Broadcast,
@@ -25,9 +25,9 @@ from mycelia.ops.collective import (
     ReduceScatter,
     check_reduction,
 )
-from mycelia.ops.joining import concat
-from mycelia.ops.point_to_point import NeighborExchange
-from mycelia.ops.shaping import reshape
+from mycelia.ops.collective.point_to_point import NeighborExchange
+from mycelia.ops.shapes.concat import concat
+from mycelia.ops.shapes.reshape import reshape
 from mycelia.tensor.tensor import Tensor
 
 
@@ -46,7 +46,7 @@ class CommHandle:
         return self._done is None or self._done.is_set()
 
 
-class _Receipt(CommHandle):
+class _PendingReceive(CommHandle):
     """A message that is waited for: `tensor` gets its numbers when it is here."""
 
     def __init__(self, label: Label, like: Tensor) -> None:
@@ -87,7 +87,7 @@ class _Receipt(CommHandle):
         like._replace(array)
 
 
-_open_receipts: defaultdict[Label, deque[_Receipt]] = defaultdict(deque)
+_open_receipts: defaultdict[Label, deque[_PendingReceive]] = defaultdict(deque)
 
 
 def all_reduce(
@@ -179,7 +179,7 @@ def irecv(
     _check("irecv", tensor, group)
     _check_peer("irecv", "src", src, group)
     sender = world().members(group)[src]
-    receipt = _Receipt((group, sender, check_int("irecv", "tag", tag)), tensor)
+    receipt = _PendingReceive((group, sender, check_int("irecv", "tag", tag)), tensor)
     receipt.is_completed()
     return receipt.tensor, receipt
 

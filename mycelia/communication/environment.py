@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 
 RANK = "MYCELIA_RANK"
 SIZE = "MYCELIA_SIZE"
@@ -24,7 +24,7 @@ DEFAULT_TIMEOUT = 30  # seconds
 
 
 @dataclass(frozen=True)
-class Place:
+class ProcessRank:
     """Where a process stands among those it was started with."""
 
     rank: int
@@ -55,10 +55,10 @@ class Place:
         }
 
 
-def place(variables: Mapping[str, str]) -> Place | None:
+def place(variables: Mapping[str, str]) -> ProcessRank | None:
     """Where the environment puts this process; None if it was started alone."""
     if RANK in variables:
-        return Place(
+        return ProcessRank(
             rank=_number(variables, RANK),
             size=_number(variables, SIZE),
             local_rank=_number(variables, LOCAL_RANK),
@@ -76,14 +76,14 @@ def is_scheduler(variables: Mapping[str, str]) -> bool:
     return variables.get("MS_ROLE") == "MS_SCHED"
 
 
-def _place_of_others(variables: Mapping[str, str]) -> Place:
+def _place_of_others(variables: Mapping[str, str]) -> ProcessRank:
     """The place that MindSpore's launcher gives; without DEVICE_ID all are on this machine."""
     size = _number(variables, "MS_WORKER_NUM")
     rank = _number(variables, "RANK_ID" if "RANK_ID" in variables else "MS_NODE_ID")
     local = _number(variables, "DEVICE_ID") if "DEVICE_ID" in variables else rank
     here = _number(variables, "LOCAL_SIZE") if "LOCAL_SIZE" in variables else size
     host, port = _text(variables, "MS_SCHED_HOST"), _text(variables, "MS_SCHED_PORT")
-    return Place(rank, size, local, here, f"{host}:{port}")
+    return ProcessRank(rank, size, local, here, f"{host}:{port}")
 
 
 def _text(variables: Mapping[str, str], name: str) -> str:

@@ -5,14 +5,20 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from mycelia._engine.core import settings
+from mycelia._engine.core.checks import check_int, is_int
+from mycelia._engine.core.errors import problem, wrong_type
+from mycelia._engine.core.process_groups import (
+    BACKENDS,
+    DEFAULT_WORLD_GROUP,
+    World,
+    set_world,
+    world,
+)
+from mycelia._engine.runtime.distributed import initialization
+from mycelia._engine.runtime.xla.compile import forget_programs
 from mycelia.communication import messages
-from mycelia.communication.environment import WATCHED, Place, is_scheduler, place
-from mycelia.core import settings
-from mycelia.core.checks import check_int, is_int
-from mycelia.core.errors import problem, wrong_type
-from mycelia.core.world import BACKENDS, DEFAULT_WORLD_GROUP, World, enter, world
-from mycelia.runtime import joining
-from mycelia.runtime.xla.compile import forget_programs
+from mycelia.communication.environment import WATCHED, ProcessRank, is_scheduler, place
 
 HCCL_WORLD_COMM_GROUP, NCCL_WORLD_COMM_GROUP, MCCL_WORLD_COMM_GROUP = (
     f"{backend}_world_group" for backend in BACKENDS
@@ -68,9 +74,9 @@ def init(backend_name: str | None = None) -> None:
         )
     if is_scheduler(os.environ):
         raise SystemExit(0)  # the processes find each other by themselves
-    now_at = place(os.environ) or Place(0, 1, 0, 1, "")
-    if now_at.size > 1 and not joining.is_joined():
-        joining.join(
+    now_at = place(os.environ) or ProcessRank(0, 1, 0, 1, "")
+    if now_at.size > 1 and not initialization.is_joined():
+        initialization.join(
             now_at.coordinator,
             now_at.rank,
             now_at.size,
@@ -79,7 +85,7 @@ def init(backend_name: str | None = None) -> None:
             is_watched=WATCHED in os.environ,
             is_one_host=now_at.local_size == now_at.size,
         )
-    enter(
+    set_world(
         World(
             rank=now_at.rank,
             size=now_at.size,
@@ -96,10 +102,10 @@ def init(backend_name: str | None = None) -> None:
 def release() -> None:
     """Leave the world, when all processes do; its groups are gone."""
     messages.close_mail()
-    joining.leave()
+    initialization.leave()
     if world().size > 1:
         forget_programs()
-    enter(World())
+    set_world(World())
 
 
 def get_rank(group: str = DEFAULT_WORLD_GROUP) -> int:
@@ -184,7 +190,7 @@ def create_group(group: str, rank_ids: Any, options: Any = None) -> None:
                 expected=f"{list(known)}, as it has",
             )
         return
-    enter(now.with_group(group, _checked_ranks(group, rank_ids)))
+    set_world(now.with_group(group, _checked_ranks(group, rank_ids)))
 
 
 def destroy_group(group: str) -> None:
@@ -196,7 +202,7 @@ def destroy_group(group: str) -> None:
         raise problem(ValueError, "destroy_group: the group of all processes stays", got=group)
     if group not in now.groups:
         raise problem(KeyError, f"destroy_group: there is no group called {group!r}")
-    enter(now.without_group(group))
+    set_world(now.without_group(group))
     forget_programs()  # a group of that name may have others next time
 
 

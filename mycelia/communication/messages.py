@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
+from mycelia._engine.core.dtype import as_dtype, from_numpy
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.process_groups import DEFAULT_WORLD_GROUP, world
+from mycelia._engine.core.wait_registry import peer_wait
+from mycelia._engine.runtime.distributed.multiprocess_jit import LostProcess
 from mycelia.communication.environment import place
-from mycelia.core.dtype import as_dtype, from_numpy
-from mycelia.core.errors import problem
-from mycelia.core.meetings import waiting_for
-from mycelia.core.world import DEFAULT_WORLD_GROUP, world
-from mycelia.ops.collective import AllGather
-from mycelia.runtime.ranks import LostProcess
+from mycelia.ops.collective.collective import AllGather
 from mycelia.tensor.tensor import Tensor
 
 _KEY = 32  # bytes
@@ -33,7 +33,7 @@ _CARD = 256  # bytes of what processes tell each other at first
 Label = tuple[str, int, int]  # the group, the sender's rank in the world, the tag
 
 
-class Mail:
+class Mailbox:
     """The letter box of this process, and the ways to those of the others."""
 
     def __init__(self) -> None:
@@ -80,7 +80,7 @@ class Mail:
     def receive(self, label: Label) -> np.ndarray:
         """The oldest message with this label, waiting for it if need be."""
         sender = label[1]
-        with waiting_for("recv", (sender,)), self._changed:
+        with peer_wait("recv", (sender,)), self._changed:
             while not self._arrived[label]:
                 if sender == world().rank:
                     raise problem(
@@ -150,26 +150,26 @@ class Mail:
                 self._changed.notify_all()
 
 
-class _Current:
-    mail: Mail = Mail()
+class _CurrentMailbox:
+    mail: Mailbox = Mailbox()
 
 
-def mail() -> Mail:
+def mail() -> Mailbox:
     """The letter box of this process."""
-    return _Current.mail
+    return _CurrentMailbox.mail
 
 
 def open_mail() -> None:
     """Begin to take messages of other processes, if there are any."""
     found = place(os.environ)
-    if found is not None and found.size > 1 and not _Current.mail._cards:
-        _Current.mail.open(found.coordinator)
+    if found is not None and found.size > 1 and not _CurrentMailbox.mail._cards:
+        _CurrentMailbox.mail.open(found.coordinator)
 
 
 def close_mail() -> None:
     """Take no more messages; what was not asked for is lost."""
-    _Current.mail.close()
-    _Current.mail = Mail()
+    _CurrentMailbox.mail.close()
+    _CurrentMailbox.mail = Mailbox()
 
 
 def _own_address(coordinator: str) -> str:

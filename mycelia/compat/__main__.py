@@ -2,6 +2,6 @@
 
 import sys
 
-from mycelia.compat.running import main
+from mycelia.compat.script_runner import main
 
 sys.exit(main())

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mycelia.compat.counting import is_there
+from mycelia.compat.coverage_report import is_there
 from mycelia.compat.importer import nearest
 from mycelia.compat.scan import found_in, python_files
 

@@ -13,7 +13,7 @@ from importlib.machinery import ModuleSpec
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
-from mycelia.compat.missing import Missing
+from mycelia.compat.missing_name import MissingName
 from mycelia.compat.modules import (
     HIDING_MODULES,
     OURS,
@@ -87,7 +87,7 @@ class Alias(ModuleType):
             raise AttributeError(text)
         is_inner = name.startswith("_") or is_internal(self.__name__)
         if is_inner and not _handles_errors(frame):
-            return Missing(text)
+            return MissingName(text)
         raise ImportError(text)
 
 
@@ -129,12 +129,12 @@ def _split(path: str) -> tuple[str, str]:
     return module, name
 
 
-class Absent(Alias, Missing):
+class Absent(Alias, MissingName):
     """A path that MindSpore itself may not have: a module, or a name that a script imports."""
 
     def __init__(self, name: str, doc: str) -> None:
         Alias.__init__(self, name, doc)
-        Missing.__init__(self, f"{name}: Mycelia does not have this name")
+        MissingName.__init__(self, f"{name}: Mycelia does not have this name")
 
 
 class Finder(MetaPathFinder, Loader):

@@ -15,19 +15,19 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 @dataclass
-class Methods:
+class MethodUses:
     """The methods of known classes (path of the class, name, line), and the other calls."""
 
     known: list[tuple[str, str, int]] = field(default_factory=list)
     unknown: int = 0  # calls of methods of objects whose class the source does not tell
 
 
-def methods_called(tree: ast.Module, resolve: Resolve) -> Methods:
+def methods_called(tree: ast.Module, resolve: Resolve) -> MethodUses:
     """What a file calls on objects: made by a class, annotated, or the `self` of a subclass.
 
     A name that is bound twice, or by anything else, counts as unknown.
     """
-    found = Methods()
+    found = MethodUses()
     _look(tree, {}, resolve, found)
     return found
 
@@ -51,7 +51,9 @@ def stored_names(tree: ast.AST) -> set[str]:
     return found
 
 
-def _look(scope: ast.AST, outer: dict[str, str | None], resolve: Resolve, found: Methods) -> None:
+def _look(
+    scope: ast.AST, outer: dict[str, str | None], resolve: Resolve, found: MethodUses
+) -> None:
     """Note the method calls of one scope; scopes inside see its names."""
     classes = outer | _bound(scope, resolve)
     for node in _within(scope):
@@ -64,7 +66,7 @@ def _look(scope: ast.AST, outer: dict[str, str | None], resolve: Resolve, found:
 
 
 def _look_at_class(
-    node: ast.ClassDef, outer: dict[str, str | None], resolve: Resolve, found: Methods
+    node: ast.ClassDef, outer: dict[str, str | None], resolve: Resolve, found: MethodUses
 ) -> None:
     """The methods of a class: `self` is of its base, but for what the class itself has."""
     bases = [resolve(base) for base in node.bases]
@@ -75,7 +77,7 @@ def _look_at_class(
     own |= _assigned(node)
     base = None if _sets_by_name(node) else base
     for part in node.body:
-        inside = Methods()
+        inside = MethodUses()
         _look(part, outer, resolve, inside) if isinstance(part, _FUNCTIONS) else None
         first = part.args.args[0].arg if isinstance(part, Function) and part.args.args else ""
         found.known += inside.known
@@ -100,7 +102,7 @@ def _calls_on(part: ast.AST, name: str) -> Iterator[ast.Attribute]:
 
 
 def _note(
-    called: ast.Attribute, classes: dict[str, str | None], resolve: Resolve, found: Methods
+    called: ast.Attribute, classes: dict[str, str | None], resolve: Resolve, found: MethodUses
 ) -> None:
     owner = called.value
     path: str | None = None

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from mycelia.compat.names import modules_of_names
 
 ROOT, OURS = "mindspore", "mycelia"
-INNER = "mycelia.compat.inner"
+INNER = "mycelia.compat.internal_names"
 
 # For a path and all below it: modules of ours that are asked for a name, in this order. The nearest
 # entry speaks (the root's for itself only); our module of the same path, if any, is asked first.
@@ -30,11 +30,11 @@ TABLE: dict[str, tuple[str, ...]] = {
     "mindspore.boost.grad_accumulation": ("mycelia.boost", f"{INNER}.accumulation"),
     "mindspore.common": (
         "mycelia",
-        "mycelia.core.dtype",
+        "mycelia._engine.core.dtype",
         "mycelia.tensor.initializer",
         f"{INNER}.executors",
     ),
-    "mindspore.common.dtype": ("mycelia.core.dtype", "mycelia"),
+    "mindspore.common.dtype": ("mycelia._engine.core.dtype", "mycelia"),
     "mindspore.common.initializer": ("mycelia.tensor.initializer", f"{INNER}.initial_values"),
     "mindspore.communication": ("mycelia.communication",),
     "mindspore.context": ("mycelia.context", "mycelia"),
@@ -45,9 +45,9 @@ TABLE: dict[str, tuple[str, ...]] = {
     "mindspore.dataset.text": ("mycelia.dataset.text",),
     "mindspore.dataset.transforms": ("mycelia.dataset.transforms",),
     "mindspore.dataset.transforms.vision": ("mycelia.dataset.vision",),
-    "mindspore.dataset.utils": ("mycelia.dataset.viewing",),
+    "mindspore.dataset.utils": ("mycelia.dataset.utils",),
     "mindspore.dataset.vision": ("mycelia.dataset.vision",),
-    "mindspore.dtype": ("mycelia.core.dtype",),
+    "mindspore.dtype": ("mycelia._engine.core.dtype",),
     "mindspore.experimental": (),
     "mindspore.log": ("mycelia.log",),
     "mindspore.mindrecord": ("mycelia.mindrecord",),

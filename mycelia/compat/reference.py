@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Iterable
 
-from mycelia.compat.counting import ABSENT, SERVED, Coverage, Status, coverage, resolve
+from mycelia.compat.coverage_report import ABSENT, SERVED, Coverage, NameStatus, coverage, resolve
 
 INDEX = "README.md"
 _PAGES = (  # the pages that have more than their own module, by what their modules begin with
@@ -45,7 +45,7 @@ _HEAD = (
 def pages() -> dict[str, str]:
     """The text of each page by its file name."""
     found = coverage()
-    by_page: dict[str, list[Status]] = {}
+    by_page: dict[str, list[NameStatus]] = {}
     for status in found.states:
         by_page.setdefault(_page(status.name.module), []).append(status)
     texts = {f"{page}.md": _text(page, states) for page, states in sorted(by_page.items())}
@@ -56,33 +56,33 @@ def _page(module: str) -> str:
     return next(p for p in _PAGES if module == p or module.startswith(p + "."))
 
 
-def _index(found: Coverage, by_page: dict[str, list[Status]]) -> str:
+def _index(found: Coverage, by_page: dict[str, list[NameStatus]]) -> str:
     lines = [*_HEAD, "| page | names | served | tested |", "|---|---:|---:|---:|"]
     for page, states in sorted(by_page.items()):
         lines.append(f"| [{page}]({page}.md) | {_counts(states)} |")
     return "\n".join([*lines, f"| **all** | {_counts(found.states)} |", ""])
 
 
-def _counts(states: Iterable[Status]) -> str:
+def _counts(states: Iterable[NameStatus]) -> str:
     listed = list(states)
     served = [s for s in listed if s.state == SERVED]
     return f"{len(listed)} | {len(served)} | {sum(s.tested for s in served)}"
 
 
-def _text(page: str, states: list[Status]) -> str:
+def _text(page: str, states: list[NameStatus]) -> str:
     lines = [f"# {page}", "", "| name | here | what |", "|---|---|---|"]
     for status in sorted(states, key=lambda s: s.name.path.lower()):
         lines.append(f"| `{status.name.path}` | {_here(status)} | {_summary(status)} |")
     return "\n".join([*lines, ""])
 
 
-def _here(status: Status) -> str:
+def _here(status: NameStatus) -> str:
     if status.state == SERVED:
         return "tested" if status.tested else "yes"
     return "-" if status.state == ABSENT else f"differs: {status.difference}".replace("|", "\\|")
 
 
-def _summary(status: Status) -> str:
+def _summary(status: NameStatus) -> str:
     """The first sentence of our docstring."""
     if status.state == ABSENT:
         return ""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from mycelia.compat.counting import resolve
+from mycelia.compat.coverage_report import resolve
 from mycelia.compat.importer import public_names
 from mycelia.compat.methods import methods_called, stored_names
 from mycelia.compat.modules import ROOT, targets
@@ -16,7 +16,7 @@ from mycelia.compat.modules import ROOT, targets
 Uses = dict[str, list[int]]  # a path such as mindspore.nn.Dense: the lines that use it
 
 
-class Scan(ast.NodeVisitor):
+class UsageVisitor(ast.NodeVisitor):
     """Visits imports, then attributes; `uses` has what is used of MindSpore."""
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class Scan(ast.NodeVisitor):
 
 
 @dataclass(frozen=True)
-class Found:
+class SourceUsage:
     """What a source uses of MindSpore, and what the source alone does not tell."""
 
     uses: Uses
@@ -83,13 +83,13 @@ class Found:
     unknown_names: dict[str, list[int]]  # that only an import of * can have bound
 
 
-def found_in(source: str, filename: str = "<script>") -> Found:
+def found_in(source: str, filename: str = "<script>") -> SourceUsage:
     """The paths below `mindspore` that a source uses, with lines, methods of classes included.
 
     Raises SyntaxError if the source is no Python.
     """
     tree = ast.parse(source, filename)
-    scan = Scan()
+    scan = UsageVisitor()
     for kind in ((ast.Import, ast.ImportFrom), (ast.Attribute, ast.Name)):
         for node in ast.walk(tree):
             if isinstance(node, kind):
@@ -99,7 +99,7 @@ def found_in(source: str, filename: str = "<script>") -> Found:
         if not name.startswith("_") and name not in _set_by(path):
             scan.uses.setdefault(f"{path}.{name}", []).append(line)
     unknown = _unknown_names(tree, scan) if scan.stars else {}
-    return Found(
+    return SourceUsage(
         {path: sorted(set(lines)) for path, lines in scan.uses.items()}, methods.unknown, unknown
     )
 
@@ -109,7 +109,7 @@ def uses(source: str, filename: str = "<script>") -> Uses:
     return found_in(source, filename).uses
 
 
-def _unknown_names(tree: ast.Module, scan: Scan) -> dict[str, list[int]]:
+def _unknown_names(tree: ast.Module, scan: UsageVisitor) -> dict[str, list[int]]:
     """Names that nothing in the file binds: an import of * has to, from whatever module."""
     known = stored_names(tree) | set(scan.bound)
     found: dict[str, list[int]] = {}

@@ -2,7 +2,7 @@
 
 from typing import Any as _Any
 
-from mycelia.core.lazy import LazyNames as _LazyNames
+from mycelia._engine.core.lazy_import import LazyNames as _LazyNames
 from mycelia.dataset import config as config
 from mycelia.dataset import transforms as transforms
 from mycelia.dataset import vision as vision
@@ -18,7 +18,7 @@ from mycelia.dataset.api.annotated_sets import ManifestDataset as ManifestDatase
 from mycelia.dataset.api.annotated_sets import SBDataset as SBDataset
 from mycelia.dataset.api.annotated_sets import VOCDataset as VOCDataset
 from mycelia.dataset.api.annotated_sets import WIDERFaceDataset as WIDERFaceDataset
-from mycelia.dataset.api.caching import DatasetCache as DatasetCache
+from mycelia.dataset.api.cache import DatasetCache as DatasetCache
 from mycelia.dataset.api.callbacks import DSCallback as DSCallback
 from mycelia.dataset.api.dataset import Dataset as Dataset
 from mycelia.dataset.api.files import Cifar10Dataset as Cifar10Dataset
@@ -64,10 +64,10 @@ from mycelia.dataset.api.samplers import SubsetRandomSampler as SubsetRandomSamp
 from mycelia.dataset.api.samplers import SubsetSampler as SubsetSampler
 from mycelia.dataset.api.samplers import WeightedRandomSampler as WeightedRandomSampler
 from mycelia.dataset.api.schema import Schema as Schema
-from mycelia.dataset.api.serialising import compare as compare
-from mycelia.dataset.api.serialising import deserialize as deserialize
-from mycelia.dataset.api.serialising import serialize as serialize
-from mycelia.dataset.api.serialising import show as show
+from mycelia.dataset.api.serialization import compare as compare
+from mycelia.dataset.api.serialization import deserialize as deserialize
+from mycelia.dataset.api.serialization import serialize as serialize
+from mycelia.dataset.api.serialization import show as show
 from mycelia.dataset.api.speech_sets import CMUArcticDataset as CMUArcticDataset
 from mycelia.dataset.api.speech_sets import GTZANDataset as GTZANDataset
 from mycelia.dataset.api.speech_sets import LibriTTSDataset as LibriTTSDataset
@@ -93,13 +93,13 @@ from mycelia.dataset.api.text_sets import YelpReviewDataset as YelpReviewDataset
 from mycelia.dataset.api.translation_sets import IWSLT2016Dataset as IWSLT2016Dataset
 from mycelia.dataset.api.translation_sets import IWSLT2017Dataset as IWSLT2017Dataset
 from mycelia.dataset.api.translation_sets import Multi30kDataset as Multi30kDataset
-from mycelia.dataset.runtime.batching import BatchInfo as BatchInfo
+from mycelia.dataset.runtime.batch import BatchInfo as BatchInfo
 
 zip = _dataset.zip_datasets
 
 
 _lazy = _LazyNames(  # what they need is slow to import
-    __name__, {"audio": None, "debug": None, "text": None, "utils": "mycelia.dataset.viewing"}
+    __name__, {"audio": None, "debug": None, "text": None, "utils": "mycelia.dataset.utils"}
 )
 
 

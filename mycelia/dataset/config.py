@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core import seed as process_seed
-from mycelia.core.checks import is_int
-from mycelia.core.errors import problem
-from mycelia.core.text_files import read_json
+from mycelia._engine.core import seed as process_seed
+from mycelia._engine.core.checks import is_int
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.files.text_files import read_json
 from mycelia.dataset.errors import wrong_type
 from mycelia.dataset.runtime.operator import ErrorPolicy as ErrorSamplesMode
-from mycelia.dataset.runtime.operator import Options
+from mycelia.dataset.runtime.operator import RunOptions
 
 __all__ = [
     "ErrorSamplesMode",
@@ -91,12 +91,12 @@ _now = dict(_DEFAULTS)
 _SHARD_BY_BLOCK = "MS_DEV_MINDRECORD_SHARD_BY_BLOCK"  # a switch of MindSpore
 
 
-def options(seed: int | None = None) -> Options:
+def options(seed: int | None = None) -> RunOptions:
     """What a run that starts now is told; without a seed, its random numbers never come again."""
     if seed is None:
         seed = _now["seed"] if _now["seed"] is not None else process_seed.get_seed()
     in_turn = _now["debug_mode"]
-    return Options(
+    return RunOptions(
         seed=secrets.randbits(32) if seed is None else seed,
         common=_UNSEEDED if seed is None else seed,
         workers=1 if in_turn else _now["num_parallel_workers"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 
 
 def wrong_type(argument: str, value: Any, expected: str) -> TypeError:

@@ -6,31 +6,31 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.compiler.forms import (
-    Entries,
-    Form,
-    Items,
-    Known,
-    NumberForm,
-    TensorForm,
+from mycelia._engine.compiler.frontend.mutation_journal import VariableLocation
+from mycelia._engine.compiler.frontend.symbolic import SymbolicNumber, is_number, kind_of, wider
+from mycelia._engine.compiler.frontend.tracer import Tracer, active_tracer
+from mycelia._engine.compiler.frontend.value_structure import (
+    ConstantStructure,
+    MappingStructure,
+    NumberStructure,
+    SequenceStructure,
+    Structure,
+    TensorStructure,
+    is_same_value,
     leaf_data,
-    same,
 )
-from mycelia.compiler.store import Entry
-from mycelia.compiler.symbolic import Number, is_number, kind_of, wider
-from mycelia.compiler.tracer import Tracer, active_tracer
-from mycelia.core.errors import problem, wrong_type
-from mycelia.export.model import Model
-from mycelia.ir.clone import inline
-from mycelia.ir.node import Node
-from mycelia.ir.program import Source
-from mycelia.ir.snapshot import snapshot
-from mycelia.ir.value import type_of
+from mycelia._engine.core.errors import problem, wrong_type
+from mycelia._engine.ir.clone import inline
+from mycelia._engine.ir.node import GraphNode
+from mycelia._engine.ir.program import InputSource
+from mycelia._engine.ir.program_copy import copy_program
+from mycelia._engine.ir.tensor_protocol import type_of
+from mycelia.export.model import ExportedModel
 from mycelia.nn.cell import Cell
-from mycelia.ops.arithmetic import Sub
+from mycelia.ops.elementwise.arithmetic import Sub
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
-from mycelia.transforms.jit import Compiled
+from mycelia.transforms.jit import CompiledFunction
 
 _ONE_DRAW = np.array([0, 1], np.uint32)
 
@@ -44,7 +44,7 @@ class GraphCell(Cell):
 
     def __init__(
         self,
-        graph: Model,
+        graph: ExportedModel,
         params_init: dict[str, Tensor] | None = None,
         obf_random_seed: int | None = None,
     ) -> None:
@@ -53,7 +53,7 @@ class GraphCell(Cell):
             raise problem(
                 NotImplementedError, "Dynamic structure obfuscation is not supported now."
             )
-        if not isinstance(graph, Model):
+        if not isinstance(graph, ExportedModel):
             raise wrong_type("GraphCell", "graph", graph, "a graph that mycelia.load gave")
         self.graph = graph
         for name, weight in graph.weights.items():
@@ -62,7 +62,7 @@ class GraphCell(Cell):
             )
             self.insert_param_to_cell(name, parameter, check_name_contain_dot=False)
         self._initialize({} if params_init is None else params_init)
-        self._runner = Compiled(self._inlined, graph.program.name)
+        self._runner = CompiledFunction(self._inlined, graph.program.name)
 
     def construct(self, *inputs: Any) -> Any:
         return self._runner(*inputs) if active_tracer() is None else self._inlined(*inputs)
@@ -104,14 +104,14 @@ class GraphCell(Cell):
         nodes = [
             tracer.data_node(
                 tensors[given.which]
-                if given.source is Source.ARGUMENT
+                if given.source is InputSource.ARGUMENT
                 else self._params[given.which]
-                if given.source is Source.STATE
+                if given.source is InputSource.STATE
                 else _key(tracer)
             )
             for given in program.inputs
         ]
-        body = inline(snapshot(model.graph), tracer.builder.graph, nodes)
+        body = inline(copy_program(model.graph), tracer.builder.graph, nodes)
         found = [tracer.builder.item(body, i) for i in range(len(model.graph.output.type))]
         for which, node in zip(program.writes, found[program.results :], strict=False):
             target = tensors[which] if isinstance(which, int) else self._params[which]
@@ -128,16 +128,16 @@ def _key(tracer: Tracer) -> Tensor:
     return Sub.of()(tracer.next_key(), Tensor._wrap(_ONE_DRAW))
 
 
-def _finish(tracer: Tracer, model: Model, extra: list[Node], drawn: Any) -> None:
+def _finish(tracer: Tracer, model: ExportedModel, extra: list[GraphNode], drawn: Any) -> None:
     """Pass on what the program says about itself: random draws, stacks, unbound variables."""
     program, rest = model.program, iter(extra)
-    count = Number.of(next(rest), int) if program.drawn is None else program.drawn
-    tracer.store.write(Entry(tracer.world, "<drawn>"), drawn + count)
+    count = SymbolicNumber.of(next(rest), int) if program.drawn is None else program.drawn
+    tracer.store.write(VariableLocation(tracer.world, "<drawn>"), drawn + count)
     if program.capacity is not None:
         needed = Tensor._wrap(next(rest))
         tracer.effect(_stack_check(program.capacity), "stack check", [needed])
     if program.unbound:
-        place = Number.of(next(rest), int)
+        place = SymbolicNumber.of(next(rest), int)
         for number, (name, _) in enumerate(program.unbound, start=1):
             tracer.note_unbound(name, place == number)
 
@@ -158,28 +158,28 @@ def _stack_check(capacity: int) -> Any:
 
 
 def _is_tensor(value: Any) -> bool:
-    return isinstance(value, Tensor) and not isinstance(value, Number)
+    return isinstance(value, Tensor) and not isinstance(value, SymbolicNumber)
 
 
-def _check_argument(form: Form, value: Any, where: str) -> None:
+def _check_argument(form: Structure, value: Any, where: str) -> None:
     """Raise if `value` is not what the program was exported for."""
-    if isinstance(form, Items):
+    if isinstance(form, SequenceStructure):
         if not isinstance(value, (tuple, list)) or _shape(value) != (form.kind, len(form.forms)):
             raise _other(where, f"{form.kind.__name__} of {len(form.forms)}", _described(value))
         for number, (inner, part) in enumerate(zip(form.forms, value, strict=True)):
             _check_argument(inner, part, f"input {number}" if where == "the inputs" else where)
-    elif isinstance(form, Entries):
+    elif isinstance(form, MappingStructure):
         if not isinstance(value, dict) or tuple(value) != form.keys:
             raise _other(where, f"a dict of {', '.join(map(str, form.keys))}", _described(value))
         for inner, part in zip(form.forms, value.values(), strict=True):
             _check_argument(inner, part, where)
-    elif isinstance(form, NumberForm):
+    elif isinstance(form, NumberStructure):
         if not is_number(value) or wider(kind_of(value), form.kind) is not form.kind:
             raise _other(where, f"a Python {form.kind.__name__}", _described(value))
-    elif isinstance(form, TensorForm):
+    elif isinstance(form, TensorStructure):
         if not _is_tensor(value) or type_of(value) != form.type:
             raise _other(where, f"a tensor {form.type}", _described(value))
-    elif isinstance(form, Known) and not same(form.value, value):
+    elif isinstance(form, ConstantStructure) and not is_same_value(form.value, value):
         raise _other(where, repr(form.value), _described(value))
 
 
@@ -200,7 +200,7 @@ def _other(where: str, expected: str, got: str) -> ValueError:
 def _described(value: Any) -> str:
     if _is_tensor(value):
         return f"a tensor {type_of(value)}"
-    if isinstance(value, Number):
+    if isinstance(value, SymbolicNumber):
         return f"a Python {value.kind.__name__}"
     if isinstance(value, (tuple, list)):
         return f"{type(value).__name__} of {len(value)}"

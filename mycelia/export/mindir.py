@@ -6,18 +6,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from mycelia.compiler.forms import Items
-from mycelia.compiler.symbolic import ValueNeeded
-from mycelia.core.errors import problem, wrong_type, wrong_value
-from mycelia.core.files import write_atomically
-from mycelia.core.sealing import seal, unseal
-from mycelia.export.checking import check_types
-from mycelia.export.model import Model, facts_of, model_from, model_of
-from mycelia.ir.file import guarded, pack, unpack
-from mycelia.ops.vocabulary import vocabulary
+from mycelia._engine.compiler.frontend.symbolic import GraphBreak
+from mycelia._engine.compiler.frontend.value_structure import SequenceStructure
+from mycelia._engine.core.errors import problem, wrong_type, wrong_value
+from mycelia._engine.core.files.atomic_write import write_atomically
+from mycelia._engine.core.files.encryption import decrypt, encrypt
+from mycelia._engine.ir.serialization import guarded, pack, unpack
+from mycelia._engine.operators.serializable import vocabulary
+from mycelia.export.model import ExportedModel, facts_of, model_from, model_of
+from mycelia.export.type_check import check_types
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
-from mycelia.transforms.looking import in_pieces, read_for
+from mycelia.transforms.show import graph_break_error, trace_for
 
 SUFFIX = ".mindir"
 FORMATS = ("AIR", "ONNX", "MINDIR")
@@ -42,12 +42,12 @@ def export(
     if not isinstance(file_name, (str, Path)) or not str(file_name):
         raise wrong_type("export", "file_name", file_name, "the name of a file")
     try:
-        found = read_for(net, tuple(map(_as_input, inputs)))
-    except ValueNeeded as needed:
-        raise in_pieces("export", needed) from None
-    assert isinstance(found.arguments, Items)
+        found = trace_for(net, tuple(map(_as_input, inputs)))
+    except GraphBreak as needed:
+        raise graph_break_error("export", needed) from None
+    assert isinstance(found.arguments, SequenceStructure)
     positional = found.arguments.forms[0]
-    assert isinstance(positional, Items)
+    assert isinstance(positional, SequenceStructure)
     model = model_of(found.read.plain, positional, found.read.result)
     path = str(file_name)
     path = path if path.endswith(SUFFIX) else path + SUFFIX
@@ -55,7 +55,7 @@ def export(
     write_atomically(path, content if seals is None else [_sealed(b"".join(content), *seals)])
 
 
-def load(file_name: str, **kwargs: Any) -> Model:
+def load(file_name: str, **kwargs: Any) -> ExportedModel:
     """The program in a file that `export` wrote; `nn.GraphCell` runs it.
 
     Nothing in the file is executed. The file is checked first: its checksum, its version, its
@@ -95,14 +95,14 @@ def _encryption(owner: str, options: dict[str, Any], prefix: str) -> tuple[bytes
 
 def _sealed(content: bytes, key: bytes, mode: Any) -> bytes:
     """Encrypted bytes; `mode` may be a function of the bytes and the key."""
-    return mode(content, key) if callable(mode) else seal(content, key, mode, "export")
+    return mode(content, key) if callable(mode) else encrypt(content, key, mode, "export")
 
 
 def _opened(path: Path, key: bytes, mode: Any) -> bytes:
     if callable(mode):
         return mode(str(path), key)
     try:
-        return unseal(memoryview(path.read_bytes()), key, mode, "load")
+        return decrypt(memoryview(path.read_bytes()), key, mode, "load")
     except ValueError as error:
         raise problem(
             RuntimeError,

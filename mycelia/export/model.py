@@ -8,25 +8,33 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.compiler.building import type_of_array
-from mycelia.compiler.forms import Entries, Form, Items, Known, NumberForm, TensorForm, leaf_type
-from mycelia.compiler.store import MISSING
-from mycelia.compiler.symbolic import DTYPE_OF
-from mycelia.compiler.tracer import KEY
-from mycelia.core.dtype import DType
-from mycelia.core.errors import problem
-from mycelia.ir.file import damaged
-from mycelia.ir.graph import Graph
-from mycelia.ir.program import Input, Program, Source
-from mycelia.ir.text import show
-from mycelia.ir.types import TensorType
+from mycelia._engine.compiler.frontend.graph_builder import type_of_array
+from mycelia._engine.compiler.frontend.mutation_journal import MISSING
+from mycelia._engine.compiler.frontend.symbolic import DTYPE_OF
+from mycelia._engine.compiler.frontend.tracer import KEY
+from mycelia._engine.compiler.frontend.value_structure import (
+    ConstantStructure,
+    MappingStructure,
+    NumberStructure,
+    SequenceStructure,
+    Structure,
+    TensorStructure,
+    leaf_type,
+)
+from mycelia._engine.core.dtype import DType
+from mycelia._engine.core.errors import problem
+from mycelia._engine.ir.graph import Graph
+from mycelia._engine.ir.printer import show
+from mycelia._engine.ir.program import InputSource, Program, ProgramInput
+from mycelia._engine.ir.serialization import damaged
+from mycelia._engine.ir.types import TensorType
 from mycelia.tensor.tensor import Tensor
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), slice, range, DType)
 
 
 @dataclass(frozen=True)
-class Weight:
+class StoredParameter:
     """The numbers of a parameter."""
 
     array: np.ndarray
@@ -34,13 +42,13 @@ class Weight:
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class ExportedModel:
     """A program that a file holds. Where it takes or writes a parameter, it names it."""
 
     program: Program
-    arguments: Items  # the positional arguments of a call
-    result: Form
-    weights: Mapping[str, Weight]
+    arguments: SequenceStructure  # the positional arguments of a call
+    result: Structure
+    weights: Mapping[str, StoredParameter]
 
     @property
     def graph(self) -> Graph:
@@ -54,20 +62,20 @@ class Model:
         return f"Model({self.program.name}: {shown})"
 
 
-def model_of(program: Program, arguments: Items, result: Form) -> Model:
+def model_of(program: Program, arguments: SequenceStructure, result: Structure) -> ExportedModel:
     """A program as a model: its parameters get names of their own, and give their numbers."""
     names: dict[int, str] = {}
-    weights: dict[str, Weight] = {}
-    held = [i.which for i in program.inputs if i.source is Source.STATE]
+    weights: dict[str, StoredParameter] = {}
+    held = [i.which for i in program.inputs if i.source is InputSource.STATE]
     for tensor in [*held, *(w for w in program.writes if not isinstance(w, int))]:
         if id(tensor) not in names:
             name = names[id(tensor)] = _free_name(getattr(tensor, "name", "shared"), weights)
             requires_grad = bool(getattr(tensor, "requires_grad", False))
-            weights[name] = Weight(np.asarray(tensor._data), requires_grad)
+            weights[name] = StoredParameter(np.asarray(tensor._data), requires_grad)
     named = Program(
         program.graph,
         tuple(
-            Input(i.source, names[id(i.which)] if i.source is Source.STATE else i.which)
+            ProgramInput(i.source, names[id(i.which)] if i.source is InputSource.STATE else i.which)
             for i in program.inputs
         ),
         program.results,
@@ -76,7 +84,7 @@ def model_of(program: Program, arguments: Items, result: Form) -> Model:
         program.capacity,
         tuple((name, None) for name, _ in program.unbound),
     )
-    return Model(named, arguments, result, weights)
+    return ExportedModel(named, arguments, result, weights)
 
 
 def _free_name(name: str, taken: Mapping[str, Any]) -> str:
@@ -89,7 +97,7 @@ def _free_name(name: str, taken: Mapping[str, Any]) -> str:
 # ---- as plain facts -----------------------------------------------------------------------------
 
 
-def facts_of(model: Model) -> dict[str, Any]:
+def facts_of(model: ExportedModel) -> dict[str, Any]:
     """Everything about a model besides its graph, as plain values."""
     program = model.program
     return {
@@ -105,37 +113,41 @@ def facts_of(model: Model) -> dict[str, Any]:
     }
 
 
-def model_from(graph: Graph, facts: dict[str, Any]) -> Model:
+def model_from(graph: Graph, facts: dict[str, Any]) -> ExportedModel:
     """The model of a file's graph and facts; a ValueError if they do not fit together."""
     program = Program(
         graph,
-        tuple(Input(Source(source), which) for source, which in facts["inputs"]),
+        tuple(ProgramInput(InputSource(source), which) for source, which in facts["inputs"]),
         facts["results"],
         tuple(facts["writes"]),
         facts["drawn"],
         facts["capacity"],
         tuple((str(name), None) for name in facts["unbound"]),
     )
-    weights = {name: Weight(array, grad is True) for name, array, grad in facts["weights"]}
-    model = Model(program, _form(facts["arguments"]), _form(facts["result"]), weights)
+    weights = {name: StoredParameter(array, grad is True) for name, array, grad in facts["weights"]}
+    model = ExportedModel(program, _form(facts["arguments"]), _form(facts["result"]), weights)
     _check(model)
     return model
 
 
-def _form_facts(form: Form, what: str) -> Any:
-    if isinstance(form, TensorForm):
+def _form_facts(form: Structure, what: str) -> Any:
+    if isinstance(form, TensorStructure):
         return "tensor", form.type
-    if isinstance(form, NumberForm):
+    if isinstance(form, NumberStructure):
         return "number", form.kind
-    if isinstance(form, Items) and form.kind in (tuple, list):
+    if isinstance(form, SequenceStructure) and form.kind in (tuple, list):
         return form.kind.__name__, [_form_facts(f, what) for f in form.forms]
-    if isinstance(form, Entries) and form.kind is dict:
+    if isinstance(form, MappingStructure) and form.kind is dict:
         return "dict", list(form.keys), [_form_facts(f, what) for f in form.forms]
-    if isinstance(form, Known) and isinstance(form.value, Tensor):
+    if isinstance(form, ConstantStructure) and isinstance(form.value, Tensor):
         return "constant", np.asarray(form.value._data)
-    if isinstance(form, Known) and isinstance(form.value, _PLAIN):
+    if isinstance(form, ConstantStructure) and isinstance(form.value, _PLAIN):
         return "known", form.value
-    kind = type(form.value) if isinstance(form, Known) else getattr(form, "kind", type(form))
+    kind = (
+        type(form.value)
+        if isinstance(form, ConstantStructure)
+        else getattr(form, "kind", type(form))
+    )
     raise problem(
         RuntimeError,
         f"export: {what} is of a kind that a file cannot hold",
@@ -152,10 +164,10 @@ def _form(facts: Any) -> Any:
     return made(*rest)
 
 
-def _checked(kind: type, make: Callable[[Any], Form]) -> Callable[[Any], Form]:
+def _checked(kind: type, make: Callable[[Any], Structure]) -> Callable[[Any], Structure]:
     """`make` for a value of one kind."""
 
-    def made(value: Any) -> Form:
+    def made(value: Any) -> Structure:
         if not isinstance(value, kind):
             raise damaged(f"{value!r:.60} where a {kind.__name__} should stand")
         return make(value)
@@ -163,23 +175,23 @@ def _checked(kind: type, make: Callable[[Any], Form]) -> Callable[[Any], Form]:
     return made
 
 
-_FORMS: dict[str, Callable[..., Form]] = {
-    "tensor": _checked(TensorType, TensorForm),
-    "number": _checked(type, lambda kind: NumberForm(kind)),
-    "tuple": lambda forms: Items(tuple, tuple(map(_form, forms))),
-    "list": lambda forms: Items(list, tuple(map(_form, forms))),
-    "dict": lambda keys, forms: Entries(dict, tuple(keys), tuple(map(_form, forms))),
-    "constant": _checked(np.ndarray, lambda array: Known(Tensor._wrap(array))),
-    "known": Known,
+_FORMS: dict[str, Callable[..., Structure]] = {
+    "tensor": _checked(TensorType, TensorStructure),
+    "number": _checked(type, lambda kind: NumberStructure(kind)),
+    "tuple": lambda forms: SequenceStructure(tuple, tuple(map(_form, forms))),
+    "list": lambda forms: SequenceStructure(list, tuple(map(_form, forms))),
+    "dict": lambda keys, forms: MappingStructure(dict, tuple(keys), tuple(map(_form, forms))),
+    "constant": _checked(np.ndarray, lambda array: ConstantStructure(Tensor._wrap(array))),
+    "known": ConstantStructure,
 }
 
 
 # ---- does it fit together? ----------------------------------------------------------------------
 
 
-def _check(model: Model) -> None:
+def _check(model: ExportedModel) -> None:
     program = model.program
-    if not (isinstance(model.arguments, Items) and model.arguments.kind is tuple):
+    if not (isinstance(model.arguments, SequenceStructure) and model.arguments.kind is tuple):
         raise damaged("arguments that are no tuple")
     weights = {name: type_of_array(weight.array) for name, weight in model.weights.items()}
     if not all(isinstance(name, str) and weights[name] is not None for name in weights):
@@ -188,7 +200,7 @@ def _check(model: Model) -> None:
         raise damaged(f"{len(program.inputs)} inputs of a graph that takes another number")
     leaves = _leaf_types(model.arguments)
     for given, parameter in zip(program.inputs, model.graph.parameters, strict=True):
-        if given.source is Source.RANDOM:
+        if given.source is InputSource.RANDOM:
             expected = KEY
         else:
             expected = _type_named(given.which, leaves, weights)
@@ -196,7 +208,7 @@ def _check(model: Model) -> None:
     _check_outputs(model, leaves, weights)
 
 
-def _check_outputs(model: Model, leaves: list[Any], weights: Mapping[str, Any]) -> None:
+def _check_outputs(model: ExportedModel, leaves: list[Any], weights: Mapping[str, Any]) -> None:
     program = model.program
     expected = _leaf_types(model.result)
     if program.results != len(expected):
@@ -219,7 +231,7 @@ def _check_outputs(model: Model, leaves: list[Any], weights: Mapping[str, Any]) 
             _same_type(got, wanted, "an output")
 
 
-def _leaf_types(form: Form) -> list[Any]:
+def _leaf_types(form: Structure) -> list[Any]:
     return [leaf_type(target) for _, target in form.leaves(MISSING)]
 
 

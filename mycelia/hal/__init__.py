@@ -1,5 +1,13 @@
 """The hardware: devices, streams and events, and the memory in use."""
 
+from mycelia._engine.runtime.streams import Event as Event
+from mycelia._engine.runtime.streams import Stream as Stream
+from mycelia._engine.runtime.streams import StreamCtx as StreamCtx
+from mycelia._engine.runtime.streams import communication_stream as communication_stream
+from mycelia._engine.runtime.streams import current_stream as current_stream
+from mycelia._engine.runtime.streams import default_stream as default_stream
+from mycelia._engine.runtime.streams import set_cur_stream as set_cur_stream
+from mycelia._engine.runtime.streams import synchronize as synchronize
 from mycelia.hal.device import device_count as device_count
 from mycelia.hal.device import get_arch_list as get_arch_list
 from mycelia.hal.device import get_device_capability as get_device_capability
@@ -17,11 +25,3 @@ from mycelia.hal.memory import memory_summary as memory_summary
 from mycelia.hal.memory import reset_max_memory_allocated as reset_max_memory_allocated
 from mycelia.hal.memory import reset_max_memory_reserved as reset_max_memory_reserved
 from mycelia.hal.memory import reset_peak_memory_stats as reset_peak_memory_stats
-from mycelia.runtime.streams import Event as Event
-from mycelia.runtime.streams import Stream as Stream
-from mycelia.runtime.streams import StreamCtx as StreamCtx
-from mycelia.runtime.streams import communication_stream as communication_stream
-from mycelia.runtime.streams import current_stream as current_stream
-from mycelia.runtime.streams import default_stream as default_stream
-from mycelia.runtime.streams import set_cur_stream as set_cur_stream
-from mycelia.runtime.streams import synchronize as synchronize

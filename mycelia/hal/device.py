@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core import settings
-from mycelia.core.checks import is_int
-from mycelia.core.errors import problem
-from mycelia.runtime import devices
+from mycelia._engine.core import settings
+from mycelia._engine.core.checks import is_int
+from mycelia._engine.core.errors import problem
+from mycelia._engine.runtime import devices
 
 _TARGETS = ("CPU", "GPU", "Ascend")
 

@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 from typing import BinaryIO
 
-from mycelia.core.framing import framed
-from mycelia.core.logs import logger
+from mycelia._engine.core.files.record_framing import framed_record
+from mycelia._engine.core.warn_once import logger
 from mycelia.insight.event import version_event
 
 
@@ -45,7 +45,7 @@ class EventFile:
         assert self._file is not None
         if self._is_full:
             return
-        record = framed(event)
+        record = framed_record(event)
         if self._left is not None:
             if len(record) > self._left:
                 self._is_full = True

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from mycelia.core import wire
+from mycelia._engine.core.files import protobuf
 from mycelia.insight.summary import shape
 
 _PRODUCER = 22  # the version of the layout
 
 
 @dataclass(frozen=True)
-class GraphNode:
+class EventGraphNode:
     """A box of the picture. Slashes in names are scopes; inputs are names of other boxes."""
 
     name: str
@@ -22,22 +22,22 @@ class GraphNode:
     notes: tuple[tuple[str, str], ...] = ()
 
 
-def graph_def(nodes: Iterable[GraphNode]) -> bytes:
+def graph_def(nodes: Iterable[EventGraphNode]) -> bytes:
     """The message of a whole graph."""
-    boxes = b"".join(wire.bytes_field(1, _node(node)) for node in nodes)
-    return boxes + wire.bytes_field(4, wire.number_field(1, _PRODUCER))
+    boxes = b"".join(protobuf.bytes_field(1, _node(node)) for node in nodes)
+    return boxes + protobuf.bytes_field(4, protobuf.number_field(1, _PRODUCER))
 
 
-def _node(node: GraphNode) -> bytes:
-    message = wire.text_field(1, node.name) + wire.text_field(2, node.operator)
-    message += b"".join(wire.text_field(3, name) for name in node.inputs)
+def _node(node: EventGraphNode) -> bytes:
+    message = protobuf.text_field(1, node.name) + protobuf.text_field(2, node.operator)
+    message += b"".join(protobuf.text_field(3, name) for name in node.inputs)
     for name, text in node.notes:
-        message += _attribute(name, wire.text_field(2, text))
+        message += _attribute(name, protobuf.text_field(2, text))
     if node.shape is not None:
-        shapes = wire.bytes_field(7, shape(node.shape))
-        message += _attribute("_output_shapes", wire.bytes_field(1, shapes))
+        shapes = protobuf.bytes_field(7, shape(node.shape))
+        message += _attribute("_output_shapes", protobuf.bytes_field(1, shapes))
     return message
 
 
 def _attribute(name: str, value: bytes) -> bytes:
-    return wire.bytes_field(5, wire.text_field(1, name) + wire.bytes_field(2, value))
+    return protobuf.bytes_field(5, protobuf.text_field(1, name) + protobuf.bytes_field(2, value))

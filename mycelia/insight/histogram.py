@@ -11,7 +11,7 @@ _MANY = 880  # numbers, from which on there are as many bins as there ever are
 
 
 @dataclass(frozen=True, eq=False)
-class Histogram:
+class HistogramCounts:
     """How often numbers fall between edges, of which there is one more than counts.
 
     Infinite and undefined numbers are in none of the bins, and in no sum; `size` counts them, too.
@@ -26,7 +26,7 @@ class Histogram:
     size: int
 
 
-def histogram_of(values: np.ndarray) -> Histogram:
+def histogram_of(values: np.ndarray) -> HistogramCounts:
     """The histogram of all numbers of an array."""
     kept = values.ravel()
     if not np.issubdtype(kept.dtype, np.integer):
@@ -34,10 +34,10 @@ def histogram_of(values: np.ndarray) -> Histogram:
     finite = kept[np.isfinite(kept)]
     if finite.size == 0:
         nothing = np.zeros(0)
-        return Histogram(nothing, nothing, 0.0, 0.0, 0.0, 0.0, values.size)
+        return HistogramCounts(nothing, nothing, 0.0, 0.0, 0.0, 0.0, values.size)
     counts, edges = np.histogram(finite, bins=bins_for(values.size))
     exact = finite.astype(np.float64)
-    return Histogram(
+    return HistogramCounts(
         edges,
         counts,
         float(exact.min()),

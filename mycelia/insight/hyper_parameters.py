@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from mycelia.core import wire
+from mycelia._engine.core.files import protobuf
 from mycelia.insight.summary import plugin_value
 
 Value = bool | int | float | str
@@ -15,7 +15,7 @@ _PLUGIN = "hparams"
 _STRING, _BOOL, _NUMBER = 1, 2, 3  # kinds of hyper-parameters
 
 
-class Outcome(Enum):
+class RunOutcome(Enum):
     """How a run ended."""
 
     SUCCESS = 1
@@ -33,7 +33,7 @@ class RunStart:
 class RunEnd:
     """A run has ended; `metrics` are the tags of the scalars that judge it."""
 
-    outcome: Outcome
+    outcome: RunOutcome
     values: Mapping[str, Value]
     metrics: tuple[str, ...]
 
@@ -47,28 +47,28 @@ def run_values(run: RunStart | RunEnd, time: float) -> list[bytes]:
 
 def _session_start(values: Mapping[str, Value], time: float) -> bytes:
     entries = (
-        wire.text_field(1, name) + wire.bytes_field(2, _any(value))
+        protobuf.text_field(1, name) + protobuf.bytes_field(2, _any(value))
         for name, value in values.items()
     )
-    message = b"".join(wire.bytes_field(1, entry) for entry in entries)
-    message += wire.double_field(5, time)
-    return _value("_hparams_/session_start_info", wire.bytes_field(3, message))
+    message = b"".join(protobuf.bytes_field(1, entry) for entry in entries)
+    message += protobuf.double_field(5, time)
+    return _value("_hparams_/session_start_info", protobuf.bytes_field(3, message))
 
 
-def _session_end(outcome: Outcome, time: float) -> bytes:
-    message = wire.number_field(1, outcome.value) + wire.double_field(2, time)
-    return _value("_hparams_/session_end_info", wire.bytes_field(4, message))
+def _session_end(outcome: RunOutcome, time: float) -> bytes:
+    message = protobuf.number_field(1, outcome.value) + protobuf.double_field(2, time)
+    return _value("_hparams_/session_end_info", protobuf.bytes_field(4, message))
 
 
 def _experiment(values: Mapping[str, Value], metrics: tuple[str, ...], time: float) -> bytes:
     """What the runs of an experiment can be compared by."""
-    message = wire.double_field(3, time)
+    message = protobuf.double_field(3, time)
     for name, value in values.items():
-        info = wire.text_field(1, name) + wire.number_field(4, _kind(value))
-        message += wire.bytes_field(4, info)
+        info = protobuf.text_field(1, name) + protobuf.number_field(4, _kind(value))
+        message += protobuf.bytes_field(4, info)
     for tag in metrics:
-        message += wire.bytes_field(5, wire.bytes_field(1, wire.text_field(2, tag)))
-    return _value("_hparams_/experiment", wire.bytes_field(2, message))
+        message += protobuf.bytes_field(5, protobuf.bytes_field(1, protobuf.text_field(2, tag)))
+    return _value("_hparams_/experiment", protobuf.bytes_field(2, message))
 
 
 def _value(tag: str, message: bytes) -> bytes:
@@ -83,7 +83,7 @@ def _kind(value: Value) -> int:
 
 def _any(value: Value) -> bytes:
     if isinstance(value, str):
-        return wire.text_field(3, value)
+        return protobuf.text_field(3, value)
     if isinstance(value, bool):
-        return wire.number_field(4, value)
-    return wire.double_field(2, value)
+        return protobuf.number_field(4, value)
+    return protobuf.double_field(2, value)

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core import wire
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.files import protobuf
 from mycelia.insight.histogram import histogram_of
-from mycelia.insight.pixels import as_pixels
+from mycelia.insight.image import as_pixels
 from mycelia.insight.png import encode_png
 
 _TENSOR_CLASS = 2  # the data class of tensors, texts included
@@ -36,33 +36,33 @@ _TENSOR_TYPES = {
 
 def summary(values: list[bytes]) -> bytes:
     """Some values of one step together."""
-    return b"".join(wire.bytes_field(1, value) for value in values)
+    return b"".join(protobuf.bytes_field(1, value) for value in values)
 
 
 def scalar_value(tag: str, value: Any) -> bytes:
     """One number."""
     number = np.asarray(value).reshape(-1)[0]
-    return wire.text_field(1, tag) + wire.float_field(2, float(np.real(number)))
+    return protobuf.text_field(1, tag) + protobuf.float_field(2, float(np.real(number)))
 
 
 def image_value(tag: str, images: np.ndarray) -> bytes:
     """Images of shape (N, C, H, W), side by side."""
     pixels = as_pixels(images)
     height, width, _ = pixels.shape
-    image = wire.number_field(1, height) + wire.number_field(2, width)
-    image += wire.number_field(3, _COLOURS) + wire.bytes_field(4, encode_png(pixels))
-    return wire.text_field(1, tag) + wire.bytes_field(4, image)
+    image = protobuf.number_field(1, height) + protobuf.number_field(2, width)
+    image += protobuf.number_field(3, _COLOURS) + protobuf.bytes_field(4, encode_png(pixels))
+    return protobuf.text_field(1, tag) + protobuf.bytes_field(4, image)
 
 
 def histogram_value(tag: str, values: np.ndarray) -> bytes:
     """How the numbers of an array are spread."""
     found = histogram_of(values)
     facts = (found.low, found.high, found.size, found.total, found.squares)
-    message = b"".join(wire.double_field(i, fact) for i, fact in enumerate(facts, start=1))
+    message = b"".join(protobuf.double_field(i, fact) for i, fact in enumerate(facts, start=1))
     # TensorBoard names a bin by its right edge; an empty one in front says where the first begins.
-    message += wire.doubles_field(6, found.edges)
-    message += wire.doubles_field(7, [0, *found.counts] if found.edges.size else [])
-    return wire.text_field(1, tag) + wire.bytes_field(5, message)
+    message += protobuf.doubles_field(6, found.edges)
+    message += protobuf.doubles_field(7, [0, *found.counts] if found.edges.size else [])
+    return protobuf.text_field(1, tag) + protobuf.bytes_field(5, message)
 
 
 def tensor_value(tag: str, array: np.ndarray) -> bytes:
@@ -76,18 +76,18 @@ def tensor_value(tag: str, array: np.ndarray) -> bytes:
             expected=f"one of {', '.join(_TENSOR_TYPES)}",
         )
     metadata = plugin_metadata("tensor", b"", _TENSOR_CLASS)
-    message = wire.number_field(1, kind)
-    message += wire.bytes_field(2, shape(array.shape))
-    message += wire.bytes_field(4, np.ascontiguousarray(array).tobytes())
-    return _with_metadata(tag, metadata) + wire.bytes_field(8, message)
+    message = protobuf.number_field(1, kind)
+    message += protobuf.bytes_field(2, shape(array.shape))
+    message += protobuf.bytes_field(4, np.ascontiguousarray(array).tobytes())
+    return _with_metadata(tag, metadata) + protobuf.bytes_field(8, message)
 
 
 def text_value(tag: str, text: str) -> bytes:
     """A text; TensorBoard reads it as Markdown."""
-    message = wire.number_field(1, _STRING) + wire.bytes_field(2, shape((1,)))
-    message += wire.text_field(8, text)
+    message = protobuf.number_field(1, _STRING) + protobuf.bytes_field(2, shape((1,)))
+    message += protobuf.text_field(8, text)
     metadata = plugin_metadata("text", b"", _TENSOR_CLASS)
-    return _with_metadata(tag, metadata) + wire.bytes_field(8, message)
+    return _with_metadata(tag, metadata) + protobuf.bytes_field(8, message)
 
 
 def plugin_value(tag: str, plugin: str, content: bytes) -> bytes:
@@ -97,14 +97,14 @@ def plugin_value(tag: str, plugin: str, content: bytes) -> bytes:
 
 def plugin_metadata(plugin: str, content: bytes, data_class: int) -> bytes:
     """For which plugin a value is, and what it is told."""
-    told = wire.text_field(1, plugin) + wire.bytes_field(2, content)
-    return wire.bytes_field(1, told) + wire.number_field(4, data_class)
+    told = protobuf.text_field(1, plugin) + protobuf.bytes_field(2, content)
+    return protobuf.bytes_field(1, told) + protobuf.number_field(4, data_class)
 
 
 def shape(sizes: tuple[int, ...]) -> bytes:
     """The sizes of a tensor."""
-    return b"".join(wire.bytes_field(2, wire.number_field(1, size)) for size in sizes)
+    return b"".join(protobuf.bytes_field(2, protobuf.number_field(1, size)) for size in sizes)
 
 
 def _with_metadata(tag: str, metadata: bytes) -> bytes:
-    return wire.text_field(1, tag) + wire.bytes_field(9, metadata)
+    return protobuf.text_field(1, tag) + protobuf.bytes_field(9, metadata)

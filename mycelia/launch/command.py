@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from mycelia.communication.environment import DEFAULT_TIMEOUT
-from mycelia.launch.job import Job
+from mycelia.launch.job import LaunchJob
 from mycelia.launch.supervisor import run
 
 _MORE = """\
@@ -77,7 +77,7 @@ def run_command(options: argparse.Namespace) -> int:
         "processes", "virtual", "hosts", "host_rank", "coordinator", "log_dir", "timeout",
         "restarts", "script",
     )  # fmt: skip
-    job = Job(
+    job = LaunchJob(
         arguments=tuple(options.arguments), **{name: getattr(options, name) for name in names}
     )
     try:

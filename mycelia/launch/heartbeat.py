@@ -8,13 +8,13 @@ import threading
 from dataclasses import asdict, dataclass, field
 from time import monotonic, sleep
 
-from mycelia.core.meetings import Ranks, attendance
+from mycelia._engine.core.wait_registry import Ranks, wait_registry
 
 _PERIOD = 0.1  # seconds
 
 
 @dataclass(frozen=True)
-class Pulse:
+class HeartbeatReport:
     """The state of one process. `waiting` names the meeting it is at, `error` why it ends."""
 
     where: str = "its start"
@@ -33,14 +33,14 @@ class Pulse:
         return json.dumps({**asdict(self), "counts": counts}).encode() + b"\n"
 
     @classmethod
-    def read(cls, line: bytes) -> Pulse:
+    def read(cls, line: bytes) -> HeartbeatReport:
         found = json.loads(line)
         found["counts"] = {tuple(ranks): count for ranks, count in found["counts"]}
         found["ranks"] = tuple(found["ranks"])
         return cls(**found)
 
 
-class Heart:
+class HeartbeatSender:
     """Reports from a thread of its own, to a file the launcher reads."""
 
     def __init__(self, file: int) -> None:
@@ -66,7 +66,7 @@ class Heart:
             sleep(_PERIOD)
             self._tell(_pulse(True, "", False))
 
-    def _tell(self, pulse: Pulse) -> None:
+    def _tell(self, pulse: HeartbeatReport) -> None:
         with self._lock:
             try:
                 os.write(self._file, pulse.line())
@@ -74,16 +74,16 @@ class Heart:
                 return
 
 
-def _pulse(ended: bool, error: str, follows: bool) -> Pulse:
-    at = attendance.waiting
-    return Pulse(
-        where=attendance.where(),
-        counts=dict(attendance.counts),
+def _pulse(ended: bool, error: str, follows: bool) -> HeartbeatReport:
+    at = wait_registry.waiting
+    return HeartbeatReport(
+        where=wait_registry.where(),
+        counts=dict(wait_registry.counts),
         waiting=at.what if at else "",
         ranks=at.ranks if at else (),
         number=at.number if at else 0,
         seconds=monotonic() - at.since if at else 0.0,
-        is_busy=attendance.busy,
+        is_busy=wait_registry.busy,
         ended=ended,
         error=error,
         follows=follows,

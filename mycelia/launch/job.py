@@ -8,15 +8,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from mycelia.communication.environment import DEFAULT_TIMEOUT, RESTART_COUNT, WATCHED, Place
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
+from mycelia.communication.environment import DEFAULT_TIMEOUT, RESTART_COUNT, WATCHED, ProcessRank
 
 _VIRTUAL = "--xla_force_host_platform_device_count"
 _THREADS_PER_DEVICE = 4  # of virtual ones; with fewer, collectives may wait for a thread forever
 
 
 @dataclass(frozen=True)
-class Job:
+class LaunchJob:
     """Processes of one script: `processes` on each of `hosts` machines, this one `host_rank`."""
 
     script: str
@@ -80,7 +80,7 @@ class Job:
     ) -> dict[str, str]:
         """The variables of one process; `heartbeat` is the file it reports to."""
         local = rank - self.ranks[0]
-        at = Place(rank, self.size, local, self.processes, coordinator, self.timeout)
+        at = ProcessRank(rank, self.size, local, self.processes, coordinator, self.timeout)
         found = {
             **base,
             **at.variables(),

@@ -11,20 +11,20 @@ from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 
-from mycelia.launch.heartbeat import Pulse
-from mycelia.launch.job import Job
+from mycelia.launch.heartbeat import HeartbeatReport
+from mycelia.launch.job import LaunchJob
 
 _WORKER = Path(__file__).with_name("worker.py")
 _NOISE = b"[Gloo] Rank "  # of the engine, each time processes are connected
 _CHUNK = 1 << 16
 
 
-class Member:
+class RankProcess:
     """A process with a rank. It leads a group of processes, so that its children end with it."""
 
-    def __init__(self, job: Job, rank: int, coordinator: str, attempt: int) -> None:
+    def __init__(self, job: LaunchJob, rank: int, coordinator: str, attempt: int) -> None:
         self.rank = rank
-        self.pulse, self._heard = Pulse(is_busy=True), monotonic()
+        self.pulse, self._heard = HeartbeatReport(is_busy=True), monotonic()
         self._rest = b""  # of a report
         self.heartbeat, told = os.pipe()
         self.log = None if job.log_dir is None else job.log_dir / f"rank_{rank}.log"
@@ -41,7 +41,9 @@ class Member:
                 process_group=0,
             )
         os.close(told)
-        self.output = None if self._process.stdout is None else Lines(self._process.stdout.fileno())
+        self.output = (
+            None if self._process.stdout is None else ProcessOutput(self._process.stdout.fileno())
+        )
         self.exit_code: int | None = None
 
     @property
@@ -58,10 +60,10 @@ class Member:
         data = os.read(self.heartbeat, _CHUNK)
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
-            self._hear(Pulse.read(line))
+            self._hear(HeartbeatReport.read(line))
         return bool(data)
 
-    def _hear(self, pulse: Pulse) -> None:
+    def _hear(self, pulse: HeartbeatReport) -> None:
         self._heard = monotonic()
         if pulse.error or not self.pulse.error:
             self.pulse = pulse
@@ -104,7 +106,7 @@ class Member:
         return f"ended with exit code {code} at {at}{why}"
 
 
-class Lines:
+class ProcessOutput:
     """The output of a process, line by line, without what the engine says about connections."""
 
     def __init__(self, file: int) -> None:

@@ -12,9 +12,9 @@ from time import monotonic
 from types import FrameType
 from typing import Any
 
-from mycelia.launch.job import Job
-from mycelia.launch.member import Member
-from mycelia.launch.watchdog import Seen, stuck
+from mycelia.launch.job import LaunchJob
+from mycelia.launch.member import RankProcess
+from mycelia.launch.watchdog import LastReport, stuck
 
 _GLANCE = 0.1  # seconds between looks at the processes
 _GRACE = 1.0  # seconds between asking processes to end and ending them
@@ -23,7 +23,7 @@ _PAUSE = 2.0  # seconds without a look: the machine slept, or had no time for us
 _STUCK = 124  # the exit code of a job that was stuck
 
 
-class Interrupted(Exception):
+class LauncherInterrupted(Exception):
     """The launcher was told to end."""
 
     def __init__(self, number: int) -> None:
@@ -32,22 +32,22 @@ class Interrupted(Exception):
 
 
 @dataclass(frozen=True)
-class End:
+class AttemptResult:
     """How an attempt ended: an exit code, and why if it is not 0."""
 
     code: int
     why: str = ""
 
 
-def run(job: Job) -> int:
+def run(job: LaunchJob) -> int:
     """Run a job until it is done or cannot go on; gives the exit code of the first that failed."""
     if job.log_dir is not None:
         job.log_dir.mkdir(parents=True, exist_ok=True)
     with _told_to_end():
         for attempt in range(job.restarts + 1):
             try:
-                end = Attempt(job, attempt).run()
-            except Interrupted as interruption:
+                end = LaunchAttempt(job, attempt).run()
+            except LauncherInterrupted as interruption:
                 _say(f"{interruption}: all processes were ended")
                 return 128 + interruption.number
             if end.code == 0:
@@ -58,27 +58,27 @@ def run(job: Job) -> int:
     return end.code
 
 
-class Attempt:
+class LaunchAttempt:
     """The processes of a job, from their start to the end of the last one."""
 
-    def __init__(self, job: Job, number: int) -> None:
+    def __init__(self, job: LaunchJob, number: int) -> None:
         self._job = job
         self._selector = selectors.DefaultSelector()
-        self._members: list[Member] = []
+        self._members: list[RankProcess] = []
         self._shown: set[int] | None = None  # ranks whose output is shown, if not all
         self._number = number
         self._looked = self._judges_from = monotonic()
 
-    def run(self) -> End:
+    def run(self) -> AttemptResult:
         try:
             meeting_point = self._job.meeting_point()
             for rank in self._job.ranks:
-                self._start(Member(self._job, rank, meeting_point, self._number))
+                self._start(RankProcess(self._job, rank, meeting_point, self._number))
             return self._watch()
         finally:
             self._end_all()
 
-    def _start(self, member: Member) -> None:
+    def _start(self, member: RankProcess) -> None:
         self._members.append(member)
         self._selector.register(member.heartbeat, selectors.EVENT_READ, member.listen)
         if member.output is not None:
@@ -86,7 +86,7 @@ class Attempt:
                 member.output.file, selectors.EVENT_READ, lambda: self._show(member)
             )
 
-    def _watch(self) -> End:
+    def _watch(self) -> AttemptResult:
         """Until all have ended, or one has failed or is stuck."""
         while True:
             self._listen(_GLANCE)
@@ -95,11 +95,13 @@ class Attempt:
                 return self._failure()
             if all(code == 0 for code in codes):
                 self._listen_to_the_end()
-                return End(0)
+                return AttemptResult(0)
             self._notice_pauses()
             found = stuck(self._seen(), self._job.timeout)
             if found is not None and monotonic() >= self._judges_from:
-                return End(_STUCK, f"the job is stuck: {found.text}{self._rest(found.ranks)}")
+                return AttemptResult(
+                    _STUCK, f"the job is stuck: {found.text}{self._rest(found.ranks)}"
+                )
 
     def _notice_pauses(self) -> None:
         """If this process stood still, so may the others have done: they get their time anew."""
@@ -108,13 +110,13 @@ class Attempt:
             self._judges_from = now + self._job.timeout
         self._looked = now
 
-    def _seen(self) -> dict[int, Seen]:
+    def _seen(self) -> dict[int, LastReport]:
         return {
-            member.rank: Seen(member.pulse, 0.0 if member.exit_code == 0 else member.age)
+            member.rank: LastReport(member.pulse, 0.0 if member.exit_code == 0 else member.age)
             for member in self._members
         }
 
-    def _failure(self) -> End:
+    def _failure(self) -> AttemptResult:
         """Who failed first: others may have followed before we looked."""
         until = monotonic() + _COMPANY
         while monotonic() < until:
@@ -127,7 +129,9 @@ class Attempt:
         code = first.exit_code or 0
         where = f" Its output is in {first.log}." if first.log is not None else ""
         why = f"rank {first.rank} (process {first.pid}) {first.how_it_ended()}"
-        return End(128 - code if code < 0 else code, f"{why}{self._rest((first.rank,))}{where}")
+        return AttemptResult(
+            128 - code if code < 0 else code, f"{why}{self._rest((first.rank,))}{where}"
+        )
 
     def _rest(self, guilty: tuple[int, ...]) -> str:
         others = len(self._members) - len(guilty)
@@ -146,7 +150,7 @@ class Attempt:
         while self._selector.select(0) and monotonic() < until:
             self._listen(0)
 
-    def _show(self, member: Member) -> bool:
+    def _show(self, member: RankProcess) -> bool:
         assert member.output is not None
 
         def show(line: bytes) -> None:
@@ -169,7 +173,7 @@ class Attempt:
         self._selector.close()
 
 
-def _guilt(member: Member) -> tuple[int, int]:
+def _guilt(member: RankProcess) -> tuple[int, int]:
     """Small for those who failed by themselves, and are sure to have done so."""
     is_sure = (member.exit_code or 0) < 0 or member.pulse.error
     return (2 if member.follows else 0 if is_sure else 1), member.rank
@@ -182,7 +186,7 @@ def _told_to_end() -> Iterator[None]:
     def interrupt(number: int, frame: FrameType | None) -> None:
         for one in chosen:
             signal.signal(one, signal.SIG_IGN)
-        raise Interrupted(number)
+        raise LauncherInterrupted(number)
 
     chosen = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     before: dict[int, Any] = {number: signal.signal(number, interrupt) for number in chosen}

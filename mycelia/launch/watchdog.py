@@ -5,33 +5,33 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mycelia.launch.heartbeat import Pulse
+from mycelia.launch.heartbeat import HeartbeatReport
 
 _START = 120  # seconds in which a process must have imported everything, or compiled
 
 
 @dataclass(frozen=True)
-class Seen:
+class LastReport:
     """The last report of a process, and how many seconds ago it came."""
 
-    pulse: Pulse
+    pulse: HeartbeatReport
     age: float
 
 
 @dataclass(frozen=True)
-class Stuck:
+class StuckRanks:
     """Who keeps the others from going on, and how one sees that."""
 
     ranks: tuple[int, ...]
     text: str
 
 
-def stuck(seen: Mapping[int, Seen], timeout: float) -> Stuck | None:
+def stuck(seen: Mapping[int, LastReport], timeout: float) -> StuckRanks | None:
     """Who is stuck among the living processes, if anybody has waited longer than `timeout`."""
     for rank, one in seen.items():
         if one.age > (max(timeout, _START) if one.pulse.is_busy else timeout):
             text = f"rank {rank} has not been heard of for {one.age:.0f} s; it was at {_at(one)}"
-            return Stuck((rank,), text)
+            return StuckRanks((rank,), text)
     for rank, one in seen.items():
         if one.pulse.waiting and one.pulse.seconds + one.age > timeout:
             found = _keeping(rank, seen)
@@ -40,7 +40,7 @@ def stuck(seen: Mapping[int, Seen], timeout: float) -> Stuck | None:
     return None
 
 
-def _keeping(rank: int, seen: Mapping[int, Seen]) -> Stuck | None:
+def _keeping(rank: int, seen: Mapping[int, LastReport]) -> StuckRanks | None:
     """Who keeps `rank` waiting in the end; nobody, if all have come or somebody is busy."""
     late: dict[int, list[int]] = {rank: _late(rank, seen)}
     open_ends = [rank]
@@ -58,17 +58,17 @@ def _keeping(rank: int, seen: Mapping[int, Seen]) -> Stuck | None:
         names = "; ".join(
             f"rank {other} did not come, it is at {_at(seen[other])}" for other in idle
         )
-        return Stuck(tuple(sorted(idle)), f"{waits}: {names}")
+        return StuckRanks(tuple(sorted(idle)), f"{waits}: {names}")
     circle = sorted(other for other in late if late[other])
     if not circle:
         return None
     each = "; ".join(
         f"rank {other} in {seen[other].pulse.waiting} for {late[other]}" for other in circle
     )
-    return Stuck(tuple(circle), f"processes wait for each other: {each}")
+    return StuckRanks(tuple(circle), f"processes wait for each other: {each}")
 
 
-def _late(rank: int, seen: Mapping[int, Seen]) -> list[int]:
+def _late(rank: int, seen: Mapping[int, LastReport]) -> list[int]:
     """Of those that a process waits for, and of whom we hear, the ones that have not come."""
     pulse = seen[rank].pulse
     if not pulse.waiting:
@@ -80,5 +80,5 @@ def _late(rank: int, seen: Mapping[int, Seen]) -> list[int]:
     return others
 
 
-def _at(one: Seen) -> str:
+def _at(one: LastReport) -> str:
     return f"{one.pulse.where}, where its script has ended" if one.pulse.ended else one.pulse.where

@@ -25,4 +25,4 @@ def end_with(launcher: int) -> None:
 
 if __name__ == "__main__":
     end_with(int(sys.argv[1]))
-    importlib.import_module("mycelia.launch.running").main(sys.argv[2], sys.argv[3:])
+    importlib.import_module("mycelia.launch.script_process").main(sys.argv[2], sys.argv[3:])

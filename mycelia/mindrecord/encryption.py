@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from mycelia.core import sealing
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.files import encryption
 
 Cipher = Callable[[BinaryIO, int, BinaryIO, str], Any]
 
@@ -26,7 +26,7 @@ _KEY_SIZES = (16, 24, 32)
 
 
 @dataclass(frozen=True)
-class _Settings:
+class _EncryptionSettings:
     """What users said last."""
 
     key: str | None = None
@@ -34,7 +34,7 @@ class _Settings:
     decrypt: str | Cipher | None = None
 
 
-_settings = _Settings()
+_settings = _EncryptionSettings()
 
 
 def set_enc_key(enc_key: str | None) -> None:
@@ -91,8 +91,8 @@ def seal(path: Path) -> None:
             if callable(mode):
                 mode(source, path.stat().st_size, target, key)
             else:
-                while plain := source.read(sealing.BLOCK):
-                    block = sealing.seal(plain, key.encode(), mode, _OWNER)
+                while plain := source.read(encryption.BLOCK):
+                    block = encryption.encrypt(plain, key.encode(), mode, _OWNER)
                     target.write(len(block).to_bytes(4, "big") + block)
             name = _OWN if callable(mode) else mode
             target.write(_LAST + name.encode() + _MARK)
@@ -156,5 +156,5 @@ def _plain_blocks(data: memoryview, key: bytes) -> Iterator[bytes]:
         block = data[place + 4 : place + 4 + length]
         if len(block) != length:
             raise ValueError(f"the block at byte {place} makes no sense")
-        yield sealing.unseal(block, key, _GCM, _OWNER)
+        yield encryption.decrypt(block, key, _GCM, _OWNER)
         place += 4 + length

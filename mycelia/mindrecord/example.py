@@ -6,7 +6,7 @@ from collections.abc import Container, Sequence
 
 import numpy as np
 
-from mycelia.core.text_files import decoded
+from mycelia._engine.core.files.text_files import decoded
 
 Values = list[bytes] | np.ndarray  # of a list of bytes, of floats (float32) or integers (int64)
 

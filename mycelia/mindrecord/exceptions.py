@@ -13,15 +13,15 @@ _SYSTEM = 0x2A << 17  # the number of the data subsystem
 _MODULE_SHIFT = 12
 
 
-class Status(IntEnum):
+class ConversionStatus(IntEnum):
     """How a conversion ended."""
 
     SUCCESS = 0
     FAILED = 1
 
 
-SUCCESS = Status.SUCCESS
-FAILED = Status.FAILED
+SUCCESS = ConversionStatus.SUCCESS
+FAILED = ConversionStatus.FAILED
 
 
 class MindRecordException(Exception):

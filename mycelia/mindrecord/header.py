@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from mycelia.core.checks import is_int
-from mycelia.core.errors import problem
-from mycelia.core.text_files import json_value
+from mycelia._engine.core.checks import is_int
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.files.text_files import json_value
 from mycelia.mindrecord.contents import Buffer
 from mycelia.mindrecord.exceptions import MindRecordException, MRMOpenError, MRMSetHeaderError
-from mycelia.mindrecord.schema import Schema, parse_schema
+from mycelia.mindrecord.schema import MindRecordSchema, parse_schema
 
 HEADER_SIZE = 1 << 24
 HEADER_SIZES = (1 << 14, 1 << 27)
@@ -41,7 +41,7 @@ class Page:
 class Header:
     """What one data file says about itself and its shards."""
 
-    schema: Schema
+    schema: MindRecordSchema
     index_fields: list[str]
     shard_names: list[str]
     shard_id: int = 0

@@ -13,8 +13,8 @@ from urllib.parse import quote
 
 import numpy as np
 
-from mycelia.core.errors import problem
-from mycelia.core.text_files import json_value
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.files.text_files import json_value
 from mycelia.mindrecord.encryption import opened
 from mycelia.mindrecord.exceptions import MRMGenerateIndexError, MRMOpenError
 from mycelia.mindrecord.header import Header, damaged

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from mycelia.core.checks import is_int
-from mycelia.core.errors import problem
+from mycelia._engine.core.checks import is_int
+from mycelia._engine.core.errors import problem
 from mycelia.mindrecord.exceptions import (
     MRMDefineCategoryError,
     MRMFetchDataError,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.mindrecord.exceptions import ParamValueError
 
 DEFAULT_CONSUMERS = 4

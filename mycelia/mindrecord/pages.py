@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import BinaryIO
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.mindrecord.contents import Buffer
 from mycelia.mindrecord.exceptions import MRMWriteDatasetError
 from mycelia.mindrecord.header import BLOB, LENGTH_SIZE, RAW, Header, Page, damaged
 
 
 @dataclass(frozen=True)
-class Place:
+class RowLocation:
     """Where a row is: bytes of a RAW page and of a BLOB page, lengths in front included."""
 
     row: int
@@ -128,7 +128,7 @@ class PageWriter:
         self._append(last, raws)
 
 
-def walk(path: str, header: Header, data: Buffer) -> Iterator[Place]:
+def walk(path: str, header: Header, data: Buffer) -> Iterator[RowLocation]:
     """The places of all rows of a file with these bytes, in order of their scalars."""
     blob_pages = {page.number: page for page in header.pages if page.kind == BLOB}
     for raw_page in (page for page in header.pages if page.kind == RAW):
@@ -142,7 +142,7 @@ def walk(path: str, header: Header, data: Buffer) -> Iterator[Place]:
             if len(raws) != len(blobs) or len(raws) != blob_page.end_row - blob_page.start_row:
                 raise damaged(path, f"row group {group} has {len(raws)} and {len(blobs)} rows")
             for row, (raw, blob) in enumerate(zip(raws, blobs), blob_page.start_row):
-                yield Place(row, raw_page.id, *raw, group, blob_page.id, *blob)
+                yield RowLocation(row, raw_page.id, *raw, group, blob_page.id, *blob)
 
 
 def _records(

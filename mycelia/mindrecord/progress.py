@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
-from mycelia.core.lazy import optional_module
+from mycelia._engine.core.lazy_import import optional_module
 
 rich_progress = optional_module("rich.progress")  # without it, a plain line
 rich_console = optional_module("rich.console")

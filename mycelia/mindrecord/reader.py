@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from mycelia.core.logs import warn_once
+from mycelia._engine.core.warn_once import warn_once
 from mycelia.mindrecord.exceptions import ParamTypeError
 from mycelia.mindrecord.names import check_consumers, check_file_names
 from mycelia.mindrecord.records import Records

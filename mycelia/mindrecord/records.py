@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.mindrecord.contents import content
 from mycelia.mindrecord.exceptions import MRMOpenError, MRMReadCategoryInfoError
 from mycelia.mindrecord.header import damaged, read_header
 from mycelia.mindrecord.index import count_categories, find_rows, read_values
-from mycelia.mindrecord.schema import Schema
+from mycelia.mindrecord.schema import MindRecordSchema
 from mycelia.mindrecord.shard_rows import Column, ShardRows
 
 _CHUNK = 64  # rows that are decoded together when all are read in their order
@@ -38,7 +38,7 @@ class Records:
         self._scalars, self._blobs = _chosen(self.schema, columns)
 
     @property
-    def schema(self) -> Schema:
+    def schema(self) -> MindRecordSchema:
         return self._shards[0].header.schema
 
     @property
@@ -181,7 +181,7 @@ def _check_alike(shards: Sequence[ShardRows]) -> None:
             )
 
 
-def _chosen(schema: Schema, columns: Sequence[str] | None) -> tuple[list[str], list[str]]:
+def _chosen(schema: MindRecordSchema, columns: Sequence[str] | None) -> tuple[list[str], list[str]]:
     """The scalar and the blob fields among the columns."""
     if columns is None:
         return schema.scalar_fields, schema.blob_fields

@@ -13,17 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.checks import is_int
-from mycelia.core.errors import problem
+from mycelia._engine.core.checks import is_int
+from mycelia._engine.core.errors import problem
+from mycelia.mindrecord.blob_encoding import (
+    compress_integers,
+    expand_many,
+    join_blobs,
+)
 from mycelia.mindrecord.exceptions import (
     MRMBuildSchemaError,
     MRMInvalidSchemaError,
     MRMValidateDataError,
-)
-from mycelia.mindrecord.packing import (
-    compress_integers,
-    expand_many,
-    join_blobs,
 )
 
 ARRAY_TYPES = ("int32", "int64", "float32", "float64")
@@ -81,7 +81,7 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Schema:
+class MindRecordSchema:
     """The fields by name, sorted, and a description."""
 
     fields: Mapping[str, Field]
@@ -99,7 +99,7 @@ class Schema:
         return {name: field.as_json() for name, field in self.fields.items()}
 
 
-def parse_schema(content: Any, description: str = "") -> Schema:
+def parse_schema(content: Any, description: str = "") -> MindRecordSchema:
     """The schema that a user (or a file) wrote as a dict, checked."""
     if not isinstance(content, Mapping) or not content:
         raise problem(
@@ -109,7 +109,7 @@ def parse_schema(content: Any, description: str = "") -> Schema:
             expected='for instance {"label": {"type": "int32"}}',
         )
     fields = {str(name): _parse_field(name, content[name]) for name in sorted(content, key=str)}
-    return Schema(fields, description)
+    return MindRecordSchema(fields, description)
 
 
 def _parse_field(name: Any, content: Any) -> Field:
@@ -155,7 +155,7 @@ def _fits(size: int, shape: Sequence[int]) -> bool:
     return size % known == 0 if -1 in shape else size == known
 
 
-def mismatch(schema: Schema, row: Mapping[str, Any]) -> str:
+def mismatch(schema: MindRecordSchema, row: Mapping[str, Any]) -> str:
     """Why a row does not fit; empty if it does."""
     for name, field in schema.fields.items():
         if name not in row:
@@ -166,7 +166,7 @@ def mismatch(schema: Schema, row: Mapping[str, Any]) -> str:
     return ""
 
 
-def scalars_of(schema: Schema, row: Mapping[str, Any]) -> dict[str, Any]:
+def scalars_of(schema: MindRecordSchema, row: Mapping[str, Any]) -> dict[str, Any]:
     """The scalar fields of a row as plain Python values."""
     fields = schema.fields
     found = {name: _plain(name, fields[name], row[name]) for name in schema.scalar_fields}
@@ -187,7 +187,7 @@ def _plain(name: str, field: Field, value: Any) -> Any:
     return plain
 
 
-def blob_of(schema: Schema, row: Mapping[str, Any]) -> tuple[bytes, int]:
+def blob_of(schema: MindRecordSchema, row: Mapping[str, Any]) -> tuple[bytes, int]:
     """The joined blob fields of a row, and how many bytes compression saved."""
     parts, saved = [], 0
     for name in schema.blob_fields:

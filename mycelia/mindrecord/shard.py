@@ -11,8 +11,8 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from mycelia.core.errors import problem
-from mycelia.core.files import open_locked, remove_unfinished, unfinished_name
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.files.atomic_write import open_locked, remove_unfinished, unfinished_name
 from mycelia.mindrecord.encryption import seal, seals
 from mycelia.mindrecord.exceptions import MRMValidateDataError
 from mycelia.mindrecord.header import LENGTH_SIZE, Header, encode_header

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
+from mycelia.mindrecord.blob_encoding import read_numbers, split_many
 from mycelia.mindrecord.contents import Buffer, content
 from mycelia.mindrecord.exceptions import (
     MRMFetchDataError,
@@ -18,7 +19,6 @@ from mycelia.mindrecord.exceptions import (
 from mycelia.mindrecord.header import LENGTH_SIZE, Header, damaged, read_header
 from mycelia.mindrecord.index import check_index, read_places
 from mycelia.mindrecord.messagepack import packed_names, unpack_known
-from mycelia.mindrecord.packing import read_numbers, split_many
 from mycelia.mindrecord.schema import blob_column, scalar_column
 
 Column = list[Any] | np.ndarray  # a value for each row, or one array of them all

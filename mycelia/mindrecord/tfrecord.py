@@ -10,8 +10,8 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from mycelia.core.crc32c import masked_crc32c, masked_crc32c_of_rows
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.files.crc32c import masked_crc32c, masked_crc32c_of_rows
 from mycelia.mindrecord.contents import Buffer
 from mycelia.mindrecord.example import Values, parse_example
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mycelia.core.checks import is_int
-from mycelia.core.errors import problem, wrong_type
-from mycelia.core.logs import logger
+from mycelia._engine.core.checks import is_int
+from mycelia._engine.core.errors import problem, wrong_type
+from mycelia._engine.core.warn_once import logger
 from mycelia.mindrecord.contents import content
 from mycelia.mindrecord.dense import (
     HELD_BYTES,
@@ -43,10 +43,10 @@ from mycelia.mindrecord.header import (
     read_header,
 )
 from mycelia.mindrecord.index import index_path
-from mycelia.mindrecord.lanes import Lanes
 from mycelia.mindrecord.names import check_file_name
 from mycelia.mindrecord.pages import chunks
-from mycelia.mindrecord.schema import Schema, mismatch, parse_schema
+from mycelia.mindrecord.parallel_writer import ParallelShardWriter
+from mycelia.mindrecord.schema import MindRecordSchema, mismatch, parse_schema
 from mycelia.mindrecord.shard import PackedRow, ShardFile, pack_row
 
 _MOST_SHARDS = 1000
@@ -72,14 +72,14 @@ class FileWriter:
             )
         self._paths = _shard_paths(file_name, int(shard_num))
         self._overwrite = overwrite
-        self._schema: Schema | None = None
+        self._schema: MindRecordSchema | None = None
         self._index_fields: list[str] = []
         self._header_size = HEADER_SIZE
         self._page_size = PAGE_SIZE
         self._saved = 0
         self._append = False
         self._shards: list[ShardFile] = []
-        self._lanes: Lanes | None = None
+        self._lanes: ParallelShardWriter | None = None
         self._parallel: bool | None = None
         self._committed = False
         self._held: list[PackedRow] | None = None  # rows of a dense file, which wait for its sizes
@@ -137,7 +137,7 @@ class FileWriter:
         for name in index_fields:
             self._add_index_field(self._schema, name)
 
-    def _add_index_field(self, schema: Schema, name: str) -> None:
+    def _add_index_field(self, schema: MindRecordSchema, name: str) -> None:
         if not isinstance(name, str):
             raise ParamTypeError("index field", "str")
         if name not in schema.fields:
@@ -272,7 +272,7 @@ class FileWriter:
             return
         self._shards = self._opened_for_append() if self._append else self._created()
         if parallel:
-            self._lanes = Lanes(self._shards)
+            self._lanes = ParallelShardWriter(self._shards)
 
     def _opened_for_append(self) -> list[ShardFile]:
         shards = []
@@ -307,7 +307,7 @@ class FileWriter:
             for number, (path, name) in enumerate(zip(self._paths, names))
         ]
 
-    def _checked_schema(self) -> tuple[Schema, list[str]]:
+    def _checked_schema(self) -> tuple[MindRecordSchema, list[str]]:
         if self._schema is None:
             raise problem(MRMSetHeaderError, "there is no schema", fix="call add_schema first")
         fields = self._index_fields or self._schema.scalar_fields

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from mycelia import ops
-from mycelia.core.dtype import float32
-from mycelia.ir.value import check_tensors
+from mycelia._engine.core.dtype import float32
+from mycelia._engine.ir.tensor_protocol import check_tensors
 
 
 def batch_norm_stats(input: Any, eps: float) -> Any:

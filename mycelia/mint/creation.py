@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from mycelia import ops
-from mycelia.core.checks import check_int, is_int, is_number
-from mycelia.core.dtype import as_dtype, float32, int64, of_number
-from mycelia.core.errors import problem, wrong_type, wrong_value
-from mycelia.ir.value import Value
+from mycelia._engine.core.checks import check_int, is_int, is_number
+from mycelia._engine.core.dtype import as_dtype, float32, int64, of_number
+from mycelia._engine.core.errors import problem, wrong_type, wrong_value
+from mycelia._engine.ir.tensor_protocol import TensorProtocol
 from mycelia.tensor.tensor import Tensor
 
 
@@ -29,7 +29,7 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None) -> Any:
 
 
 def _dtype_of(value: Any) -> Any:
-    return value.dtype if isinstance(value, Value) else of_number(value)
+    return value.dtype if isinstance(value, TensorProtocol) else of_number(value)
 
 
 def empty(*size: Any, dtype: Any = None, device: Any = None, pin_memory: bool = False) -> Any:
@@ -53,7 +53,8 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None) -> Any:
     wanted = float32 if dtype is None else as_dtype(dtype)
     inner = wanted if wanted.is_float else float32
     first, last = (
-        ops.cast(x, inner) if isinstance(x, Value) else Tensor(x, inner) for x in (start, end)
+        ops.cast(x, inner) if isinstance(x, TensorProtocol) else Tensor(x, inner)
+        for x in (start, end)
     )
     return ops.cast(ops.linspace(first, last, steps), wanted)
 
@@ -92,7 +93,7 @@ def randint(*args: Any, generator: Any = None, dtype: Any = None, device: Any = 
 def randint_like(*args: Any, dtype: Any = None, device: Any = None) -> Any:
     """Random integers in the shape of a tensor: `(input, high)` or `(input, low, high)`."""
     _check_place("randint_like", device)
-    if not args or not isinstance(args[0], Value):
+    if not args or not isinstance(args[0], TensorProtocol):
         raise wrong_type("randint_like", "input", args[:1], "a Tensor")
     input, *bounds = args
     low, high = _with_low("randint_like", tuple(bounds), 1)
@@ -120,9 +121,9 @@ def randperm(n: int, *, generator: Any = None, dtype: Any = int64) -> Any:
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, generator: Any = None) -> Any:
     """Random numbers from normal distributions; two numbers for `mean` and `std` need a `size`."""
     _check_source("normal", generator, None)
-    given = [x for x in (mean, std) if isinstance(x, Value)]
+    given = [x for x in (mean, std) if isinstance(x, TensorProtocol)]
     for name, value in (("mean", mean), ("std", std)):
-        if not isinstance(value, Value) and not is_number(value):
+        if not isinstance(value, TensorProtocol) and not is_number(value):
             raise wrong_type("normal", name, value, "float or Tensor")
     if not given and size is None:
         raise problem(ValueError, "normal: two numbers say nothing of the shape", fix="give a size")

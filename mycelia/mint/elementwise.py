@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from mycelia import ops
-from mycelia.core.dtype import bool_
-from mycelia.core.errors import problem
-from mycelia.ir.value import Value, check_tensors
-from mycelia.mint.floating import as_float
+from mycelia._engine.core.dtype import bool_
+from mycelia._engine.core.errors import problem
+from mycelia._engine.ir.tensor_protocol import TensorProtocol, check_tensors
+from mycelia.mint.float_functions import as_float
 from mycelia.tensor.tensor import Tensor
 
 
@@ -44,9 +44,9 @@ def arctan2(input: Any, other: Any) -> Any:
 def xlogy(input: Any, other: Any) -> Any:
     """input * log(other), and 0 where input is 0."""
     first, second = as_float(input), as_float(other)
-    if not isinstance(first, Value):
+    if not isinstance(first, TensorProtocol):
         first = ops.full_like(second, first)
-    if not isinstance(second, Value):
+    if not isinstance(second, TensorProtocol):
         second = ops.full_like(first, second)
     return ops.xlogy(first, second)
 

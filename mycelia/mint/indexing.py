@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from mycelia import ops
-from mycelia.core.errors import problem
-from mycelia.core.shape import normalize_axis
-from mycelia.ir.value import Value
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.shape import normalize_axis
+from mycelia._engine.ir.tensor_protocol import TensorProtocol
 
 
 def gather(input: Any, dim: int, index: Any) -> Any:
@@ -32,7 +32,7 @@ def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
 
 def _first(src: Any, index: Any) -> Any:
     """As many elements of `src` along each dimension as there are indices."""
-    if not isinstance(src, Value) or src.shape == index.shape:
+    if not isinstance(src, TensorProtocol) or src.shape == index.shape:
         return src
     return ops.slice(src, (0,) * len(src.shape), index.shape)
 

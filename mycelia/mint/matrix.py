@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from mycelia import ops
-from mycelia.core.checks import check_bool, check_string
-from mycelia.core.dtype import bool_
-from mycelia.core.errors import problem
-from mycelia.core.shape import normalize_axis
-from mycelia.ir.value import check_tensors
-from mycelia.ops.solving import MatrixTriangularSolve
+from mycelia._engine.core.checks import check_bool, check_string
+from mycelia._engine.core.dtype import bool_
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.shape import normalize_axis
+from mycelia._engine.ir.tensor_protocol import check_tensors
+from mycelia.ops.linalg.solve import MatrixTriangularSolve
 
 _COMPUTE_MODES = (
     "use_mm_for_euclid_dist_if_necessary",

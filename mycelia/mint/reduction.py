@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from mycelia import ops
-from mycelia.core.dtype import as_dtype, int64
-from mycelia.core.errors import problem
-from mycelia.ir.types import TensorType
-from mycelia.ir.value import Value, check_tensors
-from mycelia.mint.floating import as_float
-from mycelia.ops.choosing import Median
-from mycelia.ops.op import unsupported_dtype
+from mycelia._engine.core.dtype import as_dtype, int64
+from mycelia._engine.core.errors import problem
+from mycelia._engine.ir.tensor_protocol import TensorProtocol, check_tensors
+from mycelia._engine.ir.types import TensorType
+from mycelia._engine.operators.operator import unsupported_dtype
+from mycelia.mint.float_functions import as_float
+from mycelia.ops.reduction.argmax import Median
 
 
 def in_dtype(x: Any, dtype: Any) -> Any:
@@ -74,7 +74,7 @@ def max(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None
 
     With another tensor in place of `dim`, the larger of each two elements.
     """
-    if isinstance(dim, Value) or other is not None:
+    if isinstance(dim, TensorProtocol) or other is not None:
         return ops.maximum(input, dim if other is None else other)
     return ops.amax(input) if dim is None else ops.max(input, dim, keepdim)
 
@@ -84,7 +84,7 @@ def min(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None
 
     With another tensor in place of `dim`, the smaller of each two elements.
     """
-    if isinstance(dim, Value) or other is not None:
+    if isinstance(dim, TensorProtocol) or other is not None:
         return ops.minimum(input, dim if other is None else other)
     return ops.amin(input) if dim is None else ops.min(input, dim, keepdim)
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mycelia.compiler.autodiff.reverse import zeros_of
-from mycelia.compiler.tracer import Tracer, active_tracer
-from mycelia.core.errors import problem
-from mycelia.ir.slot import call
-from mycelia.ir.value import type_of
-from mycelia.runtime.eager.mode import mode
-from mycelia.runtime.eager.tape import Recording
-from mycelia.tensor.structures import mapped, tensors_of
+from mycelia._engine.compiler.autodiff.reverse_mode import zeros_of
+from mycelia._engine.compiler.frontend.tracer import Tracer, active_tracer
+from mycelia._engine.core.errors import problem
+from mycelia._engine.ir.handlers import call_user_function
+from mycelia._engine.ir.tensor_protocol import type_of
+from mycelia._engine.runtime.eager.tape import Tape
+from mycelia._engine.runtime.eager.thread_mode import thread_mode
+from mycelia.tensor.nested import mapped, tensors_of
 from mycelia.tensor.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -27,13 +27,13 @@ Gradients = tuple[Any, ...]
 
 def run_hooked(cell: Cell, args: tuple[Any, ...], run: Callable[[tuple[Any, ...]], Any]) -> Any:
     """What `run` gives for the arguments, seen by the backward hooks of the cell."""
-    tracer, recording = active_tracer(), mode.recording
+    tracer, recording = active_tracer(), thread_mode.recording
     if tracer is not None:
         return _run_traced(tracer, cell, args, run)
     return run(args) if recording is None else _run_recorded(recording, cell, args, run)
 
 
-class _Calls:
+class _BackwardHookCalls:
     """The hooks of a cell, called in one backward pass."""
 
     def __init__(self, cell: Cell) -> None:
@@ -43,17 +43,19 @@ class _Calls:
     def at_output(self, grads: Gradients, inputs: int, any_required: bool) -> Gradients:
         """The gradients of the outputs go in; where no input needs one, all hooks run here."""
         for hook, _ in self.cell.hooks.backward_pre:
-            grads = self._changed("backward_pre_hook", call(hook, self.cell, grads), grads)
+            grads = self._changed(
+                "backward_pre_hook", call_user_function(hook, self.cell, grads), grads
+            )
         self.grad_output = grads
         if not any_required:
             for hook, _ in self.cell.hooks.backward:
-                call(hook, self.cell, (None,) * inputs, grads)
+                call_user_function(hook, self.cell, (None,) * inputs, grads)
         return grads
 
     def at_input(self, grads: Gradients) -> Gradients:
         """The gradients of the inputs; None stands for one that is not needed."""
         for hook, _ in self.cell.hooks.backward:
-            found = call(hook, self.cell, grads, self.grad_output)
+            found = call_user_function(hook, self.cell, grads, self.grad_output)
             grads = self._changed("backward_hook", found, grads)
         return grads
 
@@ -72,12 +74,12 @@ class _Calls:
 
 
 def _run_recorded(
-    recording: Recording,
+    recording: Tape,
     cell: Cell,
     args: tuple[Any, ...],
     run: Callable[[tuple[Any, ...]], Any],
 ) -> Any:
-    calls = _Calls(cell)
+    calls = _BackwardHookCalls(cell)
     given = tensors_of(args)
     required = [recording.mark_of(tensor) is not None for tensor in given]
 
@@ -103,7 +105,7 @@ def _run_traced(
     args: tuple[Any, ...],
     run: Callable[[tuple[Any, ...]], Any],
 ) -> Any:
-    calls = _Calls(cell)
+    calls = _BackwardHookCalls(cell)
     given = tensors_of(args)
 
     def at_input(dout: Any, required: Sequence[bool]) -> Gradients:

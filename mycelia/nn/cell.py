@@ -7,27 +7,27 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any, Self
 
-from mycelia.core import dtype as dtypes
-from mycelia.core import settings
-from mycelia.core.changes import note_change
-from mycelia.core.checks import check_bool, check_non_negative_int
-from mycelia.core.dtype import DType
-from mycelia.core.errors import problem, wrong_type
-from mycelia.core.handles import HookHandle
-from mycelia.core.keywords import check_keywords
-from mycelia.core.tracebacks import shorten
-from mycelia.ir.slot import slot
-from mycelia.nn.calling import call_while_read, call_with_hooks, cast_floats
-from mycelia.nn.hooks import Hooks
-from mycelia.nn.state import CellState
-from mycelia.ops.shaping import cast
-from mycelia.runtime.eager.mode import mode
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core import settings
+from mycelia._engine.core.checks import check_bool, check_non_negative_int
+from mycelia._engine.core.dtype import DType
+from mycelia._engine.core.errors import problem, wrong_type
+from mycelia._engine.core.hook_handle import HookHandle
+from mycelia._engine.core.keyword_suggestions import check_keywords
+from mycelia._engine.core.network_version import note_network_change
+from mycelia._engine.core.tracebacks import shorten
+from mycelia._engine.ir.handlers import handlers
+from mycelia._engine.runtime.eager.thread_mode import thread_mode
+from mycelia.nn.cell_call import call_while_traced, call_with_hooks, cast_floats
+from mycelia.nn.hooks import CellHooks
+from mycelia.nn.state_dict import CellState
+from mycelia.ops.shapes.reshape import cast
 from mycelia.tensor.parameter import DEFAULT_NAME, Parameter, ParameterTuple
 from mycelia.tensor.tensor import Tensor
-from mycelia.transforms.dynamic import Buckets, Signature
-from mycelia.transforms.jit import Compiled
-from mycelia.transforms.marks import JitConfig
-from mycelia.transforms.sharding import shard
+from mycelia.transforms.compile_markers import JitConfig
+from mycelia.transforms.dynamic_arguments import Buckets, DynamicSignature
+from mycelia.transforms.jit import CompiledFunction
+from mycelia.transforms.shard import shard
 
 
 class Cell(CellState):
@@ -36,7 +36,7 @@ class Cell(CellState):
     A subclass may define `bprop(self, *inputs, out, dout)` to give its own gradient.
     """
 
-    _signature: Signature | None = None
+    _signature: DynamicSignature | None = None
 
     def __init__(self, auto_prefix: bool = True, flags: dict[str, Any] | None = None) -> None:
         set_plain = object.__setattr__
@@ -65,9 +65,11 @@ class Cell(CellState):
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if slot.call is not None:
-            return call_while_read(self, args, kwargs)
-        is_compiled = settings.current().mode == settings.GRAPH_MODE and mode.recording is None
+        if handlers.call is not None:
+            return call_while_traced(self, args, kwargs)
+        is_compiled = (
+            settings.current().mode == settings.GRAPH_MODE and thread_mode.recording is None
+        )
         try:
             if is_compiled:
                 return self._compiled()(*args, **kwargs)
@@ -82,11 +84,11 @@ class Cell(CellState):
             shorten(error)
             raise
 
-    def _compiled(self) -> Compiled:
+    def _compiled(self) -> CompiledFunction:
         """This cell as a compiled function."""
         found = self.__dict__.get("_program")
         if found is None:
-            found = Compiled(self, type(self).__name__)
+            found = CompiledFunction(self, type(self).__name__)
             if self._signature is not None:
                 found.buckets = Buckets(self._signature)
             object.__setattr__(self, "_program", found)
@@ -116,7 +118,7 @@ class Cell(CellState):
     # ---- attributes -------------------------------------------------------------------------
 
     def __setattr__(self, name: str, value: Any) -> None:
-        note_change()
+        note_network_change()
         if isinstance(value, Parameter):
             self.insert_param_to_cell(name, value)
         elif isinstance(value, Cell):
@@ -139,7 +141,7 @@ class Cell(CellState):
         )
 
     def __delattr__(self, name: str) -> None:
-        note_change()
+        note_network_change()
         if name in self._params:
             del self._params[name]
         else:
@@ -225,7 +227,7 @@ class Cell(CellState):
     def _assign_parameter(self, name: str, value: Any) -> None:
         """`self.p = tensor` changes the parameter; `self.p = None` removes it."""
         current = self._params[name]
-        if value is None and slot.call is not None:
+        if value is None and handlers.call is not None:
             raise problem(
                 TypeError,
                 f"a compiled construct cannot remove the parameter '{name}'",
@@ -254,7 +256,7 @@ class Cell(CellState):
 
     def set_train(self, mode: bool = True) -> Self:
         """Switch this cell and all below between training and inference."""
-        note_change()
+        note_network_change()
         for _, cell in self.cells_and_names():
             object.__setattr__(cell, "training", bool(mode))
         return self
@@ -273,14 +275,14 @@ class Cell(CellState):
                 "For 'to_float', the argument 'dst_type' must be float32, float16 or bfloat16",
                 got=str(dst_type),
             )
-        note_change()
+        note_network_change()
         for _, cell in self.cells_and_names():
             object.__setattr__(cell, "compute_dtype", dst_type)
             cell.add_flags(fp16=dst_type is dtypes.float16, fp32=dst_type is dtypes.float32)
         return self
 
     def add_flags(self, **flags: Any) -> Self:
-        note_change()
+        note_network_change()
         self._flags.update(flags)
         for flag, dtype in (("fp16", dtypes.float16), ("fp32", dtypes.float32)):
             if flags.get(flag) is True:
@@ -322,7 +324,7 @@ class Cell(CellState):
 
     @pipeline_stage.setter
     def pipeline_stage(self, value: int) -> None:
-        note_change()
+        note_network_change()
         owner = type(self).__name__
         self.__dict__["_pipeline_stage"] = check_non_negative_int(owner, "pipeline_stage", value)
 
@@ -333,7 +335,7 @@ class Cell(CellState):
 
     @pipeline_segment.setter
     def pipeline_segment(self, value: int) -> None:
-        note_change()
+        note_network_change()
         owner = type(self).__name__
         self.__dict__["_pipeline_segment"] = check_non_negative_int(
             owner, "pipeline_segment", value
@@ -352,7 +354,7 @@ class Cell(CellState):
         Every call is checked against it. In graph mode, sizes that are None share programs: an
         argument is padded to one of a few sizes wherever the results are certain to be the same.
         """
-        object.__setattr__(self, "_signature", Signature(self.construct, inputs, kwargs))
+        object.__setattr__(self, "_signature", DynamicSignature(self.construct, inputs, kwargs))
         self.__dict__.pop("_program", None)
 
     def get_inputs(self) -> Any:
@@ -412,10 +414,10 @@ class Cell(CellState):
         """Call `hook_fn(cell, grad_output)` before the backward pass of this cell."""
         return self._hooks().add("backward_pre", hook_fn)
 
-    def _hooks(self) -> Hooks:
-        note_change()
+    def _hooks(self) -> CellHooks:
+        note_network_change()
         if self.hooks is None:
-            object.__setattr__(self, "hooks", Hooks())
+            object.__setattr__(self, "hooks", CellHooks())
         return self.hooks
 
     # ---- printing ---------------------------------------------------------------------------

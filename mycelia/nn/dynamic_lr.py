@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from mycelia.core.checks import check_bool, check_instance, check_positive_int
-from mycelia.core.errors import problem
+from mycelia._engine.core.checks import check_bool, check_instance, check_positive_int
+from mycelia._engine.core.errors import problem
 from mycelia.nn.float_checks import non_negative_float, positive_float
 
 

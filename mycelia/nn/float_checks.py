@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core.checks import (
+from mycelia._engine.core.checks import (
     check_instance,
     check_non_negative_float,
     check_positive_float,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mycelia.core.errors import wrong_type
-from mycelia.core.handles import HookHandle
+from mycelia._engine.core.errors import wrong_type
+from mycelia._engine.core.hook_handle import HookHandle
 
 Hook = tuple[Callable[..., Any], bool]  # the function, and whether it also takes keyword arguments
 
 
-class Hooks:
+class CellHooks:
     """The hooks of one cell, by kind."""
 
     def __init__(self) -> None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mycelia.core.checks import check_bool, check_positive_int
-from mycelia.core.errors import problem
+from mycelia._engine.core.checks import check_bool, check_positive_int
+from mycelia._engine.core.errors import problem
 from mycelia.nn.cell import Cell
 from mycelia.nn.float_checks import non_negative_float, positive_float
-from mycelia.ops.arithmetic import add, div, maximum, minimum, mul, sub
-from mycelia.ops.power import pow
-from mycelia.ops.rounding import ceil, floor
-from mycelia.ops.transcendental import exp
-from mycelia.ops.trigonometry import cos
+from mycelia.ops.elementwise.arithmetic import add, div, maximum, minimum, mul, sub
+from mycelia.ops.elementwise.exponential import exp
+from mycelia.ops.elementwise.power import pow
+from mycelia.ops.elementwise.rounding import ceil, floor
+from mycelia.ops.elementwise.trigonometry import cos
 
 
 class LearningRateSchedule(Cell):

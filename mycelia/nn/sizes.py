@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core.checks import check_non_negative_int, check_positive_int, is_int
-from mycelia.core.errors import problem, wrong_type, wrong_value
+from mycelia._engine.core.checks import check_non_negative_int, check_positive_int, is_int
+from mycelia._engine.core.errors import problem, wrong_type, wrong_value
 
 
 def positive_pair(owner: str, argument: str, value: Any) -> tuple[int, int]:

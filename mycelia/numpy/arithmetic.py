@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from mycelia import ops
-from mycelia.core.dtype import bool_, float16, float32
-from mycelia.core.errors import problem
-from mycelia.numpy.arrays import NUMBERS, floating, single, to_tensor, together, typed
+from mycelia._engine.core.dtype import bool_, float16, float32
+from mycelia._engine.core.errors import problem
+from mycelia.numpy.array_conversion import NUMBERS, floating, single, to_tensor, together, typed
 from mycelia.tensor.tensor import Tensor
 
 Pair = tuple[Tensor, ...]

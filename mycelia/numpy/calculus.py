@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from mycelia import ops
-from mycelia.core import dtype as dtypes
-from mycelia.core.dtype import float32, float64, int32
-from mycelia.core.errors import problem, wrong_value
-from mycelia.core.shape import normalize_axes, normalize_axis
-from mycelia.numpy.arrays import (
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.dtype import float32, float64, int32
+from mycelia._engine.core.errors import problem, wrong_value
+from mycelia._engine.core.shape import normalize_axes, normalize_axis
+from mycelia.numpy.array_conversion import (
     at_least_single,
     constant,
     floating,
@@ -21,7 +21,7 @@ from mycelia.numpy.arrays import (
     to_tensor,
     together,
 )
-from mycelia.numpy.joining import concatenate
+from mycelia.numpy.concat import concatenate
 from mycelia.numpy.reduction import cumsum
 from mycelia.tensor.tensor import Tensor
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from mycelia import ops
-from mycelia.core import dtype as dtypes
-from mycelia.core.checks import is_int
-from mycelia.core.dtype import float32, int32
-from mycelia.core.errors import problem, wrong_type, wrong_value
-from mycelia.numpy.arrays import constant, integer, to_dtype, to_shape, to_tensor, typed
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.checks import is_int
+from mycelia._engine.core.dtype import float32, int32
+from mycelia._engine.core.errors import problem, wrong_type, wrong_value
+from mycelia.numpy.array_conversion import constant, integer, to_dtype, to_shape, to_tensor, typed
 
 
 def array(obj: Any, dtype: Any = None, copy: bool = True, ndmin: int = 0) -> Any:

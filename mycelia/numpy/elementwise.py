@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from mycelia import ops
-from mycelia.core import dtype as dtypes
-from mycelia.core.errors import problem
-from mycelia.numpy.arrays import floating, integer, single, to_tensor, typed
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.errors import problem
+from mycelia.numpy.array_conversion import floating, integer, single, to_tensor, typed
 
 
 def _function(

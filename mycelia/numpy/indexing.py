@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from mycelia import ops
-from mycelia.core.dtype import bool_, float32
-from mycelia.core.errors import problem, wrong_value
-from mycelia.core.shape import broadcast, normalize_axis
-from mycelia.numpy.arrays import common_dtype, listed, to_shape, to_tensor, together
-from mycelia.ops.index_modes import brought_inside
+from mycelia._engine.core.dtype import bool_, float32
+from mycelia._engine.core.errors import problem, wrong_value
+from mycelia._engine.core.shape import broadcast, normalize_axis
+from mycelia.numpy.array_conversion import common_dtype, listed, to_shape, to_tensor, together
+from mycelia.ops.indexing.index_modes import brought_inside
 
 
 def take(a: Any, indices: Any, axis: Any = None, mode: str = "clip") -> Any:

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core import dtype as dtypes
-from mycelia.core.dtype import DType
-from mycelia.core.errors import problem, wrong_type
-from mycelia.core.shape import normalize_axis
-from mycelia.numpy.arrays import NUMBERS, to_dtype, to_tensor
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.dtype import DType
+from mycelia._engine.core.errors import problem, wrong_type
+from mycelia._engine.core.shape import normalize_axis
+from mycelia.numpy.array_conversion import NUMBERS, to_dtype, to_tensor
 from mycelia.tensor.tensor import Tensor
 
 

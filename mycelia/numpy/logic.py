@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from mycelia import ops
-from mycelia.core.dtype import bool_
-from mycelia.numpy.arrays import to_tensor, together
+from mycelia._engine.core.dtype import bool_
+from mycelia.numpy.array_conversion import to_tensor, together
 from mycelia.tensor.tensor import Tensor
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from mycelia import ops
-from mycelia.core.dtype import int32
-from mycelia.core.errors import problem
-from mycelia.numpy.arrays import constant, integer, to_tensor
+from mycelia._engine.core.dtype import int32
+from mycelia._engine.core.errors import problem
+from mycelia.numpy.array_conversion import constant, integer, to_tensor
 
 
 def diag(v: Any, k: int = 0) -> Any:

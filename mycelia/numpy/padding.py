@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from mycelia import ops
-from mycelia.core.checks import is_int
-from mycelia.core.dtype import float32, int32
-from mycelia.core.errors import problem, wrong_type
-from mycelia.ir.slot import call
-from mycelia.numpy.applying import apply_along_axis
-from mycelia.numpy.arrays import constant, floating, to_tensor
+from mycelia._engine.core.checks import is_int
+from mycelia._engine.core.dtype import float32, int32
+from mycelia._engine.core.errors import problem, wrong_type
+from mycelia._engine.ir.handlers import call_user_function
+from mycelia.numpy.apply import apply_along_axis
+from mycelia.numpy.array_conversion import constant, floating, to_tensor
 from mycelia.tensor.tensor import Tensor
 
 _STATISTICS: dict[str, Callable[..., Any]] = {
@@ -121,7 +121,7 @@ def _by_function(
     for axis, width in enumerate(widths):
 
         def replaced(vector: Any, axis: int = axis, width: Any = width) -> Any:
-            return call(function, vector, width, axis, kwargs)
+            return call_user_function(function, vector, width, axis, kwargs)
 
         source = apply_along_axis(replaced, axis, source)
     return source

@@ -8,11 +8,19 @@ from typing import Any
 import numpy as np
 
 from mycelia import ops
-from mycelia.core.checks import is_number
-from mycelia.core.dtype import float32, int32
-from mycelia.core.errors import problem, wrong_type
-from mycelia.core.shape import normalize_axis
-from mycelia.numpy.arrays import constant, integer, single, to_dtype, to_tensor, together, typed
+from mycelia._engine.core.checks import is_number
+from mycelia._engine.core.dtype import float32, int32
+from mycelia._engine.core.errors import problem, wrong_type
+from mycelia._engine.core.shape import normalize_axis
+from mycelia.numpy.array_conversion import (
+    constant,
+    integer,
+    single,
+    to_dtype,
+    to_tensor,
+    together,
+    typed,
+)
 
 
 def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) -> Any:

@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 from mycelia import ops
-from mycelia.core.dtype import DType, bool_, int32
-from mycelia.core.errors import problem
-from mycelia.core.shape import normalize_axes
-from mycelia.numpy.arrays import at_least_single, single, to_dtype, to_tensor, typed
+from mycelia._engine.core.dtype import DType, bool_, int32
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.shape import normalize_axes
+from mycelia.numpy.array_conversion import at_least_single, single, to_dtype, to_tensor, typed
 
 
 def sum(

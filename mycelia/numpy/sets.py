@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from mycelia import ops
-from mycelia.core.dtype import bool_
-from mycelia.core.errors import problem
-from mycelia.numpy.arrays import constant, to_tensor, together
+from mycelia._engine.core.dtype import bool_
+from mycelia._engine.core.errors import problem
+from mycelia.numpy.array_conversion import constant, to_tensor, together
 from mycelia.numpy.logic import in1d
 
 

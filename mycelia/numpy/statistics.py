@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 from mycelia import ops
-from mycelia.core.dtype import float32
-from mycelia.core.errors import problem
-from mycelia.core.shape import normalize_axes, normalize_axis
-from mycelia.numpy.arrays import floating, single, to_tensor, together, typed
+from mycelia._engine.core.dtype import float32
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.shape import normalize_axes, normalize_axis
+from mycelia.numpy.array_conversion import floating, single, to_tensor, together, typed
 
 
 def std(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:

@@ -8,11 +8,11 @@ from time import perf_counter
 from typing import Any
 
 from mycelia import log
-from mycelia.profiler.recorder import MARK, RANGE, Running
+from mycelia.profiler.recorder import MARK, RANGE, ActiveRecorder
 
 
 @dataclass(frozen=True)
-class _Open:
+class _OpenRange:
     """A range that has begun."""
 
     message: str
@@ -20,23 +20,23 @@ class _Open:
     began: float
 
 
-_open: dict[int, _Open] = {}
+_open: dict[int, _OpenRange] = {}
 _numbers = count(1)
 
 
 def mark(message: str, stream: Any = None, domain: str = "default") -> None:
     """Put a moment into the running profile; without one nothing happens."""
-    if Running.recorder is not None and _is_text(message, domain):
+    if ActiveRecorder.recorder is not None and _is_text(message, domain):
         now = perf_counter()
-        Running.recorder.add(MARK, message, now, now, domain)
+        ActiveRecorder.recorder.add(MARK, message, now, now, domain)
 
 
 def range_start(message: str, stream: Any = None, domain: str = "default") -> int:
     """Begin a range; gives its number, or 0 when no profiler runs or the message is no text."""
-    if Running.recorder is None or not _is_text(message, domain):
+    if ActiveRecorder.recorder is None or not _is_text(message, domain):
         return 0
     number = next(_numbers)
-    _open[number] = _Open(message, domain, perf_counter())
+    _open[number] = _OpenRange(message, domain, perf_counter())
     return number
 
 
@@ -49,8 +49,8 @@ def range_end(range_id: int, domain: str = "default") -> None:
         log.warning("mstx: no open range %r in the domain %r", range_id, domain)
         return
     del _open[range_id]
-    if Running.recorder is not None:
-        Running.recorder.add(RANGE, found.message, found.began, perf_counter(), domain)
+    if ActiveRecorder.recorder is not None:
+        ActiveRecorder.recorder.add(RANGE, found.message, found.began, perf_counter(), domain)
 
 
 def _is_text(message: Any, domain: Any) -> bool:

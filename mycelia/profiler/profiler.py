@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from mycelia import log
-from mycelia.core.errors import problem, wrong_type
+from mycelia._engine.core.errors import problem, wrong_type
 from mycelia.profiler.options import ProfilerActivity, _ExperimentalConfig
 from mycelia.profiler.recorder import OPERATOR, PROGRAM, Recorder
 from mycelia.profiler.report import analyse_files, summarized, write_spans
@@ -17,7 +17,7 @@ from mycelia.profiler.schedule import ProfilerAction
 _RECORDS = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 
 
-class _Profiling:
+class _ProfilerBase:
     """What both profilers share: measuring by hand, or step by step as a schedule says."""
 
     def __init__(
@@ -89,7 +89,7 @@ class _Profiling:
             self.start()
 
 
-class Profiler(_Profiling):
+class Profiler(_ProfilerBase):
     """Measures operators of eager mode, compiled programs and steps from here to `stop`.
 
     `output_path` ("./data") gets the results; with `start_profile=False` it waits for `start`.
@@ -145,7 +145,7 @@ class Profiler(_Profiling):
         return json.dumps({name: rows[name] for name in names if name in rows})
 
 
-class profile(_Profiling):
+class profile(_ProfilerBase):
     """Measures a run on the processor: `with profile(...) as prof`, with `prof.step()` after steps.
 
     `schedule` says which steps; `on_trace_ready` is called with the profile when it was saved, as
@@ -179,10 +179,10 @@ def tensorboard_trace_handler(
     worker_name: str | None = None,
     analyse_flag: bool = True,
     async_mode: bool = False,
-) -> Callable[[_Profiling], None]:
+) -> Callable[[_ProfilerBase], None]:
     """What `on_trace_ready` may be: it writes the results to `dir_name`, under `worker_name`."""
 
-    def write(done: _Profiling) -> None:
+    def write(done: _ProfilerBase) -> None:
         folder = Path(dir_name or "./data")
         folder = folder / worker_name if worker_name else folder
         write_spans(folder, done._recorder.spans, done._metadata)

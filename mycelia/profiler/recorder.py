@@ -8,16 +8,16 @@ from threading import get_ident
 from time import perf_counter
 from typing import Any
 
-from mycelia.core.errors import problem
-from mycelia.ir.slot import slot
-from mycelia.runtime.watching import wait, watch
+from mycelia._engine.core.errors import problem
+from mycelia._engine.ir.handlers import handlers
+from mycelia._engine.runtime.observers import run_observer, wait
 from mycelia.tensor.tensor import Tensor
 
 OPERATOR, PROGRAM, STEP, MARK, RANGE = "operator", "program", "step", "mark", "range"
 
 
 @dataclass(frozen=True)
-class Span:
+class ProfileSpan:
     """Something that took time: seconds since the profile began."""
 
     kind: str
@@ -35,7 +35,7 @@ class Span:
 class Recorder:
     """What was measured so far. Operators are those called in the thread that began."""
 
-    spans: list[Span] = field(default_factory=list)
+    spans: list[ProfileSpan] = field(default_factory=list)
     step: int = 0
     _zero: float = 0.0
     _step_began: float = 0.0
@@ -49,7 +49,7 @@ class Recorder:
 
     def start(self) -> None:
         """Begin to measure."""
-        if Running.recorder is not None:
+        if ActiveRecorder.recorder is not None:
             raise problem(
                 RuntimeError,
                 "another profiler is running",
@@ -59,18 +59,18 @@ class Recorder:
         self._zero = self._zero or now
         self._step_began = now
         self._thread = get_ident()
-        self._dispatch, slot.dispatch = slot.dispatch, self._timed
-        watch.heard = self._ran
-        Running.recorder = self
+        self._dispatch, handlers.dispatch = handlers.dispatch, self._timed
+        run_observer.heard = self._ran
+        ActiveRecorder.recorder = self
 
     def stop(self) -> None:
         """Measure no longer; the open step ends here."""
         if self._thread != get_ident():
             raise problem(RuntimeError, "a profiler is stopped in the thread that started it")
         assert self._dispatch is not None
-        slot.dispatch, self._dispatch, self._thread = self._dispatch, None, None
-        watch.heard = None
-        Running.recorder = None
+        handlers.dispatch, self._dispatch, self._thread = self._dispatch, None, None
+        run_observer.heard = None
+        ActiveRecorder.recorder = None
         self._end_step()
 
     def next_step(self) -> None:
@@ -86,7 +86,7 @@ class Recorder:
     def add(self, kind: str, name: str, began: float, ended: float, domain: str = "") -> None:
         """Keep a measurement."""
         start, end = began - self._zero, ended - self._zero
-        self.spans.append(Span(kind, name, start, end, self.step, domain))
+        self.spans.append(ProfileSpan(kind, name, start, end, self.step, domain))
 
     def _ran(self, name: str, began: float, ended: float) -> None:
         self.add(PROGRAM, name, began, ended)
@@ -107,7 +107,7 @@ class Recorder:
         return result
 
 
-class Running:
+class ActiveRecorder:
     """The recorder that measures now, if there is one."""
 
     recorder: Recorder | None = None

@@ -7,16 +7,16 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from mycelia.core.errors import problem
-from mycelia.core.files import write_atomically
-from mycelia.core.text_files import made_of, read_json
-from mycelia.profiler.recorder import OPERATOR, PROGRAM, STEP, Span
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.files.atomic_write import write_atomically
+from mycelia._engine.core.files.text_files import made_of, read_json
+from mycelia.profiler.recorder import OPERATOR, PROGRAM, STEP, ProfileSpan
 
 FOLDER = "profiler"
 SPANS, SUMMARY, TRACE = "spans.json", "summary.json", "trace_view.json"
 
 
-def write_spans(path: Path, spans: Sequence[Span], metadata: dict[str, Any]) -> None:
+def write_spans(path: Path, spans: Sequence[ProfileSpan], metadata: dict[str, Any]) -> None:
     """Keep the measurements under `path`, for an analysis now or later."""
     content = {"metadata": metadata, "spans": [span.as_dict() for span in spans]}
     _write(path / FOLDER / SPANS, content, pretty=False)
@@ -41,7 +41,7 @@ def analyse_files(path: Path, pretty: bool, step_list: Sequence[int] | None) -> 
     return summary
 
 
-def summarized(spans: Sequence[Span]) -> dict[str, Any]:
+def summarized(spans: Sequence[ProfileSpan]) -> dict[str, Any]:
     """The sums by name, and what each step spent on them, in milliseconds."""
     steps = [span for span in spans if span.kind == STEP]
     return {
@@ -51,7 +51,7 @@ def summarized(spans: Sequence[Span]) -> dict[str, Any]:
     }
 
 
-def _read(file: Path) -> tuple[list[Span], dict[str, Any]]:
+def _read(file: Path) -> tuple[list[ProfileSpan], dict[str, Any]]:
     """The measurements in a file, and what users said of them."""
     content = read_json(file, "analyse", ValueError)
     try:
@@ -59,7 +59,7 @@ def _read(file: Path) -> tuple[list[Span], dict[str, Any]]:
             raise ValueError("it has no spans")
         if not isinstance(content.get("metadata"), dict):
             raise ValueError("it has no metadata")
-        return [made_of(Span, found) for found in content["spans"]], content["metadata"]
+        return [made_of(ProfileSpan, found) for found in content["spans"]], content["metadata"]
     except ValueError as error:
         raise problem(
             ValueError,
@@ -69,7 +69,7 @@ def _read(file: Path) -> tuple[list[Span], dict[str, Any]]:
         ) from None
 
 
-def _by_name(spans: Iterable[Span]) -> list[dict[str, Any]]:
+def _by_name(spans: Iterable[ProfileSpan]) -> list[dict[str, Any]]:
     """For each name how often and how long, the longest first."""
     times: dict[str, list[float]] = {}
     for span in spans:
@@ -88,7 +88,7 @@ def _by_name(spans: Iterable[Span]) -> list[dict[str, Any]]:
     return sorted(found, key=lambda row: -row["total_ms"])
 
 
-def _step(step: Span, spans: Sequence[Span]) -> dict[str, Any]:
+def _step(step: ProfileSpan, spans: Sequence[ProfileSpan]) -> dict[str, Any]:
     """How long a step took, and how much of it operators and programs computed."""
     inside = [s for s in spans if s.step == step.step and s.kind in (OPERATOR, PROGRAM)]
     computing = sum(map(_milliseconds, inside))
@@ -101,7 +101,7 @@ def _step(step: Span, spans: Sequence[Span]) -> dict[str, Any]:
     }
 
 
-def _trace(spans: Sequence[Span]) -> list[dict[str, Any]]:
+def _trace(spans: Sequence[ProfileSpan]) -> list[dict[str, Any]]:
     """Events of the Chrome trace format, one line of it for each kind; microseconds."""
     return [
         {
@@ -118,7 +118,7 @@ def _trace(spans: Sequence[Span]) -> list[dict[str, Any]]:
     ]
 
 
-def _milliseconds(span: Span) -> float:
+def _milliseconds(span: ProfileSpan) -> float:
     return (span.end - span.start) * 1e3
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from mycelia import log
-from mycelia.core.checks import is_int
+from mycelia._engine.core.checks import is_int
 
 
 class ProfilerAction(Enum):

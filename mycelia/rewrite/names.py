@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import count
 
 
-class Names:
+class UniqueNames:
     """The names that are taken, and new ones beside them."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Any
 
-from mycelia.core.checks import check_instance, check_int
-from mycelia.core.errors import problem, wrong_type, wrong_value
-from mycelia.ir.primitive import Primitive
+from mycelia._engine.core.checks import check_instance, check_int
+from mycelia._engine.core.errors import problem, wrong_type, wrong_value
+from mycelia._engine.ir.primitive import Primitive
 from mycelia.nn.cell import Cell
-from mycelia.rewrite import links
+from mycelia.rewrite import data_flow
 from mycelia.rewrite.node_type import NodeType
 from mycelia.rewrite.operands import (
-    Slot,
+    ExpressionPosition,
     as_expression,
     as_value,
     assignment,
@@ -24,7 +24,7 @@ from mycelia.rewrite.operands import (
     targets,
 )
 from mycelia.rewrite.scoped_value import ScopedValue, ValueType
-from mycelia.rewrite.statement import Argument, Statement, Tree, held
+from mycelia.rewrite.statement import Argument, ParsedCell, Statement, held
 
 if TYPE_CHECKING:
     from mycelia.rewrite.symbol_tree import SymbolTree
@@ -173,22 +173,22 @@ class Node:
 
     def get_inputs(self) -> list[Node]:
         """The nodes that give its arguments."""
-        return [Node(provider) for provider, _ in links.providers(self._statement).values()]
+        return [Node(provider) for provider, _ in data_flow.providers(self._statement).values()]
 
     def get_users(self) -> list[Node]:
         """The nodes that take what it gives, each once."""
-        uses = links.users(self._statement).values()
+        uses = data_flow.users(self._statement).values()
         return list(dict.fromkeys(Node(user) for found in uses for user, _ in found))
 
     def get_arg_providers(self) -> dict[int, tuple[Node, int]]:
         """For each argument: the node that gives it, and which of its targets it is."""
-        found = links.providers(self._statement)
+        found = data_flow.providers(self._statement)
         return {place: (Node(provider), target) for place, (provider, target) in found.items()}
 
     def get_target_users(self, index: int = -1) -> Any:
         """For each target, or for one: the nodes that take it, and as which argument."""
         check_int("Node", "index", index)
-        uses = links.users(self._statement).items()
+        uses = data_flow.users(self._statement).items()
         found = {target: [(Node(user), place) for user, place in by] for target, by in uses}
         return found if index == -1 else found.get(index, [])
 
@@ -219,7 +219,7 @@ class Node:
             )
         self.set_arg(arg_idx, found[place])
 
-    def _slot(self, index: int) -> Slot:
+    def _slot(self, index: int) -> ExpressionPosition:
         block = self._statement.block
         if block is not None and block.is_container:
             raise problem(
@@ -270,5 +270,5 @@ def _plain(value: ScopedValue) -> Any:
     raise wrong_type("Node", "default", value, "a constant, not a name")
 
 
-def _view(tree: Tree) -> SymbolTree:
+def _view(tree: ParsedCell) -> SymbolTree:
     return Node.tree_view(tree)

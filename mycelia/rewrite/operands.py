@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.rewrite.node_type import NodeType
 from mycelia.rewrite.scoped_value import ScopedValue, ValueType
-from mycelia.rewrite.statement import Held, Statement, held
+from mycelia.rewrite.statement import EmbeddedObject, Statement, held
 
 _SEQUENCES: dict[Any, tuple[ValueType, type]] = {
     ast.Tuple: (ValueType.TupleValue, tuple),
@@ -19,7 +19,7 @@ _SEQUENCES: dict[Any, tuple[ValueType, type]] = {
 
 
 @dataclass(frozen=True)
-class Slot:
+class ExpressionPosition:
     """A place of one expression in a syntax tree."""
 
     holder: Any
@@ -37,7 +37,7 @@ class Slot:
             getattr(self.holder, self.field)[self.index] = expression
 
 
-def positional(statement: Statement) -> list[Slot]:
+def positional(statement: Statement) -> list[ExpressionPosition]:
     """The places of the arguments by position."""
     code = statement.code
     if statement.head is not None:
@@ -45,27 +45,27 @@ def positional(statement: Statement) -> list[Slot]:
     if statement.kind in (NodeType.Python, NodeType.Input) or code is None:
         return []
     if isinstance(code, ast.Return):
-        return [] if code.value is None else [Slot(code, "value")]
+        return [] if code.value is None else [ExpressionPosition(code, "value")]
     if isinstance(code, ast.For):
-        return [Slot(code, "iter")]
+        return [ExpressionPosition(code, "iter")]
     if isinstance(code, (ast.If, ast.While)):
-        return [Slot(code, "test")]
+        return [ExpressionPosition(code, "test")]
     if statement.kind is NodeType.CellContainer and not isinstance(code.value, ast.Call):
         return []
     return _slots_of_value(code)
 
 
-def _slots_of_value(code: Any) -> list[Slot]:
+def _slots_of_value(code: Any) -> list[ExpressionPosition]:
     value = code.value
     match value:
         case ast.Call():
             return _listed(value, "args")
         case ast.BinOp():
-            return [Slot(value, "left"), Slot(value, "right")]
+            return [ExpressionPosition(value, "left"), ExpressionPosition(value, "right")]
         case ast.UnaryOp():
-            return [Slot(value, "operand")]
+            return [ExpressionPosition(value, "operand")]
         case ast.Compare():
-            return [Slot(value, "left"), *_listed(value, "comparators")]
+            return [ExpressionPosition(value, "left"), *_listed(value, "comparators")]
         case ast.BoolOp():
             return _listed(value, "values")
         case ast.Tuple() | ast.List():
@@ -73,31 +73,34 @@ def _slots_of_value(code: Any) -> list[Slot]:
         case ast.Dict():
             return []
         case ast.Subscript():
-            return [Slot(value, "value"), Slot(value, "slice")]
-    return [Slot(code, "value")]
+            return [ExpressionPosition(value, "value"), ExpressionPosition(value, "slice")]
+    return [ExpressionPosition(code, "value")]
 
 
-def _listed(holder: Any, field: str) -> list[Slot]:
-    return [Slot(holder, field, i) for i in range(len(getattr(holder, field)))]
+def _listed(holder: Any, field: str) -> list[ExpressionPosition]:
+    return [ExpressionPosition(holder, field, i) for i in range(len(getattr(holder, field)))]
 
 
-def by_keyword(statement: Statement) -> dict[str, Slot]:
+def by_keyword(statement: Statement) -> dict[str, ExpressionPosition]:
     """The places of the arguments by name."""
     value = getattr(statement.code, "value", None)
     if statement.kind is NodeType.Python:
         return {}
     if isinstance(value, ast.Call):
-        return {k.arg or f"**{ast.unparse(k.value)}": Slot(k, "value") for k in value.keywords}
+        return {
+            k.arg or f"**{ast.unparse(k.value)}": ExpressionPosition(k, "value")
+            for k in value.keywords
+        }
     if isinstance(value, ast.Dict):
         return {
-            str(key.value): Slot(value, "values", i)
+            str(key.value): ExpressionPosition(value, "values", i)
             for i, key in enumerate(value.keys)
             if isinstance(key, ast.Constant)
         }
     return {}
 
 
-def slots(statement: Statement) -> list[Slot]:
+def slots(statement: Statement) -> list[ExpressionPosition]:
     """All arguments: by position, then by name."""
     return [*positional(statement), *by_keyword(statement).values()]
 
@@ -134,7 +137,9 @@ def as_value(expression: ast.expr) -> ScopedValue:
     """What an expression stands for."""
     if isinstance(expression, ast.Constant):
         value: Any = expression.value
-        return ScopedValue.create_variable_value(value.value if isinstance(value, Held) else value)
+        return ScopedValue.create_variable_value(
+            value.value if isinstance(value, EmbeddedObject) else value
+        )
     if isinstance(expression, ast.Name):
         return ScopedValue.create_naming_value(expression.id)
     if isinstance(expression, ast.Attribute) and is_path(expression):

@@ -7,15 +7,15 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
-from mycelia.core.checks import check_instance
-from mycelia.core.errors import problem
+from mycelia._engine.core.checks import check_instance
+from mycelia._engine.core.errors import problem
 from mycelia.nn.cell import Cell
-from mycelia.rewrite import editing
-from mycelia.rewrite.editing import Position
-from mycelia.rewrite.links import bound, read, readers
+from mycelia.rewrite import edits
+from mycelia.rewrite.data_flow import bound, read, readers
+from mycelia.rewrite.edits import Position
 from mycelia.rewrite.node import Node
 from mycelia.rewrite.operands import set_targets, targets
-from mycelia.rewrite.statement import Block, Statement, inside
+from mycelia.rewrite.statement import Statement, StatementBlock, inside
 from mycelia.rewrite.symbol_tree import SymbolTree
 
 Matched = OrderedDict[str, Node]
@@ -151,13 +151,13 @@ class PatternEngine:
         changes = [self._apply_to(block) for block in dict.fromkeys(found)]
         return any(changes)
 
-    def _apply_to(self, block: Block) -> bool:
+    def _apply_to(self, block: StatementBlock) -> bool:
         is_chain = _is_chain(self._pattern)
         is_changed = False
         for statement in list(block.statements):
             if statement.block is None:
                 continue
-            group = _Group(self._pattern)
+            group = _MatchedNodes(self._pattern)
             if not group.fits(self._pattern, Node(statement)) or not group.stands_alone():
                 continue
             new = self._replacement(self._pattern, is_chain, group.matched)
@@ -167,7 +167,7 @@ class PatternEngine:
         return is_changed
 
 
-class _Group:
+class _MatchedNodes:
     """Nodes that fit a pattern."""
 
     def __init__(self, root: PatternNode) -> None:
@@ -210,12 +210,12 @@ class _Group:
     def give_way_to(self, new: Sequence[Statement]) -> None:
         root = self._own[-1]
         for statement in new:
-            editing.insert(Position(root, False), statement)
+            edits.insert(Position(root, False), statement)
         assert root.block is not None
         if not root.block.is_container:
             set_targets(new[-1], targets(root))
         for statement in self._own:
-            editing.erase(statement)
+            edits.erase(statement)
 
 
 def _is_chain(pattern: PatternNode) -> bool:

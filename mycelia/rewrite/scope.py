@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from types import FunctionType, ModuleType
 from typing import Any
 
-from mycelia.ir.primitive import Primitive
+from mycelia._engine.ir.primitive import Primitive
 from mycelia.nn.cell import Cell
-from mycelia.nn.container import CellDict, CellList, SequentialCell
+from mycelia.nn.layer.container import CellDict, CellList, SequentialCell
 
 UNKNOWN: Any = object()
 

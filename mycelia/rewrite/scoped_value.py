@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Any, Self
 
-from mycelia.core.checks import check_instance
-from mycelia.core.errors import problem
+from mycelia._engine.core.checks import check_instance
+from mycelia._engine.core.errors import problem
 
 
 class ValueType(Enum):

@@ -9,23 +9,23 @@ from types import FunctionType
 from typing import Any
 
 from mycelia.nn.cell import Cell
-from mycelia.rewrite.names import Names
+from mycelia.rewrite.names import UniqueNames
 from mycelia.rewrite.node_type import NodeType
 
 
 @dataclass(eq=False)
-class Held:
+class EmbeddedObject:
     """An object standing as a constant in code; it becomes an attribute of the new network."""
 
     value: Any
 
-    def __deepcopy__(self, memo: Any) -> Held:
+    def __deepcopy__(self, memo: Any) -> EmbeddedObject:
         return self
 
 
 def held(value: Any) -> ast.expr:
     """An object as an expression."""
-    constant: Any = Held(value)
+    constant: Any = EmbeddedObject(value)
     return ast.Constant(constant)
 
 
@@ -49,29 +49,29 @@ class Statement:
     name: str
     code: Any  # ast.stmt; ast.arg of an input; None of an else
     instance: Any = None  # the cell, operator or function that is called
-    body: Block | None = None  # of a control flow, or the cells of a container
-    routine: Routine | None = None  # what a called function of the user's does
-    tree: Tree | None = None
+    body: StatementBlock | None = None  # of a control flow, or the cells of a container
+    routine: ParsedFunction | None = None  # what a called function of the user's does
+    tree: ParsedCell | None = None
     argument: Argument | None = None
     head: Statement | None = None  # the if, for or while that an else belongs to
-    block: Block | None = None  # where it stands; None before it is inserted
-    home: Tree | None = None  # whose attributes and names its code means
+    block: StatementBlock | None = None  # where it stands; None before it is inserted
+    home: ParsedCell | None = None  # whose attributes and names its code means
     opens: bool = False  # whether a cell that is inserted is to be read, too
     attributes: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def inner(self) -> Block | None:
+    def inner(self) -> StatementBlock | None:
         """The block inside: of a control flow, a container, or a function."""
         return self.body if self.routine is None else self.routine.body
 
 
 @dataclass(eq=False)
-class Block:
+class StatementBlock:
     """Statements in order; of a container, its cells."""
 
-    tree: Tree
+    tree: ParsedCell
     statements: list[Statement] = field(default_factory=list)
-    routine: Routine | None = None  # None for containers
+    routine: ParsedFunction | None = None  # None for containers
     cells: tuple[Cell, ...] | None = None  # what a container held when it was read
     is_chain: bool = False  # whether each cell of a container takes the result of the last
 
@@ -93,33 +93,33 @@ class Block:
 
 
 @dataclass(eq=False)
-class Routine:
+class ParsedFunction:
     """A function read into statements; `construct` of a cell is one."""
 
     function: FunctionType
-    tree: Tree
+    tree: ParsedCell
     first: str | None = None  # the name of `self`, for methods
     is_method: bool = False
     original: str = ""  # its text when it was read
     added: dict[str, Any] = field(default_factory=dict)  # functions that edits call, by name
-    body: Block = field(init=False)
+    body: StatementBlock = field(init=False)
 
     def __post_init__(self) -> None:
-        self.body = Block(self.tree, routine=self)
+        self.body = StatementBlock(self.tree, routine=self)
 
 
 @dataclass(eq=False)
-class Tree:
+class ParsedCell:
     """One cell of the user's, read."""
 
     cell: Cell
-    forest: Forest
-    routines: dict[FunctionType, Routine] = field(default_factory=dict)
+    forest: ParsedNetwork
+    routines: dict[FunctionType, ParsedFunction] = field(default_factory=dict)
     attributes: dict[str, Any] = field(default_factory=dict)  # what edits add to `self`
-    node_names: Names = field(default_factory=Names)
-    variables: Names = field(default_factory=Names)
+    node_names: UniqueNames = field(default_factory=UniqueNames)
+    variables: UniqueNames = field(default_factory=UniqueNames)
     file_name: str = ""
-    construct: Routine = field(init=False)
+    construct: ParsedFunction = field(init=False)
 
     def statements(self) -> Iterator[Statement]:
         """All statements of this tree in order of the code, opened functions included."""
@@ -130,16 +130,16 @@ class Tree:
 
 
 @dataclass(eq=False)
-class Forest:
+class ParsedNetwork:
     """All that was read of one network. Each cell, container and function is read once."""
 
-    trees: dict[int, Tree] = field(default_factory=dict)
-    containers: dict[int, Block] = field(default_factory=dict)
+    trees: dict[int, ParsedCell] = field(default_factory=dict)
+    containers: dict[int, StatementBlock] = field(default_factory=dict)
     kept: list[Any] = field(default_factory=list)  # what the keys above are the ids of
 
 
 def inside(
-    block: Block, subtrees: bool = False, seen: set[int] | None = None
+    block: StatementBlock, subtrees: bool = False, seen: set[int] | None = None
 ) -> Iterator[Statement]:
     """The statements of a block, each followed by those inside it; shared parts once."""
     seen = {id(block)} if seen is None else seen

@@ -6,18 +6,18 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from mycelia.core.checks import check_instance, check_int
-from mycelia.core.errors import problem
-from mycelia.core.files import write_atomically
+from mycelia._engine.core.checks import check_instance, check_int
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.files.atomic_write import write_atomically
 from mycelia.nn.cell import Cell
-from mycelia.rewrite import editing
-from mycelia.rewrite.building import build_network, network_text
-from mycelia.rewrite.choosing import choose_known_branches
-from mycelia.rewrite.editing import Position
+from mycelia.rewrite import edits
+from mycelia.rewrite.cell_generation import build_network, network_text
+from mycelia.rewrite.edits import Position
 from mycelia.rewrite.node import Node
 from mycelia.rewrite.node_type import NodeType
-from mycelia.rewrite.reading import read_network
-from mycelia.rewrite.statement import Block, Statement, Tree, inside
+from mycelia.rewrite.parse import read_network
+from mycelia.rewrite.statement import ParsedCell, Statement, StatementBlock, inside
+from mycelia.rewrite.static_conditions import choose_known_branches
 from mycelia.rewrite.table import table
 
 _FILE = "./network_define.py"
@@ -30,8 +30,8 @@ class SymbolTree:
     control flow, of containers and of the user's functions are changed through any of the trees.
     """
 
-    def __init__(self, handler: Tree) -> None:
-        check_instance("SymbolTree", "handler", handler, Tree)
+    def __init__(self, handler: ParsedCell) -> None:
+        check_instance("SymbolTree", "handler", handler, ParsedCell)
         self._tree = handler
 
     @classmethod
@@ -46,7 +46,7 @@ class SymbolTree:
     def __hash__(self) -> int:
         return id(self._tree)
 
-    def get_handler(self) -> Tree:
+    def get_handler(self) -> ParsedCell:
         """What was read."""
         return self._tree
 
@@ -108,7 +108,7 @@ class SymbolTree:
                 "SymbolTree: the position does not belong to this tree",
                 got=f"a position beside {position.statement.name}",
             )
-        editing.insert(position, node.get_handler())
+        edits.insert(position, node.get_handler())
         return node
 
     def append(self, node: Node) -> Node:
@@ -120,7 +120,7 @@ class SymbolTree:
     def erase(self, node: Node | str) -> Node | None:
         """Take a node out. Who reads what it assigned must get another value."""
         statement = self._found(node)
-        editing.erase(statement)
+        edits.erase(statement)
         return Node(statement)
 
     def replace(self, old_node: Node, new_nodes: Sequence[Node]) -> Node:
@@ -133,7 +133,7 @@ class SymbolTree:
             raise problem(
                 ValueError, "SymbolTree: replace needs new nodes", fix="erase the node instead"
             )
-        editing.replace(self._found(old_node), [node.get_handler() for node in new_nodes])
+        edits.replace(self._found(old_node), [node.get_handler() for node in new_nodes])
         return new_nodes[-1]
 
     def set_output(self, index: int, return_value: str) -> Node:
@@ -162,7 +162,7 @@ class SymbolTree:
                 got=f"{statement.name}, {statement.kind}",
             )
         assert statement.body is not None
-        editing.splice(statement.head or statement, statement.body, erase_nodes_after_return)
+        edits.splice(statement.head or statement, statement.body, erase_nodes_after_return)
 
     def flatten_static_if_control_flow(self) -> None:
         """Keep only the taken branch of each if whose condition is known before the run."""
@@ -212,7 +212,7 @@ class SymbolTree:
             )
         return found
 
-    def _owns(self, block: Block) -> bool:
+    def _owns(self, block: StatementBlock) -> bool:
         return block.tree.forest is self._tree.forest
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from mycelia.rewrite.links import providers, users
+from mycelia.rewrite.data_flow import providers, users
+from mycelia.rewrite.source_printer import statement_text
 from mycelia.rewrite.statement import Statement
-from mycelia.rewrite.writing import statement_text
 
 _TITLES = ("node type", "name", "codes", "arg providers", "target users")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core.checks import check_int
-from mycelia.core.errors import problem, wrong_type
-from mycelia.ops.cosine_transform import CosineTransform
+from mycelia._engine.core.checks import check_int
+from mycelia._engine.core.errors import problem, wrong_type
+from mycelia.ops.signal.dct import CosineTransform
 from mycelia.tensor.tensor import Tensor
 
 

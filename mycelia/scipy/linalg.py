@@ -11,24 +11,24 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.checks import check_bool
-from mycelia.core.dtype import float32, int32, int64, promote
-from mycelia.core.errors import problem, wrong_value
-from mycelia.ops.arithmetic import square
-from mycelia.ops.creation import eye, zeros
-from mycelia.ops.decomposition import LuUnpack, pinv
-from mycelia.ops.decomposition import cholesky as cholesky_factor
-from mycelia.ops.decomposition import qr as qr_factors
-from mycelia.ops.decomposition import svd as svd_parts
-from mycelia.ops.factorization import Eigh, LuFactor, MatrixExponential
-from mycelia.ops.linalg import matmul
-from mycelia.ops.matrix import adjoint, tril, triu
-from mycelia.ops.reduction import sum as total
-from mycelia.ops.repeating import block_diag as joined_blocks
-from mycelia.ops.shaping import cast, expand_dims, squeeze
-from mycelia.ops.solving import MatrixTriangularSolve, inverse, matrix_solve
-from mycelia.ops.solving import det as determinant
-from mycelia.ops.solving import lu_solve as solve_factored
+from mycelia._engine.core.checks import check_bool
+from mycelia._engine.core.dtype import float32, int32, int64, promote
+from mycelia._engine.core.errors import problem, wrong_value
+from mycelia.ops.elementwise.arithmetic import square
+from mycelia.ops.linalg.decomposition import LuUnpack, pinv
+from mycelia.ops.linalg.decomposition import cholesky as cholesky_factor
+from mycelia.ops.linalg.decomposition import qr as qr_factors
+from mycelia.ops.linalg.decomposition import svd as svd_parts
+from mycelia.ops.linalg.diagonal import adjoint, tril, triu
+from mycelia.ops.linalg.matmul import matmul
+from mycelia.ops.linalg.matrix_factors import Eigh, LuFactor, MatrixExponential
+from mycelia.ops.linalg.solve import MatrixTriangularSolve, inverse, matrix_solve
+from mycelia.ops.linalg.solve import det as determinant
+from mycelia.ops.linalg.solve import lu_solve as solve_factored
+from mycelia.ops.reduction.reduction import sum as total
+from mycelia.ops.shapes.creation import eye, zeros
+from mycelia.ops.shapes.reshape import cast, expand_dims, squeeze
+from mycelia.ops.shapes.tile import block_diag as joined_blocks
 from mycelia.scipy.matrices import ALL, as_matrix, as_tensor, check_flags, check_system
 from mycelia.tensor.tensor import Tensor
 

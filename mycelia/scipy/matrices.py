@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core.checks import check_bool
-from mycelia.core.dtype import complex64, complex128, float32, float64, int32, int64
-from mycelia.core.errors import problem, wrong_type
-from mycelia.ops.shaping import cast
+from mycelia._engine.core.checks import check_bool
+from mycelia._engine.core.dtype import complex64, complex128, float32, float64, int32, int64
+from mycelia._engine.core.errors import problem, wrong_type
+from mycelia.ops.shapes.reshape import cast
 from mycelia.tensor.tensor import Tensor
 
 REAL = (int32, int64, float32, float64)

@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core import dtype as dtypes
-from mycelia.core.dtype import DType
-from mycelia.core.errors import RaggedListError, problem
-from mycelia.core.shape import Shape, as_shape
-from mycelia.ir.value import Value
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.dtype import DType
+from mycelia._engine.core.errors import RaggedListError, problem
+from mycelia._engine.core.shape import Shape, as_shape
+from mycelia._engine.ir.tensor_protocol import TensorProtocol
 
 _PYTHON_DEFAULTS = {np.dtype(np.float64): np.dtype(np.float32)}
 
 
 def array_from(data: Any, dtype: DType | None) -> Any:
     """A fresh array with the numbers of `data`, in `dtype` or in the one MindSpore would choose."""
-    if isinstance(data, Value):
+    if isinstance(data, TensorProtocol):
         array = data._data  # type: ignore[attr-defined]
         return array if dtype is None else np.asarray(array).astype(dtype.numpy)
     if isinstance(data, np.ndarray | np.generic):
@@ -79,7 +79,7 @@ def _plain(data: Any) -> Any:
     """Nested lists with tensors inside as nested lists of arrays."""
     if isinstance(data, (list, tuple)):
         return [_plain(d) for d in data]
-    return np.asarray(data) if isinstance(data, Value) else data
+    return np.asarray(data) if isinstance(data, TensorProtocol) else data
 
 
 def check_shape_and_init(

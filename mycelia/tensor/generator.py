@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core import seed as process
-from mycelia.core.checks import is_int
-from mycelia.core.errors import problem
+from mycelia._engine.core import seed as process
+from mycelia._engine.core.checks import is_int
+from mycelia._engine.core.errors import problem
 from mycelia.tensor.tensor import Tensor
 
 

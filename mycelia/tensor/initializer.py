@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mycelia.core import dtype as dtypes
-from mycelia.core.checks import check_float
-from mycelia.core.errors import did_you_mean, problem, wrong_type, wrong_value
-from mycelia.core.seed import next_generator
-from mycelia.core.shape import Shape, as_shape
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.checks import check_float
+from mycelia._engine.core.errors import did_you_mean, problem, wrong_type, wrong_value
+from mycelia._engine.core.seed import next_generator
+from mycelia._engine.core.shape import Shape, as_shape
 from mycelia.tensor.tensor import Tensor
 
 _CLASSES: dict[str, type[Initializer]] = {}

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.checks import is_int
-from mycelia.core.dtype import DType
-from mycelia.core.errors import problem, wrong_value
-from mycelia.core.keywords import refuse_others
-from mycelia.core.settings import DEVICES, suggested_device
-from mycelia.core.shape import normalize_axis
-from mycelia.ops.selecting import where
+from mycelia._engine.core.checks import is_int
+from mycelia._engine.core.dtype import DType
+from mycelia._engine.core.errors import problem, wrong_value
+from mycelia._engine.core.keyword_suggestions import refuse_others
+from mycelia._engine.core.settings import DEVICES, suggested_device
+from mycelia._engine.core.shape import normalize_axis
+from mycelia.ops.elementwise.where import where
 
 _TO = ("dtype", "device", "other", "non_blocking", "copy")
 

@@ -8,33 +8,37 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core import dtype as dtypes
-from mycelia.core.changes import note_change
-from mycelia.core.dtype import DType
-from mycelia.core.errors import problem, wrong_type
-from mycelia.core.handles import HookHandle
-from mycelia.core.shape import normalize_axis
-from mycelia.ir.slot import slot
-from mycelia.ir.value import check_tensors
-from mycelia.ops import blending, indexing, reduction, selecting, shaping
-from mycelia.ops.choosing import argmax, argmin
-from mycelia.ops.complex_numbers import conj
-from mycelia.ops.creation import full, ones, zeros
-from mycelia.ops.index_modes import brought_inside
-from mycelia.ops.matrix_functions import ormqr
-from mycelia.ops.method_forms import bits_as, matrix_transposed
-from mycelia.ops.repeating import repeat_interleave, tile
-from mycelia.ops.statistics import std, var
-from mycelia.ops.views import swapaxes
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.dtype import DType
+from mycelia._engine.core.errors import problem, wrong_type
+from mycelia._engine.core.hook_handle import HookHandle
+from mycelia._engine.core.network_version import note_network_change
+from mycelia._engine.core.shape import normalize_axis
+from mycelia._engine.ir.handlers import handlers
+from mycelia._engine.ir.tensor_protocol import check_tensors
+from mycelia.ops.elementwise import lerp
+from mycelia.ops.elementwise import where as selecting
+from mycelia.ops.elementwise.complex_numbers import conj
+from mycelia.ops.indexing import gather
+from mycelia.ops.indexing.index_modes import brought_inside
+from mycelia.ops.linalg.matrix_functions import ormqr
+from mycelia.ops.reduction import reduction
+from mycelia.ops.reduction.argmax import argmax, argmin
+from mycelia.ops.reduction.variance import std, var
+from mycelia.ops.shapes import reshape as shaping
+from mycelia.ops.shapes.creation import full, ones, zeros
+from mycelia.ops.shapes.tile import repeat_interleave, tile
+from mycelia.ops.shapes.views import swapaxes
+from mycelia.ops.tensor_method_forms import bits_as, matrix_transposed
 from mycelia.tensor.hooks import TensorHooks
 from mycelia.tensor.method_arguments import asked, select
-from mycelia.tensor.operators import Operators
+from mycelia.tensor.operators import TensorOperators
 from mycelia.tensor.views import relate
 
 _STOP_GRADIENT = shaping.StopGradient.of()
 
 
-class Methods(Operators):
+class TensorMethods(TensorOperators):
     """Shape, dtype, reductions and copies in method form."""
 
     size: builtins.int
@@ -322,7 +326,7 @@ class Methods(Operators):
         return self * other
 
     def clip(self, min: Any = None, max: Any = None) -> Any:
-        return blending.clamp(self, min, max)
+        return lerp.clamp(self, min, max)
 
     def where(self, condition: Any, y: Any) -> Any:
         """This tensor where `condition` holds, `y` elsewhere."""
@@ -340,7 +344,7 @@ class Methods(Operators):
         source: Any = self.ravel() if axis is None else self
         place = normalize_axis(0 if axis is None else axis, source.ndim, "take")
         inside = brought_inside("take", indices, source.shape[place], mode, from_end=True)
-        return indexing.gather(source, inside, place)
+        return gather.gather(source, inside, place)
 
     # ---- copies and values ------------------------------------------------------------------
 
@@ -426,7 +430,7 @@ class Methods(Operators):
     def data(self) -> Any:
         """The same numbers, out of reach of gradients; a write to one shows in the other."""
         same = type(self)._wrap(self._data)
-        if slot.before_write is None:
+        if handlers.before_write is None:
             relate(_STOP_GRADIENT, self, (), (), same)
         return same
 
@@ -443,10 +447,10 @@ class Methods(Operators):
         """Call `hook(gradient)` in the backward pass; what it returns replaces the gradient."""
         if not callable(hook):
             raise wrong_type("register_hook", "hook", hook, "function")
-        if slot.hook is not None:
-            return slot.hook(self, hook)
+        if handlers.hook is not None:
+            return handlers.hook(self, hook)
         if self._mark is None:
-            note_change()
+            note_network_change()
             hooks = self.__dict__.setdefault("hooks", [])
             TensorHooks.present = True
         else:

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.errors import problem
-from mycelia.core.tracebacks import shorten
-from mycelia.ir.node import Node
-from mycelia.ir.slot import slot
-from mycelia.ir.value import Value
-from mycelia.ops.arithmetic import Abs, Add, Div, Mul, Neg, Sub
-from mycelia.ops.bitwise import BitwiseAnd, BitwiseOr, BitwiseXor, Invert
-from mycelia.ops.compare import (
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.tracebacks import shorten
+from mycelia._engine.ir.handlers import handlers
+from mycelia._engine.ir.node import GraphNode
+from mycelia._engine.ir.tensor_protocol import TensorProtocol
+from mycelia.ops.elementwise.arithmetic import Abs, Add, Div, Mul, Neg, Sub
+from mycelia.ops.elementwise.bitwise import BitwiseAnd, BitwiseOr, BitwiseXor, Invert
+from mycelia.ops.elementwise.comparison import (
     Equal,
     Greater,
     GreaterEqual,
@@ -26,10 +26,10 @@ from mycelia.ops.compare import (
     LogicalXor,
     NotEqual,
 )
-from mycelia.ops.linalg import matmul
-from mycelia.ops.power import Pow
-from mycelia.ops.remainder import FloorMod
-from mycelia.ops.rounding import FloorDiv
+from mycelia.ops.elementwise.power import Pow
+from mycelia.ops.elementwise.remainder import FloorMod
+from mycelia.ops.elementwise.rounding import FloorDiv
+from mycelia.ops.linalg.matmul import matmul
 from mycelia.tensor.conversion import array_from
 from mycelia.tensor.subscript import get_item, set_item
 from mycelia.tensor.views import part, write
@@ -44,7 +44,7 @@ _GREATER, _GREATER_EQUAL = Greater.of(), GreaterEqual.of()
 _SEQUENCES = frozenset((list, tuple, np.ndarray))
 
 
-class Operators(Value):
+class TensorOperators(TensorProtocol):
     """The double-underscore methods of Tensor.
 
     Lists, tuples and NumPy arrays beside a tensor become tensors; an operator that begins with a
@@ -204,8 +204,8 @@ class Operators(Value):
 
     def _become(self, other: Any) -> None:
         """Take the numbers of `other`, and its place in the recording; its views follow."""
-        if slot.before_write is not None:
-            slot.before_write(self)  # also where a view of it is written: all are written then
+        if handlers.before_write is not None:
+            handlers.before_write(self)  # also where a view of it is written: all are written then
         if self._relation is None:
             self._take(other)
         else:
@@ -219,8 +219,8 @@ class Operators(Value):
 
     def _rebind(self, other: Any) -> None:
         """Take the numbers of `other`, perhaps of another kind; views keep what they show."""
-        if slot.before_write is not None:
-            slot.before_write(self)
+        if handlers.before_write is not None:
+            handlers.before_write(self)
         if self._relation is not None:
             part(self)
         self._data, self._mark, self._shared = other._data, other._mark, False
@@ -238,7 +238,7 @@ class Operators(Value):
 
 def _copied_into(memory: Any, array: Any) -> bool:
     """Write the numbers of an array into memory of numpy, if it can hold them."""
-    if type(memory) is not np.ndarray or not memory.flags.writeable or isinstance(array, Node):
+    if type(memory) is not np.ndarray or not memory.flags.writeable or isinstance(array, GraphNode):
         return False
     if memory.shape != array.shape or memory.dtype != array.dtype:
         return False
@@ -256,4 +256,4 @@ def _logical_or_bits(logical: Any, bits: Any, x: Any, y: Any) -> Any:
 
 
 def _is_operand(value: Any) -> bool:
-    return isinstance(value, (Value, bool, int, float, complex))
+    return isinstance(value, (TensorProtocol, bool, int, float, complex))

@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mycelia.core.changes import note_change
-from mycelia.core.checks import check_int, check_non_negative_int, is_int
-from mycelia.core.dtype import int32
-from mycelia.core.errors import problem
-from mycelia.core.keywords import refuse_others
-from mycelia.parallel.automatic import note_wish
-from mycelia.parallel.layout import Strategy, checked_strategy
+from mycelia._engine.core.checks import check_int, check_non_negative_int, is_int
+from mycelia._engine.core.dtype import int32
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.keyword_suggestions import refuse_others
+from mycelia._engine.core.network_version import note_network_change
+from mycelia._engine.distributed.auto_parallel_settings import note_layout_hint
+from mycelia._engine.distributed.layout import Strategy, checked_strategy
 from mycelia.tensor.initializer import initializer
 from mycelia.tensor.tensor import Tensor
 from mycelia.tensor.views import part
@@ -27,7 +27,7 @@ _ARGUMENTS = (
 DEFAULT_NAME = "Parameter"
 
 
-class Kept:
+class CheckedAttribute:
     """An attribute of a parameter that is checked when it is set."""
 
     def __init__(self, check: Callable[[str, Any], Any]) -> None:
@@ -40,7 +40,7 @@ class Kept:
         return self if parameter is None else parameter.__dict__[self._name]
 
     def __set__(self, parameter: Any, value: Any) -> None:
-        note_change()
+        note_network_change()
         parameter.__dict__[self._name] = self._check(self._name, value)
 
 
@@ -69,13 +69,13 @@ class Parameter(Tensor):
     _unnamed: ClassVar[int] = 0
     _layout: Strategy | None = None
     measures_gradients = False  # what comes back as its gradient is a statistic of gradients
-    requires_grad = Kept(_flag)
-    layerwise_parallel = Kept(_flag)
-    parallel_optimizer = Kept(_flag)
-    parallel_optimizer_comm_recompute = Kept(_flag)
-    cache_enable = Kept(_flag)
-    comm_fusion = Kept(_count)
-    key = Kept(_whole)
+    requires_grad = CheckedAttribute(_flag)
+    layerwise_parallel = CheckedAttribute(_flag)
+    parallel_optimizer = CheckedAttribute(_flag)
+    parallel_optimizer_comm_recompute = CheckedAttribute(_flag)
+    cache_enable = CheckedAttribute(_flag)
+    comm_fusion = CheckedAttribute(_count)
+    key = CheckedAttribute(_whole)
 
     def __init__(
         self,
@@ -137,7 +137,7 @@ class Parameter(Tensor):
         if value is not None:
             value = checked_strategy(f"Parameter {self.name}", "layout", value)
         self._layout = value
-        note_wish()
+        note_layout_hint()
 
     def set_data(self, data: Any, slice_shape: bool = False) -> Parameter:
         """Replace the numbers, and the shape if it differs, keeping the dtype."""

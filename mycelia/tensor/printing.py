@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.dtype import DType, bfloat16, float16
+from mycelia._engine.core.dtype import DType, bfloat16, float16
 
 
 def tensor_repr(array: np.ndarray, dtype: DType) -> str:

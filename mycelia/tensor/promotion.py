@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core import dtype as dtypes
-from mycelia.core.dtype import DType
-from mycelia.core.errors import problem
-from mycelia.ir.primitive import Primitive
-from mycelia.ops.shaping import Cast
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.dtype import DType
+from mycelia._engine.core.errors import problem
+from mycelia._engine.ir.primitive import Primitive
+from mycelia.ops.shapes.reshape import Cast
 from mycelia.tensor.tensor import Tensor
 
 _NUMBERS = (bool, int, float, complex)
 _CAST = Cast.of()
 
 
-def alike(args: tuple[Any, ...]) -> bool:
+def have_same_dtype(args: tuple[Any, ...]) -> bool:
     """Whether all arguments are tensors of one dtype, the case that needs no promotion."""
     first = None
     for arg in args:

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from mycelia import ops
-from mycelia.core.errors import problem, wrong_type
+from mycelia._engine.core.errors import problem, wrong_type
 from mycelia.tensor.sparse_matrix import (
     COOTensor,
     CSRTensor,
-    Sparse,
+    SparseTensorBase,
     coo_of,
     csr_of,
     row_starts,
@@ -23,7 +23,7 @@ Function = Callable[[Any], Any]
 def _on_both(fn: Function) -> tuple[Function, Function]:
     """The function of each kept number, for COOTensors and for CSRTensors."""
 
-    def on(kind: type[Sparse]) -> Function:
+    def on(kind: type[SparseTensorBase]) -> Function:
         def apply(x: Any) -> Any:
             if not isinstance(x, kind):
                 raise wrong_type(apply.__name__, "x", x, kind.__name__)

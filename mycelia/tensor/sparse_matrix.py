@@ -6,15 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 from mycelia import ops
-from mycelia.core import dtype as dtypes
-from mycelia.core.checks import is_int
-from mycelia.core.dtype import DType
-from mycelia.core.errors import problem, wrong_type
-from mycelia.core.shape import Shape
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.checks import is_int
+from mycelia._engine.core.dtype import DType
+from mycelia._engine.core.errors import problem, wrong_type
+from mycelia._engine.core.shape import Shape
 from mycelia.tensor.tensor import Tensor
 
 
-class Sparse:
+class SparseTensorBase:
     """What all tensors with few numbers have: values, and the shape of the whole."""
 
     values: Tensor
@@ -77,7 +77,7 @@ class Sparse:
         raise wrong_type(type(self).__name__, "other", other, "Tensor or number")
 
 
-class COOTensor(Sparse):
+class COOTensor(SparseTensorBase):
     """A tensor by its numbers and their places: `values[i]` stands at `indices[i]`.
 
     A place may stand there twice; the whole then has the sum.
@@ -193,7 +193,7 @@ class COOTensor(Sparse):
         return ops.stack(tuple(reversed(columns)), 1).astype(self.indices.dtype)
 
 
-class CSRTensor(Sparse):
+class CSRTensor(SparseTensorBase):
     """A matrix by rows: row `i` has `values[indptr[i]:indptr[i + 1]]` in those columns."""
 
     def __init__(

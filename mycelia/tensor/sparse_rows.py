@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from mycelia import ops
-from mycelia.core.errors import problem, wrong_type
-from mycelia.core.shape import Shape
+from mycelia._engine.core.errors import problem, wrong_type
+from mycelia._engine.core.shape import Shape
 from mycelia.tensor.sparse_matrix import COOTensor
 from mycelia.tensor.tensor import Tensor
 

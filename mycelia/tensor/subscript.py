@@ -8,12 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.errors import problem
-from mycelia.core.shape import Shape
-from mycelia.ir.value import Value
-from mycelia.ops.selecting import MaskedFill
-from mycelia.ops.shaping import ExpandDims, Reshape
-from mycelia.ops.subscript import ARRAY, FULL, INT, NEW, ONE, Spec, Subscript, SubscriptAssign
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.shape import Shape
+from mycelia._engine.ir.tensor_protocol import TensorProtocol
+from mycelia.ops.elementwise.where import MaskedFill
+from mycelia.ops.indexing.subscript import (
+    ARRAY,
+    FULL,
+    INT,
+    NEW,
+    ONE,
+    Spec,
+    Subscript,
+    SubscriptAssign,
+)
+from mycelia.ops.shapes.reshape import ExpandDims, Reshape
 from mycelia.tensor.conversion import array_from
 
 _FIRST = Subscript.of(ONE)
@@ -24,7 +33,7 @@ def get_item(tensor: Any, index: Any) -> Any:
     """tensor[index] as a new tensor."""
     if type(index) is int and tensor.shape:
         return _FIRST(tensor, np.int64(_in_range(index, tensor.shape[0])))
-    request = _Request.read(tensor.shape, index)
+    request = _SubscriptParser.read(tensor.shape, index)
     if request.is_false:
         raise problem(
             IndexError,
@@ -41,7 +50,7 @@ def set_item(tensor: Any, index: Any, value: Any) -> Any:
     if mask is not None and not written.shape:
         spread = mask.shape + (1,) * (len(tensor.shape) - len(mask.shape))
         return _FILL(tensor, _RESHAPE(mask, spread), written)
-    request = _Request.read(tensor.shape, index)
+    request = _SubscriptParser.read(tensor.shape, index)
     if request.is_false:
         return tensor
     op = SubscriptAssign.of(request.spec)
@@ -50,7 +59,7 @@ def set_item(tensor: Any, index: Any, value: Any) -> Any:
 
 
 @dataclass
-class _Request:
+class _SubscriptParser:
     """A subscript read part by part: the specification, its data, and how far it has come.
 
     True and False stand for a new axis that an index array reads once or never; the tensor is
@@ -67,10 +76,10 @@ class _Request:
     by_tensor: bool = False  # the subscript is one tensor
 
     @classmethod
-    def read(cls, shape: Shape, index: Any) -> _Request:
+    def read(cls, shape: Shape, index: Any) -> _SubscriptParser:
         parts = [_part(p) for p in (index if isinstance(index, tuple) else (index,))]
         in_tuple = isinstance(index, tuple) and len(index) > 1
-        request = cls(shape, in_tuple=in_tuple, by_tensor=isinstance(index, Value))
+        request = cls(shape, in_tuple=in_tuple, by_tensor=isinstance(index, TensorProtocol))
         for part in _whole(parts, len(shape)):
             request._take(part)
         return request
@@ -177,7 +186,7 @@ def _part(part: Any) -> Any:
         part = _array(list(part) if isinstance(part, range) else part)
     if _is_mask(part):
         return part if part.shape else bool(np.asarray(part))
-    if isinstance(part, Value) and part.dtype.is_integer:
+    if isinstance(part, TensorProtocol) and part.dtype.is_integer:
         return part
     if isinstance(part, np.ndarray) and part.dtype.kind in "iu":
         return part
@@ -223,7 +232,7 @@ def _axes_of(part: Any) -> int:
 def _is_mask(part: Any) -> bool:
     if isinstance(part, np.ndarray):
         return part.dtype == np.bool_
-    return isinstance(part, Value) and part.dtype.is_bool
+    return isinstance(part, TensorProtocol) and part.dtype.is_bool
 
 
 def _bounds(part: slice, size: int) -> tuple[int, int, int]:
@@ -259,13 +268,13 @@ def _lone_mask(shape: Shape, index: Any) -> Any:
     """The index if it is one bool tensor over leading axes; nothing has to be read then."""
     if isinstance(index, tuple) and len(index) == 1:
         index = index[0]
-    is_tensor = isinstance(index, Value)
+    is_tensor = isinstance(index, TensorProtocol)
     fits = is_tensor and index.dtype.is_bool and index.shape == shape[: len(index.shape)]
     return index if fits and index.shape else None
 
 
 def _value(tensor: Any, value: Any) -> Any:
-    if isinstance(value, Value):
+    if isinstance(value, TensorProtocol):
         return value
     if isinstance(value, (bool, int, float, complex, np.generic)):
         return tensor._wrap(np.asarray(value).astype(tensor.dtype.numpy))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from mycelia.core.checks import check_bool, check_int
-from mycelia.core.errors import problem
-from mycelia.tensor.unsized import UNKNOWN
+from mycelia._engine.core.checks import check_bool, check_int
+from mycelia._engine.core.errors import problem
+from mycelia.tensor.unsized_array import UNKNOWN
 
 
 class Symbol(int):

@@ -7,27 +7,27 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mycelia.core import dtype as dtypes
-from mycelia.core import pending
-from mycelia.core.dtype import DType
-from mycelia.core.errors import problem, wrong_value
-from mycelia.core.keywords import refuse_others
-from mycelia.core.shape import Shape
-from mycelia.ir.node import Node
-from mycelia.ir.slot import slot
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core import pending_checks
+from mycelia._engine.core.dtype import DType
+from mycelia._engine.core.errors import problem, wrong_value
+from mycelia._engine.core.keyword_suggestions import refuse_others
+from mycelia._engine.core.shape import Shape
+from mycelia._engine.ir.handlers import handlers
+from mycelia._engine.ir.node import GraphNode
 from mycelia.tensor.conversion import array_from, check_shape_and_init
-from mycelia.tensor.delegated import attach
-from mycelia.tensor.methods import Methods
+from mycelia.tensor.methods import TensorMethods
+from mycelia.tensor.operator_methods import attach
 from mycelia.tensor.printing import tensor_repr, tensor_str
-from mycelia.tensor.unsized import Unsized, has_unknown_sizes, unranked, unsized
-from mycelia.tensor.views import View, numpy_of, refresh, replace
+from mycelia.tensor.unsized_array import UnsizedArray, has_unknown_sizes, unranked, unsized
+from mycelia.tensor.views import TensorView, numpy_of, refresh, replace
 
 _ALONE = 3  # references to an array that only its tensor holds: the slot, a name, the count itself
 _ARGUMENTS = ("input_data", "dtype", "shape", "init", "internal", "const_arg")
 _DEVICES = ("CPU", "GPU", "TPU", "Ascend")
 
 
-class Tensor(Methods):
+class Tensor(TensorMethods):
     """An n-dimensional array of one dtype.
 
     Its array is a numpy array (small or fresh data) or a device array. Arrays are replaced, never
@@ -81,8 +81,8 @@ class Tensor(Methods):
 
     def _replace(self, array: Any) -> None:
         """Give the tensor another array of the same meaning; gradients flow no further back."""
-        if slot.before_write is not None:
-            slot.before_write(self)
+        if handlers.before_write is not None:
+            handlers.before_write(self)
         if self._relation is None:
             self._data = array
             self._shared = False
@@ -134,20 +134,20 @@ class Tensor(Methods):
 
     def _read(self) -> Any:
         """The array, about to be read: programs that made it say first if an index was wrong."""
-        if pending.pending:
-            pending.settle()
+        if pending_checks.unfinished_checks:
+            pending_checks.wait_for_checks()
         return self._data
 
     def asnumpy(self) -> np.ndarray:
         """The numbers as a numpy array that shares memory with the tensor and may be written."""
         data = self._read()
         if getattr(data, "is_fully_addressable", True) is False:
-            return slot.gather(data)  # a copy: the array stays where all processes have it
-        if isinstance(data, Node):
+            return handlers.gather(data)  # a copy: the array stays where all processes have it
+        if isinstance(data, GraphNode):
             return np.array(data)  # a copy: the tensor stays a value of the program being read
         if self._shared:
             return data
-        if type(self._relation) is View:
+        if type(self._relation) is TensorView:
             return numpy_of(self)
         if type(data) is not np.ndarray or not data.flags.writeable or getrefcount(data) > _ALONE:
             self._data = data = np.array(data)
@@ -163,7 +163,7 @@ class Tensor(Methods):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         data = self._read()
         if getattr(data, "is_fully_addressable", True) is False:
-            data = slot.gather(data)
+            data = handlers.gather(data)
         return np.array(data, dtype=dtype, copy=copy)
 
     def __dlpack__(self, **kwargs: Any) -> Any:
@@ -215,7 +215,7 @@ class Tensor(Methods):
         return id(self)
 
     def __repr__(self) -> str:
-        if type(self._data) is Unsized:
+        if type(self._data) is UnsizedArray:
             return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, value=\n)"
         return tensor_repr(np.asarray(self._read()), self.dtype)
 
@@ -227,7 +227,7 @@ class Tensor(Methods):
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         data = self._read()
-        array = data if type(data) is Unsized else np.asarray(data)
+        array = data if type(data) is UnsizedArray else np.asarray(data)
         return _restore, (type(self), array, dict(self.__dict__))
 
     def __copy__(self) -> Tensor:
@@ -235,7 +235,7 @@ class Tensor(Methods):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         data = self._read()
-        array = data if type(data) is Unsized else np.array(data)
+        array = data if type(data) is UnsizedArray else np.array(data)
         clone = _restore(type(self), array, dict(self.__dict__))
         memo[id(self)] = clone
         return clone

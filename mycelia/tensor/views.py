@@ -15,12 +15,12 @@ from weakref import ref
 
 import numpy as np
 
-from mycelia.core.errors import problem
-from mycelia.ir.node import Node
-from mycelia.ir.primitive import Primitive
-from mycelia.ir.slot import Slot, slot
-from mycelia.ops.shaping import Reshape, StopGradient
-from mycelia.ops.subscript import ARRAY, SubscriptAssign
+from mycelia._engine.core.errors import problem
+from mycelia._engine.ir.handlers import Slot, handlers
+from mycelia._engine.ir.node import GraphNode
+from mycelia._engine.ir.primitive import Primitive
+from mycelia.ops.indexing.subscript import ARRAY, SubscriptAssign
+from mycelia.ops.shapes.reshape import Reshape, StopGradient
 
 _RESHAPE = Reshape.of()
 _SEEN: dict[tuple[Any, ...], bool] = {}
@@ -28,7 +28,7 @@ _MOST_KNOWN = 4096
 _FEWEST = 16  # references to views before the first look for dead ones
 
 
-class Views:
+class TensorViews:
     """The live views of a root; what no longer lives is forgotten now and then.
 
     All views but the newest keep the root alive, so that any two of them meet in it. A view that is
@@ -49,7 +49,7 @@ class Views:
 
     def add(self, tensor: Any, root: Any) -> None:
         refs = self.refs
-        if refs and (newest := refs[-1]()) is not None and type(newest._relation) is View:
+        if refs and (newest := refs[-1]()) is not None and type(newest._relation) is TensorView:
             newest._relation.keeper = root
         refs.append(ref(tensor))
         if len(refs) > self.limit:
@@ -58,19 +58,19 @@ class Views:
     def live(self) -> list[Any]:
         """The tensors that show elements of the root."""
         found = [tensor for one in self.refs if (tensor := one()) is not None]
-        return [t for t in found if type(t._relation) is View and t._relation.views is self]
+        return [t for t in found if type(t._relation) is TensorView and t._relation.views is self]
 
     def outdate(self, root: Any) -> None:
         """Take the arrays of all views away."""
         for tensor in self.live():
             tensor._relation.keeper = root
-            outdate(tensor)
+            invalidate(tensor)
 
     def follow(self, root: Any) -> None:
         """Give all views their new nodes in a program being traced, whose journal hears of each."""
-        assert slot.before_write is not None
+        assert handlers.before_write is not None
         for tensor in self.live():
-            slot.before_write(tensor)
+            handlers.before_write(tensor)
             tensor._data = _computed(tensor._relation, root)._data
 
     def _free(self, _: ref[Any]) -> None:
@@ -89,15 +89,15 @@ class Views:
                 self.lock.release()
 
 
-class View:
+class TensorView:
     """How a tensor shows elements of a root: by an operator, after those of `before`."""
 
     __slots__ = ("before", "data", "is_traced", "keeper", "op", "part", "static", "views")
 
     def __init__(
         self,
-        views: Views,
-        before: View | None,
+        views: TensorViews,
+        before: TensorView | None,
         op: Primitive,
         data: tuple[Any, ...],
         static: tuple[Any, ...],
@@ -110,7 +110,7 @@ class View:
         self.data = data  # the arguments after the tensor
         self.static = static
         self.part = part  # of a result that is a tuple
-        self.is_traced = slot.before_write is not None  # made by a program that is being traced
+        self.is_traced = handlers.before_write is not None  # made by a program that is being traced
 
     @property
     def root(self) -> Any:
@@ -118,16 +118,16 @@ class View:
         return self.views.home() if self.keeper is None else self.keeper
 
     @property
-    def steps(self) -> list[View]:
+    def steps(self) -> list[TensorView]:
         """The views from the root to this one."""
-        found: list[View] = [self]
+        found: list[TensorView] = [self]
         while (before := found[-1].before) is not None:
             found.append(before)
         return found[::-1]
 
-    def as_step(self) -> View:
+    def as_step(self) -> TensorView:
         """The same for views of the view: they do not keep the root alive through it."""
-        return View(self.views, self.before, self.op, self.data, self.static, self.part)
+        return TensorView(self.views, self.before, self.op, self.data, self.static, self.part)
 
     def call(self, x: Any) -> tuple[Any, ...]:
         """The arguments of the operator for the tensor (or array) `x`."""
@@ -142,8 +142,10 @@ class View:
 
     def shown(self, x: Any) -> Any:
         """The step as an operator call, which gradients record."""
-        is_traced = self.is_traced or isinstance(x._data, Node)
-        run = slot.dispatch if is_traced and slot.before_write is not None else Slot.dispatch
+        is_traced = self.is_traced or isinstance(x._data, GraphNode)
+        run = (
+            handlers.dispatch if is_traced and handlers.before_write is not None else Slot.dispatch
+        )
         outer, _replay.is_running = _replay.is_running, True
         try:
             found = run(self.op, self.call(x), {})
@@ -171,8 +173,8 @@ def relate(
     before = None
     root = source
     if relation is None:
-        views = source._relation = Views(source)
-    elif type(relation) is View:
+        views = source._relation = TensorViews(source)
+    elif type(relation) is TensorView:
         root, before, views = relation.root, relation.as_step(), relation.views
         if op.view_may_copy and not _is_seen(relation, op, static):
             return
@@ -180,18 +182,18 @@ def relate(
         views = relation
     if type(result) is tuple:
         for part, one in enumerate(result):
-            one._relation = View(views, before, op, data, static, part)
+            one._relation = TensorView(views, before, op, data, static, part)
             views.add(one, root)
             if source._shared:
                 _share(one, source)
     else:
-        result._relation = View(views, before, op, data, static, None)
+        result._relation = TensorView(views, before, op, data, static, None)
         views.add(result, root)
         if source._shared:
             _share(result, source)
 
 
-def outdate(tensor: Any) -> None:
+def invalidate(tensor: Any) -> None:
     """Take the array of a view away; `refresh` computes it when someone asks for it."""
     try:
         del tensor._data
@@ -203,7 +205,7 @@ def outdate(tensor: Any) -> None:
 def refresh(tensor: Any) -> bool:
     """Give a view that has no array the one that its root shows now; False for other tensors."""
     view = tensor._relation
-    if type(view) is not View:
+    if type(view) is not TensorView:
         return False
     root = view.root
     fresh = _computed(view, root)
@@ -218,7 +220,7 @@ def refresh(tensor: Any) -> bool:
     return True
 
 
-def _computed(view: View, root: Any) -> Any:
+def _computed(view: TensorView, root: Any) -> Any:
     """What a view shows of `root`, as a new tensor."""
     for step in view.steps:
         root = step.shown(root)
@@ -228,15 +230,15 @@ def _computed(view: View, root: Any) -> Any:
 def write(tensor: Any, new: Any) -> None:
     """Give a related tensor the numbers of `new`, and show them in all that share elements."""
     relation = tensor._relation
-    if type(relation) is not View:
+    if type(relation) is not TensorView:
         _take(tensor, new, relation)
         return
     root, steps = relation.root, relation.steps
     changed = _put_back(root, steps, new)
     if not all(step.op.differentiable for step in steps):
         changed._mark = root._mark
-    if slot.before_write is not None:
-        slot.before_write(root)
+    if handlers.before_write is not None:
+        handlers.before_write(root)
     _take(root, changed, relation.views)
     if not root._shared:
         tensor._take(new)
@@ -247,10 +249,10 @@ def _take(root: Any, new: Any, views: Any) -> None:
 
     Views are outdated before, so that they are right wherever an interruption stops this.
     """
-    if slot.before_write is None:
+    if handlers.before_write is None:
         views.outdate(root)
     root._take(new)
-    if slot.before_write is not None:
+    if handlers.before_write is not None:
         views.follow(root)
 
 
@@ -259,7 +261,7 @@ def renewed(tensor: Any) -> None:
 
     A program that writes a view of a tensor it holds writes the tensor, too.
     """
-    if type(tensor._relation) is not View:
+    if type(tensor._relation) is not TensorView:
         tensor._relation.outdate(tensor)
 
 
@@ -280,7 +282,7 @@ def check_apart(written: Sequence[Any], others: Sequence[Any]) -> None:
 def root_of(tensor: Any) -> Any:
     """The tensor whose elements a tensor shows: itself, if it is no view."""
     relation = getattr(tensor, "_relation", None)
-    return relation.root if type(relation) is View else tensor
+    return relation.root if type(relation) is TensorView else tensor
 
 
 def related(tensor: Any) -> list[Any]:
@@ -288,14 +290,16 @@ def related(tensor: Any) -> list[Any]:
     relation = tensor._relation
     if relation is None:
         return [tensor]
-    root, views = (tensor, relation) if type(relation) is Views else (relation.root, relation.views)
+    root, views = (
+        (tensor, relation) if type(relation) is TensorViews else (relation.root, relation.views)
+    )
     return [root, *views.live()]
 
 
 def replace(tensor: Any, array: Any) -> None:
     """Give a related tensor another array; its gradient flows no further back."""
     new = tensor._wrap(array)
-    if type(tensor._relation) is not View:
+    if type(tensor._relation) is not TensorView:
         new._mark = tensor._mark
         tensor._shared = False
     write(tensor, new)
@@ -311,7 +315,7 @@ def numpy_of(view: Any) -> np.ndarray:
 def part(tensor: Any) -> None:
     """Let a tensor leave the others, which keep what they show."""
     relation = tensor._relation
-    if type(relation) is Views:
+    if type(relation) is TensorViews:
         old = tensor._wrap(tensor._data)
         old._mark, old._shared, old._relation = tensor._mark, tensor._shared, relation
         relation.settle(old)
@@ -320,7 +324,7 @@ def part(tensor: Any) -> None:
     tensor._relation = None
 
 
-def _put_back(root: Any, steps: list[View], new: Any) -> Any:
+def _put_back(root: Any, steps: list[TensorView], new: Any) -> Any:
     """`root` after the view at the end of `steps` has become `new`."""
     if any(step.op.put_back is None for step in steps):
         _check_apart(root, steps)
@@ -334,7 +338,7 @@ def _put_back(root: Any, steps: list[View], new: Any) -> Any:
     return new
 
 
-def _scattered(root: Any, steps: list[View], new: Any) -> Any:
+def _scattered(root: Any, steps: list[TensorView], new: Any) -> Any:
     """The same for operators that only say what they show: element by element."""
     places = root._wrap(np.arange(root.size).reshape(root.shape))
     for step in steps:
@@ -344,7 +348,7 @@ def _scattered(root: Any, steps: list[View], new: Any) -> Any:
     return _RESHAPE(written, root.shape)
 
 
-def _check_apart(root: Any, steps: list[View]) -> None:
+def _check_apart(root: Any, steps: list[TensorView]) -> None:
     """Refuse a write to a view that shows an element of its root more than once."""
     shadow = _shadow(root, steps)
     if any(stride == 0 and n > 1 for stride, n in zip(shadow.strides, shadow.shape, strict=True)):
@@ -357,7 +361,7 @@ def _check_apart(root: Any, steps: list[View]) -> None:
         )
 
 
-def _shadow(root: Any, steps: list[View]) -> np.ndarray:
+def _shadow(root: Any, steps: list[TensorView]) -> np.ndarray:
     """A numpy array with the strides of a view; its memory is never touched."""
     shadow = np.empty(root.shape, np.bool_)
     for step in steps:
@@ -365,7 +369,7 @@ def _shadow(root: Any, steps: list[View]) -> np.ndarray:
     return shadow
 
 
-def _is_seen(view: View, op: Primitive, static: tuple[Any, ...]) -> bool:
+def _is_seen(view: TensorView, op: Primitive, static: tuple[Any, ...]) -> bool:
     """Whether `op` shows elements of what `view` shows, or must copy them.
 
     That depends on shapes and strides only, not on where ranges begin, which is in the data.

@@ -1,9 +1,14 @@
 """Training: Model, callbacks, metrics, mixed precision, checkpoints."""
 
-from mycelia.core.lazy import suggesting as _suggesting
-from mycelia.parallel.plan_files import build_searched_strategy as build_searched_strategy
-from mycelia.train.amp import build_train_network as build_train_network
-from mycelia.train.background import async_ckpt_thread_status as async_ckpt_thread_status
+from mycelia._engine.core.lazy_import import suggesting as _suggesting
+from mycelia._engine.distributed.plan.strategy_files import (
+    build_searched_strategy as build_searched_strategy,
+)
+from mycelia.amp.levels import build_train_network as build_train_network
+from mycelia.amp.loss_scale_manager import DynamicLossScaleManager as DynamicLossScaleManager
+from mycelia.amp.loss_scale_manager import FixedLossScaleManager as FixedLossScaleManager
+from mycelia.amp.loss_scale_manager import LossScaleManager as LossScaleManager
+from mycelia.train.background_writer import async_ckpt_thread_status as async_ckpt_thread_status
 from mycelia.train.callback import BackupAndRestore as BackupAndRestore
 from mycelia.train.callback import Callback as Callback
 from mycelia.train.callback import CheckpointConfig as CheckpointConfig
@@ -30,22 +35,19 @@ from mycelia.train.dataset_helper import DatasetHelper as DatasetHelper
 from mycelia.train.dataset_helper import (
     connect_network_with_dataset as connect_network_with_dataset,
 )
-from mycelia.train.distributed_checkpoint.loading import (
+from mycelia.train.distributed_checkpoint.load import (
     load_distributed_checkpoint as load_distributed_checkpoint,
 )
-from mycelia.train.distributed_checkpoint.merging import (
+from mycelia.train.distributed_checkpoint.merge import (
     load_segmented_checkpoints as load_segmented_checkpoints,
 )
-from mycelia.train.distributed_checkpoint.merging import (
+from mycelia.train.distributed_checkpoint.merge import (
     merge_sliced_parameter as merge_sliced_parameter,
 )
-from mycelia.train.distributed_checkpoint.merging import (
+from mycelia.train.distributed_checkpoint.merge import (
     sync_pipeline_shared_parameters as sync_pipeline_shared_parameters,
 )
-from mycelia.train.distributed_checkpoint.merging import unified_safetensors as unified_safetensors
-from mycelia.train.loss_scale_manager import DynamicLossScaleManager as DynamicLossScaleManager
-from mycelia.train.loss_scale_manager import FixedLossScaleManager as FixedLossScaleManager
-from mycelia.train.loss_scale_manager import LossScaleManager as LossScaleManager
+from mycelia.train.distributed_checkpoint.merge import unified_safetensors as unified_safetensors
 from mycelia.train.metrics import F1 as F1
 from mycelia.train.metrics import MAE as MAE
 from mycelia.train.metrics import MSE as MSE
@@ -75,6 +77,6 @@ from mycelia.train.metrics import names as names
 from mycelia.train.metrics import rearrange_inputs as rearrange_inputs
 from mycelia.train.model import Model as Model
 from mycelia.train.summary import SummaryRecord as SummaryRecord
-from mycelia.transforms.sinking import data_sink as data_sink
+from mycelia.transforms.sink import data_sink as data_sink
 
 __getattr__ = _suggesting(__name__)

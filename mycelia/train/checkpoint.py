@@ -9,20 +9,20 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from mycelia.core.checks import check_bool
-from mycelia.core.entry_points import entry_point
-from mycelia.core.errors import problem, wrong_type, wrong_value
-from mycelia.core.logs import logger
-from mycelia.core.sealing import seal, unseal
+from mycelia._engine.core.checks import check_bool
+from mycelia._engine.core.error_boundary import entry_point
+from mycelia._engine.core.errors import problem, wrong_type, wrong_value
+from mycelia._engine.core.files.encryption import decrypt, encrypt
+from mycelia._engine.core.warn_once import logger
 from mycelia.nn.cell import Cell
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 from mycelia.train import ckpt_format, safetensors_format
-from mycelia.train.background import finish, raise_failed
+from mycelia.train.background_writer import finish, raise_failed
+from mycelia.train.distributed_checkpoint.gathered_save import save_whole
 from mycelia.train.distributed_checkpoint.index import found_index, is_index
-from mycelia.train.distributed_checkpoint.reading import all_of, all_of_run
-from mycelia.train.distributed_checkpoint.saving import comes_in_parts, save_parts
-from mycelia.train.distributed_checkpoint.whole import save_whole
+from mycelia.train.distributed_checkpoint.save import comes_in_parts, save_parts
+from mycelia.train.distributed_checkpoint.whole_arrays import all_of, all_of_run
 
 CKPT, SAFETENSORS = "ckpt", "safetensors"
 RUN_ENTRY = "mycelia.run"  # the state of a training run, for which see run_state.py
@@ -269,7 +269,7 @@ def _content(
         return
     pieces = ckpt_format.encode(named)
     if key is not None:
-        pieces = iter([seal(b"".join(pieces), key, mode)])
+        pieces = iter([encrypt(b"".join(pieces), key, mode)])
     checksum = 0
     for piece in pieces:
         checksum = crc32(piece, checksum)
@@ -303,7 +303,7 @@ def _decoded(
         if check and checksum is not None and checksum != crc32(content):
             raise ValueError("its checksum is not that of its bytes")
         if key is not None:
-            return ckpt_format.decode(memoryview(unseal(content, key, mode)))
+            return ckpt_format.decode(memoryview(decrypt(content, key, mode)))
         return ckpt_format.decode(content)
     except (ValueError, UnicodeDecodeError, TypeError) as error:
         raise problem(

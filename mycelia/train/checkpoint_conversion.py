@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from mycelia.core.errors import problem, wrong_type, wrong_value
+from mycelia._engine.core.errors import problem, wrong_type, wrong_value
 from mycelia.nn.cell import Cell
 from mycelia.tensor.parameter import Parameter
 from mycelia.train.checkpoint import CKPT, SAFETENSORS, load_checkpoint, save_checkpoint

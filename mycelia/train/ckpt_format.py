@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core import wire
-from mycelia.core.dtype import by_name
+from mycelia._engine.core.dtype import by_name
+from mycelia._engine.core.files import protobuf
 
 _SLICE = 512 * 1024 * 1024  # larger tensors are written in several pieces of the same name
 _CRC = b"crc_num"  # stands before a checksum at the end of a file, which has ten bytes
@@ -18,29 +18,33 @@ _CRC_SIZE = 10
 def encode(named: Sequence[tuple[str, Any]]) -> Iterator[bytes]:
     """The bytes of a file with some tensors (or texts) by name."""
     for name, tensor in named:
-        tag = wire.bytes_field(1, name.encode())
+        tag = protobuf.bytes_field(1, name.encode())
         for body in _tensor_bodies(tensor):
-            inner = wire.bytes_header(2, len(body)) + body
-            yield wire.bytes_header(1, len(tag) + len(inner)) + tag + inner
+            inner = protobuf.bytes_header(2, len(body)) + body
+            yield protobuf.bytes_header(1, len(tag) + len(inner)) + tag + inner
 
 
 def _tensor_bodies(tensor: Any) -> Iterator[bytes]:
     if isinstance(tensor, str):
         content = tensor.encode("utf-32-le")
-        yield wire.number_field(1, 0) + wire.bytes_field(2, b"str") + wire.bytes_field(3, content)
+        yield (
+            protobuf.number_field(1, 0)
+            + protobuf.bytes_field(2, b"str")
+            + protobuf.bytes_field(3, content)
+        )
         return
     array = np.ascontiguousarray(np.asarray(tensor))
-    head = b"".join(wire.number_field(1, n) for n in tensor.shape)
-    head += wire.bytes_field(2, str(tensor.dtype).encode())
+    head = b"".join(protobuf.number_field(1, n) for n in tensor.shape)
+    head += protobuf.bytes_field(2, str(tensor.dtype).encode())
     content = array.tobytes()
     for start in range(0, max(len(content), 1), _SLICE):
-        yield head + wire.bytes_field(3, content[start : start + _SLICE])
+        yield head + protobuf.bytes_field(3, content[start : start + _SLICE])
 
 
 def decode(data: memoryview) -> dict[str, Any]:
     """Arrays and texts by name. Other bytes raise ValueError, TypeError or UnicodeDecodeError."""
     parts: dict[str, tuple[list[int], str, list[memoryview]]] = {}
-    for field, value in wire.fields(data):
+    for field, value in protobuf.fields(data):
         if field == 1 and isinstance(value, memoryview):
             name, dims, kind, content = _decode_value(value)
             parts.setdefault(name, (dims, kind, []))[2].append(content)
@@ -64,11 +68,11 @@ def split_checksum(data: memoryview) -> tuple[memoryview, int | None]:
 
 def _decode_value(data: memoryview) -> tuple[str, list[int], str, memoryview]:
     name, dims, kind, content = "", [], "", memoryview(b"")
-    for field, value in wire.fields(data):
+    for field, value in protobuf.fields(data):
         if field == 1 and isinstance(value, memoryview):
             name = bytes(value).decode()
         elif field == 2 and isinstance(value, memoryview):
-            for inner, part in wire.fields(value):
+            for inner, part in protobuf.fields(value):
                 if inner == 1:
                     dims += [part] if isinstance(part, int) else _packed(part)
                 elif inner == 2 and isinstance(part, memoryview):
@@ -80,7 +84,7 @@ def _decode_value(data: memoryview) -> tuple[str, list[int], str, memoryview]:
 
 def _packed(data: memoryview) -> list[int]:
     """Numbers written one after the other in one field, as newer writers do."""
-    return [n for _, n in wire.fields(memoryview(b"".join(_keyed(data)))) if isinstance(n, int)]
+    return [n for _, n in protobuf.fields(memoryview(b"".join(_keyed(data)))) if isinstance(n, int)]
 
 
 def _keyed(data: memoryview) -> Iterator[bytes]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from mycelia.core.checks import check_bool, check_int, check_positive_int
-from mycelia.core.dtype import DType, from_numpy
-from mycelia.core.errors import problem
-from mycelia.core.lazy import LazyModule
+from mycelia._engine.core.checks import check_bool, check_int, check_positive_int
+from mycelia._engine.core.dtype import DType, from_numpy
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.lazy_import import LazyModule
 from mycelia.nn.cell import Cell
 from mycelia.tensor.tensor import Tensor
-from mycelia.transforms.sinking import data_sink
+from mycelia.transforms.sink import data_sink
 
 if TYPE_CHECKING:
     from mycelia.dataset.api import iterators
@@ -141,10 +141,10 @@ def connect_network_with_dataset(network: Cell, dataset_helper: DatasetHelper) -
             "connect_network_with_dataset: the helper is not in sink mode",
             fix="make it with dataset_sink_mode=True",
         )
-    return _Fed(network, dataset_helper)
+    return _DatasetFedCell(network, dataset_helper)
 
 
-class _Fed(Cell):
+class _DatasetFedCell(Cell):
     """A network that takes its arguments from a dataset."""
 
     def __init__(self, network: Cell, helper: DatasetHelper) -> None:

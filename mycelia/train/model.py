@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from mycelia._engine.core.checks import check_bool, check_non_negative_int, check_positive_int
+from mycelia._engine.core.error_boundary import entry_point
+from mycelia._engine.core.errors import did_you_mean, problem
+from mycelia.amp.levels import build_train_network, check_levels
 from mycelia.boost.boost import AutoBoost
-from mycelia.core.checks import check_bool, check_non_negative_int, check_positive_int
-from mycelia.core.entry_points import entry_point
-from mycelia.core.errors import did_you_mean, problem
 from mycelia.nn.cell import Cell
 from mycelia.nn.optim.optimizer import Optimizer
 from mycelia.nn.wrap.auto_parallel import AutoParallel
 from mycelia.nn.wrap.cell_wrapper import WithEvalCell, WithLossCell
 from mycelia.tensor.tensor import Tensor
-from mycelia.train.amp import build_train_network, check_levels
 from mycelia.train.callback.callback import (
     PLAIN_EVENTS,
     Callback,
@@ -22,11 +22,11 @@ from mycelia.train.callback.callback import (
     as_list,
 )
 from mycelia.train.dataset_helper import DatasetHelper, check_sink_size, size_of
-from mycelia.train.evaluation import Evaluation, set_training
-from mycelia.train.fitting import check_columns, check_labels, check_metrics
-from mycelia.train.loop import Training
+from mycelia.train.evaluation_loop import EvaluationLoop, set_training
 from mycelia.train.metrics import get_metrics
-from mycelia.train.resuming import saved_run
+from mycelia.train.preflight_checks import check_columns, check_labels, check_metrics
+from mycelia.train.resume import saved_run
+from mycelia.train.training_loop import TrainingLoop
 from mycelia.transforms.jit import compiled_of
 
 _ARGUMENTS = (
@@ -246,13 +246,13 @@ class Model:
         saved = saved_run(resume_from, told.callbacks, facts)
         if saved is not None:
             first = saved.state.initial_epoch
-        training = Training(facts, told, first, self._check, self._check_first, end_epoch)
+        training = TrainingLoop(facts, told, first, self._check, self._check_first, end_epoch)
         training.run(None if saved is None else (saved.state, saved.parameters))
 
-    def _evaluation(self) -> Evaluation:
+    def _evaluation(self) -> EvaluationLoop:
         assert self._eval_network is not None
         tells_loss = self._loss_fn is not None
-        return Evaluation(self._eval_network, self._metrics, self._eval_indexes, tells_loss)
+        return EvaluationLoop(self._eval_network, self._metrics, self._eval_indexes, tells_loss)
 
     def _check(self, inputs: list[Any]) -> None:
         if self._loss_fn is not None:

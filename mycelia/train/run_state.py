@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.errors import problem
-from mycelia.core.logs import warn_once
-from mycelia.core.text_files import json_value, made_of
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.files.text_files import json_value, made_of
+from mycelia._engine.core.warn_once import warn_once
 from mycelia.tensor.tensor import Tensor
 from mycelia.train.callback.callback import Callback
 from mycelia.train.checkpoint import RUN_ENTRY
-from mycelia.train.packing import pack, unpack
+from mycelia.train.json_values import pack, unpack
 
 STEP_END, EPOCH_END = "on_train_step_end", "on_train_epoch_end"
 _VERSION = 1

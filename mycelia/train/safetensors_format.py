@@ -12,10 +12,10 @@ from zlib import crc32
 
 import numpy as np
 
-from mycelia.core.dtype import by_name
-from mycelia.core.errors import problem
-from mycelia.core.shape import Shape
-from mycelia.core.text_files import json_value
+from mycelia._engine.core.dtype import by_name
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.files.text_files import json_value
+from mycelia._engine.core.shape import Shape
 
 _ALIGNMENT = 8
 _MOST = 100 * 1024 * 1024  # bytes of a header; what says more is no such file
@@ -41,7 +41,7 @@ _DTYPES = {theirs: ours for ours, theirs in _NAMES.items()}
 
 
 @dataclass(frozen=True)
-class Entry:
+class SafetensorsEntry:
     """A tensor in a file; `begin` is counted in bytes from the start of the file."""
 
     dtype: Any
@@ -105,7 +105,7 @@ def decode(data: memoryview, check: bool) -> dict[str, Any]:
     return arrays
 
 
-def places(path: Path) -> tuple[dict[str, Entry], dict[str, str]]:
+def places(path: Path) -> tuple[dict[str, SafetensorsEntry], dict[str, str]]:
     """Where the tensors of a file are, and its metadata; no numbers are read. Raises as `decode`.
 
     A file that ends before its last tensor does is refused.
@@ -122,7 +122,7 @@ def places(path: Path) -> tuple[dict[str, Entry], dict[str, str]]:
         dtype, shape, start, end = _place(place, size - 8 - length)
         if end - start != prod(shape) * dtype.itemsize:
             raise ValueError(f"{end - start} bytes for {name} of shape {shape}")
-        found[name] = Entry(dtype, tuple(shape), 8 + length + start)
+        found[name] = SafetensorsEntry(dtype, tuple(shape), 8 + length + start)
     return found, metadata
 
 

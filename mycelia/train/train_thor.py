@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core.errors import wrong_type
+from mycelia._engine.core.errors import wrong_type
 from mycelia.nn.cell import Cell
-from mycelia.nn.curvature import watched_layers
+from mycelia.nn.layer.curvature import watched_layers
 from mycelia.nn.optim.thor import Thor
 from mycelia.train.model import Model
 

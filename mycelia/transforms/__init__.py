@@ -1,6 +1,11 @@
 """Functions that take functions: compilation, gradients, Jacobians, maps."""
 
-from mycelia.transforms.explaining import explain as explain
+from mycelia.transforms.compile_markers import JitConfig as JitConfig
+from mycelia.transforms.compile_markers import constexpr as constexpr
+from mycelia.transforms.compile_markers import jit_class as jit_class
+from mycelia.transforms.compile_markers import lazy_inline as lazy_inline
+from mycelia.transforms.compile_markers import mutable as mutable
+from mycelia.transforms.explain import explain as explain
 from mycelia.transforms.grad import GradOperation as GradOperation
 from mycelia.transforms.grad import get_grad as get_grad
 from mycelia.transforms.grad import grad as grad
@@ -11,13 +16,8 @@ from mycelia.transforms.jacobian import jvp as jvp
 from mycelia.transforms.jacobian import vjp as vjp
 from mycelia.transforms.jit import jit as jit
 from mycelia.transforms.jit import ms_function as ms_function
-from mycelia.transforms.marks import JitConfig as JitConfig
-from mycelia.transforms.marks import constexpr as constexpr
-from mycelia.transforms.marks import jit_class as jit_class
-from mycelia.transforms.marks import lazy_inline as lazy_inline
-from mycelia.transforms.marks import mutable as mutable
 from mycelia.transforms.recompute import recompute as recompute
-from mycelia.transforms.sinking import data_sink as data_sink
+from mycelia.transforms.sink import data_sink as data_sink
 from mycelia.transforms.vmap import vmap as vmap
 
 __all__ = [

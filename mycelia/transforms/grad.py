@@ -7,14 +7,14 @@ from functools import update_wrapper
 from typing import Any
 
 from mycelia import log
-from mycelia.core.checks import check_bool
-from mycelia.core.errors import problem, wrong_type
-from mycelia.core.tracebacks import shorten
-from mycelia.runtime.eager.differentiate import ones_like
-from mycelia.tensor.structures import tensors_of
+from mycelia._engine.core.checks import check_bool
+from mycelia._engine.core.errors import problem, wrong_type
+from mycelia._engine.core.tracebacks import shorten
+from mycelia._engine.parallel.pipeline.step_tracing import is_pipelined, trace_gradients
+from mycelia._engine.runtime.eager.differentiate import ones_like
+from mycelia.tensor.nested import tensors_of
 from mycelia.tensor.tensor import Tensor
-from mycelia.transforms.jit import Compiled, in_graph_mode
-from mycelia.transforms.pipelined import is_pipelined, read_gradients
+from mycelia.transforms.jit import CompiledFunction, in_graph_mode
 from mycelia.transforms.pullback import AnyPullback, record_call
 
 
@@ -44,7 +44,7 @@ def value_and_grad(
             raise problem(RuntimeError, "grad_position should not be empty when grad by position!")
         inputs, sens, kwargs = _with_sens(args, kwargs) if sens_param else (args, None, kwargs)
         if is_pipelined(fn) and not positions and not has_aux:
-            value, by_weight = read_gradients(fn, chosen, inputs, kwargs, sens)
+            value, by_weight = trace_gradients(fn, chosen, inputs, kwargs, sens)
             return value, _arrange(grad_position, weights, (), by_weight, return_ids, chosen)
         pullback = record_call(fn, inputs, kwargs, positions, chosen)
         try:
@@ -291,7 +291,7 @@ def _compiled_in_graph_mode(fn: Callable[..., Any]) -> Callable[[Any], Any]:
         raise problem(TypeError, "a gradient is taken of a function or Cell", got=repr(fn))
 
     def decorate(gradient: Any) -> Any:
-        compiled = Compiled(gradient, f"grad_{getattr(fn, '__name__', type(fn).__name__)}")
+        compiled = CompiledFunction(gradient, f"grad_{getattr(fn, '__name__', type(fn).__name__)}")
 
         def run(*args: Any, **kwargs: Any) -> Any:
             try:

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.errors import problem, wrong_type
-from mycelia.ir.slot import call
-from mycelia.ops.arithmetic import add, mul
-from mycelia.ops.joining import stack
-from mycelia.ops.reduction import reduce_sum
-from mycelia.ops.shaping import reshape
-from mycelia.tensor.structures import tensors_of
+from mycelia._engine.core.errors import problem, wrong_type
+from mycelia._engine.ir.handlers import call_user_function
+from mycelia.ops.elementwise.arithmetic import add, mul
+from mycelia.ops.reduction.reduction import reduce_sum
+from mycelia.ops.shapes.concat import stack
+from mycelia.ops.shapes.reshape import reshape
+from mycelia.tensor.nested import tensors_of
 from mycelia.tensor.tensor import Tensor
 from mycelia.transforms.grad import grad
 from mycelia.transforms.pullback import AnyPullback, record_call
@@ -48,7 +48,7 @@ def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> t
     points = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     directions = v if isinstance(v, (tuple, list)) else (v,)
     _check_alike("jvp", "the directions v", directions, points)
-    full = call(fn, *points)
+    full = call_user_function(fn, *points)
     value = full[0] if has_aux else full
     single = isinstance(value, Tensor)
     probes = [Tensor._wrap(np.zeros(o.shape, o.dtype.numpy)) for o in tensors_of(value)]

@@ -10,78 +10,86 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mycelia.compiler.containers import maker_of
-from mycelia.compiler.forms import (
-    Items,
+from mycelia._engine.compiler.frontend.containers import maker_of
+from mycelia._engine.compiler.frontend.hooks import hooks_of
+from mycelia._engine.compiler.frontend.interpreter.user_function import (
+    UserFunction,
+    capture,
+    recapture,
+)
+from mycelia._engine.compiler.frontend.mutation_journal import Location
+from mycelia._engine.compiler.frontend.program_state import (
+    ProgramState,
+    shares_elements,
+    trace_with_state,
+)
+from mycelia._engine.compiler.frontend.symbolic import GraphBreak, SymbolicNumber
+from mycelia._engine.compiler.frontend.trace_function import TracedProgram, run_in_vm, trace
+from mycelia._engine.compiler.frontend.tracer import active_tracer
+from mycelia._engine.compiler.frontend.value_structure import (
+    SequenceStructure,
     containers_in,
 )
-from mycelia.compiler.hooking import hooks_of
-from mycelia.compiler.program_state import ProgramState, shares_elements, with_state
-from mycelia.compiler.reader.function import Function, capture, recapture
-from mycelia.compiler.reading import Read, read, read_lazily
-from mycelia.compiler.store import Place
-from mycelia.compiler.symbolic import Number, ValueNeeded
-from mycelia.compiler.tracer import active_tracer
-from mycelia.core import settings
-from mycelia.core.errors import problem
-from mycelia.core.indivisible import call_at_once
-from mycelia.core.lazy import LazyModule
-from mycelia.core.recent import Recent
-from mycelia.core.seed import peek_key
-from mycelia.core.tracebacks import shorten
-from mycelia.ir.program import Program, Source
-from mycelia.ir.slot import call
-from mycelia.parallel.automatic import settings_version
-from mycelia.runtime.eager.mode import mode
-from mycelia.runtime.executor import Executable, Overflow, finish
-from mycelia.runtime.sinking import Sunk
-from mycelia.runtime.vm.segments import Segments
+from mycelia._engine.core import settings
+from mycelia._engine.core.atomic_assignment import call_atomically
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.lazy_import import LazyModule
+from mycelia._engine.core.lru_dict import LRUDict
+from mycelia._engine.core.seed import peek_key
+from mycelia._engine.core.tracebacks import shorten
+from mycelia._engine.distributed.auto_parallel_settings import settings_version
+from mycelia._engine.ir.handlers import call_user_function
+from mycelia._engine.ir.program import InputSource, Program
+from mycelia._engine.parallel.multi_device import budgets, executable_of, of_all_processes
+from mycelia._engine.parallel.pipeline.step_tracing import pipeline_in
+from mycelia._engine.runtime.eager.thread_mode import thread_mode
+from mycelia._engine.runtime.executor import Executable, LoopStackOverflow, write_back
+from mycelia._engine.runtime.multi_step import MultiStepProgram
+from mycelia._engine.runtime.vm.segments import SegmentRunner
 from mycelia.tensor.hooks import TensorHooks
-from mycelia.tensor.structures import tensors_of
+from mycelia.tensor.nested import tensors_of
 from mycelia.tensor.tensor import Tensor
-from mycelia.transforms.argument_forms import (
-    TracedFunction,
-    arguments_form,
+from mycelia.transforms.argument_signature import (
+    ReturnedFunction,
+    argument_structure,
+    call_structure,
     first_of_each,
-    form_of_arguments,
     has_numbers,
     key_of,
     numbers_in,
 )
-from mycelia.transforms.differentiable import DifferentiableGraph
-from mycelia.transforms.dynamic import Buckets, Fitted, Signature
-from mycelia.transforms.pipelined import pipeline_in
-from mycelia.transforms.spreading import budgets, executable_of, of_all_processes
-from mycelia.transforms.stages import write_stages
+from mycelia.transforms.dynamic_arguments import BucketMatch, Buckets, DynamicSignature
+from mycelia.transforms.graph_gradients import DifferentiableGraph
+from mycelia.transforms.ir_dump import write_stages
 
 if TYPE_CHECKING:
-    from mycelia.compiler.parallel.planning import Planned
-    from mycelia.runtime.pipeline.step import PipelinedStep
-    from mycelia.transforms import pipeline_building
+    from mycelia._engine.compiler.sharding.planner import PlannedProgram
+    from mycelia._engine.parallel.pipeline import builder
+    from mycelia._engine.parallel.pipeline.training_step import PipelinedStep
 else:
-    pipeline_building = LazyModule("mycelia.transforms.pipeline_building")
+    builder = LazyModule("mycelia._engine.parallel.pipeline.builder")
 
 FIRST_CAPACITY = 64
 
 
 @dataclass(eq=False)
-class Entry:
+class Specialization:
     """What a kind of arguments compiles to: a program, or a reason to run in the vm."""
 
-    arguments: Items
-    read: Read | None = None
+    arguments: SequenceStructure
+    read: TracedProgram | None = None
     executable: Executable | PipelinedStep | None = None
     vm_reason: str = ""
     capacity: int = FIRST_CAPACITY
-    by_value: Recent | None = None  # programs for single values of the numbers
+    by_value: LRUDict | None = None  # programs for single values of the numbers
     runs: int = 0
     differentiable: DifferentiableGraph | None = None
-    sunk: Sunk | None = None  # several calls as one
-    fitted: Fitted | None = None  # how a program for several sizes runs it
+    sunk: MultiStepProgram | None = None  # several calls as one
+    fitted: BucketMatch | None = None  # how a program for several sizes runs it
     exact_because: str = ""  # why such a program might be wrong
-    planned: Planned | None = None  # its layouts, if it is spread over several devices
+    planned: PlannedProgram | None = None  # its layouts, if it is spread over several devices
     settings: int = field(default_factory=settings_version)  # the parallel settings it was made for
-    state: tuple[Place, ...] = ()  # attributes and containers whose values are arguments, too
+    state: tuple[Location, ...] = ()  # attributes and containers whose values are arguments, too
 
     def given(self, args: Any, kwargs: Any) -> tuple[Any, ...]:
         """The arguments of the program: what the call gives, and what the state is now."""
@@ -94,19 +102,19 @@ class Entry:
 
 
 @dataclass(eq=False)
-class Compiled:
+class CompiledFunction:
     """A function with its programs."""
 
     fn: Callable[..., Any]
     name: str
-    entries: Recent = field(default_factory=Recent)
+    entries: LRUDict = field(default_factory=LRUDict)
     history: list[str] = field(default_factory=list)
     buckets: Buckets | None = None  # where arguments have dynamic sizes
-    hooked: dict[Any, Compiled] = field(default_factory=dict)  # for hooks on the arguments
+    hooked: dict[Any, CompiledFunction] = field(default_factory=dict)  # for hooks on the arguments
     state: ProgramState = field(default_factory=ProgramState.empty)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if TensorHooks.present and mode.recording is None:
+        if TensorHooks.present and thread_mode.recording is None:
             hooks = hooks_of(*tensors_of((args, kwargs)))
             if any(hooks):
                 return self._with_hooks(hooks)._call(args, kwargs)
@@ -117,7 +125,7 @@ class Compiled:
         entry.runs += 1
         return self._run(entry, args, kwargs)
 
-    def entry(self, args: Any, kwargs: Any) -> Entry:
+    def entry(self, args: Any, kwargs: Any) -> Specialization:
         """What these arguments compile to, compiled now if it is not yet."""
         if self.buckets is not None:
             self.buckets.signature.check(args, kwargs)
@@ -134,11 +142,11 @@ class Compiled:
             entry = found
         return entry
 
-    def _with_hooks(self, hooks: tuple[tuple[Any, ...], ...]) -> Compiled:
+    def _with_hooks(self, hooks: tuple[tuple[Any, ...], ...]) -> CompiledFunction:
         """The function for arguments that have these hooks, tensor by tensor."""
         found = self.hooked.get(hooks)
         if found is None:
-            found = Compiled(partial(_call_with_hooks, self.fn, hooks), self.name)
+            found = CompiledFunction(partial(_call_with_hooks, self.fn, hooks), self.name)
             self.hooked[hooks] = found
         return found
 
@@ -150,12 +158,12 @@ class Compiled:
         key = key_of((args, kwargs, values), self.state.known())
         return (key, "shared") if shares_elements(values) else key
 
-    def result(self, entry: Entry, found: Sequence[Any]) -> Any:
+    def result(self, entry: Specialization, found: Sequence[Any]) -> Any:
         """The result of a call from the arrays its program gave."""
         assert entry.read is not None
         return _outside(entry.read.result.build(iter(found)))
 
-    def _finished(self, entry: Entry, found: Sequence[Any], args: Any, kwargs: Any) -> Any:
+    def _finished(self, entry: Specialization, found: Sequence[Any], args: Any, kwargs: Any) -> Any:
         """The result of a call; the attributes and containers that it changes are written."""
         read = entry.read
         assert read is not None
@@ -166,42 +174,44 @@ class Compiled:
         values = [_outside(change.form.build(leaves)) for change in read.changes]
         containers = containers_in(entry.arguments, entry.given(args, kwargs))
         pairs = zip(read.changes, values, strict=True)
-        call_at_once([c for change, value in pairs for c in change.calls(value, containers)])
+        call_atomically([c for change, value in pairs for c in change.calls(value, containers)])
         return result
 
     def __getstate__(self) -> dict[str, Any]:
         """A copy starts without programs: they belong to the objects they were read from."""
         buckets = None if self.buckets is None else Buckets(self.buckets.signature)
         own = {"fn": self.fn, "name": self.name, "buckets": buckets, "hooked": {}}
-        return own | {"entries": Recent(), "history": [], "state": ProgramState.empty()}
+        return own | {"entries": LRUDict(), "history": [], "state": ProgramState.empty()}
 
-    def _compile(self, key: Any, args: Any, kwargs: Any) -> Entry:
+    def _compile(self, key: Any, args: Any, kwargs: Any) -> Specialization:
         self.history.append(_reason(self, key))
         given_numbers = bool(numbers_in((args, kwargs)))
         try:
             entry = self._read(args, kwargs, values=False)
             if entry.vm_reason and given_numbers:
-                entry = Entry(entry.arguments, by_value=Recent())
+                entry = Specialization(entry.arguments, by_value=LRUDict())
         except (TypeError, ValueError, IndexError, AttributeError):
             if not given_numbers:
                 raise
-            entry = Entry(Items(tuple, ()), by_value=Recent())
+            entry = Specialization(SequenceStructure(tuple, ()), by_value=LRUDict())
         if entry.fitted is not None and not entry.fitted.is_first:
             self.history.pop()  # another size had the program compiled
         self.entries.keep(self._key(args, kwargs), entry)
         return entry
 
-    def _read(self, args: Any, kwargs: Any, values: bool, capacity: int = FIRST_CAPACITY) -> Entry:
-        return with_state(self.state, lambda: self._read_once(args, kwargs, values, capacity))
+    def _read(
+        self, args: Any, kwargs: Any, values: bool, capacity: int = FIRST_CAPACITY
+    ) -> Specialization:
+        return trace_with_state(self.state, lambda: self._read_once(args, kwargs, values, capacity))
 
-    def _read_once(self, args: Any, kwargs: Any, values: bool, capacity: int) -> Entry:
+    def _read_once(self, args: Any, kwargs: Any, values: bool, capacity: int) -> Specialization:
         state = tuple(self.state.places.values())
-        arguments = arguments_form(args, kwargs, values, self.state.known())
+        arguments = call_structure(args, kwargs, values, self.state.known())
         arguments = of_all_processes(arguments, has_state=bool(state))
         if state:
-            form = form_of_arguments(self.state.values(), False, self.state.known())
+            form = argument_structure(self.state.values(), False, self.state.known())
             arguments = replace(arguments, forms=(*arguments.forms, form))
-        entry = Entry(arguments, capacity=capacity, state=state)
+        entry = Specialization(arguments, capacity=capacity, state=state)
         if first_of_each(containers_in(arguments, entry.given(args, kwargs))):
             entry.vm_reason = "two of its arguments or attributes hold one container"
             return entry
@@ -210,7 +220,7 @@ class Compiled:
             return entry
         try:
             self._read_within_memory(entry, first_of_each(entry.leaves(args, kwargs)))
-        except ValueNeeded as needed:
+        except GraphBreak as needed:
             entry.vm_reason = needed.why
             return entry
         except (TypeError, ValueError, IndexError, AttributeError) as error:
@@ -226,11 +236,11 @@ class Compiled:
                 self._fit(entry, args, kwargs, values, capacity)
         return entry
 
-    def _read_within_memory(self, entry: Entry, shared: tuple[int, ...]) -> None:
+    def _read_within_memory(self, entry: Specialization, shared: tuple[int, ...]) -> None:
         """Read the function; once more, remembering less, if no layout fits into the devices."""
         choices = budgets()
         for number, budget in enumerate(choices, 1):
-            entry.read = read(
+            entry.read = trace(
                 self.fn, self.name, entry.arguments, entry.capacity, budget, self.state, shared
             )
             write_stages(self.name, len(self.history), entry.read.stages)
@@ -240,44 +250,46 @@ class Compiled:
                 if number == len(choices):
                     raise
 
-    def _make_executable(self, entry: Entry, program: Program) -> None:
+    def _make_executable(self, entry: Specialization, program: Program) -> None:
         if pipeline_in(program) is not None:
-            entry.executable = pipeline_building.pipelined_step(program)
+            entry.executable = builder.pipelined_step(program)
         else:
             entry.executable, entry.planned = executable_of(program)
 
-    def _fit(self, entry: Entry, args: Any, kwargs: Any, values: bool, capacity: int) -> None:
+    def _fit(
+        self, entry: Specialization, args: Any, kwargs: Any, values: bool, capacity: int
+    ) -> None:
         """Let a program for several sizes run the entry, if that is certain to be the same."""
         assert self.buckets is not None and entry.read is not None
 
-        def read_at(args: Any, kwargs: Any) -> Read:
-            return read(self.fn, self.name, arguments_form(args, kwargs, values), capacity)
+        def read_at(args: Any, kwargs: Any) -> TracedProgram:
+            return trace(self.fn, self.name, call_structure(args, kwargs, values), capacity)
 
         def kind_of(args: Any, kwargs: Any) -> Any:
             return key_of((args, kwargs)), tuple(numbers_in((args, kwargs))) if values else None
 
         found = self.buckets.fitted(entry.read, args, kwargs, read_at, kind_of)
-        if isinstance(found, Fitted):
+        if isinstance(found, BucketMatch):
             entry.fitted = found
         else:
             entry.exact_because = found
 
-    def _run(self, entry: Entry, args: Any, kwargs: Any) -> Any:
+    def _run(self, entry: Specialization, args: Any, kwargs: Any) -> Any:
         if entry.executable is None:
             return self._run_in_vm(args, kwargs)
         assert entry.read is not None
-        if mode.recording is not None:
+        if thread_mode.recording is not None:
             return self._run_recorded(entry, args, kwargs)
         leaves = entry.leaves(args, kwargs)
         if entry.fitted is not None:
             return self.result(entry, entry.fitted(leaves))
         try:
             found = entry.executable(leaves)
-        except Overflow as overflow:
+        except LoopStackOverflow as overflow:
             return self._grow(entry, overflow.needed, args, kwargs)
         return self._finished(entry, found, args, kwargs)
 
-    def _run_recorded(self, entry: Entry, args: Any, kwargs: Any) -> Any:
+    def _run_recorded(self, entry: Specialization, args: Any, kwargs: Any) -> Any:
         """Run inside a gradient of eager mode: the program counts as one operator there."""
         assert entry.read is not None
         program = entry.read.plain
@@ -288,21 +300,21 @@ class Compiled:
         leaves = [_tensor(leaf) for leaf in entry.leaves(args, kwargs)]
         inputs = [
             leaves[i.which]
-            if i.source is Source.ARGUMENT
+            if i.source is InputSource.ARGUMENT
             else i.which
-            if i.source is Source.STATE
+            if i.source is InputSource.STATE
             else Tensor._wrap(peek_key())
             for i in program.inputs
         ]
         try:
             found = entry.differentiable(inputs)
-            finish(program, [t._data for t in found], leaves)
-        except Overflow as overflow:
+            write_back(program, [t._data for t in found], leaves)
+        except LoopStackOverflow as overflow:
             entry.differentiable = None
             return self._grow(entry, overflow.needed, args, kwargs)
         return self._finished(entry, found[: program.results], args, kwargs)
 
-    def _grow(self, entry: Entry, needed: int, args: Any, kwargs: Any) -> Any:
+    def _grow(self, entry: Specialization, needed: int, args: Any, kwargs: Any) -> Any:
         """Compile again with stacks that are large enough, and run again."""
         capacity = 1 << (needed - 1).bit_length()
         values = entry.by_value is None and not has_numbers(entry.arguments)
@@ -313,9 +325,9 @@ class Compiled:
         return self._run(entry, args, kwargs)
 
     def _run_in_vm(self, args: Any, kwargs: Any) -> Any:
-        if mode.recording is not None:
+        if thread_mode.recording is not None:
             return self.fn(*args, **kwargs)  # operator by operator, for the gradient
-        return read_lazily(self.fn, self.name, args, kwargs, Segments())
+        return run_in_vm(self.fn, self.name, args, kwargs, SegmentRunner())
 
 
 def _call_with_hooks(fn: Any, hooks: Any, *args: Any, **kwargs: Any) -> Any:
@@ -323,7 +335,7 @@ def _call_with_hooks(fn: Any, hooks: Any, *args: Any, **kwargs: Any) -> Any:
     for tensor, functions in zip(tensors_of((args, kwargs)), hooks, strict=True):
         if functions:
             tensor.__dict__["hooks"] = list(functions)
-    return call(fn, *args, **kwargs)
+    return call_user_function(fn, *args, **kwargs)
 
 
 def jit(
@@ -338,15 +350,15 @@ def jit(
         return partial(jit, input_signature=input_signature, **options)
     if not callable(function):
         raise problem(TypeError, "jit compiles functions", got=repr(function))
-    compiled = Compiled(function, getattr(function, "__name__", type(function).__name__))
+    compiled = CompiledFunction(function, getattr(function, "__name__", type(function).__name__))
     if input_signature is not None:
         listed = isinstance(input_signature, (tuple, list))
         inputs = input_signature if listed else (input_signature,)
-        compiled.buckets = Buckets(Signature(function, inputs, {}))
+        compiled.buckets = Buckets(DynamicSignature(function, inputs, {}))
 
     def run(*args: Any, **kwargs: Any) -> Any:
         if active_tracer() is not None:
-            return call(function, *args, **kwargs)
+            return call_user_function(function, *args, **kwargs)
         try:
             return compiled(*args, **kwargs)
         except Exception as error:
@@ -359,10 +371,10 @@ def jit(
     return run
 
 
-def compiled_of(fn: Any) -> Compiled:
+def compiled_of(fn: Any) -> CompiledFunction:
     """The programs of a function or cell; compiled or not, it gets some."""
     found = getattr(fn, "compiled", None)
-    if isinstance(found, Compiled):
+    if isinstance(found, CompiledFunction):
         return found
     if hasattr(fn, "construct"):
         return fn._compiled()
@@ -379,22 +391,22 @@ def ms_function(
     return jit(fn, input_signature=input_signature)
 
 
-class Closure(TracedFunction):
+class CompiledClosure(ReturnedFunction):
     """A function that a compiled function returned; calling it runs compiled code again."""
 
-    _programs: dict[Any, Compiled] = {}
+    _programs: dict[Any, CompiledFunction] = {}
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: UserFunction) -> None:
         super().__init__(function)
         self.__name__ = function.__name__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if active_tracer() is not None:
-            return call(self.function, *args, **kwargs)
+            return call_user_function(self.function, *args, **kwargs)
         definition = self.function.definition
         compiled = self._programs.get(definition)
         if compiled is None:
-            compiled = self._programs[definition] = Compiled(_apply, definition.name)
+            compiled = self._programs[definition] = CompiledFunction(_apply, definition.name)
         return compiled(self.function, *args, **kwargs)
 
 
@@ -403,7 +415,7 @@ def in_graph_mode() -> bool:
     return (
         settings.current().mode == settings.GRAPH_MODE
         and active_tracer() is None
-        and mode.recording is None
+        and thread_mode.recording is None
     )
 
 
@@ -413,11 +425,11 @@ def _apply(function: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _outside(value: Any) -> Any:
     """A result as the caller sees it: Python numbers, tensors, callable closures."""
-    if isinstance(value, Number):
+    if isinstance(value, SymbolicNumber):
         return value.kind(value.item())
-    if isinstance(value, Function):
+    if isinstance(value, UserFunction):
         held = {name: _outside(v) for name, v in capture(value).items()}
-        return Closure(recapture(value, held))
+        return CompiledClosure(recapture(value, held))
     if isinstance(value, dict):
         parts = {k: _outside(v) for k, v in value.items()}
         is_same = all(parts[k] is v for k, v in value.items())
@@ -434,7 +446,7 @@ def _tensor(value: Any) -> Tensor:
     return value if isinstance(value, Tensor) else Tensor._wrap(np.asarray(value))
 
 
-def _still_valid(entry: Entry, args: Any, kwargs: Any) -> bool:
+def _still_valid(entry: Specialization, args: Any, kwargs: Any) -> bool:
     if entry.settings != settings_version():
         return False
     if entry.read is None:
@@ -445,7 +457,7 @@ def _still_valid(entry: Entry, args: Any, kwargs: Any) -> bool:
     return entry.read.guards.hold()
 
 
-def _reason(compiled: Compiled, key: Any) -> str:
+def _reason(compiled: CompiledFunction, key: Any) -> str:
     if not compiled.entries:
         return "first call"
     return "arguments of another kind" if key not in compiled.entries else "a constant changed"

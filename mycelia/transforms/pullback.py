@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mycelia.compiler.autodiff import differentiate as graph
-from mycelia.compiler.autodiff.differentiate import GraphPullback
-from mycelia.compiler.tracer import active_tracer
-from mycelia.core.errors import problem
-from mycelia.ops.creation import zeros
-from mycelia.runtime.eager import differentiate as eager
-from mycelia.runtime.eager.differentiate import Pullback
+from mycelia._engine.compiler.autodiff import differentiate as graph
+from mycelia._engine.compiler.autodiff.differentiate import GraphPullback
+from mycelia._engine.compiler.frontend.tracer import active_tracer
+from mycelia._engine.core.errors import problem
+from mycelia._engine.runtime.eager import differentiate as eager
+from mycelia._engine.runtime.eager.differentiate import Pullback
+from mycelia.ops.shapes.creation import zeros
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 
@@ -42,11 +42,11 @@ def record_call(
         pullback = eager.record_call(fn, args, kwargs, positions, live)
     else:
         pullback = graph.record_call(tracer, fn, args, kwargs, positions, live)
-    return WithFrozen(pullback, tuple(weights), frozen) if any(frozen) else pullback
+    return FrozenWeightsPullback(pullback, tuple(weights), frozen) if any(frozen) else pullback
 
 
 @dataclass(frozen=True)
-class WithFrozen:
+class FrozenWeightsPullback:
     """A pullback to weights of which some have `requires_grad=False`; their gradients are 0."""
 
     pullback: Pullback | GraphPullback
@@ -82,4 +82,4 @@ def _frozen(*weights: Tensor) -> tuple[bool, ...]:
     )
 
 
-AnyPullback = Pullback | GraphPullback | WithFrozen
+AnyPullback = Pullback | GraphPullback | FrozenWeightsPullback

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core.errors import wrong_type
-from mycelia.ir.control import RECOMPUTE
-from mycelia.ir.slot import call, slot
+from mycelia._engine.core.errors import wrong_type
+from mycelia._engine.ir.control_flow import RECOMPUTE
+from mycelia._engine.ir.handlers import call_user_function, handlers
 
 
 def recompute(
@@ -24,6 +24,6 @@ def recompute(
     """
     if not callable(block):
         raise wrong_type("recompute", "block", block, "a Cell or a function")
-    if slot.enclosed is None:
+    if handlers.enclosed is None:
         return block(*args, **kwargs)
-    return slot.enclosed(RECOMPUTE, lambda: call(block, *args, **kwargs))
+    return handlers.enclosed(RECOMPUTE, lambda: call_user_function(block, *args, **kwargs))

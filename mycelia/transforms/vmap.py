@@ -7,21 +7,26 @@ from contextlib import contextmanager
 from functools import update_wrapper
 from typing import Any
 
-from mycelia.compiler.building import Builder
-from mycelia.compiler.store import MISSING, Entry, Numbers, Place
-from mycelia.compiler.symbolic import Number
-from mycelia.compiler.tracer import Tracer, active_tracer
-from mycelia.core.errors import problem
-from mycelia.core.tracebacks import shorten
-from mycelia.ir.control import Vmap
-from mycelia.ir.node import Apply, Node
-from mycelia.ir.primitive import Primitive
-from mycelia.ir.slot import call
-from mycelia.ir.value import type_of
-from mycelia.ops.joining import stack
-from mycelia.tensor.structures import leaves_of, mapped
+from mycelia._engine.compiler.frontend.graph_builder import GraphBuilder
+from mycelia._engine.compiler.frontend.mutation_journal import (
+    MISSING,
+    Location,
+    TensorLocation,
+    VariableLocation,
+)
+from mycelia._engine.compiler.frontend.symbolic import SymbolicNumber
+from mycelia._engine.compiler.frontend.tracer import Tracer, active_tracer
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.tracebacks import shorten
+from mycelia._engine.ir.control_flow import Vmap
+from mycelia._engine.ir.handlers import call_user_function
+from mycelia._engine.ir.node import Apply, GraphNode
+from mycelia._engine.ir.primitive import Primitive
+from mycelia._engine.ir.tensor_protocol import type_of
+from mycelia.ops.shapes.concat import stack
+from mycelia.tensor.nested import leaves_of, mapped
 from mycelia.tensor.tensor import Tensor
-from mycelia.transforms.jit import Compiled
+from mycelia.transforms.jit import CompiledFunction
 
 _PLAIN = (bool, int, float)
 
@@ -33,7 +38,7 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callabl
     ints and None (not mapped) like the arguments; `out_axes` where that axis stands in the results.
     A CellList is a model ensemble: each cell gets its part of the mapped arguments.
     """
-    compiled = Compiled(lambda *args: _map(fn, in_axes, out_axes, args), "vmap")
+    compiled = CompiledFunction(lambda *args: _map(fn, in_axes, out_axes, args), "vmap")
     compiled.fn.__mycelia_native__ = True  # type: ignore[attr-defined]
 
     def run(*args: Any) -> Any:
@@ -55,7 +60,7 @@ def _map(fn: Callable[..., Any], in_axes: Any, out_axes: Any, args: tuple[Any, .
     tracer = active_tracer()
     assert tracer is not None
     if not args:
-        return call(fn)
+        return call_user_function(fn)
     cells = _ensemble(fn)
     pairs = _spread("in_axes", in_axes, args)
     leaves = [leaf for leaf, _ in pairs if isinstance(leaf, Tensor)]
@@ -63,17 +68,17 @@ def _map(fn: Callable[..., Any], in_axes: Any, out_axes: Any, args: tuple[Any, .
     size = _checked_size(pairs, cells)
     weights = [stack(column) for column in _columns(cells)]
     leaves, axes = [*weights, *leaves], [*([0] * len(weights)), *axes]
-    builder = Builder(getattr(fn, "__name__", "mapped"), tracer.builder, tracer.span)
+    builder = GraphBuilder(getattr(fn, "__name__", "mapped"), tracer.builder, tracer.span)
     nodes = [
         builder.parameter(f"x{i}", _without(leaf, axis))
         for i, (leaf, axis) in enumerate(zip(leaves, axes, strict=True))
     ]
     with tracer.building(builder), tracer.store.journal(builder.graph) as journal:
-        tracer.store.write(Entry(tracer.world, "<needed>"), MISSING)
+        tracer.store.write(VariableLocation(tracer.world, "<needed>"), MISSING)
         with _weights_of(cells, nodes[: len(weights)]):
             rest = iter(nodes[len(weights) :])
             inner = mapped(lambda leaf: _inside(leaf, rest), args)
-            result = call(cells[0] if cells else fn, *inner)
+            result = call_user_function(cells[0] if cells else fn, *inner)
         is_mapped = {n for n, axis in zip(nodes, axes, strict=True) if axis is not None}
         outputs = [
             _Output(tracer, leaf, axis, is_mapped)
@@ -108,7 +113,7 @@ class _Output:
             raise _wrong("a mapped result has the axis None in out_axes", repr(self.node.type))
         self.place = 0 if axis is None else axis % (rank + 1)
 
-    def outside(self, items: Iterator[Node], size: int) -> Any:
+    def outside(self, items: Iterator[GraphNode], size: int) -> Any:
         """The value that the caller sees; arrays are the next of the items."""
         if self.node is None:
             return self.leaf if self.axis is None else stack((Tensor(self.leaf),) * size)
@@ -116,17 +121,21 @@ class _Output:
         if self.axis is not None:
             return tensor
         same = tensor[0]
-        return Number.of(same._data, self.leaf.kind) if isinstance(self.leaf, Number) else same
+        return (
+            SymbolicNumber.of(same._data, self.leaf.kind)
+            if isinstance(self.leaf, SymbolicNumber)
+            else same
+        )
 
 
 def _emit(
     tracer: Tracer,
-    builder: Builder,
+    builder: GraphBuilder,
     leaves: Sequence[Tensor],
     axes: Sequence[int | None],
     places: list[int],
     size: int,
-) -> list[Node]:
+) -> list[GraphNode]:
     """The map itself, as a node of the program; gives its results."""
     types = builder.graph.output.type
     places = [*places, *([0] * (len(types) - len(places)))]
@@ -170,7 +179,7 @@ def _columns(cells: list[Any]) -> list[tuple[Tensor, ...]]:
 
 
 @contextmanager
-def _weights_of(cells: list[Any], nodes: Sequence[Node]) -> Iterator[None]:
+def _weights_of(cells: list[Any], nodes: Sequence[GraphNode]) -> Iterator[None]:
     """Inside the block, the first cell has the weights that the nodes stand for."""
     parameters = list(cells[0].get_parameters()) if cells else []
     before = [parameter._data for parameter in parameters]
@@ -217,7 +226,7 @@ def _checked_size(pairs: list[tuple[Any, int | None]], cells: list[Any]) -> int:
     for leaf, axis in pairs:
         if axis is None:
             continue
-        if not isinstance(leaf, Tensor) or isinstance(leaf, Number):
+        if not isinstance(leaf, Tensor) or isinstance(leaf, SymbolicNumber):
             raise _wrong("only a Tensor can be mapped", f"axis {axis} for a {type(leaf).__name__}")
         if not -len(leaf.shape) <= axis < len(leaf.shape):
             raise _wrong(f"axis {axis} of in_axes is out of range", f"shape {leaf.shape}")
@@ -243,16 +252,16 @@ def _wrong(what: str, got: str) -> RuntimeError:
 # ---- values inside ------------------------------------------------------------------------------
 
 
-def _inside(leaf: Any, nodes: Iterator[Node]) -> Any:
+def _inside(leaf: Any, nodes: Iterator[GraphNode]) -> Any:
     """A leaf of the arguments as the mapped function sees it."""
-    if isinstance(leaf, Number):
-        return Number.of(next(nodes), leaf.kind)
+    if isinstance(leaf, SymbolicNumber):
+        return SymbolicNumber.of(next(nodes), leaf.kind)
     return Tensor._wrap(next(nodes)) if isinstance(leaf, Tensor) else leaf
 
 
-def _depends(node: Node, sources: set[Any]) -> bool:
+def _depends(node: GraphNode, sources: set[Any]) -> bool:
     """Whether a node is computed from one of the sources."""
-    seen: set[Node] = set()
+    seen: set[GraphNode] = set()
     waiting = [node]
     while waiting:
         node = waiting.pop()
@@ -264,10 +273,10 @@ def _depends(node: Node, sources: set[Any]) -> bool:
     return False
 
 
-def _check_place(tracer: Tracer, place: Place) -> None:
+def _check_place(tracer: Tracer, place: Location) -> None:
     """A mapped function may change its own variables, nothing that outlives it."""
-    is_state = isinstance(place, Numbers) and id(place.tensor) in tracer.inputs
-    is_world = isinstance(place, Entry) and place.holder is tracer.world
+    is_state = isinstance(place, TensorLocation) and id(place.tensor) in tracer.inputs
+    is_world = isinstance(place, VariableLocation) and place.holder is tracer.world
     is_world = is_world and getattr(place, "name", "") != "<needed>"
     if is_state or is_world:
         raise problem(

@@ -1,6 +1,7 @@
 """Searching for good settings of a training."""
 
 from mycelia.tune.callback import ReportToTrial as ReportToTrial
+from mycelia.tune.pruning import MedianStopping as MedianStopping
 from mycelia.tune.records import Record as Record
 from mycelia.tune.results import Results as Results
 from mycelia.tune.results import load as load
@@ -9,6 +10,5 @@ from mycelia.tune.space import choice as choice
 from mycelia.tune.space import integer as integer
 from mycelia.tune.space import log_uniform as log_uniform
 from mycelia.tune.space import uniform as uniform
-from mycelia.tune.stopping import MedianStopping as MedianStopping
 from mycelia.tune.trial import Trial as Trial
 from mycelia.tune.trial import TrialStopped as TrialStopped

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.tune import parzen
 from mycelia.tune.records import Record
 from mycelia.tune.space import Space

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core.checks import check_instance
-from mycelia.train.callback.watching import Watcher
+from mycelia._engine.core.checks import check_instance
+from mycelia.train.callback.monitored_value import MonitorCallback
 from mycelia.tune.trial import Trial
 
 
-class ReportToTrial(Watcher):
+class ReportToTrial(MonitorCallback):
     """Reports `monitor` to a trial after every epoch, so that a hopeless training ends.
 
     `monitor` is "loss", "eval_loss" or the name of a metric.

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.tune.records import FAILED, STOPPED, Record
 from mycelia.tune.space import Floats, Integers, Kind, Space
 

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.tune.records import FINISHED, STOPPED, Record
 
 _COLOURS = {FINISHED: "#4c72b0", STOPPED: "#bbbbbb"}

@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mycelia.core.errors import problem
-from mycelia.core.text_files import json_value, made_of
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.files.text_files import json_value, made_of
 
 FILE = "trials.jsonl"
 FINISHED, STOPPED, FAILED = "finished", "stopped", "failed"

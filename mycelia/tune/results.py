@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.tune import picture
 from mycelia.tune.records import FAILED, FINISHED, STOPPED, Record, as_written, read, write_whole
 from mycelia.tune.space import Space

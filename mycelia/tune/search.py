@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.checks import check_bool, check_non_negative_int, check_positive_int
-from mycelia.core.errors import problem, wrong_type
+from mycelia._engine.core.checks import check_bool, check_non_negative_int, check_positive_int
+from mycelia._engine.core.errors import problem, wrong_type
 from mycelia.tune.algorithms import Proposer, proposer
+from mycelia.tune.pruning import StoppingRule, reports_of, rule_for
 from mycelia.tune.records import (
     FAILED,
     FILE,
@@ -27,7 +28,6 @@ from mycelia.tune.records import (
 )
 from mycelia.tune.results import Results, sign_of
 from mycelia.tune.space import Space, check_space
-from mycelia.tune.stopping import StoppingRule, reports_of, rule_for
 from mycelia.tune.trial import Trial, TrialStopped, as_number
 
 _DIRECTIONS = ("minimize", "maximize")
@@ -65,7 +65,7 @@ def search(
             got=repr(direction),
             expected=", ".join(map(repr, _DIRECTIONS)),
         )
-    run = _Search(objective, space, trials, proposer(algorithm), direction, seed)
+    run = _TuningRun(objective, space, trials, proposer(algorithm), direction, seed)
     run.heading = heading_of(space, algorithm, direction, seed)
     run.rule, run.show_progress = rule_for(early_stopping), show_progress
     if directory is not None:
@@ -73,7 +73,7 @@ def search(
     return run.results(interrupted=run.go_on())
 
 
-class _Search:
+class _TuningRun:
     """A search under way: the trials so far, and how to make the next."""
 
     heading: dict[str, Any]

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.checks import check_bool, check_int, is_number
-from mycelia.core.errors import problem, wrong_type
+from mycelia._engine.core.checks import check_bool, check_int, is_number
+from mycelia._engine.core.errors import problem, wrong_type
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Integers:
 
 
 @dataclass(frozen=True)
-class Options:
+class CategoricalValues:
     """One of some values, which may be of any kind."""
 
     options: tuple[Any, ...]
@@ -100,7 +100,7 @@ class Options:
         return {"options": self.names}
 
 
-Kind = Floats | Integers | Options
+Kind = Floats | Integers | CategoricalValues
 Space = Mapping[str, Kind]
 
 
@@ -127,11 +127,11 @@ def integer(low: int, high: int, log: bool = False) -> Integers:
     return Integers(low, high, log)
 
 
-def choice(options: Sequence[Any]) -> Options:
+def choice(options: Sequence[Any]) -> CategoricalValues:
     """One of the options."""
     if isinstance(options, (str, bytes)) or not isinstance(options, Sequence):
         raise wrong_type("choice", "options", options, "a list")
-    made = Options(tuple(options))
+    made = CategoricalValues(tuple(options))
     names = [json.dumps(name) for name in made.names]
     if not names or len(set(names)) != len(names):
         raise problem(

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mycelia.core.checks import check_non_negative_int
-from mycelia.core.errors import problem, wrong_type
-from mycelia.tune.stopping import Reports, StoppingRule
+from mycelia._engine.core.checks import check_non_negative_int
+from mycelia._engine.core.errors import problem, wrong_type
+from mycelia.tune.pruning import Reports, StoppingRule
 
 
 class TrialStopped(Exception):  # it ends a trial, nothing is wrong

@@ -9,7 +9,7 @@ import pytest
 
 from mycelia.benchmark import interleave, processor
 from mycelia.benchmark.interleave import Effort
-from mycelia.benchmark.worker import Worker
+from mycelia.benchmark.worker import WorkerProcess
 from mycelia.benchmark.workloads import CPU
 
 MLP = CPU[0]
@@ -58,14 +58,14 @@ def test_without_clean_samples_all_count_and_the_cell_says_so():
 def test_rounds_interleave_columns(fake_workers):
     said: list[str] = []
     command = [sys.executable, "-m", "workers.torch_nets"]
-    starts = {name: lambda: Worker(command, [MLP], {}) for name in ("a", "b")}
+    starts = {name: lambda: WorkerProcess(command, [MLP], {}) for name in ("a", "b")}
     interleave.measure(MLP, starts, Effort(2, 0.0), said.append)
     order = [line.split()[1].rstrip(",") for line in said if "round" in line]
     assert order == ["a", "b", "a", "b"]
 
 
 def test_a_worker_that_never_answers_is_ended():
-    with Worker([sys.executable, "-c", "import time; time.sleep(60)"], [MLP], {}) as silent:
+    with WorkerProcess([sys.executable, "-c", "import time; time.sleep(60)"], [MLP], {}) as silent:
         found = silent.ask("mlp64", 0, patience=0.1)
     assert found == {"error": "no answer within 0 s"}
     assert silent.process.returncode is not None and not silent.folder.exists()

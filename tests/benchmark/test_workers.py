@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from mycelia import cli
+from mycelia._engine.runtime.memory import allocator
 from mycelia.benchmark.worker import SCRIPTS
 from mycelia.benchmark.workers import numbers
 from mycelia.benchmark.workers.protocol import Job, measure, warm_up
 from mycelia.benchmark.workloads import CPU
-from mycelia.runtime import allocator
 
 ALLOWED = {
     "cell": {"numpy"},  # the framework itself is named by a variable

@@ -11,8 +11,8 @@ import mycelia as ms
 from mycelia import Tensor, communication
 from mycelia.communication import comm_func
 from mycelia.communication.comm_func import P2POp
-from mycelia.ops import collective as ops
-from mycelia.ops.point_to_point import NeighborExchange
+from mycelia.ops.collective import collective as ops
+from mycelia.ops.collective.point_to_point import NeighborExchange
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from mycelia.compat import coverage, reference
-from mycelia.compat.counting import ABSENT, Coverage, is_there
+from mycelia.compat.coverage_report import ABSENT, Coverage, is_there
 from mycelia.compat.names import names
 from tests.compat.tested import called_names
 

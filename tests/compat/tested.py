@@ -13,9 +13,9 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
-from mycelia.compat.counting import is_there, resolve
+from mycelia._engine.operators.operator import REGISTRY
+from mycelia.compat.coverage_report import is_there, resolve
 from mycelia.compat.names import Name, names
-from mycelia.ops.op import REGISTRY
 
 ROOT = Path(__file__).resolve().parents[1]
 # What tables of cases call the modules they are given, the real one's or ours.

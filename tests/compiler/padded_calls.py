@@ -9,16 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.compiler.buckets import fit, make_bucket, sizes_for
-from mycelia.compiler.forms import Form, Items, Known, TensorForm
-from mycelia.compiler.infer import result_type
-from mycelia.compiler.padding.rules import may_hold_extents, rule_of
-from mycelia.compiler.reading import Read, read
-from mycelia.core.dtype import from_numpy
-from mycelia.ir.example import Case, is_tensor_spec
-from mycelia.ir.types import TensorType
-from mycelia.ops.op import REGISTRY, Op
-from mycelia.runtime.xla.lower import Lowered
+from mycelia._engine.compiler.dynamic_shapes.buckets import make_bucket, make_padded_call, sizes_for
+from mycelia._engine.compiler.dynamic_shapes.rules import may_hold_extents, rule_of
+from mycelia._engine.compiler.frontend.trace_function import TracedProgram, trace
+from mycelia._engine.compiler.frontend.type_inference import result_type
+from mycelia._engine.compiler.frontend.value_structure import (
+    ConstantStructure,
+    SequenceStructure,
+    Structure,
+    TensorStructure,
+)
+from mycelia._engine.core.dtype import from_numpy
+from mycelia._engine.ir.example import Case, is_tensor_spec
+from mycelia._engine.ir.types import TensorType
+from mycelia._engine.operators.operator import REGISTRY, Op
+from mycelia._engine.runtime.xla.lowering import LoweredGraph
 from mycelia.tensor.tensor import Tensor
 from mycelia.transforms.grad import grad
 
@@ -101,13 +106,13 @@ def _changed(value: Any, old: int, new: int) -> Any:
     return new if type(value) is int and value == old else value
 
 
-def form_of(value: Any) -> Form:
+def form_of(value: Any) -> Structure:
     """The form of an array, a tuple of arrays, or a value that is known."""
     if isinstance(value, np.ndarray):
-        return TensorForm(TensorType(from_numpy(value.dtype), value.shape))
+        return TensorStructure(TensorType(from_numpy(value.dtype), value.shape))
     if isinstance(value, tuple):
-        return Items(tuple, tuple(form_of(v) for v in value))
-    return Known(value)
+        return SequenceStructure(tuple, tuple(form_of(v) for v in value))
+    return ConstantStructure(value)
 
 
 def leaves_of(value: Any) -> list[np.ndarray]:
@@ -117,8 +122,8 @@ def leaves_of(value: Any) -> list[np.ndarray]:
     return [leaf for part in value for leaf in leaves_of(part)] if isinstance(value, tuple) else []
 
 
-def reading_of(fn: Callable[..., Any], args: tuple[Any, ...]) -> Read:
-    return read(fn, "call", Items(tuple, (form_of(args), Known({}))))
+def reading_of(fn: Callable[..., Any], args: tuple[Any, ...]) -> TracedProgram:
+    return trace(fn, "call", SequenceStructure(tuple, (form_of(args), ConstantStructure({}))))
 
 
 def padded_and_real(functions: Any, arguments: Any, real: int) -> tuple[list[Any], list[Any]]:
@@ -129,14 +134,14 @@ def padded_and_real(functions: Any, arguments: Any, real: int) -> tuple[list[Any
     sizes = sizes_for((real,))
     readings = [reading_of(f, a) for f, a in zip(functions, arguments, strict=True)]
     bucket = make_bucket(sizes, *readings)
-    found = fit(bucket, sizes, readings[0])
+    found = make_padded_call(bucket, sizes, readings[0])
     leaves = leaves_of(arguments[0])
     padded = [_with_garbage(bucket.shapes, i, leaf) for i, leaf in enumerate(leaves)]
     given = [*padded, *found.extra]
     program = bucket.program
-    results = Lowered(program.graph)(*[given[i.which] for i in program.inputs])
+    results = LoweredGraph(program.graph)(*[given[i.which] for i in program.inputs])
     plain = readings[0].plain
-    expected = Lowered(plain.graph)(*[leaves[i.which] for i in plain.inputs])
+    expected = LoweredGraph(plain.graph)(*[leaves[i.which] for i in plain.inputs])
     return found.cut(list(results[: plain.results])), list(expected[: plain.results])
 
 

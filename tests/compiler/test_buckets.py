@@ -11,12 +11,16 @@ from hypothesis import strategies as st
 
 import mycelia as ms
 from mycelia import Tensor, nn, ops
-from mycelia.compiler.buckets import bucket_of, sizes_for
-from mycelia.compiler.padding.extents import Extent, Sizes, Unprovable
-from mycelia.compiler.padding.plan import all_apart
-from mycelia.compiler.padding.reshaping import check_reshape
-from mycelia.compiler.padding.rules import rule_of
-from mycelia.ops.op import REGISTRY
+from mycelia._engine.compiler.dynamic_shapes.buckets import bucket_of, sizes_for
+from mycelia._engine.compiler.dynamic_shapes.dynamic_axes import (
+    DynamicExtent,
+    DynamicSizes,
+    UnprovablePadding,
+)
+from mycelia._engine.compiler.dynamic_shapes.padding_plan import all_independent
+from mycelia._engine.compiler.dynamic_shapes.reshape_rules import check_reshape
+from mycelia._engine.compiler.dynamic_shapes.rules import rule_of
+from mycelia._engine.operators.operator import REGISTRY
 from tests.compiler.padded_calls import backward, calls, forward, padded_and_real, seeds_of
 
 ROWS = Tensor(shape=[None, 4], dtype=ms.float32)
@@ -91,19 +95,19 @@ def test_probes_differ_from_all_other_sizes():
 
 
 def test_an_extent_is_a_multiple_of_one_dynamic_size():
-    sizes = Sizes((5, 6), (8, 8), (11, 13))
+    sizes = DynamicSizes((5, 6), (8, 8), (11, 13))
     assert sizes.extent(4, 4, 4) is None
-    assert sizes.extent(15, 24, 33) == Extent(0, 3)
-    assert sizes.extent(6, 8, 13) == Extent(1, 1)
-    with pytest.raises(Unprovable):
+    assert sizes.extent(15, 24, 33) == DynamicExtent(0, 3)
+    assert sizes.extent(6, 8, 13) == DynamicExtent(1, 1)
+    with pytest.raises(UnprovablePadding):
         sizes.extent(4, 7, 10)  # one less than the size
-    with pytest.raises(Unprovable):
+    with pytest.raises(UnprovablePadding):
         sizes.extent(30, 64, 143)  # the product of both
 
 
 # ---- reshapes -----------------------------------------------------------------------------------
 
-N, M, TRIPLE = Extent(0, 1), Extent(1, 1), Extent(0, 3)
+N, M, TRIPLE = DynamicExtent(0, 1), DynamicExtent(1, 1), DynamicExtent(0, 3)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +135,7 @@ def test_reshapes_that_keep_padding_at_the_end(before, axes, after, result):
     ],
 )
 def test_reshapes_that_move_padding_elsewhere(before, axes, after, result):
-    with pytest.raises(Unprovable):
+    with pytest.raises(UnprovablePadding):
         check_reshape(before, axes, after, result)
 
 
@@ -156,7 +160,7 @@ def _of_interest():
         rule = rule_of(REGISTRY[call.name](**call.case.fields))
         chosen = call.name in ("Log", "Pow", "Select", "BiasAdd", "Tril")
         other_name = "3D" in call.name or call.name in OTHER_NAMES
-        if chosen or (rule is not all_apart and not other_name):
+        if chosen or (rule is not all_independent and not other_name):
             found.setdefault(call.name, []).append(call)
     return found
 
@@ -168,7 +172,7 @@ def _is_proved(functions, arguments):
     """Whether a bucket is used; then its results with nan as padding are those without."""
     try:
         found, wanted = padded_and_real(functions, arguments, REAL)
-    except Unprovable:
+    except UnprovablePadding:
         return False
     for one, other in zip(map(np.asarray, found), map(np.asarray, wanted), strict=True):
         assert (one.shape, one.dtype) == (other.shape, other.dtype)

@@ -4,7 +4,7 @@ import numpy as np
 
 import mycelia as ms
 from mycelia import Tensor, nn, ops
-from mycelia.core.events import subscribe
+from mycelia._engine.core.events import subscribe
 
 
 def recorded(run):

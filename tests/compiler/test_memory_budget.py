@@ -5,7 +5,7 @@ import pytest
 
 import mycelia as ms
 from mycelia import Tensor, nn
-from mycelia.runtime.xla import keeping, lower
+from mycelia._engine.runtime.xla import lowering, materialization
 
 pytestmark = pytest.mark.usefixtures("graph_mode")
 
@@ -83,7 +83,9 @@ def test_what_a_layer_starts_from_is_not_held_twice(monkeypatch):
 
     loss, held_once = needed()
     monkeypatch.setattr(
-        lower, "held_back", lambda values, after, by, **_: keeping.held_back(values, after, by)
+        lowering,
+        "held_back",
+        lambda values, after, by, **_: materialization.delayed_until(values, after, by),
     )
     same, held_twice = needed()
     assert loss == pytest.approx(same, rel=1e-6)

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 import mycelia as ms
 from mycelia import Tensor, nn, ops
-from mycelia.compiler.narrowing import narrow
-from mycelia.compiler.narrowing.window import Window
-from mycelia.ir.text import show
+from mycelia._engine.compiler.slice_pushdown import pushdown
+from mycelia._engine.compiler.slice_pushdown.window import AxisWindow
+from mycelia._engine.ir.printer import show
 
 pytestmark = pytest.mark.usefixtures("graph_mode")
 
@@ -18,7 +18,7 @@ BATCH, LENGTH, WIDTH, HEADS = 3, 16, 8, 2
 
 @pytest.fixture(autouse=True)
 def small_programs_too(monkeypatch):
-    monkeypatch.setattr(narrow, "LEAST_SPARED", 1)
+    monkeypatch.setattr(pushdown, "MIN_SAVINGS", 1)
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def without(monkeypatch):
 
     def call(fn):
         with monkeypatch.context() as changed:
-            changed.setattr(narrow, "LEAST_SPARED", float("inf"))
+            changed.setattr(pushdown, "MIN_SAVINGS", float("inf"))
             return fn()
 
     return call
@@ -302,7 +302,7 @@ def test_windows_are_followed_through_reshapes(sizes, data):
         factors = factors[count:]
     axis = data.draw(st.sampled_from(range(len(made))))
     start = data.draw(st.integers(0, made[axis] - 1))
-    window = Window(axis, made[axis], start, data.draw(st.integers(start + 1, made[axis])))
+    window = AxisWindow(axis, made[axis], start, data.draw(st.integers(start + 1, made[axis])))
     found = window.before_reshape(tuple(given), made)
     if found is None:
         return

@@ -5,7 +5,7 @@ import pytest
 
 import mycelia as ms
 from mycelia import Tensor, nn, ops
-from mycelia.ir.text import show
+from mycelia._engine.ir.printer import show
 
 
 def chain(x):

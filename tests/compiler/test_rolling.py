@@ -5,7 +5,7 @@ import pytest
 
 import mycelia as ms
 from mycelia import Parameter, Tensor, nn, ops
-from mycelia.ir.text import show
+from mycelia._engine.ir.printer import show
 
 pytestmark = pytest.mark.usefixtures("graph_mode")
 

@@ -4,11 +4,11 @@ import gc
 
 import pytest
 
-from mycelia.core.collecting import without_collecting
+from mycelia._engine.core.gc_pause import gc_paused
 
 
 def test_it_goes_on_afterwards_even_after_an_error():
-    with pytest.raises(KeyError), without_collecting():
+    with pytest.raises(KeyError), gc_paused():
         assert not gc.isenabled()
         raise KeyError
     assert gc.isenabled()
@@ -17,7 +17,7 @@ def test_it_goes_on_afterwards_even_after_an_error():
 def test_it_stays_off_if_it_was_off():
     gc.disable()
     try:
-        with without_collecting():
+        with gc_paused():
             assert not gc.isenabled()
         assert not gc.isenabled()
     finally:

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mycelia as ms
-from mycelia.core import dtype as dtypes
-from mycelia.core.dtype import promote, promote_number
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.dtype import promote, promote_number
 
 # Rows as the real MindSpore 2.10 prints them for `Tensor(a) + Tensor(b)`; "-" where it refuses.
 COLUMNS = "bool_ int8 int16 int32 int64 uint8 float16 bfloat16 float32 float64 complex64 complex128"

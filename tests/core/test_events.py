@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mycelia.core.events import publish, subscribe
+from mycelia._engine.core.events import publish, subscribe
 
 
 def test_listeners_hear_events_of_their_kind_until_they_leave():

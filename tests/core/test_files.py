@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from mycelia.core.files import open_locked, unfinished_name, write_atomically
+from mycelia._engine.core.files.atomic_write import open_locked, unfinished_name, write_atomically
 
 
 def mode_of(path):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from mycelia.core.indivisible import UndoLog, assign_at_once
+from mycelia._engine.core.atomic_assignment import UndoLog, assign_atomically
 
 
 def test_several_attributes_change_together():
     one, other = SimpleNamespace(a=1), SimpleNamespace(b=2)
-    assign_at_once([(one, "a", 3), (other, "b", 4)])
+    assign_atomically([(one, "a", 3), (other, "b", 4)])
     assert (one.a, other.b) == (3, 4)
 
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from mycelia.core.lazy import LazyModule, LazyNames, optional_module
+from mycelia._engine.core.lazy_import import LazyModule, LazyNames, optional_module
 
 
 @pytest.fixture

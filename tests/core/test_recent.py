@@ -5,22 +5,22 @@ from __future__ import annotations
 import pytest
 
 import mycelia as ms
-from mycelia.core import recent, settings
-from mycelia.core.recent import Recent
+from mycelia._engine.core import lru_dict, settings
+from mycelia._engine.core.lru_dict import LRUDict
 
 
 @pytest.fixture(autouse=True)
 def four_programs(monkeypatch):
     before = settings.current()
-    monkeypatch.setattr(Recent, "_new", 0)
-    monkeypatch.setattr(Recent, "_allowed", 0)
+    monkeypatch.setattr(LRUDict, "_new", 0)
+    monkeypatch.setattr(LRUDict, "_allowed", 0)
     ms.set_context(max_programs=4)
     yield
     settings.restore(before)
 
 
 def test_the_least_recently_used_is_forgotten():
-    found = Recent()
+    found = LRUDict()
     for key in "abcd":
         found.keep(key, key.upper())
     assert found.use("a") == "A"
@@ -30,7 +30,7 @@ def test_the_least_recently_used_is_forgotten():
 
 
 def test_a_smaller_limit_holds_from_the_next_value_on():
-    found = Recent()
+    found = LRUDict()
     for key in "abcd":
         found.keep(key, key)
     ms.set_context(max_programs=2)
@@ -45,15 +45,15 @@ def test_the_limit_is_a_positive_number():
 
 def test_the_older_half_is_forgotten_where_the_process_has_too_many_maps(monkeypatch):
     ms.set_context(max_programs=2048)
-    first, second = Recent(), Recent()
+    first, second = LRUDict(), LRUDict()
     for key in range(400):
         first.keep(key, key)
     second.keep("only", 1)
     assert first.use(0) == 0
     maps = [10_000, 10_000, 5_000]
-    monkeypatch.setattr(recent, "map_count", lambda: maps.pop(0) if len(maps) > 1 else maps[0])
-    monkeypatch.setattr(recent, "map_limit", lambda: 9_000)
-    for key in range(400, 400 + recent.INTERVAL):
+    monkeypatch.setattr(lru_dict, "map_count", lambda: maps.pop(0) if len(maps) > 1 else maps[0])
+    monkeypatch.setattr(lru_dict, "map_limit", lambda: 9_000)
+    for key in range(400, 400 + lru_dict.INTERVAL):
         first.keep(key, key)
     assert 0 in first and 1 not in first and 399 in first
     assert len(first) <= 232 and "only" in second
@@ -61,9 +61,9 @@ def test_the_older_half_is_forgotten_where_the_process_has_too_many_maps(monkeyp
 
 def test_maps_of_others_do_not_make_programs_forgotten_again_and_again(monkeypatch):
     ms.set_context(max_programs=2048)
-    monkeypatch.setattr(recent, "map_count", lambda: 10_000)
-    monkeypatch.setattr(recent, "map_limit", lambda: 9_000)
-    found = Recent()
-    for key in range(10 * recent.INTERVAL):
+    monkeypatch.setattr(lru_dict, "map_count", lambda: 10_000)
+    monkeypatch.setattr(lru_dict, "map_limit", lambda: 9_000)
+    found = LRUDict()
+    for key in range(10 * lru_dict.INTERVAL):
         found.keep(key, key)
-    assert len(found) > 8 * recent.INTERVAL
+    assert len(found) > 8 * lru_dict.INTERVAL

@@ -9,7 +9,14 @@ from typing import Any
 
 import pytest
 
-from mycelia.core.text_files import is_count, json_value, made_of, read_json, read_lines, read_text
+from mycelia._engine.core.files.text_files import (
+    is_count,
+    json_value,
+    made_of,
+    read_json,
+    read_lines,
+    read_text,
+)
 
 
 @dataclass(frozen=True)

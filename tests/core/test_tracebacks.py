@@ -11,7 +11,7 @@ import pytest
 import mycelia as ms
 from mycelia import Parameter, Tensor, nn, ops, train
 from mycelia import dataset as ds
-from mycelia.core.tracebacks import FULL
+from mycelia._engine.core.tracebacks import FULL
 from mycelia.dataset import audio, vision
 
 X = Tensor(np.ones((2, 3), np.float32))

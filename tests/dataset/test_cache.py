@@ -19,7 +19,7 @@ import mycelia.dataset as ds
 from mycelia.dataset import transforms, vision
 from mycelia.dataset.ir import operations as O
 from mycelia.dataset.ir.node import walk
-from mycelia.dataset.runtime.store import store_of
+from mycelia.dataset.runtime.row_store import store_of
 
 pytestmark = pytest.mark.usefixtures("seeded")
 
@@ -46,7 +46,7 @@ def epochs(dataset: ds.Dataset, count: int = 1) -> list[list]:
 
 
 def stores(dataset: ds.Dataset) -> list:
-    return [store_of(n.keeping) for n in walk(dataset.node) if isinstance(n, O.Cache)]
+    return [store_of(n.keeping) for n in walk(dataset.node) if isinstance(n, O.CacheNode)]
 
 
 # What is kept ------------------------------------------------------------------------------------

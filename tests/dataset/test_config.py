@@ -12,7 +12,7 @@ import pytest
 
 import mycelia as ms
 import mycelia.dataset as ds
-from mycelia.core import seed
+from mycelia._engine.core import seed
 from mycelia.dataset import config
 
 
@@ -84,7 +84,7 @@ def test_the_seed_also_seeds_numpy_and_follows_the_process(monkeypatch):
     assert np.random.rand() == drawn
     config._now["seed"] = None
     for name in ("seed", "base", "drawn", "initialized"):
-        monkeypatch.setattr(seed._State, name, getattr(seed._State, name))
+        monkeypatch.setattr(seed._SeedState, name, getattr(seed._SeedState, name))
     ms.set_seed(41)
     assert config.get_seed() == 41
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from mycelia.dataset import vision
-from mycelia.dataset.vision import decoding
-from mycelia.dataset.vision.decoding import EncodedImage, pixels
+from mycelia.dataset.vision import decode
+from mycelia.dataset.vision.decode import EncodedImage, pixels
 
 simplejpeg = pytest.importorskip("simplejpeg")
 Image = pytest.importorskip("PIL.Image")
@@ -151,7 +151,7 @@ def test_four_colours_are_decoded_by_pillow():
 
 def test_without_the_fast_decoder_the_whole_is_decoded(monkeypatch):
     data = as_array(jpeg(picture(70, 50), "420"))
-    monkeypatch.setattr(decoding, "simplejpeg", None)
+    monkeypatch.setattr(decode, "simplejpeg", None)
     upper = EncodedImage("test", data).upper(3)
     np.testing.assert_array_equal(upper, np.array(Image.open(io.BytesIO(data.tobytes()))))
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import mycelia.dataset as ds
 from mycelia.dataset import transforms, vision
-from mycelia.dataset.ir import optimiser
+from mycelia.dataset.ir import optimizer
 
 EPOCHS = 2
 POINTS: list[tuple[int, int]] = []  # epochs and rows that runs were resumed from
@@ -213,7 +213,7 @@ def test_rewriting_changes_no_row(data: ds.Dataset):
     with settings_of(seed=11, debug_mode=True):
         expected = rows(data)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(optimiser, "RULES", ())
+            patch.setattr(optimizer, "RULES", ())
             assert_same(rows(data), expected)
 
 
@@ -228,7 +228,7 @@ def test_workers_and_turns_change_no_row(data: ds.Dataset):
     with settings_of(seed=11, debug_mode=True):
         assert_same(rows(data), expected)
     with pytest.MonkeyPatch.context() as patch, settings_of(seed=11, num_parallel_workers=2):
-        patch.setattr(optimiser, "RULES", ())
+        patch.setattr(optimizer, "RULES", ())
         assert_same(rows(data), expected)
 
 

@@ -15,7 +15,7 @@ import pytest
 
 import mycelia.dataset as ds
 from mycelia.dataset import vision
-from mycelia.dataset.runtime.metering import Meters
+from mycelia.dataset.runtime.run_metrics import RunMetrics
 
 pytestmark = pytest.mark.usefixtures("seeded")
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # as functions of a script are
@@ -254,4 +254,4 @@ def test_a_huge_batch_is_an_error_with_a_way_out():
 
 def test_limits_of_this_test_file_are_as_before():
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY
-    assert Meters().failures.count == 0
+    assert RunMetrics().failures.count == 0

@@ -12,8 +12,8 @@ import pytest
 
 import mycelia as ms
 import mycelia.dataset as ds
+from mycelia._engine.runtime.host_to_device import LARGE, is_in_place
 from mycelia.dataset import debug, transforms
-from mycelia.runtime.feeding import LARGE, is_in_place
 
 pytestmark = pytest.mark.usefixtures("seeded")
 

@@ -10,9 +10,9 @@ import pytest
 
 import mycelia.dataset as ds
 from mycelia.dataset import transforms
-from mycelia.dataset.runtime import run, tuning
-from mycelia.dataset.runtime.metering import Meter, Meters
-from mycelia.dataset.runtime.workers import Team
+from mycelia.dataset.runtime import autotune, run
+from mycelia.dataset.runtime.run_metrics import RunMetrics, StepMeter
+from mycelia.dataset.runtime.thread_pool import WorkerPool
 
 pytestmark = pytest.mark.usefixtures("seeded")
 
@@ -129,7 +129,7 @@ def test_the_last_profile_is_that_of_the_latest_iterator():
 @pytest.fixture
 def tuned(monkeypatch):
     """Autotune that decides often, on a machine of four processors."""
-    monkeypatch.setattr(tuning, "_EVERY", 0.05)
+    monkeypatch.setattr(autotune, "_EVERY", 0.05)
     monkeypatch.setattr(run.os, "cpu_count", lambda: 4)
     ds.config.set_prefetch_size(2)
     ds.config.set_num_parallel_workers(1)
@@ -172,11 +172,11 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr(tuning, "perf_counter", made)
+    monkeypatch.setattr(autotune, "perf_counter", made)
     return made
 
 
-def pass_time(clock: Clock, meters: Meters, rows: int, waited: float = 0.5) -> None:
+def pass_time(clock: Clock, meters: RunMetrics, rows: int, waited: float = 0.5) -> None:
     """One second in which `rows` rows were worked on, all by the busiest step."""
     clock.now += 1
     meters.rows += rows
@@ -186,9 +186,9 @@ def pass_time(clock: Clock, meters: Meters, rows: int, waited: float = 0.5) -> N
 
 
 def test_a_worker_that_does_not_help_is_taken_back(clock: Clock):
-    meters = Meters()
+    meters = RunMetrics()
     other, slow = meters.step("read"), meters.step("map")
-    tuner = tuning.Tuner(meters, most=3)
+    tuner = autotune.Autotuner(meters, most=3)
     pass_time(clock, meters, 10)
     tuner.look()
     assert (other.workers, slow.workers) == (1, 2)
@@ -208,9 +208,9 @@ def test_a_worker_that_does_not_help_is_taken_back(clock: Clock):
 
 
 def test_a_pipeline_that_is_fast_enough_is_left_alone(clock: Clock):
-    meters = Meters()
+    meters = RunMetrics()
     meters.step("read"), meters.step("map")
-    tuner = tuning.Tuner(meters, most=8)
+    tuner = autotune.Autotuner(meters, most=8)
     for _ in range(3):
         pass_time(clock, meters, 10, waited=0.001)
         tuner.look()
@@ -222,7 +222,7 @@ def test_a_pipeline_that_is_fast_enough_is_left_alone(clock: Clock):
 
 
 def test_workers_come_and_go_while_they_work():
-    meter = Meter("changing", workers=4)
+    meter = StepMeter("changing", workers=4)
     working: set[str] = set()
 
     def work(number: int) -> int:
@@ -233,7 +233,7 @@ def test_workers_come_and_go_while_they_work():
     def seen() -> int:
         return sum(t.name == "dataset changing" for t in threading.enumerate())
 
-    results = Team(work, meter, 4).ordered(range(200))
+    results = WorkerPool(work, meter, 4).ordered(range(200))
     got = [next(results) for _ in range(40)]
     assert seen() == 4
     meter.workers = 1

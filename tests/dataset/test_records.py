@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import mycelia.dataset as ds
 from mycelia import mindrecord
 from mycelia.dataset import transforms, vision
-from mycelia.dataset.api.saving import save
+from mycelia.dataset.api.save import save
 from mycelia.dataset.formats.records import RecordReader
 from tests.dataset import record_cases as cases
 

@@ -12,8 +12,8 @@ import pytest
 
 import mycelia.dataset as ds
 from mycelia.dataset import transforms, vision
-from mycelia.dataset.runtime import run, workers
-from mycelia.dataset.runtime.channel import Channel, Closed
+from mycelia.dataset.runtime import run, thread_pool
+from mycelia.dataset.runtime.bounded_queue import BoundedQueue, QueueClosed
 
 
 @pytest.fixture(autouse=True)
@@ -29,9 +29,9 @@ def augmented(workers: int) -> ds.Dataset:
     images = np.random.default_rng(0).integers(0, 255, (40, 9, 9, 3)).astype(np.uint8)
     data = ds.NumpySlicesDataset((images, np.arange(40)), ["image", "label"])
     steps = [vision.RandomCrop(6), vision.RandomHorizontalFlip(), vision.RandomColorAdjust(0.4)]
-    mapped = data.shuffle(7).map(steps, "image", num_parallel_workers=workers)
+    mapped = data.shuffle(7).map(steps, "image", num_parallel_workers=thread_pool)
     flipped = mapped.map(transforms.RandomApply([vision.VerticalFlip()]), "image")
-    return flipped.repeat(2).batch(3, num_parallel_workers=workers)
+    return flipped.repeat(2).batch(3, num_parallel_workers=thread_pool)
 
 
 def stream(dataset: ds.Dataset, epochs: int = 2) -> list[list[np.ndarray]]:
@@ -108,7 +108,9 @@ def broken(x):
 @pytest.mark.parametrize("workers", [1, 3])
 def test_an_error_names_the_row_the_operation_and_the_users_line(workers: int):
     data = ds.NumpySlicesDataset(list(range(20)), shuffle=False)
-    iterator = data.map(broken, num_parallel_workers=workers).create_tuple_iterator(num_epochs=1)
+    iterator = data.map(broken, num_parallel_workers=thread_pool).create_tuple_iterator(
+        num_epochs=1
+    )
     with pytest.raises(RuntimeError, match="'broken' failed on row 7 of NumpySlicesDataset") as got:
         while True:
             next(iterator)
@@ -188,12 +190,12 @@ def test_queues_are_bounded():
 
 
 def test_a_closed_channel_wakes_both_ends():
-    channel: Channel[int] = Channel(1)
+    channel: BoundedQueue[int] = BoundedQueue(1)
     channel.put(1)
     woken = []
 
     def put() -> None:
-        with pytest.raises(Closed):
+        with pytest.raises(QueueClosed):
             channel.put(2)
         woken.append(True)
 
@@ -202,7 +204,7 @@ def test_a_closed_channel_wakes_both_ends():
     channel.close()
     thread.join(5)
     assert woken == [True]
-    with pytest.raises(Closed):
+    with pytest.raises(QueueClosed):
         channel.get()
 
 
@@ -262,7 +264,7 @@ def test_a_run_with_bad_rows_resumes_exactly(mode: str, at: int):
 @pytest.mark.parametrize("workers", [1, 4])
 def test_rows_wait_for_the_trainer_also_before_a_map(workers: int):
     data = ds.NumpySlicesDataset(np.arange(1, 11), shuffle=False).sync_wait("lesson", 1)
-    data = data.map(lambda x: -x, num_parallel_workers=workers).batch(1)
+    data = data.map(lambda x: -x, num_parallel_workers=thread_pool).batch(1)
     got = []
     for (x,) in data.create_tuple_iterator(num_epochs=1, output_numpy=True):
         got.append(int(x[0]))
@@ -271,13 +273,13 @@ def test_rows_wait_for_the_trainer_also_before_a_map(workers: int):
 
 
 def test_a_channel_of_small_items_keeps_their_order():
-    channel: Channel[int] = Channel(16)
+    channel: BoundedQueue[int] = BoundedQueue(16)
     thread = threading.Thread(target=lambda: [channel.put(i) for i in range(160)])
     thread.start()
     assert [channel.get() for _ in range(150)] == list(range(150))
     thread.join(5)
     channel.close()
-    with pytest.raises(Closed):
+    with pytest.raises(QueueClosed):
         channel.get()
 
 
@@ -299,7 +301,7 @@ class LargeRows:
     "source", [LargeRows(60), lambda: map(LargeRows(60).__getitem__, range(60))]
 )
 def test_few_large_rows_are_held_at_once(source, remotely, monkeypatch):
-    monkeypatch.setattr(workers, "MOST_AHEAD", 2**23)
+    monkeypatch.setattr(thread_pool, "MOST_AHEAD", 2**23)
     monkeypatch.setattr(run, "_MOST_BYTES", 2**22)
     data = ds.GeneratorDataset(source, ["a"], shuffle=None if callable(source) else False)
     data = data.map(np.sqrt, "a", num_parallel_workers=2, python_multiprocessing=remotely)

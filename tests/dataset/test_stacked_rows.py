@@ -8,7 +8,7 @@ import pytest
 import mycelia.dataset as ds
 from mycelia.dataset import transforms, vision
 from mycelia.dataset.ir.operation import Operation
-from mycelia.dataset.ir.operations import Seam
+from mycelia.dataset.ir.operations import RowBoundary
 from mycelia.dataset.vision.options import Inter
 
 _ = ds.audio, ds.text  # their transforms are looked at, too
@@ -53,7 +53,7 @@ CASES: dict[type, list[Operation]] = {
         vision.Resize((9, 9), Inter.NEAREST),
         vision.Resize((3, 3), Inter.BICUBIC),
     ],
-    Seam: [Seam(("a",))],
+    RowBoundary: [RowBoundary(("a",))],
 }
 
 
@@ -171,6 +171,6 @@ def test_small_and_large_rows_of_a_pipeline_have_the_same_bits(monkeypatch):
         return [x for (x,) in rows]
 
     small = made()
-    monkeypatch.setattr("mycelia.dataset.runtime.steps._SMALL", 0)
+    monkeypatch.setattr("mycelia.dataset.runtime.block_steps._SMALL", 0)
     for one, other in zip(small, made(), strict=True):
         assert_equal_bits(one, other)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import mycelia as ms
 from mycelia import dataset as ds
 from mycelia.dataset import text
-from mycelia.dataset.text import regular, sentence_pieces
+from mycelia.dataset.text import regex, sentence_pieces
 from tests.dataset import text_cases
 from tests.dataset.text_cases import SENTENCE, cases, counted, learned, sentences, write_files
 
@@ -376,7 +376,7 @@ def test_bad_files_and_words_are_named(folder: Path):
 
 
 def test_absent_packages_are_named(monkeypatch: pytest.MonkeyPatch, pieces):
-    monkeypatch.setattr(regular, "regex", None)
+    monkeypatch.setattr(regex, "regex", None)
     with pytest.raises(
         ImportError, match=r"CaseFold: needs the package regex(.|\n)*mycelia\[text\]"
     ):

@@ -13,8 +13,8 @@ import mycelia as ms
 import mycelia.dataset as ds
 from mycelia.dataset import transforms, vision
 from mycelia.dataset.ir import operations as O
-from mycelia.dataset.ir.node import Node, walk
-from mycelia.dataset.ir.optimiser import numbered, optimise, prepare
+from mycelia.dataset.ir.node import DatasetNode, walk
+from mycelia.dataset.ir.optimizer import numbered, optimise, prepare
 from tests.dataset.written_files import write_files
 
 
@@ -22,7 +22,7 @@ def source() -> ds.Dataset:
     return ds.NumpySlicesDataset({"a": np.arange(10), "b": np.arange(10.0)}, shuffle=False)
 
 
-def text(node: Node) -> str:
+def text(node: DatasetNode) -> str:
     """The tree from the top down, with the counts of its steps."""
     count = getattr(node, "count", "") or len(getattr(node, "operations", ())) or ""
     return " < ".join([f"{node.op_type}{count}", *(text(child) for child in node.children)])
@@ -161,7 +161,7 @@ def test_functions_do_not_come_back_from_json():
 
 def test_nodes_are_checked_on_creation():
     with pytest.raises(ValueError, match="buffer_size"):
-        O.Shuffle(children=(source().node,), buffer_size=0)
+        O.ShuffleNode(children=(source().node,), buffer_size=0)
     with pytest.raises(ValueError, match="strictly increasing"):
         source().bucket_batch_by_length(["a"], [3, 2], [1, 1, 1])
     with pytest.raises(ValueError, match="one positive size more"):

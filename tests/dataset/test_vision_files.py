@@ -10,9 +10,9 @@ import pytest
 
 import mycelia as ms
 import mycelia.dataset as ds
-from mycelia.dataset import viewing as utils
+from mycelia.dataset import utils as utils
 from mycelia.dataset import vision
-from mycelia.dataset.vision import pyav
+from mycelia.dataset.vision.backends import pyav
 from tests.dataset.composite_cases import BOXES, ONE_HOT, PHOTO, drawings
 
 pytest.importorskip("PIL", reason="Pillow is not installed")

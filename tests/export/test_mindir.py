@@ -12,10 +12,10 @@ import pytest
 
 import mycelia as ms
 from mycelia import Parameter, Tensor, nn, ops
-from mycelia.ir.file import pack, unpack
-from mycelia.ir.graph import Graph
-from mycelia.ops.op import REGISTRY, Vjp
-from mycelia.ops.vocabulary import vocabulary
+from mycelia._engine.ir.graph import Graph
+from mycelia._engine.ir.serialization import pack, unpack
+from mycelia._engine.operators.operator import REGISTRY, Vjp
+from mycelia._engine.operators.serializable import vocabulary
 from tests.ir.test_file import OTHERS, _places, parts, sealed
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import jax
 
-from mycelia.runtime.eager import dispatch, sweep
+from mycelia._engine.runtime.eager import backward, dispatch
 from tests.fuzz import corpus
 from tests.fuzz.kind import Kind
 from tests.fuzz.time_limit import TooSlow, at_most
@@ -118,7 +118,7 @@ def shrink(kind: Kind, case: Any, fault: str, *, seconds: float = SHRINKING_SECO
 def forget_programs() -> None:
     """Drop compiled programs: thousands of them would fill the memory."""
     dispatch._programs.clear()
-    sweep._programs.clear()
+    backward._programs.clear()
     jax.clear_caches()
 
 

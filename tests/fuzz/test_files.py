@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from tests.fuzz.file import edits
 from tests.fuzz.file.format import Format, plain
 from tests.fuzz.file.judge import verdict

@@ -9,7 +9,7 @@ import pytest
 
 import mycelia as ms
 from mycelia import Tensor, hal
-from mycelia.runtime import memory_use as runtime
+from mycelia._engine.runtime.memory import usage as runtime
 
 
 def test_devices():

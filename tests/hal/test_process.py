@@ -9,9 +9,9 @@ import pytest
 
 import mycelia as ms
 from mycelia import Tensor, log
-from mycelia.core import type_names
-from mycelia.core.type_names import QuantDtype
-from mycelia.runtime.installation import run_check
+from mycelia._engine.core import type_names
+from mycelia._engine.core.type_names import QuantDtype
+from mycelia._engine.runtime.installation import run_check
 from mycelia.tensor import generator
 from mycelia.tensor.symbol import Symbol
 

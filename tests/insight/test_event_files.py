@@ -13,10 +13,10 @@ from PIL import Image
 
 from mycelia.insight.event import graph_event, summary_event
 from mycelia.insight.event_file import EventFile
-from mycelia.insight.graph import GraphNode, graph_def
+from mycelia.insight.graph import EventGraphNode, graph_def
 from mycelia.insight.histogram import bins_for, histogram_of
-from mycelia.insight.hyper_parameters import Outcome, RunEnd, RunStart, run_values
-from mycelia.insight.pixels import as_pixels, is_picture
+from mycelia.insight.hyper_parameters import RunEnd, RunOutcome, RunStart, run_values
+from mycelia.insight.image import as_pixels, is_picture
 from mycelia.insight.png import encode_png
 from mycelia.insight.summary import (
     histogram_value,
@@ -133,7 +133,7 @@ def test_hyper_parameters_are_read_back(tmp_path):
     values = {"rate": 0.1, "epochs": 3, "name": "adam", "nesterov": True}
     run = [
         *run_values(RunStart(values), 1.0),
-        *run_values(RunEnd(Outcome.FAILURE, values, ("eval/acc",)), 2.0),
+        *run_values(RunEnd(RunOutcome.FAILURE, values, ("eval/acc",)), 2.0),
     ]
     found = hyper_parameters(written(tmp_path, *run))
     assert found.values == values
@@ -144,8 +144,8 @@ def test_hyper_parameters_are_read_back(tmp_path):
 
 def test_graphs_are_read_back(tmp_path):
     nodes = [
-        GraphNode("inputs/x", "Placeholder", shape=(2, 3)),
-        GraphNode("fc/MatMul", "MatMul", ("inputs/x",), (2, 4), (("line", "net.py:3"),)),
+        EventGraphNode("inputs/x", "Placeholder", shape=(2, 3)),
+        EventGraphNode("fc/MatMul", "MatMul", ("inputs/x",), (2, 4), (("line", "net.py:3"),)),
     ]
     file = EventFile(tmp_path / "a.tfevents")
     file.write(graph_event(1.0, graph_def(nodes)))

@@ -8,11 +8,11 @@ from xml.etree import ElementTree
 import numpy as np
 
 from mycelia import ops
-from mycelia.core.source import Span
-from mycelia.ir.control import TUPLE, WHILE, Item
-from mycelia.ir.draw import dot, svg
-from mycelia.ir.graph import Graph
-from mycelia.ir.types import parse_type
+from mycelia._engine.core.source_location import Span
+from mycelia._engine.ir.control_flow import TUPLE, WHILE, Item
+from mycelia._engine.ir.graph import Graph
+from mycelia._engine.ir.graph_drawing import dot, svg
+from mycelia._engine.ir.types import parse_type
 
 F32, TRUTH = parse_type("f32[]"), parse_type("bool[]")
 SVG = "{http://www.w3.org/2000/svg}"

@@ -14,30 +14,30 @@ import numpy as np
 import pytest
 
 from mycelia import ops
-from mycelia.core import dtype as dtypes
-from mycelia.core.source import Span
-from mycelia.ir.analysis import nodes_by_graph, same_graphs
-from mycelia.ir.check import check
-from mycelia.ir.control import CALL, SWITCH, TUPLE, WHILE, Custom, Effect, Item, Vmap
-from mycelia.ir.file import MAGIC, VERSION, Vocabulary, pack, unpack
-from mycelia.ir.graph import Graph
-from mycelia.ir.node import Constant
-from mycelia.ir.primitive import Primitive
-from mycelia.ir.snapshot import snapshot
-from mycelia.ir.text import show
-from mycelia.ir.types import parse_type
-from mycelia.ops.op import Vjp
-from mycelia.ops.window import Window
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.source_location import Span
+from mycelia._engine.ir.analysis import nodes_by_graph, same_graphs
+from mycelia._engine.ir.control_flow import CALL, SWITCH, TUPLE, WHILE, Custom, Effect, Item, Vmap
+from mycelia._engine.ir.graph import Graph
+from mycelia._engine.ir.node import GraphConstant
+from mycelia._engine.ir.primitive import Primitive
+from mycelia._engine.ir.printer import show
+from mycelia._engine.ir.program_copy import copy_program
+from mycelia._engine.ir.serialization import MAGIC, VERSION, SerializableTypes, pack, unpack
+from mycelia._engine.ir.types import parse_type
+from mycelia._engine.ir.verifier import verify
+from mycelia._engine.operators.operator import Vjp
+from mycelia._engine.operators.window import Window
 
 _OPERATORS = (ops.Add, ops.Less, ops.Mul, ops.ReduceSum, Vjp)
-WORDS = Vocabulary(
+WORDS = SerializableTypes(
     {cls.__name__: cls for cls in _OPERATORS}, {"Window": Window}, lambda cls, parts: cls(**parts)
 )
 F32, PAIR, TRUTH = parse_type("f32[]"), parse_type("f32[2]"), parse_type("bool[]")
 
 
-def number(value: float) -> Constant:
-    return Constant(np.float32(value), type=F32)
+def number(value: float) -> GraphConstant:
+    return GraphConstant(np.float32(value), type=F32)
 
 
 def branch(name: str, factor: float) -> Graph:
@@ -91,7 +91,7 @@ def parts(data: bytes) -> tuple[dict[str, Any], bytes]:
 def test_a_program_comes_back():
     graph = program()
     found, about = unpack(stored(graph, note="mine"), WORDS)
-    check(found)
+    verify(found)
     assert same_graphs(found, graph)
     assert show(found) == show(graph)
     assert about == {"note": "mine"}
@@ -311,11 +311,11 @@ def _places(tree: Any) -> list[tuple[Any, Any]]:
 def test_a_snapshot_keeps_what_the_graph_was():
     graph = program()
     before = show(graph)
-    copy = snapshot(graph)
+    copy = copy_program(graph)
     for inner in nodes_by_graph(graph):
         inner.output = inner.parameters[0]
     assert show(copy) == before
-    check(copy)
+    verify(copy)
 
 
 def test_a_snapshot_of_a_closure_and_of_recursion():
@@ -323,7 +323,7 @@ def test_a_snapshot_of_a_closure_and_of_recursion():
     x = outer.parameter("x")
     inner.output = inner.apply(inner, inner.apply(ops.Add.of(), x, inner.parameter("y")))
     outer.output = outer.apply(inner, x)
-    copy = snapshot(outer)
+    copy = copy_program(outer)
     assert show(copy) == show(outer)
     assert not set(nodes_by_graph(copy)) & set(nodes_by_graph(outer))
-    check(copy)
+    verify(copy)

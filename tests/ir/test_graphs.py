@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mycelia import ops
-from mycelia.ir.analysis import (
+from mycelia._engine.ir.analysis import (
     free_variables,
     is_recursive,
     nodes_by_graph,
@@ -13,11 +13,11 @@ from mycelia.ir.analysis import (
     reachable_graphs,
     uses,
 )
-from mycelia.ir.check import check
-from mycelia.ir.graph import Graph
-from mycelia.ir.node import Apply, Constant
-from mycelia.ir.rewrite import rewrite
-from mycelia.ir.text import show
+from mycelia._engine.ir.graph import Graph
+from mycelia._engine.ir.node import Apply, GraphConstant
+from mycelia._engine.ir.printer import show
+from mycelia._engine.ir.rewrite import rewrite
+from mycelia._engine.ir.verifier import verify
 
 ADD, MUL = ops.Add.of(), ops.Mul.of()
 
@@ -76,7 +76,7 @@ def test_a_closure_has_free_variables_and_its_parent_has_none():
     (found,) = free_variables(inner)
     assert isinstance(found, Apply) and found.graph is outer
     assert free_variables(outer) == []
-    check(outer)
+    verify(outer)
 
 
 def test_free_variables_pass_through_graphs_between():
@@ -86,14 +86,14 @@ def test_free_variables_pass_through_graphs_between():
     middle.output = middle.apply(inner)
     outer.output = outer.apply(middle)
     assert free_variables(middle) == [x]
-    check(outer)
+    verify(outer)
 
 
 def test_recursion():
     graph = factorial()
     assert is_recursive(graph) and not is_recursive(polynomial())
     assert reachable_graphs(graph) == [graph]
-    check(graph)
+    verify(graph)
 
 
 def test_order_and_uses():
@@ -115,14 +115,14 @@ def test_long_chains_need_no_recursion():
         node = graph.apply(ADD, node, 1)
     graph.output = node
     assert len(nodes_by_graph(graph)[graph]) == 5000
-    check(graph)
+    verify(graph)
 
 
 def test_a_node_from_elsewhere_is_found():
     stranger, graph = polynomial(), Graph("graph")
     graph.output = graph.apply(ADD, stranger.parameters[0], 1)
     with pytest.raises(RuntimeError, match="does not enclose it"):
-        check(graph)
+        verify(graph)
 
 
 def test_an_unfinished_graph_says_so():
@@ -133,7 +133,9 @@ def test_an_unfinished_graph_says_so():
 def three_times(node: Apply):
     """x * 3 = x + x + x"""
     match node:
-        case Apply(fn=Constant(value=ops.Mul()), args=(x, Constant(value=3)), graph=graph):
+        case Apply(
+            fn=GraphConstant(value=ops.Mul()), args=(x, GraphConstant(value=3)), graph=graph
+        ):
             return graph.apply(ADD, graph.apply(ADD, x, x), x)
     return None
 
@@ -157,21 +159,21 @@ def test_a_shared_node_is_replaced_in_the_closure_too():
     def add_is_mul(node: Apply):
         """x + x = x * 2"""
         match node:
-            case Apply(fn=Constant(value=ops.Add()), args=(x, y), graph=graph) if x is y:
+            case Apply(fn=GraphConstant(value=ops.Add()), args=(x, y), graph=graph) if x is y:
                 return graph.apply(MUL, x, 2)
         return None
 
     assert rewrite(outer, [add_is_mul]) == 1
     (found,) = free_variables(inner)
     assert isinstance(found, Apply) and found.fn.value == MUL
-    check(outer)
+    verify(outer)
 
 
 def test_rules_that_undo_each_other_are_found():
     def swap(node: Apply):
         """x + y = y + x"""
         match node:
-            case Apply(fn=Constant(value=ops.Add()), args=(x, y), graph=graph):
+            case Apply(fn=GraphConstant(value=ops.Add()), args=(x, y), graph=graph):
                 return graph.apply(ADD, y, x)
         return None
 

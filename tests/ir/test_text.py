@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from mycelia import ops
-from mycelia.core.dtype import float16
-from mycelia.ir.analysis import same_graphs, used_parameters
-from mycelia.ir.graph import Graph
-from mycelia.ir.text import show, show_type
-from mycelia.ir.types import parse_type
+from mycelia._engine.core.dtype import float16
+from mycelia._engine.ir.analysis import same_graphs, used_parameters
+from mycelia._engine.ir.graph import Graph
+from mycelia._engine.ir.printer import show, show_type
+from mycelia._engine.ir.types import parse_type
 
 CONSTANTS: list[tuple[Any, str]] = [
     (np.float32(0.1), "0.1"),

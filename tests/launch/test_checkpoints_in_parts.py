@@ -153,7 +153,7 @@ for steps in (0, 1):
 # whole files: the first process writes for all, each its own if the places differ
 written = []
 before = saving.write_atomically
-import mycelia.train.distributed_checkpoint.whole as whole
+import mycelia.train.distributed_checkpoint.gathered_save as whole
 whole.write_atomically = lambda path, chunks: (written.append(path), before(path, chunks))
 ms.save_checkpoint(step, "whole.ckpt")
 assert Path("whole.ckpt").exists() and len(written) == (rank == 0), written

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from mycelia import mindrecord
-from mycelia.core.crc32c import masked_crc32c
+from mycelia._engine.core.files.crc32c import masked_crc32c
 from mycelia.mindrecord import Records
 from mycelia.mindrecord.example import parse_example
 from mycelia.mindrecord.tfrecord import FixedLenFeature, read_records

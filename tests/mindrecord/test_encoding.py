@@ -12,15 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from mycelia.core.crc32c import _bytewise, crc32c, masked_crc32c
-from mycelia.mindrecord.messagepack import pack, unpack
-from mycelia.mindrecord.packing import (
+from mycelia._engine.core.files.crc32c import _bytewise, crc32c, masked_crc32c
+from mycelia.mindrecord.blob_encoding import (
     compress_integers,
     expand_integers,
     expand_many,
     join_blobs,
     split_many,
 )
+from mycelia.mindrecord.messagepack import pack, unpack
 
 SCALARS = st.integers(-(1 << 63), (1 << 63) - 1) | st.floats(allow_nan=False) | st.text()
 

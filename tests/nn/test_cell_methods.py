@@ -7,7 +7,7 @@ import pytest
 
 import mycelia as ms
 from mycelia import Parameter, Tensor, nn, ops
-from mycelia.nn.state import register_cell_buffer_registration_hook
+from mycelia.nn.state_dict import register_cell_buffer_registration_hook
 
 
 class Shifted(nn.Cell):

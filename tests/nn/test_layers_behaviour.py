@@ -10,7 +10,7 @@ import pytest
 
 import mycelia as ms
 from mycelia import Tensor, nn
-from mycelia.ops.reduction import reduce_sum
+from mycelia.ops.reduction.reduction import reduce_sum
 from mycelia.transforms.grad import grad
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from mycelia import Tensor, float32, nn
 from mycelia.nn.cell import Cell
-from mycelia.ops.reduction import reduce_sum
+from mycelia.ops.reduction.reduction import reduce_sum
 from mycelia.transforms.grad import grad
 from tests.goldens.layer_cases import CASES, inputs_of, parameters_of, printed, weights_of
 

@@ -9,30 +9,22 @@ import pytest
 
 import mycelia as ms
 from mycelia import Parameter, Tensor, parallel
-from mycelia.nn import (
-    Cell,
-    Dense,
-    differentiating,
-    extended,
-    gamma_layers,
-    matrix_layers,
-    sparse_layers,
-    time_distributed,
-)
+from mycelia.nn import Cell, Dense, jvp_vjp
+from mycelia.nn.layer import extended, gamma, matrix, sparse, time_distributed
 from mycelia.nn.wrap import grad_reducer, micro_batches
 from mycelia.tensor.sparse_matrix import COOTensor
 
 
 class nn:  # the names as users write them
-    MatDet, MatInverse = matrix_layers.MatDet, matrix_layers.MatInverse
-    MatrixDiag, MatrixDiagPart = matrix_layers.MatrixDiag, matrix_layers.MatrixDiagPart
-    MatrixSetDiag = matrix_layers.MatrixSetDiag
-    DiGamma, LGamma = gamma_layers.DiGamma, gamma_layers.LGamma
-    IGamma, LBeta = gamma_layers.IGamma, gamma_layers.LBeta
-    SparseToDense = sparse_layers.SparseToDense
-    SparseTensorDenseMatmul = sparse_layers.SparseTensorDenseMatmul
+    MatDet, MatInverse = matrix.MatDet, matrix.MatInverse
+    MatrixDiag, MatrixDiagPart = matrix.MatrixDiag, matrix.MatrixDiagPart
+    MatrixSetDiag = matrix.MatrixSetDiag
+    DiGamma, LGamma = gamma.DiGamma, gamma.LGamma
+    IGamma, LBeta = gamma.IGamma, gamma.LBeta
+    SparseToDense = sparse.SparseToDense
+    SparseTensorDenseMatmul = sparse.SparseTensorDenseMatmul
     TimeDistributed = time_distributed.TimeDistributed
-    Jvp, Vjp = differentiating.Jvp, differentiating.Vjp
+    Jvp, Vjp = jvp_vjp.Jvp, jvp_vjp.Vjp
     DistributedGradReducer = grad_reducer.DistributedGradReducer
     GradAccumulationCell = micro_batches.GradAccumulationCell
     MicroBatchInterleaved = micro_batches.MicroBatchInterleaved

@@ -10,7 +10,8 @@ import pytest
 
 import mycelia as ms
 from mycelia import Parameter, Tensor, ops
-from mycelia.nn import Cell, TrainOneStepCell, fractional_pooling
+from mycelia.nn import Cell, TrainOneStepCell
+from mycelia.nn.layer import fractional_pooling
 from mycelia.nn.optim import adafactor, asgd, rprop
 from tests.goldens.more_optim_cases import CASES, run
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import mycelia.runtime.eager.dispatch  # noqa: F401
+import mycelia._engine.runtime.eager.dispatch  # noqa: F401
 from mycelia.nn import learning_rate_schedule, optim
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import mycelia.runtime.eager.dispatch  # noqa: F401
+import mycelia._engine.runtime.eager.dispatch  # noqa: F401
 from mycelia.nn.cell import Cell
 from mycelia.nn.learning_rate_schedule import ExponentialDecayLR
 from mycelia.nn.optim import (
@@ -22,7 +22,7 @@ from mycelia.nn.optim import (
     ProximalAdagrad,
     RMSProp,
 )
-from mycelia.ops.arithmetic import mul, sub
+from mycelia.ops.elementwise.arithmetic import mul, sub
 from mycelia.tensor.parameter import Parameter, ParameterTuple
 from mycelia.tensor.tensor import Tensor
 

@@ -5,8 +5,8 @@ import pytest
 
 import mycelia as ms
 from mycelia import Tensor, nn, ops
-from mycelia.ir.analysis import nodes_by_graph
-from mycelia.ir.control import Scan, primitive_of
+from mycelia._engine.ir.analysis import nodes_by_graph
+from mycelia._engine.ir.control_flow import Scan, primitive_of
 
 PARTS = 4
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import mycelia.runtime.eager.dispatch  # noqa: F401
+import mycelia._engine.runtime.eager.dispatch  # noqa: F401
 from mycelia.nn import dynamic_lr, learning_rate_schedule
 from mycelia.tensor.tensor import Tensor
 from tests.goldens.schedule_cases import LISTS, SCHEDULES, schedule_values

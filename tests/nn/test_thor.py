@@ -8,8 +8,8 @@ import pytest
 import mycelia as ms
 from mycelia import Tensor, dataset, nn, ops
 from mycelia.experimental.optim import KFAC
-from mycelia.nn.curvature import blocks, watched_layers
-from mycelia.ops import curvature
+from mycelia.nn.layer.curvature import blocks, watched_layers
+from mycelia.ops.optimizer import curvature
 from mycelia.train import Model
 from mycelia.train.train_thor import ConvertModelUtils, ConvertNetUtils
 

@@ -7,9 +7,9 @@ import pytest
 
 import mycelia as ms
 from mycelia import Parameter, Tensor, nn, ops
-from mycelia.ops import composite as C
 from mycelia.ops import functional as F
 from mycelia.ops import operations as P
+from mycelia.ops.control import composite as C
 
 _adam = C.MultitypeFuncGraph("adam")
 

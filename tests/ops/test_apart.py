@@ -9,12 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from mycelia.ops.apart import apart
+from mycelia._engine.kernels.fusion_barrier import fusion_barrier
 
 X = np.arange(6, dtype=np.float32)
 
 
-@apart("times")
+@fusion_barrier("times")
 def _scaled(x: Any, times: int) -> Any:
     """Numbers that count, scaled."""
     return jnp.where(x > 1, x, 0) * times

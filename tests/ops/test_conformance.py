@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import mycelia  # noqa: F401  (registers every operator)
-from mycelia.core.dtype import from_numpy
-from mycelia.ir.example import Case
-from mycelia.ir.types import TensorType
-from mycelia.ops.op import REGISTRY, Op
-from mycelia.runtime.eager.mode import inlined
+from mycelia._engine.core.dtype import from_numpy
+from mycelia._engine.ir.example import Case
+from mycelia._engine.ir.types import TensorType
+from mycelia._engine.operators.operator import REGISTRY, Op
+from mycelia._engine.runtime.eager.thread_mode import inlined
 from mycelia.tensor.tensor import Tensor
 
 KEY = np.array([7, 11], np.uint32)

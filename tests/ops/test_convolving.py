@@ -8,12 +8,18 @@ import jax
 import numpy as np
 import pytest
 
-from mycelia.core.shape import Shape
-from mycelia.ops import convolving, convolving_last, tiling
-from mycelia.ops.convolving import Way, choose_way, convolve, input_gradient, weight_gradient
-from mycelia.ops.linalg import BiasAddGrad
-from mycelia.ops.window import Window, read_window
-from mycelia.runtime.xla.compile import options
+from mycelia._engine.core.shape import Shape
+from mycelia._engine.kernels import convolution, convolution_nhwc, tiled_convolution
+from mycelia._engine.kernels.convolution import (
+    ConvolutionAlgorithm,
+    choose_algorithm,
+    convolve,
+    input_gradient,
+    weight_gradient,
+)
+from mycelia._engine.operators.window import Window, read_window
+from mycelia._engine.runtime.xla.compile import options
+from mycelia.ops.linalg.matmul import BiasAddGrad
 from mycelia.tensor.tensor import Tensor
 
 FIVE = read_window("", 2, 5, 1)
@@ -51,50 +57,65 @@ def _assert_alike(found: list[Any], wanted: list[Any], tolerance: float = 1e-12)
         np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance * np.abs(b).max())
 
 
-@pytest.mark.parametrize("way", [Way.TILES, Way.COLUMNS])
+@pytest.mark.parametrize("way", [ConvolutionAlgorithm.TILES, ConvolutionAlgorithm.COLUMNS])
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=[pytest.mark.slow] * (i > 1)) for i, n in enumerate(CASES)]
 )
 def test_every_way_gives_the_numbers_of_a_plain_convolution(
-    name: str, way: Way, monkeypatch: pytest.MonkeyPatch
+    name: str, way: ConvolutionAlgorithm, monkeypatch: pytest.MonkeyPatch
 ):
     shape, outputs, window = CASES[name]
     x, weight, dout = _operands(shape, outputs, window)
-    monkeypatch.setattr(convolving, "choose_way", lambda *_: Way.PLAIN)
+    monkeypatch.setattr(convolution, "choose_algorithm", lambda *_: ConvolutionAlgorithm.PLAIN)
     plain = _everything(x, weight, dout, window)
-    monkeypatch.setattr(convolving, "choose_way", lambda *_: way)
+    monkeypatch.setattr(convolution, "choose_algorithm", lambda *_: way)
     _assert_alike(_everything(x, weight, dout, window), plain)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_small_images_take_tiles(name: str):
-    assert choose_way(*CASES[name]) is Way.TILES
+    assert choose_algorithm(*CASES[name]) is ConvolutionAlgorithm.TILES
 
 
 def test_tiles_keep_half_precision_in_and_out(monkeypatch: pytest.MonkeyPatch):
     shape, outputs, window = CASES["lenet's second"]
     x, weight, dout = _operands(shape, outputs, window, np.float16)
     found = _everything(x, weight, dout, window)
-    monkeypatch.setattr(convolving, "choose_way", lambda *_: Way.PLAIN)
+    monkeypatch.setattr(convolution, "choose_algorithm", lambda *_: ConvolutionAlgorithm.PLAIN)
     _assert_alike(found, _everything(x, weight, dout, window), 1e-3)
 
 
 @pytest.mark.parametrize(
     ("shape", "outputs", "window", "way"),
     [
-        ((32, 64, 56, 56), 64, read_window("", 2, 3, 1, pad_mode="same"), Way.PLAIN),
-        ((32, 64, 56, 56), 64, read_window("", 2, 1, 2), Way.POINTWISE),
-        ((32, 3, 32, 32), 32, read_window("", 2, 3, 1, pad_mode="same"), Way.COLUMNS),
-        ((1, 1, 28, 28), 6, FIVE, Way.COLUMNS),
-        ((32, 6, 12, 12), 16, read_window("", 2, 5, 2), Way.PLAIN),
-        ((32, 6, 12, 12), 16, read_window("", 2, 3, 1, 2), Way.PLAIN),
-        ((8, 3, 224, 224), 64, read_window("", 2, 7, 2, pad_mode="same"), Way.PLAIN),
+        (
+            (32, 64, 56, 56),
+            64,
+            read_window("", 2, 3, 1, pad_mode="same"),
+            ConvolutionAlgorithm.PLAIN,
+        ),
+        ((32, 64, 56, 56), 64, read_window("", 2, 1, 2), ConvolutionAlgorithm.POINTWISE),
+        (
+            (32, 3, 32, 32),
+            32,
+            read_window("", 2, 3, 1, pad_mode="same"),
+            ConvolutionAlgorithm.COLUMNS,
+        ),
+        ((1, 1, 28, 28), 6, FIVE, ConvolutionAlgorithm.COLUMNS),
+        ((32, 6, 12, 12), 16, read_window("", 2, 5, 2), ConvolutionAlgorithm.PLAIN),
+        ((32, 6, 12, 12), 16, read_window("", 2, 3, 1, 2), ConvolutionAlgorithm.PLAIN),
+        (
+            (8, 3, 224, 224),
+            64,
+            read_window("", 2, 7, 2, pad_mode="same"),
+            ConvolutionAlgorithm.PLAIN,
+        ),
     ],
 )
 def test_other_sizes_take_the_way_measured_to_be_best(
-    shape: Shape, outputs: int, window: Window, way: Way
+    shape: Shape, outputs: int, window: Window, way: ConvolutionAlgorithm
 ):
-    assert choose_way(shape, outputs, window) is way
+    assert choose_algorithm(shape, outputs, window) is way
 
 
 @pytest.mark.parametrize(("shape", "outputs", "window"), CASES.values(), ids=list(CASES))
@@ -102,7 +123,7 @@ def test_other_devices_get_plain_convolutions(
     shape: Shape, outputs: int, window: Window, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
-    assert choose_way(shape, outputs, window) is Way.PLAIN
+    assert choose_algorithm(shape, outputs, window) is ConvolutionAlgorithm.PLAIN
 
 
 @pytest.mark.parametrize("groups", [2, 4])
@@ -132,9 +153,9 @@ def test_the_gradient_of_a_bias_is_a_sum_however_it_is_taken(shape: Shape, dtype
 
 def test_the_count_of_copies_is_known_before_they_are_made():
     shape, _, window = CASES["odd sizes, same padding"]
-    axes = tiling._axes(window, shape[2:])
-    patches = jax.eval_shape(lambda x: tiling._patches(x, axes), np.zeros(shape))
-    assert tiling.patches_size(shape, window) == patches.size
+    axes = tiled_convolution._axes(window, shape[2:])
+    patches = jax.eval_shape(lambda x: tiled_convolution._patches(x, axes), np.zeros(shape))
+    assert tiled_convolution.patches_size(shape, window) == patches.size
 
 
 @pytest.mark.parametrize(("batch", "at_once"), [(16, 9), (4, 3)])
@@ -146,7 +167,7 @@ def test_a_depthwise_gradient_sums_several_points_of_the_kernel_in_one_loop(
     images = jax.ShapeDtypeStruct((batch, 96, 96, 32), np.float32)
 
     def run(dout: Any, x: Any) -> Any:
-        return convolving_last.weight_gradient(dout, x, window, 32, (32, 3, 3, 1))
+        return convolution_nhwc.weight_gradient(dout, x, window, 32, (32, 3, 3, 1))
 
     text = jax.jit(run, compiler_options=options()).lower(images, images).compile().as_text()
     entry = text[text.index("ENTRY") :]

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import mycelia  # noqa: F401  (registers every operator)
-from mycelia.ir.example import Case
-from mycelia.ops.op import REGISTRY, Op
+from mycelia._engine.ir.example import Case
+from mycelia._engine.operators.operator import REGISTRY, Op
 from mycelia.tensor.tensor import Tensor
 
 CLEAR = (ValueError, TypeError, IndexError, RuntimeError)

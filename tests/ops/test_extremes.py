@@ -8,9 +8,9 @@ import pytest
 
 import mycelia as ms
 from mycelia import Tensor, ops
-from mycelia.ops.extremes import largest, smallest
-from mycelia.ops.softmax import log_total
-from mycelia.runtime.xla.compile import options
+from mycelia._engine.kernels.max_min import largest, smallest
+from mycelia._engine.runtime.xla.compile import options
+from mycelia.ops.activation.softmax import log_total
 
 LENGTHS = [1, 63, 64, 104, 1000, 8192]
 

@@ -12,15 +12,15 @@ import pytest
 
 import mycelia as ms
 from mycelia import Parameter, Tensor
-from mycelia.core.errors import IndexOutOfRangeError
-from mycelia.ir.example import Case
-from mycelia.ops.bounds import Bound, names
-from mycelia.ops.op import REGISTRY, Op
+from mycelia._engine.core.errors import IndexOutOfRangeError
+from mycelia._engine.ir.example import Case
+from mycelia._engine.operators.index_bounds import IndexBound, names
+from mycelia._engine.operators.operator import REGISTRY, Op
 
 Call = Callable[..., Any]
 
 
-def _numbers(bound: Bound, args: tuple[Any, ...]) -> np.ndarray:
+def _numbers(bound: IndexBound, args: tuple[Any, ...]) -> np.ndarray:
     place = bound.place
     return np.asarray(args[place[0]][place[1]] if isinstance(place, tuple) else args[place])
 
@@ -76,12 +76,12 @@ def test_programs_refuse_the_same_numbers_and_give_the_same_results_as_without_c
             np.testing.assert_array_equal(one, other)
 
 
-def _bounds(op: Op, args: tuple[Any, ...]) -> Iterator[Bound]:
+def _bounds(op: Op, args: tuple[Any, ...]) -> Iterator[IndexBound]:
     """The bounds for which there is something to check."""
     return (b for b in op.bounds(*args) if _numbers(b, args).size)  # type: ignore[misc]
 
 
-def _message(op: Op, bound: Bound, number: int) -> str:
+def _message(op: Op, bound: IndexBound, number: int) -> str:
     """The operator and its argument, the number, the last one that is right, the line of `call`."""
     owner, argument = names(op, bound)
     last = "size of its axis" if not isinstance(bound.high, int) else rf"to {bound.high - 1}\b"
@@ -123,7 +123,7 @@ def _arrays(value: Any) -> list[np.ndarray]:
     return [value.asnumpy()] if isinstance(value, Tensor) else []
 
 
-def _with_number(args: tuple[Any, ...], bound: Bound, number: int) -> tuple[Any, ...]:
+def _with_number(args: tuple[Any, ...], bound: IndexBound, number: int) -> tuple[Any, ...]:
     """The arguments with the first number that a bound is about replaced, the others harmless."""
     numbers = np.full_like(_numbers(bound, args), max(bound.low or 0, 0))
     numbers[(0,) * numbers.ndim] = number
@@ -138,17 +138,17 @@ def _with_number(args: tuple[Any, ...], bound: Bound, number: int) -> tuple[Any,
     return tuple(found)
 
 
-def _limits(bound: Bound) -> tuple[int | None, int | None]:
+def _limits(bound: IndexBound) -> tuple[int | None, int | None]:
     return bound.low, bound.high[0] if isinstance(bound.high, tuple) else bound.high
 
 
-def _beyond(bound: Bound) -> list[int]:
+def _beyond(bound: IndexBound) -> list[int]:
     low, high = _limits(bound)
     found = [*([] if low is None else [low - 1]), *([] if high is None else [high])]
     return [n for n in found if n != bound.extra]
 
 
-def _within(bound: Bound) -> list[int]:
+def _within(bound: IndexBound) -> list[int]:
     low, high = _limits(bound)
     extra = [] if bound.extra is None else [bound.extra]
     return [-7 if low is None else low, *([] if high is None else [high - 1]), *extra]

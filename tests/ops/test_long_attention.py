@@ -5,8 +5,8 @@ import pytest
 
 import mycelia as ms
 from mycelia import Tensor
-from mycelia.ops import attention
-from mycelia.ops.attention import Attention
+from mycelia.ops.attention import attention
+from mycelia.ops.attention.attention import Attention
 
 
 def arrays(length, source, seed=0):

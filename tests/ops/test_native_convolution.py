@@ -11,10 +11,10 @@ import pytest
 
 import mycelia as ms
 from mycelia import Tensor, nn
-from mycelia.ops import convolving_last, native
-from mycelia.ops.convolving import Found, Way
-from mycelia.ops.device import plain_forms
-from mycelia.ops.window import Window, read_window
+from mycelia._engine.kernels import convolution_nhwc, native
+from mycelia._engine.kernels.convolution import ConvolutionAlgorithm, ConvolutionResult
+from mycelia._engine.operators.device import reference_implementations
+from mycelia._engine.operators.window import Window, read_window
 
 pytestmark = pytest.mark.skipif(not native.lanes(), reason="no kernels for this processor")
 
@@ -36,7 +36,7 @@ def processor(request: Any, monkeypatch: Any) -> Any:
     found = native.processors.processor()
     if request.param == "narrow":
         found = replace(found, lanes=8, registers=16)
-    monkeypatch.setattr("mycelia.ops.native.processor.processor", lambda: found)
+    monkeypatch.setattr("mycelia._engine.kernels.native.machine_code.processor", lambda: found)
     return found
 
 
@@ -47,18 +47,20 @@ def arrays(shape: Any, outputs: int, window: Window) -> tuple[Any, ...]:
     return dout, x, (outputs, *window.kernel, shape[-1])
 
 
-def way(shape: Any, weight: Any, window: Window, dtype: Any = np.float32) -> Way:
-    return convolving_last.way_of(shape, weight, window, 1, Found.WEIGHT_GRADIENT, dtype)
+def way(shape: Any, weight: Any, window: Window, dtype: Any = np.float32) -> ConvolutionAlgorithm:
+    return convolution_nhwc.way_of(
+        shape, weight, window, 1, ConvolutionResult.WEIGHT_GRADIENT, dtype
+    )
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_kernel_gives_the_numbers_of_the_plain_form(name: str, processor: Any):
     shape, outputs, window = CASES[name]
     dout, x, weight = arrays(shape, outputs, window)
-    assert way(shape, weight, window) is Way.OWN
-    found = convolving_last.weight_gradient(dout, x, window, 1, weight)
-    with plain_forms():
-        wanted = convolving_last.weight_gradient(dout, x, window, 1, weight)
+    assert way(shape, weight, window) is ConvolutionAlgorithm.OWN
+    found = convolution_nhwc.weight_gradient(dout, x, window, 1, weight)
+    with reference_implementations():
+        wanted = convolution_nhwc.weight_gradient(dout, x, window, 1, weight)
     np.testing.assert_allclose(found, wanted, atol=2e-5 * np.abs(wanted).max())
 
 
@@ -68,7 +70,7 @@ def test_it_can_be_differentiated_and_mapped(name: str):
     dout, x, weight = arrays(shape, outputs, window)
 
     def gradient(dout: Any, x: Any) -> Any:
-        return convolving_last.weight_gradient(dout, x, window, 1, weight)
+        return convolution_nhwc.weight_gradient(dout, x, window, 1, weight)
 
     def loss(dout: Any, x: Any) -> Any:
         return (gradient(dout, x) ** 2).sum()
@@ -76,7 +78,7 @@ def test_it_can_be_differentiated_and_mapped(name: str):
     found = jax.grad(loss, (0, 1))(dout, x)
     mapped = jax.vmap(gradient)(np.stack([dout, 2 * dout]), np.stack([x, x]))
     np.testing.assert_allclose(mapped[1], 2 * mapped[0], rtol=1e-6)
-    with plain_forms():
+    with reference_implementations():
         wanted = jax.grad(loss, (0, 1))(dout, x)
     for a, b in zip(found, wanted, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-4 * np.abs(b).max())
@@ -94,12 +96,14 @@ def test_it_can_be_differentiated_and_mapped(name: str):
     ],
 )
 def test_what_it_is_not_for_stays_with_xla(shape: Any, weight: Any, window: Window, dtype: Any):
-    assert way(shape, weight, window, dtype) is Way.PLAIN
+    assert way(shape, weight, window, dtype) is ConvolutionAlgorithm.PLAIN
 
 
 @pytest.mark.parametrize("shape", [(1, 7, 7, 64), (2, 11, 11, 60), (0, 20, 17, 64)])
 def test_few_points_or_broken_tiles_are_a_product_of_xla(shape: Any):
-    assert way(shape, (8, 1, 1, shape[-1]), read_window("", 2, 1, 1)) is Way.POINTWISE
+    assert (
+        way(shape, (8, 1, 1, shape[-1]), read_window("", 2, 1, 1)) is ConvolutionAlgorithm.POINTWISE
+    )
 
 
 def test_a_network_says_where_it_is_used():

@@ -11,8 +11,8 @@ import pytest
 
 import mycelia as ms
 from mycelia import Tensor, nn
-from mycelia.ops import native
-from mycelia.ops.native import FORM
+from mycelia._engine.kernels import native
+from mycelia._engine.kernels.native import FORM
 
 pytestmark = pytest.mark.skipif(not native.lanes(), reason="no kernels for this processor")
 
@@ -29,7 +29,7 @@ def processor(request: Any, monkeypatch: Any) -> Any:
     found = native.processors.processor()
     if request.param == "narrow":
         found = replace(found, lanes=8, registers=16)
-    monkeypatch.setattr("mycelia.ops.native.processor.processor", lambda: found)
+    monkeypatch.setattr("mycelia._engine.kernels.native.machine_code.processor", lambda: found)
     return found
 
 

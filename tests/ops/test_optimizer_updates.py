@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mycelia import Tensor, ops
-from mycelia.ops.optimizer_updates import AdamUpdate, LambUpdate, LarsScale, MomentumUpdate
+from mycelia.ops.optimizer.fused_updates import AdamUpdate, LambUpdate, LarsScale, MomentumUpdate
 
 RANDOM = np.random.default_rng(0)
 

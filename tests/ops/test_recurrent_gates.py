@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from mycelia.ops.recurrent_gates import activated, shared, slopes_of, tanh_of, zero_of
+from mycelia._engine.kernels.recurrent_gates import activated, shared, slopes_of, tanh_of, zero_of
 
 POINTS = np.concatenate([np.linspace(-12, 12, 200_001), np.logspace(-37, 2, 4_001)])
 

@@ -10,7 +10,7 @@ import pytest
 
 import mycelia
 from mycelia import Tensor, ops
-from mycelia.ops.distributions import RandomInteger
+from mycelia.ops.random.distributions import RandomInteger
 
 KEY = np.array([3, 5], np.uint32)
 COUNT = 20_000

@@ -8,9 +8,9 @@ import pytest
 
 import mycelia as ms
 from mycelia import Tensor, ops
-from mycelia.ops.channels import channel_moments
-from mycelia.ops.sums import last_sum, row_sum, row_sums, summed
-from mycelia.runtime.xla.compile import options
+from mycelia._engine.kernels.channel_sums import channel_moments
+from mycelia._engine.kernels.sums import last_sum, row_sum, row_sums, summed
+from mycelia._engine.runtime.xla.compile import options
 
 SHAPES = [(1 << 14,), (40000, 3), (100, 100, 7), (8192 * 2 + 5,), (3, 50000), (64, 16, 20, 20)]
 

@@ -5,7 +5,7 @@ import pytest
 
 import mycelia as ms
 from mycelia import Parameter, Tensor, nn, ops
-from mycelia.core.events import subscribe
+from mycelia._engine.core.events import subscribe
 
 X = np.random.default_rng(0).normal(size=(2, 3)).astype(np.float32)
 P = np.abs(X) + 0.5

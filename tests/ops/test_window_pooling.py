@@ -6,11 +6,11 @@ import jax
 import numpy as np
 import pytest
 
-from mycelia.core.shape import Shape
-from mycelia.ops import window_maximum
-from mycelia.ops.window import Window, read_window
-from mycelia.ops.window_average import average, average_gradient
-from mycelia.ops.window_maximum import largest, largest_gradient
+from mycelia._engine.core.shape import Shape
+from mycelia._engine.kernels import max_pooling
+from mycelia._engine.kernels.average_pooling import average, average_gradient
+from mycelia._engine.kernels.max_pooling import largest, largest_gradient
+from mycelia._engine.operators.window import Window, read_window
 
 CUT = {
     "two by two": ((8, 6, 4, 6), read_window("", 2, 2, 2)),
@@ -42,16 +42,16 @@ def test_largest_numbers_with_the_batch_last_are_the_same(
     shape: Shape, window: Window, monkeypatch: pytest.MonkeyPatch
 ):
     x, dout = _few_values(shape), _dout(shape, window)
-    assert window_maximum._is_cut(shape, window)
+    assert max_pooling._is_cut(shape, window)
     found = largest(x, window), largest_gradient(x, dout, window)
-    monkeypatch.setattr(window_maximum, "prefers_batch_last", lambda _: False)
+    monkeypatch.setattr(max_pooling, "prefers_batch_last", lambda _: False)
     np.testing.assert_array_equal(found[0], largest(x, window))
     np.testing.assert_array_equal(found[1], largest_gradient(x, dout, window))
 
 
 @pytest.mark.parametrize(("shape", "window"), OTHER.values(), ids=list(OTHER))
 def test_other_windows_keep_the_batch_first(shape: Shape, window: Window):
-    assert not window_maximum._is_cut(shape, window)
+    assert not max_pooling._is_cut(shape, window)
 
 
 @pytest.mark.parametrize(("shape", "window"), ALL.values(), ids=list(ALL))
@@ -82,4 +82,4 @@ def test_the_batch_stays_first_where_it_can_be_cut_between_devices(
 ):
     shape, window = CUT["two by two"]
     monkeypatch.setattr(jax, "device_count", lambda: 2)
-    assert not window_maximum._is_cut(shape, window)
+    assert not max_pooling._is_cut(shape, window)

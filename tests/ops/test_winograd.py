@@ -13,13 +13,18 @@ from hypothesis import strategies as st
 
 import mycelia as ms
 from mycelia import Tensor, nn, ops
-from mycelia.core.shape import Shape
-from mycelia.ops import winograd
-from mycelia.ops.convolving import Found, Way
-from mycelia.ops.convolving_last import convolve, input_gradient, way_of, weight_gradient
-from mycelia.ops.device import plain_forms
-from mycelia.ops.window import Window, read_window
-from mycelia.runtime.xla.compile import options
+from mycelia._engine.core.shape import Shape
+from mycelia._engine.kernels import winograd
+from mycelia._engine.kernels.convolution import ConvolutionAlgorithm, ConvolutionResult
+from mycelia._engine.kernels.convolution_nhwc import (
+    convolve,
+    input_gradient,
+    way_of,
+    weight_gradient,
+)
+from mycelia._engine.operators.device import reference_implementations
+from mycelia._engine.operators.window import Window, read_window
+from mycelia._engine.runtime.xla.compile import options
 
 SAME = read_window("", 2, 3, 1, pad_mode="same")
 
@@ -71,7 +76,7 @@ def test_the_numbers_are_those_of_a_plain_convolution(sizes: Shape, pads: Any):
 def _assert_same_numbers(sizes: Shape, pads: Any, channels: Any) -> None:
     window = read_window("", 2, 3, 1, 1, "pad", pads)
     operands = _operands((2, *sizes, channels[0]), channels[1], window)
-    with plain_forms():
+    with reference_implementations():
         plain = _everything(*operands, window)
     for found, wanted in zip(_fewer(*operands, window), plain, strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-11, atol=1e-11)
@@ -80,7 +85,7 @@ def _assert_same_numbers(sizes: Shape, pads: Any, channels: Any) -> None:
 @pytest.mark.parametrize("channels", [128, pytest.param(256, marks=pytest.mark.slow)])
 def test_results_are_nearly_as_exact_as_plain_ones(channels: int):
     x, weight, dout = _operands((8, 14, 14, channels), channels, SAME)
-    with plain_forms():
+    with reference_implementations():
         exact = _everything(x, weight, dout, SAME)
         narrow = [a.astype(np.float32) for a in (x, weight, dout)]
         plain = _everything(*narrow, SAME)
@@ -96,7 +101,7 @@ def _error(found: np.ndarray, wanted: np.ndarray) -> float:
 
 def test_half_precision_goes_in_and_comes_out():
     operands = _operands((8, 14, 14, 128), 128, SAME, np.float16)
-    with plain_forms():
+    with reference_implementations():
         plain = _everything(*operands, SAME)
     for found, wanted in zip(_everything(*operands, SAME), plain, strict=True):
         assert found.dtype == np.float16
@@ -106,39 +111,62 @@ def test_half_precision_goes_in_and_comes_out():
 @pytest.mark.parametrize(
     ("shape", "outputs", "window", "way"),
     [
-        ((8, 14, 14, 256), 256, SAME, Way.SUMS_FIRST),
-        ((8, 56, 56, 64), 64, SAME, Way.SUMS_FIRST),
-        ((64, 32, 32, 64), 64, SAME, Way.SUMS_FIRST),
-        ((8, 56, 56, 32), 64, SAME, Way.PLAIN),
-        ((1, 7, 7, 512), 512, SAME, Way.PLAIN),
-        ((1, 28, 28, 128), 128, SAME, Way.PLAIN),
-        ((8, 28, 28, 128), 128, read_window("", 2, 3, 2, pad_mode="same"), Way.PLAIN),
-        ((8, 28, 28, 128), 128, read_window("", 2, 3, 1, 2), Way.PLAIN),
-        ((8, 28, 28, 128), 128, read_window("", 2, 3, 1, 1, "pad", 3), Way.PLAIN),
-        ((8, 28, 28, 128), 128, read_window("", 2, 5, 1), Way.PLAIN),
-        ((8, 28, 28, 128), 128, read_window("", 2, 1, 1), Way.POINTWISE),
+        ((8, 14, 14, 256), 256, SAME, ConvolutionAlgorithm.SUMS_FIRST),
+        ((8, 56, 56, 64), 64, SAME, ConvolutionAlgorithm.SUMS_FIRST),
+        ((64, 32, 32, 64), 64, SAME, ConvolutionAlgorithm.SUMS_FIRST),
+        ((8, 56, 56, 32), 64, SAME, ConvolutionAlgorithm.PLAIN),
+        ((1, 7, 7, 512), 512, SAME, ConvolutionAlgorithm.PLAIN),
+        ((1, 28, 28, 128), 128, SAME, ConvolutionAlgorithm.PLAIN),
+        (
+            (8, 28, 28, 128),
+            128,
+            read_window("", 2, 3, 2, pad_mode="same"),
+            ConvolutionAlgorithm.PLAIN,
+        ),
+        ((8, 28, 28, 128), 128, read_window("", 2, 3, 1, 2), ConvolutionAlgorithm.PLAIN),
+        ((8, 28, 28, 128), 128, read_window("", 2, 3, 1, 1, "pad", 3), ConvolutionAlgorithm.PLAIN),
+        ((8, 28, 28, 128), 128, read_window("", 2, 5, 1), ConvolutionAlgorithm.PLAIN),
+        ((8, 28, 28, 128), 128, read_window("", 2, 1, 1), ConvolutionAlgorithm.POINTWISE),
     ],
 )
 def test_it_is_taken_where_it_was_measured_to_be_faster(
-    shape: Shape, outputs: int, window: Window, way: Way
+    shape: Shape, outputs: int, window: Window, way: ConvolutionAlgorithm
 ):
     weight = (outputs, *window.kernel, shape[-1])
-    assert way_of(shape, weight, window, 1, Found.OUTPUT, np.float32) is way
-    with plain_forms():
-        assert way_of(shape, weight, window, 1, Found.OUTPUT, np.float32) is Way.PLAIN
+    assert way_of(shape, weight, window, 1, ConvolutionResult.OUTPUT, np.float32) is way
+    with reference_implementations():
+        assert (
+            way_of(shape, weight, window, 1, ConvolutionResult.OUTPUT, np.float32)
+            is ConvolutionAlgorithm.PLAIN
+        )
 
 
 def test_the_gradient_of_a_weight_needs_more_channels():
     shape, weight = (8, 56, 56, 64), (64, 3, 3, 64)
-    assert way_of(shape, weight, SAME, 1, Found.WEIGHT_GRADIENT, np.float32) is not Way.SUMS_FIRST
-    assert way_of(shape, weight, SAME, 1, Found.INPUT_GRADIENT, np.float32) is Way.SUMS_FIRST
+    assert (
+        way_of(shape, weight, SAME, 1, ConvolutionResult.WEIGHT_GRADIENT, np.float32)
+        is not ConvolutionAlgorithm.SUMS_FIRST
+    )
+    assert (
+        way_of(shape, weight, SAME, 1, ConvolutionResult.INPUT_GRADIENT, np.float32)
+        is ConvolutionAlgorithm.SUMS_FIRST
+    )
 
 
 def test_groups_are_counted_each():
     shape = (8, 56, 56, 256)
-    assert way_of(shape, (256, 3, 3, 64), SAME, 4, Found.OUTPUT, np.float32) is Way.SUMS_FIRST
-    assert way_of(shape, (256, 3, 3, 32), SAME, 8, Found.OUTPUT, np.float32) is Way.PLAIN
-    assert way_of(shape, (256, 3, 3, 1), SAME, 256, Found.OUTPUT, np.float32) is Way.SHIFTED
+    assert (
+        way_of(shape, (256, 3, 3, 64), SAME, 4, ConvolutionResult.OUTPUT, np.float32)
+        is ConvolutionAlgorithm.SUMS_FIRST
+    )
+    assert (
+        way_of(shape, (256, 3, 3, 32), SAME, 8, ConvolutionResult.OUTPUT, np.float32)
+        is ConvolutionAlgorithm.PLAIN
+    )
+    assert (
+        way_of(shape, (256, 3, 3, 1), SAME, 256, ConvolutionResult.OUTPUT, np.float32)
+        is ConvolutionAlgorithm.SHIFTED
+    )
 
 
 class _Block(nn.Cell):

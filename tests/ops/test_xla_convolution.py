@@ -16,10 +16,10 @@ from jax import lax
 
 import mycelia as ms
 from mycelia import nn
-from mycelia.core.shape import Shape
-from mycelia.ops.convolution import Conv2D, Conv2DBackpropFilter, Conv2DBackpropInput
-from mycelia.ops.device import plain_forms
-from mycelia.ops.xla_convolution import xla_convolution
+from mycelia._engine.core.shape import Shape
+from mycelia._engine.kernels.xla_convolution import xla_convolution
+from mycelia._engine.operators.device import reference_implementations
+from mycelia.ops.convolution.convolution import Conv2D, Conv2DBackpropFilter, Conv2DBackpropInput
 
 NUMBERS = lax.ConvDimensionNumbers((0, 1, 2), (0, 1, 2), (0, 1, 2))
 
@@ -168,7 +168,7 @@ def test_no_operator_makes_negative_padding(data_format: str, plain: bool, paddi
         sizes = (made.stride, made.dilation, made.group, data_format)
         op = Conv2D.of(outputs, made.kernel, 1, "pad", made.padding, *sizes)
         fields = op.backward_fields()
-        with plain_forms() if plain else nullcontext():
+        with reference_implementations() if plain else nullcontext():
             dout = jax.eval_shape(op.lower, x, weight)
             ones = np.ones(dout.shape, np.float32)
             back = Conv2DBackpropInput.of(*fields), Conv2DBackpropFilter.of(*fields)

@@ -14,8 +14,8 @@ import numpy as np
 
 import mycelia as ms
 from mycelia import nn
-from mycelia.runtime.xla.memory_plan import memory_plan
-from mycelia.runtime.xla.traffic import moved_bytes
+from mycelia._engine.runtime.xla.collective_traffic import moved_bytes
+from mycelia._engine.runtime.xla.memory_plan import memory_plan
 
 ROWS, WIDTH, INNER = 4096, 64, 256
 

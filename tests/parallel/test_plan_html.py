@@ -9,10 +9,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from mycelia.parallel.folding import folded
-from mycelia.parallel.mesh import Mesh
-from mycelia.parallel.plan_drawing import flow, mesh_picture
-from mycelia.parallel.scaling import Scaling
+from mycelia._engine.distributed.mesh import Mesh
+from mycelia._engine.distributed.plan.row_folding import folded
+from mycelia._engine.distributed.plan.scaling_curve import Scaling
+from mycelia._engine.distributed.plan.svg import flow, mesh_picture
 from tests.parallel.test_plans import GATHER, REDUCE, made, row
 
 SVG = "{http://www.w3.org/2000/svg}"

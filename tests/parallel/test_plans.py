@@ -10,15 +10,16 @@ import pytest
 
 import mycelia as ms
 from mycelia import Tensor, nn, ops
-from mycelia.compiler.parallel.planning import plan as plan_program
-from mycelia.compiler.parallel.report import report
-from mycelia.compiler.parallel.request import Request
-from mycelia.parallel import Cluster, Plan, plans
-from mycelia.parallel.amounts import duration, mesh_text, volume
-from mycelia.parallel.folding import folded
-from mycelia.parallel.plans import Move, Row
-from mycelia.parallel.scaling import Scaling
-from mycelia.transforms.looking import read_for
+from mycelia._engine.compiler.sharding.plan_report import report
+from mycelia._engine.compiler.sharding.planner import plan as plan_program
+from mycelia._engine.compiler.sharding.request import PlanRequest
+from mycelia._engine.distributed.plan import plan as plans
+from mycelia._engine.distributed.plan.plan import PlanCollective, PlanRow
+from mycelia._engine.distributed.plan.row_folding import folded
+from mycelia._engine.distributed.plan.scaling_curve import Scaling
+from mycelia._engine.distributed.plan.units import duration, mesh_text, volume
+from mycelia.parallel import Cluster, Plan
+from mycelia.transforms.show import trace_for
 
 # Devices that compute slowly and talk fast, so that small networks are worth cutting.
 CLUSTER = Cluster("toy", 2, 4, 1e9, 1e9, 1e10, 1e10, 1e9, 1e-6, 1e-5)
@@ -43,9 +44,9 @@ def found() -> Plan:
     return ms.parallel.plan(Perceptron(), X, devices=8, cluster=CLUSTER)
 
 
-def row(number: int, name: str = "MatMul", *, at: str = "net.py:3", moves=(), **more) -> Row:
+def row(number: int, name: str = "MatMul", *, at: str = "net.py:3", moves=(), **more) -> PlanRow:
     tensor = more.pop("tensor", "f32[48,64] (a, -)")
-    return Row(
+    return PlanRow(
         number,
         name,
         at,
@@ -59,13 +60,13 @@ def row(number: int, name: str = "MatMul", *, at: str = "net.py:3", moves=(), **
     )
 
 
-def made(rows: list[Row], **more) -> Plan:
+def made(rows: list[PlanRow], **more) -> Plan:
     first = Plan("net", "f00", "auto_parallel", "dynamic_programming", (4, 2), CLUSTER, tuple(rows))
     return replace(first, **more)
 
 
-REDUCE = Move("all-reduce", 6000.0, 3e-6, (0,), 1, "parts are put together")
-GATHER = Move("all-gather", 2000.0, 9e-6, (1,), 1, "input 0")
+REDUCE = PlanCollective("all-reduce", 6000.0, 3e-6, (0,), 1, "parts are put together")
+GATHER = PlanCollective("all-gather", 2000.0, 9e-6, (1,), 1, "input 0")
 
 
 def test_text_says_program_devices_time_bytes_and_memory(found):
@@ -269,8 +270,8 @@ def test_a_pinned_decision_is_kept_when_the_program_is_planned_again(found):
     work = next(r for r in found.rows if r.name == "ReLU")
     cuts = [(), tuple(range(len(found.mesh)))]
     assert tuple(cuts) != work.cuts
-    request = Request("auto_parallel", found.cluster, plans=(found.pin(work.number, cuts),))
-    again = report(plan_program(read_for(Perceptron(), (X,)).read.program, request))
+    request = PlanRequest("auto_parallel", found.cluster, plans=(found.pin(work.number, cuts),))
+    again = report(plan_program(trace_for(Perceptron(), (X,)).read.program, request))
     assert again.row(work.number).cuts == tuple(cuts)
     assert again.row(work.number).outputs == found.pin(work.number, cuts).row(work.number).outputs
     assert again.row(work.number).pinned

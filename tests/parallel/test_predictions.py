@@ -12,8 +12,8 @@ WORKER = """
 import json, sys
 import mycelia as ms
 from mycelia import nn
-from mycelia.runtime.xla.memory_plan import memory_plan
-from mycelia.runtime.xla.traffic import moved_bytes
+from mycelia._engine.runtime.xla.memory_plan import memory_plan
+from mycelia._engine.runtime.xla.collective_traffic import moved_bytes
 from tests.parallel.networks import NETWORKS
 
 ms.set_context(mode=ms.GRAPH_MODE)
@@ -36,7 +36,7 @@ import json
 import numpy as np
 import mycelia as ms
 from mycelia import nn
-from mycelia.runtime.xla.memory_plan import memory_plan
+from mycelia._engine.runtime.xla.memory_plan import memory_plan
 
 ms.set_context(mode=ms.GRAPH_MODE)
 x = ms.Tensor(np.ones((16, 256), np.float32))

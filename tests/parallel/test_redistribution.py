@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mycelia.parallel.mesh import Mesh, Placement, finest_mesh, meshes, prime_factors
-from mycelia.parallel.redistribution import redistribution, route
+from mycelia._engine.distributed.mesh import Mesh, Placement, finest_mesh, meshes, prime_factors
+from mycelia._engine.distributed.redistribution import redistribution, route
 
 MESH = Mesh((2, 3, 2))
 SHAPE = (24, 24)

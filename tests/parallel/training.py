@@ -27,7 +27,7 @@ import jax
 
 import mycelia as ms
 from mycelia import nn
-from mycelia.runtime.xla.traffic import moved_bytes
+from mycelia._engine.runtime.xla.collective_traffic import moved_bytes
 from tests.parallel.networks import NETWORKS, Training
 
 MODES = (

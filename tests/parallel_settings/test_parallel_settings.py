@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from mycelia import parallel as ms
-from mycelia.parallel import ParallelMode, offload
+from mycelia._engine.distributed import offload_settings
+from mycelia.parallel import ParallelMode
 
 
 @pytest.fixture(autouse=True)
@@ -16,7 +17,7 @@ def _defaults() -> Iterator[None]:
     ms.reset_auto_parallel_context()
     ms.reset_algo_parameters()
     ms.reset_ps_context()
-    offload._TABLE.reset()
+    offload_settings._TABLE.reset()
 
 
 DEFAULTS = {

@@ -11,8 +11,8 @@ import pytest
 
 import mycelia as ms
 from mycelia import Tensor, nn, ops, profiler
+from mycelia._engine.runtime.observers import run_observer
 from mycelia.profiler import Profiler, mstx
-from mycelia.runtime.watching import watch
 from tests.train.model_doubles import dense_model, rows
 
 SIZE = 600
@@ -171,7 +171,7 @@ def test_wrong_uses_are_told(tmp_path: Path):
             Profiler(output_path=str(tmp_path))
         with pytest.raises(ValueError, match="mode"):
             prof.analyse(mode="later")
-    assert watch.heard is None
+    assert run_observer.heard is None
 
 
 def test_results_under_a_profiler_are_the_same(tmp_path: Path):

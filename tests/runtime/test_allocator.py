@@ -20,7 +20,7 @@ def faults():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
 print(faults(), faults())
 """
-KEEP = "from mycelia.runtime.allocator import keep_memory; keep_memory()"
+KEEP = "from mycelia._engine.runtime.memory.allocator import keep_memory; keep_memory()"
 LIMIT = "resource.setrlimit(resource.RLIMIT_AS, (1 << 36, resource.RLIM_INFINITY))\n"
 
 pytestmark = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="malloc is glibc's here")
@@ -50,7 +50,7 @@ def test_a_variable_leaves_the_library_as_it_is():
     not PAGES.exists() or "[never]" in PAGES.read_text(), reason="this system has no large pages"
 )
 @pytest.mark.parametrize(
-    "then", ["", "; from mycelia.runtime.allocator import give_back as g; g()"]
+    "then", ["", "; from mycelia._engine.runtime.memory.allocator import give_back as g; g()"]
 )
 def test_memory_is_taken_in_large_pages(then):
     assert page_faults(KEEP + then)[0] < 4000

@@ -10,7 +10,7 @@ import pytest
 
 import mycelia as ms
 from mycelia import Tensor, ops
-from mycelia.runtime import code_pages
+from mycelia._engine.runtime.memory import code_pages
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the system does not tell of pages")
 

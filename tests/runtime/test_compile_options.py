@@ -5,7 +5,7 @@ import pytest
 
 import mycelia as ms
 from mycelia import Tensor, nn
-from mycelia.runtime.xla.compile import options
+from mycelia._engine.runtime.xla.compile import options
 
 QUICK = "xla_cpu_use_fusion_emitters"
 

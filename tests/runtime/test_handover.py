@@ -12,7 +12,7 @@ import pytest
 
 import mycelia as ms
 from mycelia import Tensor, nn
-from mycelia.runtime.executor import Executable
+from mycelia._engine.runtime.executor import Executable
 
 pytestmark = pytest.mark.usefixtures("graph_mode")
 X = Tensor(np.ones((4, 8), np.float32))
@@ -150,5 +150,5 @@ def test_the_steady_step_needs_no_other_thread(monkeypatch: pytest.MonkeyPatch):
     def never(action: Any) -> Any:
         raise AssertionError("a steady step left its thread")
 
-    monkeypatch.setattr("mycelia.runtime.handover.undisturbed", never)
+    monkeypatch.setattr("mycelia._engine.runtime.buffer_donation.undisturbed", never)
     step(X, Y)

@@ -7,9 +7,9 @@ import pytest
 
 import mycelia as ms
 from mycelia import Parameter, Tensor, nn, ops
-from mycelia.runtime.executor import Executable
-from mycelia.runtime.packs import Turned
-from mycelia.runtime.xla.in_place import other_readers
+from mycelia._engine.runtime.executor import Executable
+from mycelia._engine.runtime.parameter_layout.packs import TransposedPack
+from mycelia._engine.runtime.xla.buffer_reuse import other_readers
 
 pytestmark = pytest.mark.usefixtures("graph_mode")
 
@@ -53,7 +53,7 @@ def test_no_turned_weight_is_copied():
     data = [Tensor(np.ones((8, 64, 16, 16), np.float32)) for _ in range(2)]
     train(*data)
     program = next(iter(train._compiled().entries.values())).executable.program
-    assert any(type(i.which) is Turned for i in program.inputs)
+    assert any(type(i.which) is TransposedPack for i in program.inputs)
     found = other_readers(program.graph, program.in_place)
     assert len(found) == 2  # all but the first: there is no gradient of the images
     text = Executable(program)._lowered_for(data).compile().as_text()

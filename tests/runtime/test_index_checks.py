@@ -10,10 +10,10 @@ import pytest
 
 import mycelia as ms
 from mycelia import Parameter, Tensor, nn, ops
-from mycelia.core.errors import IndexOutOfRangeError
-from mycelia.ir.analysis import ordered
-from mycelia.runtime.intervals import interval
-from mycelia.transforms.sinking import run_steps
+from mycelia._engine.core.errors import IndexOutOfRangeError
+from mycelia._engine.ir.analysis import ordered
+from mycelia._engine.runtime.value_ranges import interval
+from mycelia.transforms.sink import run_steps
 
 TABLE = np.arange(8, dtype=np.float32).reshape(4, 2)
 

@@ -8,8 +8,8 @@ import pytest
 import mycelia as ms
 from mycelia import Tensor, nn
 from mycelia import dataset as ds
-from mycelia.runtime import executor, sinking
-from mycelia.runtime.xla.compile import forget_programs
+from mycelia._engine.runtime import executor, multi_step
+from mycelia._engine.runtime.xla.compile import forget_programs
 
 pytestmark = pytest.mark.usefixtures("graph_mode")
 X = np.ones((4, 3), np.float32)
@@ -48,7 +48,7 @@ def test_steps_in_one_program_are_set_up_again(monkeypatch: pytest.MonkeyPatch):
     data = ds.NumpySlicesDataset((X, Y), shuffle=False).batch(2)
     model.train(1, data)  # compiles one step, for the checks before the first
     before = network.weight.asnumpy()
-    interrupt_once(monkeypatch, sinking)
+    interrupt_once(monkeypatch, multi_step)
     forget_programs()
     with pytest.raises(KeyboardInterrupt):
         model.train(1, data, dataset_sink_mode=True)

@@ -8,8 +8,8 @@ import pytest
 
 import mycelia as ms
 from mycelia import Tensor, nn, ops
-from mycelia.runtime import packing
-from mycelia.runtime.packs import Joined, PackedParameter
+from mycelia._engine.runtime.parameter_layout import packed_programs
+from mycelia._engine.runtime.parameter_layout.packs import ConcatenatedPack, PackedParameter
 
 pytestmark = pytest.mark.usefixtures("graph_mode")
 
@@ -53,7 +53,7 @@ def apart(monkeypatch):
 
     def run(function, *args):
         with monkeypatch.context() as patch:
-            patch.setattr(packing, "_MANY", 1000)
+            patch.setattr(packed_programs, "_MANY", 1000)
             return function(*args)
 
     return run
@@ -64,7 +64,7 @@ def inputs_of(step):
 
 
 def packs_of(step):
-    return [i.which for i in inputs_of(step) if isinstance(i.which, Joined)]
+    return [i.which for i in inputs_of(step) if isinstance(i.which, ConcatenatedPack)]
 
 
 def check_equal(found, wanted):

@@ -9,7 +9,7 @@ import pytest
 
 import mycelia as ms
 from mycelia import Tensor, nn, ops
-from mycelia.ops.convolution import Conv2DBackpropFilter, Conv2DBackpropInput
+from mycelia.ops.convolution.convolution import Conv2DBackpropFilter, Conv2DBackpropInput
 
 pytestmark = pytest.mark.usefixtures("graph_mode")
 

@@ -9,10 +9,10 @@ import pytest
 
 import mycelia as ms
 from mycelia import Tensor, nn, ops
-from mycelia.core import settings
-from mycelia.ops.convolution import Conv2D
-from mycelia.ops.normalization import BatchNorm
-from mycelia.runtime.xla.layout import Last, Layouts
+from mycelia._engine.core import settings
+from mycelia._engine.runtime.xla.channels_last import ChannelsLastImage, LayoutLowering
+from mycelia.ops.convolution.convolution import Conv2D
+from mycelia.ops.normalization.batch_and_layer import BatchNorm
 
 pytestmark = pytest.mark.usefixtures("graph_mode")
 
@@ -90,14 +90,14 @@ def test_selected_kernels_give_the_numbers_of_plain_ones(name: str) -> None:
 
 
 def test_images_stay_last_between_operators() -> None:
-    layouts = Layouts()
+    layouts = LayoutLowering()
     x, weight = images(2, 16, 6, 6), images(32, 16, 3, 3)
     found = layouts.apply(Conv2D(32, 3), [x, weight])
-    assert isinstance(found, Last) and found.array.shape == (2, 4, 4, 32)
+    assert isinstance(found, ChannelsLastImage) and found.array.shape == (2, 4, 4, 32)
     ones = np.ones(32, np.float32)
     (result, *_), _ = layouts.apply(BatchNorm(), [found, ones, ones, ones, ones])
     joined = layouts.apply(ops.Add(), [result, images(32, 1, 1)])
-    assert isinstance(joined, Last)
+    assert isinstance(joined, ChannelsLastImage)
     assert layouts.kept == 3
     assert len(layouts.moved) == 2  # the input and the weight
     flat = layouts.apply(ops.Flatten(), [joined])

@@ -9,8 +9,8 @@ import jax
 import numpy as np
 
 from mycelia import Tensor
-from mycelia.runtime.executor import owned_arrays, state_array
-from mycelia.runtime.feeding import LARGE
+from mycelia._engine.runtime.executor import donatable_arrays, state_array
+from mycelia._engine.runtime.host_to_device import LARGE
 
 
 def _tensor(count: int) -> Tensor:
@@ -22,7 +22,7 @@ def _tensor(count: int) -> Tensor:
 def test_a_large_array_of_the_host_is_gone_before_the_run():
     tensor = _tensor(LARGE)
     host = weakref.ref(tensor._data)
-    (array,) = owned_arrays([tensor])
+    (array,) = donatable_arrays([tensor])
     assert isinstance(array, jax.Array) and tensor._data is array
     array.block_until_ready()
     gc.collect()
@@ -34,13 +34,13 @@ def test_what_others_look_at_is_copied():
     tensor = _tensor(LARGE)
     seen = tensor._data
     tensor._shared = True
-    (array,) = owned_arrays([tensor])
+    (array,) = donatable_arrays([tensor])
     assert tensor._data is seen and not np.shares_memory(array, seen)
 
 
 def test_a_small_array_is_copied():
     tensor = _tensor(4)
-    (array,) = owned_arrays([tensor])
+    (array,) = donatable_arrays([tensor])
     assert type(array) is np.ndarray and not np.shares_memory(array, tensor._data)
 
 

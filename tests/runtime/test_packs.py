@@ -7,7 +7,7 @@ import pytest
 
 import mycelia as ms
 from mycelia import Parameter, Tensor, nn, ops
-from mycelia.runtime.packs import PackedParameter
+from mycelia._engine.runtime.parameter_layout.packs import PackedParameter
 
 pytestmark = pytest.mark.usefixtures("graph_mode")
 

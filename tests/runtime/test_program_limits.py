@@ -46,7 +46,7 @@ import sys
 import numpy as np
 import mycelia as ms
 from mycelia import Tensor, nn
-from mycelia.core import recent
+from mycelia._engine.core import recent
 
 ms.set_context(mode=int(sys.argv[1]))
 net = nn.Dense(4, 2)

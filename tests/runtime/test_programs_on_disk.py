@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import mycelia as ms
-from mycelia.ops import native
-from mycelia.runtime.xla import executables
+from mycelia._engine.kernels import native
+from mycelia._engine.runtime.xla import executable_cache
 
 SCRIPT = """
 import json, sys, warnings
@@ -68,7 +68,7 @@ def test_the_next_process_finds_the_program_and_trains_alike(tmp_path: Path) -> 
 def test_kernels_of_our_own_are_made_again(tmp_path: Path) -> None:
     (first, *_), (again, was_there, told) = (run(tmp_path, RECURRENT, 4 * 64) for _ in range(2))
     (path,) = tmp_path.glob("programs/*.program")
-    kernels, *_ = path.read_bytes()[executables._CHECKSUM :].partition(executables._END)
+    kernels, *_ = path.read_bytes()[executable_cache._CHECKSUM :].partition(executable_cache._END)
     assert b"lstm_forward" in kernels
     assert again == first and was_there and not told
 

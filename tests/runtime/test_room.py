@@ -12,9 +12,9 @@ import pytest
 
 import mycelia as ms
 from mycelia import Tensor, nn, ops
-from mycelia.runtime.allocator import c_library, keeps_memory
-from mycelia.runtime.room import Room
-from mycelia.runtime.xla import executables
+from mycelia._engine.runtime.memory.allocator import c_library, keeps_memory
+from mycelia._engine.runtime.memory.huge_page_pool import HugePagePool
+from mycelia._engine.runtime.xla import executable_cache
 
 pytestmark = pytest.mark.skipif(
     not keeps_memory() or platform.machine() != "x86_64", reason="needs glibc that keeps memory"
@@ -37,7 +37,7 @@ def is_same(one: int, other: int) -> bool:
 
 def test_small_blocks_at_its_end_do_not_move_it() -> None:
     """They take what is left of a large one, stay until the next one is got, and longer."""
-    room, kept, places = Room(SIZE), [], []
+    room, kept, places = HugePagePool(SIZE), [], []
     for _ in range(20):
         room.prepare()
         places.append(aligned(SIZE))
@@ -49,7 +49,7 @@ def test_small_blocks_at_its_end_do_not_move_it() -> None:
 
 
 def test_it_waits_until_the_last_block_is_freed() -> None:
-    room = Room(LARGER)
+    room = HugePagePool(LARGER)
     room.prepare()
     first = aligned(LARGER)
 
@@ -67,7 +67,7 @@ def test_it_waits_until_the_last_block_is_freed() -> None:
 
 
 def test_it_does_not_wait_for_ever() -> None:
-    room = Room(LARGEST)
+    room = HugePagePool(LARGEST)
     room.prepare()
     first = aligned(LARGEST)
     began = perf_counter()
@@ -82,10 +82,10 @@ def test_it_does_not_wait_for_ever() -> None:
 def test_a_step_that_needs_much_memory_is_run_in_turn(monkeypatch) -> None:
     """With the same losses as one that does not wait."""
     prepared = []
-    monkeypatch.setattr(Room, "prepare", lambda self: prepared.append(self))
+    monkeypatch.setattr(HugePagePool, "prepare", lambda self: prepared.append(self))
 
     def losses(much: int) -> list[float]:
-        monkeypatch.setattr(executables, "_MUCH", much)
+        monkeypatch.setattr(executable_cache, "_MUCH", much)
         ms.set_seed(1)
         net = nn.Dense(8, 4)
 

@@ -7,7 +7,7 @@ import pytest
 
 import mycelia as ms
 from mycelia import Tensor, ops
-from mycelia.runtime.eager import dispatch
+from mycelia._engine.runtime.eager import dispatch
 
 DTYPES = (ms.float32, ms.float16, ms.float64, ms.int32, ms.int64, ms.uint8, ms.bool_)
 NUMBERS = (2, -1, 0, 2.5, -0.0, True)

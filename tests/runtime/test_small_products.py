@@ -8,7 +8,7 @@ import pytest
 
 import mycelia as ms
 from mycelia import Tensor, nn, ops
-from mycelia.runtime.xla.compile import joined_options, options, small_products
+from mycelia._engine.runtime.xla.compile import joined_options, options, small_products
 
 SHARED = "operators with small products on all cores"
 KIND = "xla_cpu_experimental_ynn_fusion_type"

@@ -11,7 +11,11 @@ import time
 
 import pytest
 
-from mycelia.runtime.xla.traffic import Transfer, moved_bytes, transfers
+from mycelia._engine.runtime.xla.collective_traffic import (
+    CompiledCollective,
+    moved_bytes,
+    transfers,
+)
 
 # Compiles each function on virtual devices and prints its text and the bytes it needs.
 COMPILED = """
@@ -24,7 +28,7 @@ import numpy as np
 from jax import lax
 from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
 
-from mycelia.runtime.xla.memory_plan import memory_plan
+from mycelia._engine.runtime.xla.memory_plan import memory_plan
 
 n = len(jax.devices())
 line = jax.make_mesh((n,), ("x",), axis_types=(AxisType.Auto,))
@@ -92,7 +96,7 @@ def compiled(devices: int) -> tuple[dict[str, str], dict[str, dict[str, int]]]:
     return texts, plans
 
 
-def one(devices: int, name: str) -> Transfer:
+def one(devices: int, name: str) -> CompiledCollective:
     (found,) = transfers(compiled(devices)[0][name])
     return found
 
@@ -280,7 +284,7 @@ def test_a_wrapped_asynchronous_collective_counts_once():
         "ROOT %d = f32[1] async-done(%u), calls=%wrapped",
         before=ADD + WRAPPED,
     )
-    assert transfers(text) == (Transfer("reduce-scatter", 16, 4, 1, "f/sum"),)
+    assert transfers(text) == (CompiledCollective("reduce-scatter", 16, 4, 1, "f/sum"),)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 
 import mycelia as ms
 from mycelia import Tensor, nn
-from mycelia.runtime.packs import PackedParameter, Turned
+from mycelia._engine.runtime.parameter_layout.packs import PackedParameter, TransposedPack
 
 pytestmark = pytest.mark.usefixtures("graph_mode")
 
@@ -69,7 +69,7 @@ def test_inputs_of_the_program_are_turned_and_the_user_sees_nothing_of_it():
     step, net = trainer()
     step(x())
     program = next(iter(step._compiled().entries.values())).executable.program
-    shapes = {i.which._data.shape for i in program.inputs if isinstance(i.which, Turned)}
+    shapes = {i.which._data.shape for i in program.inputs if isinstance(i.which, TransposedPack)}
     assert shapes == {(3, 3, 16, 24), (3, 3, 24, 8)}
     assert net.first.weight.shape == (24, 16, 3, 3)
     assert net.first.weight.asnumpy().shape == (24, 16, 3, 3)

@@ -11,18 +11,18 @@ import pytest
 
 import mycelia as ms
 from mycelia import Tensor, ops
-from mycelia.core.source import current_span
-from mycelia.runtime.eager import dispatch, sweep
-from mycelia.runtime.undisturbed import first_call, undisturbed
+from mycelia._engine.core.source_location import current_span
+from mycelia._engine.runtime.eager import backward, dispatch
+from mycelia._engine.runtime.uninterruptible import first_call, uninterruptible
 
 
 def test_the_result_comes_back():
-    assert undisturbed(lambda: 3) == 3
+    assert uninterruptible(lambda: 3) == 3
 
 
 def test_an_error_comes_back():
     with pytest.raises(ValueError, match="on purpose"):
-        undisturbed(_fail)
+        uninterruptible(_fail)
 
 
 def _fail() -> None:
@@ -38,12 +38,12 @@ def test_an_interruption_is_raised_after_the_end():
         ended.append(1)
 
     with pytest.raises(KeyboardInterrupt):
-        undisturbed(slow)
+        uninterruptible(slow)
     assert ended
 
 
 def test_calls_may_be_nested():
-    assert undisturbed(lambda: undisturbed(threading.current_thread)).name == "undisturbed"
+    assert uninterruptible(lambda: uninterruptible(threading.current_thread)).name == "undisturbed"
 
 
 def test_the_first_call_of_a_program_names_the_callers_line():
@@ -53,7 +53,7 @@ def test_the_first_call_of_a_program_names_the_callers_line():
     assert (seen.file, seen.line) == (line.file, line.line + 1)
 
 
-@pytest.mark.parametrize(("module", "rows"), [(dispatch, 17), (sweep, 19)])
+@pytest.mark.parametrize(("module", "rows"), [(dispatch, 17), (backward, 19)])
 def test_eager_programs_compile_where_nothing_interrupts(
     module, rows, monkeypatch: pytest.MonkeyPatch
 ):

@@ -190,7 +190,7 @@ def test_a_value_takes_the_dtype_of_the_tensor():
 
 def test_one_program_serves_all_ints_and_all_windows_of_one_length(monkeypatch: Any):
     compiled = []
-    from mycelia.runtime.eager import dispatch
+    from mycelia._engine.runtime.eager import dispatch
 
     real = dispatch.compile
     monkeypatch.setattr(dispatch, "compile", lambda fn: compiled.append(fn) or real(fn))

@@ -7,7 +7,7 @@ import pytest
 
 import mycelia as ms
 from mycelia import Parameter, Tensor, nn
-from mycelia.core.files import write_atomically
+from mycelia._engine.core.files.atomic_write import write_atomically
 
 
 def network():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import mycelia as ms
 from mycelia import Tensor
-from mycelia.core.sealing import MODES, seal, unseal
+from mycelia._engine.core.files.encryption import MODES, decrypt, encrypt
 from mycelia.train import safetensors_format
 
 KEY = b"0123456789abcdef"
@@ -57,11 +57,11 @@ def test_encrypted_and_back(tmp_path, mode):
 @given(st.binary(max_size=200), st.sampled_from(MODES), st.data())
 @settings(max_examples=60, deadline=None)
 def test_any_bytes_come_back_and_cut_ones_are_refused(content, mode, data):
-    sealed = seal(content, KEY, mode)
-    assert unseal(memoryview(sealed), KEY, mode) == content
+    sealed = encrypt(content, KEY, mode)
+    assert decrypt(memoryview(sealed), KEY, mode) == content
     cut = data.draw(st.integers(1, len(sealed) - 1))
     with pytest.raises(ValueError):
-        unseal(memoryview(sealed[:cut]), KEY, mode)
+        decrypt(memoryview(sealed[:cut]), KEY, mode)
 
 
 def test_keys_and_modes_are_checked(tmp_path):

@@ -12,11 +12,11 @@ from hypothesis import strategies
 
 import mycelia as ms
 from mycelia import Parameter, Tensor, nn, parallel, train
-from mycelia.core.files import write_atomically
-from mycelia.runtime.array_parts import HeldPart
+from mycelia._engine.core.files.atomic_write import write_atomically
+from mycelia._engine.runtime.distributed.sharded_arrays import LocalShard
 from mycelia.train import safetensors_format
 from mycelia.train.distributed_checkpoint import part_file
-from mycelia.train.distributed_checkpoint.catalogue import Catalogue
+from mycelia.train.distributed_checkpoint.catalogue import ShardCatalogue
 from mycelia.train.distributed_checkpoint.index import (
     next_generation,
     part_path,
@@ -35,7 +35,7 @@ def write(folder, *ranks, name="net", generation=0, own=(), finish=True):
     index = folder / f"{name}.index.json"
     for rank, parts in enumerate(ranks):
         held = [
-            (key, array.shape, HeldPart(tuple([s.start for s in region]), array[region]))
+            (key, array.shape, LocalShard(tuple([s.start for s in region]), array[region]))
             for key, array, region in parts
         ]
         private = [(key, np.array(value) + rank) for key, value in own]
@@ -119,7 +119,9 @@ def test_any_region_is_read_from_any_cut(tmp_path_factory, data):
         for pairs in itertools.product(*bounds)
     ]
     first = data.draw(strategies.integers(0, len(parts)))
-    found = Catalogue.of_index(write(tmp_path_factory.mktemp("cut"), parts[:first], parts[first:]))
+    found = ShardCatalogue.of_index(
+        write(tmp_path_factory.mktemp("cut"), parts[:first], parts[first:])
+    )
     region = tuple(
         [
             slice(*sorted(data.draw(strategies.tuples(*[strategies.integers(0, size)] * 2))))
@@ -131,7 +133,7 @@ def test_any_region_is_read_from_any_cut(tmp_path_factory, data):
 
 def test_only_the_files_of_a_region_are_read(tmp_path):
     index = write(tmp_path, [TOP], [BOTTOM])
-    found = Catalogue.of_index(index)
+    found = ShardCatalogue.of_index(index)
     part_path(index, 1, 0).unlink()
     np.testing.assert_array_equal(found.read("w", (slice(1, 2), slice(2, 4))), WHOLE[1:2, 2:4])
     with pytest.raises(FileNotFoundError):

@@ -7,7 +7,7 @@ import pytest
 
 import mycelia as ms
 from mycelia import nn, train
-from mycelia.core import seed
+from mycelia._engine.core import seed
 from tests.train.model_doubles import Rows, Seen, X, Y, cross_entropy, dense_model, rows
 
 

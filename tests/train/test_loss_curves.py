@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import mycelia as ms
+from mycelia._engine.operators.device import on_cpu
 from mycelia.benchmark.workers.cell_nets import build
 from mycelia.benchmark.workloads import ADAM, MOMENTUM
-from mycelia.ops.device import on_cpu
 
 STEPS = 50
 TOLERANCE = 1e-4  # of any loss, relative to the first one

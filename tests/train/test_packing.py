@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import mycelia as ms
 from mycelia import Parameter, Tensor
-from mycelia.train.packing import pack, unpack
+from mycelia.train.json_values import pack, unpack
 
 plain = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
 values = st.recursive(

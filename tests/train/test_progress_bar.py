@@ -8,7 +8,7 @@ import re
 import pytest
 
 from mycelia import train
-from mycelia.train.callback import displaying
+from mycelia.train.callback import status_line
 from tests.train.model_doubles import dense_model, losses_by_hand, rows
 
 
@@ -49,7 +49,7 @@ def test_a_terminal(monkeypatch, has_rich):
     if has_rich:
         pytest.importorskip("rich")
     else:
-        monkeypatch.setattr(displaying, "rich_progress", None)
+        monkeypatch.setattr(status_line, "rich_progress", None)
     file = Terminal()
     dense_model().train(1, rows(), train.ProgressBar(per_second=1e9, file=file))
     text = file.getvalue()

@@ -14,20 +14,20 @@ import pytest
 
 import mycelia as ms
 from mycelia import Tensor, nn, train
-from mycelia.train import background, checkpoint
+from mycelia.train import background_writer, checkpoint
 from tests.train.model_doubles import dense_model, rows
 
 
 @pytest.fixture
 def slow_disk(monkeypatch):
     """Files whose bytes take a while."""
-    original = background.write_atomically
+    original = background_writer.write_atomically
 
     def write(path, chunks):
         time.sleep(0.1)
         original(path, chunks)
 
-    monkeypatch.setattr(background, "write_atomically", write)
+    monkeypatch.setattr(background_writer, "write_atomically", write)
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_an_error_in_the_background_is_told_by_the_next_load_or_save(tmp_path, f
     with pytest.raises(OSError, match="No space left"):
         ms.load_checkpoint(path)
     ms.save_checkpoint({"a": Tensor([2])}, path, async_save=True)
-    background._writes[tmp_path / "net.ckpt"].join()
+    background_writer._writes[tmp_path / "net.ckpt"].join()
     full_disk.now = False
     with pytest.raises(OSError, match=r"net\.ckpt could not be saved in the background"):
         ms.save_checkpoint({"a": Tensor([3])}, str(tmp_path / "other.ckpt"))
@@ -91,7 +91,7 @@ def test_an_error_in_the_background_is_told_by_the_next_step(tmp_path, full_disk
         steps.append(1)
         if len(steps) == 2:
             ms.save_checkpoint({"a": Tensor([1])}, path, async_save=True)
-            background._writes[tmp_path / "net.ckpt"].join()
+            background_writer._writes[tmp_path / "net.ckpt"].join()
 
     look = train.LambdaCallback(on_train_step_end=save)
     with pytest.raises(OSError, match=r"net\.ckpt could not be saved in the background"):
@@ -113,7 +113,7 @@ def test_an_error_in_the_background_is_told_by_the_next_step_of_a_custom_loop(
     for step in (lambda: cell(x, y), lambda: gradient(x)):
         step()
         ms.save_checkpoint(net, str(tmp_path / "net.ckpt"), async_save=True)
-        background._writes[tmp_path / "net.ckpt"].join()
+        background_writer._writes[tmp_path / "net.ckpt"].join()
         with pytest.raises(OSError, match=r"net\.ckpt could not be saved in the background"):
             step()
         step()
@@ -124,7 +124,7 @@ def test_model_checkpoint_tells_of_a_failure_in_the_next_step(tmp_path, full_dis
 
     def look(context):
         told.append("was not saved" in caplog.text)
-        for write in list(background._writes.values()):
+        for write in list(background_writer._writes.values()):
             write.join()
 
     looks = train.LambdaCallback(on_train_step_end=look)
@@ -169,7 +169,9 @@ def saver(folder, **options):
 
 def test_a_training_saves_in_the_background(tmp_path, slow_disk):
     seen = []
-    look = train.LambdaCallback(on_train_step_end=lambda c: seen.append(len(background._writes)))
+    look = train.LambdaCallback(
+        on_train_step_end=lambda c: seen.append(len(background_writer._writes))
+    )
     callback = saver(tmp_path, save_checkpoint_steps=3, keep_checkpoint_max=2, async_save=True)
     dense_model().train(2, rows(), [callback, look])
     assert seen[2] == 1 and max(seen) == 1 and not train.async_ckpt_thread_status()

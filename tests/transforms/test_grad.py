@@ -264,16 +264,16 @@ def test_memory_is_freed_when_the_step_ends():
 
 
 def test_the_backward_pass_is_compiled_once(monkeypatch):
-    from mycelia.runtime.eager import sweep
+    from mycelia._engine.runtime.eager import backward
 
     def f(x):
         return (ops.exp(x) * x).sum()
 
     ms.grad(f)(Tensor([1.0, 2.0]))
-    before = len(sweep._programs)
+    before = len(backward._programs)
     for _ in range(3):
         ms.grad(f)(Tensor([3.0, 4.0]))
-    assert len(sweep._programs) == before
+    assert len(backward._programs) == before
 
 
 def test_vjp_and_jvp():

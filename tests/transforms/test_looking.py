@@ -8,9 +8,9 @@ import pytest
 
 import mycelia as ms
 from mycelia import Parameter, Tensor, nn, ops
-from mycelia.ir.graph import Graph
-from mycelia.transforms.looking import read_for, show
-from mycelia.transforms.stages import write_stages
+from mycelia._engine.ir.graph import Graph
+from mycelia.transforms.ir_dump import write_stages
+from mycelia.transforms.show import show, trace_for
 
 
 def double(x, n):
@@ -98,7 +98,7 @@ def test_show_is_at_hand_in_mycelia_ir():
 
 
 def graph() -> Graph:
-    return read_for(double, (Tensor([1.0]), 10)).read.program.graph
+    return trace_for(double, (Tensor([1.0]), 10)).read.program.graph
 
 
 def files(folder: Path) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 
 import mycelia as ms
 from mycelia import Tensor, nn, ops
-from mycelia.transforms.sinking import run_steps
+from mycelia.transforms.sink import run_steps
 
 pytestmark = pytest.mark.usefixtures("graph_mode")
 

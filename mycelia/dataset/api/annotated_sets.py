@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mycelia.dataset.api import arguments as check
-from mycelia.dataset.api.image_sets import PartedFileSet, decoding, given, reading
+from mycelia.dataset.api.image_sets import SplitImageFileDataset, decoding, given, reading
 from mycelia.dataset.api.memory import MappableDataset
 from mycelia.dataset.ir import image_sets_annotated as A
 
@@ -199,13 +199,13 @@ class FlickrDataset(MappableDataset):
         )
 
 
-class KITTIDataset(PartedFileSet):
+class KITTIDataset(SplitImageFileDataset):
     """Street scenes: column `image`, and for training eight columns about the objects in it."""
 
     _kind = A.KITTI
 
 
-class WIDERFaceDataset(PartedFileSet):
+class WIDERFaceDataset(SplitImageFileDataset):
     """Photos of crowds: column `image`, and but for tests seven columns about the faces."""
 
     _kind = A.WIDERFace

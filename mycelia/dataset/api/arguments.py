@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from mycelia.core.checks import is_int
-from mycelia.core.errors import problem
+from mycelia._engine.core.checks import is_int
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.errors import wrong_type as wrong_type
 
 _MOST_WORKERS = 128

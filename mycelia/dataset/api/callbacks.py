@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.api import arguments as check
-from mycelia.dataset.runtime.observing import DSRunContext
+from mycelia.dataset.runtime.map_callbacks import DSRunContext
 
 
 class DSCallback:

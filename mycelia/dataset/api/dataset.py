@@ -6,25 +6,25 @@ from collections.abc import Callable, Sequence
 from inspect import signature
 from typing import Any
 
-from mycelia.core.checks import is_int
-from mycelia.core.entry_points import entry_points
-from mycelia.core.errors import problem
+from mycelia._engine.core.checks import is_int
+from mycelia._engine.core.error_boundary import entry_points
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.api import arguments as check
-from mycelia.dataset.api.caching import keeping, key_of
+from mycelia.dataset.api.cache import keeping, key_of
 from mycelia.dataset.api.iterators import TupleIterator
-from mycelia.dataset.api.readable import Readable
-from mycelia.dataset.api.saving import save
-from mycelia.dataset.api.splitting import split
-from mycelia.dataset.api.transfer import Sending
+from mycelia.dataset.api.readable import ReadableDataset
+from mycelia.dataset.api.save import save
+from mycelia.dataset.api.split import split
+from mycelia.dataset.api.transfer import DeviceTransfer
 from mycelia.dataset.ir import operations as O
-from mycelia.dataset.ir.caching import Keeping
-from mycelia.dataset.ir.node import Node, walk
+from mycelia.dataset.ir.cache import CacheOptions
+from mycelia.dataset.ir.node import DatasetNode, walk
 from mycelia.dataset.ir.operation import Operation
-from mycelia.dataset.runtime.gate import Gate
+from mycelia.dataset.runtime.sync_gate import Gate
 
 
 @entry_points
-class Dataset(Readable):
+class Dataset(ReadableDataset):
     """Rows of named columns, described by a tree of nodes; nothing runs before an iterator does."""
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -56,7 +56,7 @@ class Dataset(Readable):
         if function is None and taken:
             raise problem(ValueError, "batch: input_columns needs a per_batch_map that takes them")
         return Dataset(
-            O.Batch(
+            O.BatchNode(
                 children=(self.node,),
                 batch=_batch_size("batch", batch_size),
                 drop_remainder=check.flag("drop_remainder", drop_remainder),
@@ -79,7 +79,7 @@ class Dataset(Readable):
     ) -> Dataset:
         """Stack rows filled up to one shape: `pad_info` maps columns to (shape, value)."""
         return Dataset(
-            O.Batch(
+            O.BatchNode(
                 children=(self.node,),
                 batch=_batch_size("padded_batch", batch_size),
                 drop_remainder=check.flag("drop_remainder", drop_remainder),
@@ -104,7 +104,7 @@ class Dataset(Readable):
         if element_length_function is not None and not callable(element_length_function):
             raise check.wrong_type("element_length_function", element_length_function, "a function")
         return Dataset(
-            O.BucketBatch(
+            O.BucketBatchNode(
                 children=(self.node,),
                 length_columns=check.names("column_names", column_names),
                 boundaries=check.integers("bucket_boundaries", bucket_boundaries),
@@ -142,7 +142,7 @@ class Dataset(Readable):
                 )
         if not steps:
             raise problem(ValueError, "map: operations is empty")
-        node = O.Map(
+        node = O.MapNode(
             children=(self.node,),
             operations=steps,
             input_columns=check.names("input_columns", input_columns),
@@ -154,7 +154,7 @@ class Dataset(Readable):
             callbacks=check.callbacks(kwargs.get("callbacks")),
         )
         kept = keeping(kwargs.get("cache"))
-        return Dataset(node if kept is None else O.Cache(children=(node,), keeping=kept))
+        return Dataset(node if kept is None else O.CacheNode(children=(node,), keeping=kept))
 
     def filter(
         self,
@@ -170,7 +170,7 @@ class Dataset(Readable):
                 got=repr(predicate),
             )
         return Dataset(
-            O.Filter(
+            O.FilterNode(
                 children=(self.node,),
                 predicate=predicate,
                 input_columns=check.names("input_columns", input_columns),
@@ -183,7 +183,7 @@ class Dataset(Readable):
         if not callable(func):
             raise problem(TypeError, "flat_map: func is no function", got=repr(func))
 
-        def made(*values: Any) -> Node:
+        def made(*values: Any) -> DatasetNode:
             dataset = func(*values)
             if not isinstance(dataset, Dataset):
                 raise TypeError(f"flat_map: func must return a Dataset, got {dataset!r}")
@@ -193,25 +193,25 @@ class Dataset(Readable):
         row = next(first, None)
         first.release()
         names = self.node.columns() if row is None else made(*row).columns()
-        return Dataset(O.FlatMap(children=(self.node,), function=made, names=names))
+        return Dataset(O.FlatMapNode(children=(self.node,), function=made, names=names))
 
     def shuffle(self, buffer_size: int) -> Dataset:
         """Draw each row at random from a buffer of `buffer_size` rows."""
         size = check.integer("buffer_size", buffer_size)
-        return Dataset(O.Shuffle(children=(self.node,), buffer_size=size))
+        return Dataset(O.ShuffleNode(children=(self.node,), buffer_size=size))
 
     def repeat(self, count: int | None = None) -> Dataset:
         """All rows `count` times over; None or -1 for without end."""
         times = -1 if count is None else check.integer("count", count)
-        return Dataset(O.Repeat(children=(self.node,), count=times))
+        return Dataset(O.RepeatNode(children=(self.node,), count=times))
 
     def skip(self, count: int) -> Dataset:
         """All rows but the first `count`."""
-        return Dataset(O.Skip(children=(self.node,), count=check.integer("count", count)))
+        return Dataset(O.SkipNode(children=(self.node,), count=check.integer("count", count)))
 
     def take(self, count: int = -1) -> Dataset:
         """The first `count` rows, or all (-1)."""
-        return Dataset(O.Take(children=(self.node,), count=check.integer("count", count)))
+        return Dataset(O.TakeNode(children=(self.node,), count=check.integer("count", count)))
 
     def zip(self, datasets: Any) -> Dataset:
         """The columns of other datasets beside these."""
@@ -234,12 +234,12 @@ class Dataset(Readable):
     def project(self, columns: Any) -> Dataset:
         """Only these columns, in this order."""
         names = check.some_names("columns", columns)
-        return Dataset(O.Project(children=(self.node,), names=names))
+        return Dataset(O.ProjectNode(children=(self.node,), names=names))
 
     def rename(self, input_columns: Any, output_columns: Any) -> Dataset:
         """Columns under other names."""
         return Dataset(
-            O.Rename(
+            O.RenameNode(
                 children=(self.node,),
                 input_columns=check.some_names("input_columns", input_columns),
                 output_columns=check.some_names("output_columns", output_columns),
@@ -270,8 +270,8 @@ class Dataset(Readable):
         limit), then in a temporary file. In a `folder`, files named by the steps and the data
         below are found again by later processes."""
         key = "" if folder is None else key_of(self.node)
-        kept = Keeping(check.not_negative("megabytes", megabytes), spilling, folder, key)
-        return Dataset(O.Cache(children=(self.node,), keeping=kept))
+        kept = CacheOptions(check.not_negative("megabytes", megabytes), spilling, folder, key)
+        return Dataset(O.CacheNode(children=(self.node,), keeping=kept))
 
     def save(self, file_name: str, num_files: int = 1, file_type: str = "mindrecord") -> None:
         """Write one epoch to MindRecord files."""
@@ -282,19 +282,19 @@ class Dataset(Readable):
     ) -> Dataset:
         """Let `num_batch` rows through, then wait for `sync_update`, which calls `callback`."""
         name = check.text("condition_name", condition_name)
-        if any(isinstance(n, O.SyncWait) and n.condition_name == name for n in walk(self.node)):
+        if any(isinstance(n, O.SyncWaitNode) and n.condition_name == name for n in walk(self.node)):
             raise problem(RuntimeError, "sync_wait: the name is taken", got=repr(name))
         count = check.integer("num_batch", num_batch)
         gate = Gate(count, callback)
         return Dataset(
-            O.SyncWait(children=(self.node,), condition_name=name, num_batch=count, gate=gate)
+            O.SyncWaitNode(children=(self.node,), condition_name=name, num_batch=count, gate=gate)
         )
 
     def sync_update(
         self, condition_name: str, num_batch: int | None = None, data: Any = None
     ) -> None:
         """Let more rows pass `sync_wait`."""
-        gates = {n.condition_name: n.gate for n in walk(self.node) if isinstance(n, O.SyncWait)}
+        gates = {n.condition_name: n.gate for n in walk(self.node) if isinstance(n, O.SyncWaitNode)}
         if condition_name not in gates:
             raise problem(
                 RuntimeError,
@@ -314,7 +314,7 @@ class Dataset(Readable):
     def disable_sync(self) -> None:
         """Let all rows pass every `sync_wait`."""
         for node in walk(self.node):
-            if isinstance(node, O.SyncWait):
+            if isinstance(node, O.SyncWaitNode):
                 node.gate.open()
 
     def device_que(
@@ -335,7 +335,7 @@ class Dataset(Readable):
         return made
 
 
-class TransferDataset(Sending, Dataset):
+class TransferDataset(DeviceTransfer, Dataset):
     """A dataset whose rows are sent to the device."""
 
 
@@ -347,11 +347,11 @@ class ConcatDataset(Dataset):
         for place, node in enumerate(nodes):
             if node.size() == 0:
                 raise problem(ValueError, "concat: a dataset has no rows", got=f"number {place}")
-        super().__init__(O.Concat(children=nodes, sampler=sampler))
+        super().__init__(O.ConcatNode(children=nodes, sampler=sampler))
 
     def use_sampler(self, sampler: Any) -> None:
         """Let a DistributedSampler or another sampler choose among all rows."""
-        self.node = O.Concat(children=self.node.children, sampler=sampler.node())
+        self.node = O.ConcatNode(children=self.node.children, sampler=sampler.node())
         self.reset()
 
 
@@ -366,7 +366,7 @@ def zip_datasets(datasets: tuple[Dataset, ...]) -> Dataset:
     for dataset in datasets:
         if not isinstance(dataset, Dataset):
             raise check.wrong_type("datasets", dataset, "tuple of Dataset")
-    return Dataset(O.Zip(children=tuple(dataset.node for dataset in datasets)))
+    return Dataset(O.ZipNode(children=tuple(dataset.node for dataset in datasets)))
 
 
 def _batch_size(method: str, size: Any) -> int | Callable[[Any], int]:

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.dataset import config
 from mycelia.dataset.api import arguments as check
-from mycelia.dataset.api.caching import keeping
+from mycelia.dataset.api.cache import keeping
 from mycelia.dataset.api.dataset import Dataset
 from mycelia.dataset.api.memory import MappableDataset
 from mycelia.dataset.api.samplers import Shuffle, check_shards, chosen_sampler
@@ -17,10 +17,10 @@ from mycelia.dataset.formats.lines import matching_files
 from mycelia.dataset.ir import files as F
 from mycelia.dataset.ir import samplers as S
 from mycelia.dataset.ir.known_sets import KnownSet
-from mycelia.dataset.vision.coding import Decode
+from mycelia.dataset.vision.codecs import Decode
 
 
-class _ImageSet(MappableDataset):
+class _FolderImageDataset(MappableDataset):
     """A known set of images in a folder."""
 
     _kind: type[KnownSet]
@@ -48,25 +48,25 @@ class _ImageSet(MappableDataset):
         )
 
 
-class MnistDataset(_ImageSet):
+class MnistDataset(_FolderImageDataset):
     """Handwritten digits: columns `image` (28, 28, 1) and `label`."""
 
     _kind = F.Mnist
 
 
-class FashionMnistDataset(_ImageSet):
+class FashionMnistDataset(_FolderImageDataset):
     """Pieces of clothing: columns `image` (28, 28, 1) and `label`."""
 
     _kind = F.FashionMnist
 
 
-class Cifar10Dataset(_ImageSet):
+class Cifar10Dataset(_FolderImageDataset):
     """Colour images of ten classes: columns `image` (32, 32, 3) and `label`."""
 
     _kind = F.Cifar10
 
 
-class Cifar100Dataset(_ImageSet):
+class Cifar100Dataset(_FolderImageDataset):
     """Colour images of a hundred classes: columns `image`, `coarse_label`, `fine_label`."""
 
     _kind = F.Cifar100
@@ -196,7 +196,7 @@ def mixed_sampler(
             got=repr(shuffle),
             expected="a bool, or one of Shuffle, such as Shuffle.FILES",
         )
-    lanes = S.FileLanes(
+    lanes = S.InterleavedFilesNode(
         lanes=lane_count(workers),
         num_shards=num_shards or 1,
         shard_id=shard_id or 0,
@@ -204,7 +204,7 @@ def mixed_sampler(
     )
     if shuffle is False or shuffle == Shuffle.FILES:
         return replace(lanes, num_samples=num_samples)
-    return S.Random(num_samples=num_samples, child=None if num_shards is None else lanes)
+    return S.RandomSamplerNode(num_samples=num_samples, child=None if num_shards is None else lanes)
 
 
 def lane_count(workers: int | None) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mycelia.dataset.api import arguments as check
-from mycelia.dataset.api.caching import keeping
+from mycelia.dataset.api.cache import keeping
 from mycelia.dataset.api.dataset import Dataset
 from mycelia.dataset.api.files import mixed_sampler
 from mycelia.dataset.api.memory import MappableDataset
@@ -13,7 +13,7 @@ from mycelia.dataset.api.samplers import Shuffle, chosen_sampler
 from mycelia.dataset.formats.class_folders import LSUN_CLASSES
 from mycelia.dataset.ir import image_sets as P
 from mycelia.dataset.ir import image_sets_listed as L
-from mycelia.dataset.vision.coding import Decode
+from mycelia.dataset.vision.codecs import Decode
 
 
 def reading(
@@ -44,10 +44,10 @@ def given(**texts: str | None) -> dict[str, Any]:
     return {name: check.text(name, text) for name, text in texts.items() if text is not None}
 
 
-class _PixelSet(MappableDataset):
+class _PixelDataset(MappableDataset):
     """A set in few files, of which `usage` chooses some."""
 
-    _kind: type[P.ImageSet]
+    _kind: type[P.ImageSetNode]
 
     def __init__(
         self,
@@ -66,13 +66,13 @@ class _PixelSet(MappableDataset):
         super().__init__(self._kind(dataset_dir=folder, **given(usage=usage), **reading(*order)))
 
 
-class KMnistDataset(_PixelSet):
+class KMnistDataset(_PixelDataset):
     """Handwritten Kuzushiji: columns `image` (28, 28, 1) and `label`."""
 
     _kind = P.KMnist
 
 
-class STL10Dataset(_PixelSet):
+class STL10Dataset(_PixelDataset):
     """Images of ten classes: columns `image` (96, 96, 3) and `label`, -1 where it is not known."""
 
     _kind = P.STL10
@@ -227,7 +227,7 @@ class PhotoTourDataset(MappableDataset):
         )
 
 
-class _FileSet(MappableDataset):
+class _ImageFileDataset(MappableDataset):
     """A set of image files."""
 
     _kind: type[P.FileImages]
@@ -249,25 +249,25 @@ class _FileSet(MappableDataset):
         super().__init__(self._kind(dataset_dir=folder, **decoding(decode), **reading(*order)))
 
 
-class Caltech256Dataset(_FileSet):
+class Caltech256Dataset(_ImageFileDataset):
     """Objects of 256 classes, and some of none: columns `image` and `label`."""
 
     _kind = L.Caltech256
 
 
-class SBUDataset(_FileSet):
+class SBUDataset(_ImageFileDataset):
     """Photos from Flickr: columns `image` and `caption`."""
 
     _kind = L.SBU
 
 
-class SUN397Dataset(_FileSet):
+class SUN397Dataset(_ImageFileDataset):
     """Scenes of 397 classes: columns `image` and `label`."""
 
     _kind = L.SUN397
 
 
-class PartedFileSet(MappableDataset):
+class SplitImageFileDataset(MappableDataset):
     """A set of image files, of which `usage` chooses some."""
 
     _kind: type[P.FileImages]
@@ -295,13 +295,13 @@ class PartedFileSet(MappableDataset):
         super().__init__(made)
 
 
-class Food101Dataset(PartedFileSet):
+class Food101Dataset(SplitImageFileDataset):
     """Dishes: columns `image` and `label`, the name of the class."""
 
     _kind = L.Food101
 
 
-class RenderedSST2Dataset(PartedFileSet):
+class RenderedSST2Dataset(SplitImageFileDataset):
     """Sentences as images: columns `image` and `label`, 1 for a good mood."""
 
     _kind = L.RenderedSST2

@@ -9,25 +9,25 @@ from typing import Any, Self
 
 import numpy as np
 
-from mycelia.core.checks import is_int
-from mycelia.core.errors import problem
-from mycelia.core.tracebacks import shorten
+from mycelia._engine.core.checks import is_int
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.tracebacks import shorten
+from mycelia._engine.runtime.host_to_device import LARGE, on_device
 from mycelia.dataset import config
 from mycelia.dataset.api.tuning_report import write_report
-from mycelia.dataset.ir.node import Node
+from mycelia.dataset.ir.node import DatasetNode
 from mycelia.dataset.ir.operations import (
-    Batch,
-    Project,
-    Rename,
-    Repeat,
-    Skip,
-    Take,
+    BatchNode,
+    ProjectNode,
+    RenameNode,
+    RepeatNode,
+    SkipNode,
+    TakeNode,
     check_columns,
 )
-from mycelia.dataset.runtime.metering import Meters
-from mycelia.dataset.runtime.operator import Options
-from mycelia.dataset.runtime.run import Run
-from mycelia.runtime.feeding import LARGE, on_device
+from mycelia.dataset.runtime.operator import RunOptions
+from mycelia.dataset.runtime.run import DatasetRun
+from mycelia.dataset.runtime.run_metrics import RunMetrics
 from mycelia.tensor.tensor import Tensor
 
 _HIDDEN = "_meta-"  # columns of this beginning are there for steps, and shown under other names
@@ -39,7 +39,9 @@ class Iterator:
     Its threads end when it is closed or dropped.
     """
 
-    def __init__(self, node: Node, num_epochs: int, output_numpy: bool, do_copy: bool) -> None:
+    def __init__(
+        self, node: DatasetNode, num_epochs: int, output_numpy: bool, do_copy: bool
+    ) -> None:
         if not is_int(num_epochs):
             raise problem(TypeError, "num_epochs must be int", got=repr(num_epochs))
         if num_epochs != -1 and num_epochs <= 0:
@@ -81,12 +83,14 @@ class Iterator:
             )
         return epoch, row
 
-    def _made_run(self, options: Options) -> Run:
+    def _made_run(self, options: RunOptions) -> DatasetRun:
         if self._output_numpy:
-            return Run(self._node, options, self._epochs)
-        return Run(self._node, options, self._epochs, partial(_fed, owned=owns_rows(self._node)))
+            return DatasetRun(self._node, options, self._epochs)
+        return DatasetRun(
+            self._node, options, self._epochs, partial(_fed, owned=owns_rows(self._node))
+        )
 
-    def _open(self, run: Run) -> None:
+    def _open(self, run: DatasetRun) -> None:
         self._run = run
         prefix = config.autotune_prefix()
         self._finalizer = weakref.finalize(self, _end, run, self._node, prefix)
@@ -109,7 +113,7 @@ class Iterator:
         return next(self)
 
     @property
-    def meters(self) -> Meters:
+    def meters(self) -> RunMetrics:
         """What the run counts of itself."""
         return self._run.meters
 
@@ -155,7 +159,7 @@ def _kind(value: Any) -> tuple[tuple[int, ...], Any]:
     return tuple(value.shape), value.dtype
 
 
-def _end(run: Run, node: Node, prefix: str | None) -> None:
+def _end(run: DatasetRun, node: DatasetNode, prefix: str | None) -> None:
     """End a run, and leave what autotune found, if that is wanted."""
     run.end()
     if prefix is not None:
@@ -176,11 +180,11 @@ def _fed_value(value: Any, owned: bool) -> Any:
     return on_device(value.copy() if is_small and not owned else value, owned=owned)
 
 
-def owns_rows(node: Node) -> bool:
+def owns_rows(node: DatasetNode) -> bool:
     """Whether the values of rows are made by the pipeline, so that nobody else changes them."""
-    while isinstance(node, (Repeat, Skip, Take, Project, Rename)):
+    while isinstance(node, (RepeatNode, SkipNode, TakeNode, ProjectNode, RenameNode)):
         node = node.child
-    return isinstance(node, Batch) and node.per_batch_map is None
+    return isinstance(node, BatchNode) and node.per_batch_map is None
 
 
 class DictIterator(Iterator):
@@ -195,7 +199,7 @@ class TupleIterator(Iterator):
 
     def __init__(
         self,
-        node: Node,
+        node: DatasetNode,
         columns: Sequence[str] | None,
         num_epochs: int,
         output_numpy: bool,

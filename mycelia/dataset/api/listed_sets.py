@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.dataset import config
 from mycelia.dataset.api import arguments as check
-from mycelia.dataset.api.caching import keeping
+from mycelia.dataset.api.cache import keeping
 from mycelia.dataset.api.dataset import Dataset
 from mycelia.dataset.api.image_sets import decoding, given, reading
 from mycelia.dataset.api.memory import MappableDataset

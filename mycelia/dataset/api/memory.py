@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.dataset import config
 from mycelia.dataset.api import arguments as check
 from mycelia.dataset.api.dataset import Dataset
@@ -24,7 +24,12 @@ from mycelia.dataset.api.samplers import (
 from mycelia.dataset.api.schema import Schema, made_schema, numpy_type
 from mycelia.dataset.formats.values import value_of
 from mycelia.dataset.ir import samplers as S
-from mycelia.dataset.ir.sources import Arrays, Object, Source, Stream
+from mycelia.dataset.ir.sources import (
+    ArraySourceNode,
+    ObjectSourceNode,
+    SourceNode,
+    StreamSourceNode,
+)
 from mycelia.dataset.runtime.build import drawn_order
 from mycelia.tensor.tensor import Tensor
 
@@ -32,7 +37,7 @@ from mycelia.tensor.tensor import Tensor
 class MappableDataset(Dataset):
     """A dataset whose rows can be read in any order, which a sampler chooses."""
 
-    node: Source
+    node: SourceNode
 
     def add_sampler(self, new_sampler: Any) -> None:
         """Let one more sampler choose among what the present one chose."""
@@ -62,7 +67,7 @@ class IndexedDataset(MappableDataset):
         """The values of a row, as the source gives them, by its place in the sampler's order."""
         if isinstance(index, bool) or not isinstance(index, int | np.number):
             raise check.wrong_type("index", index, "int")
-        if not isinstance(self.node, Source):
+        if not isinstance(self.node, SourceNode):
             raise problem(RuntimeError, "dataset: the source has no random access")
         if self._order is None:
             self._order = drawn_order(self.node, config.options())
@@ -122,20 +127,22 @@ class GeneratorDataset(IndexedDataset):
         given: dict[str, Any] = {"names": names, "types": types, "num_parallel_workers": workers}
         if batch_sampler is not None or collate_fn is not None:
             _check_batches(batch_sampler, collate_fn, choices)
-            batches = _Batches(source, repeatable(batch_sampler), collate_fn)
+            batches = _SampledBatches(source, repeatable(batch_sampler), collate_fn)
             length = len(batches) if hasattr(batch_sampler, "__len__") else None
-            node: Any = Stream(start=batches.__iter__, length=length, samples_of_a_row=-1, **given)
+            node: Any = StreamSourceNode(
+                start=batches.__iter__, length=length, samples_of_a_row=-1, **given
+            )
         elif hasattr(source, "__getitem__"):
             if isinstance(sampler, PKSampler):
                 raise problem(ValueError, "GeneratorDataset: PKSampler needs a set of images")
             chosen = chosen_sampler(
                 num_samples, sampler, shuffle, num_shards, shard_id, in_memory=True
             )
-            node = Object(data=source, sampler=chosen, **given)
+            node = ObjectSourceNode(data=source, sampler=chosen, **given)
         else:
             start = _starter(source)
             _check_without_access(num_samples, sampler, shuffle, num_shards)
-            node = Stream(
+            node = StreamSourceNode(
                 start=start,
                 length=len(source) if hasattr(source, "__len__") else None,
                 num_samples=num_samples,
@@ -212,7 +219,7 @@ def _check_batches(batch_sampler: Any, collate_fn: Any, choices: Sequence[Any]) 
         raise problem(TypeError, "collate_fn should be callable.", got=repr(collate_fn))
 
 
-class _Batches:
+class _SampledBatches:
     """The batches of rows that a batch sampler lists, joined by a function."""
 
     def __init__(self, source: Any, batch_sampler: Any, collate: Callable[..., Any] | None) -> None:
@@ -279,7 +286,7 @@ class NumpySlicesDataset(IndexedDataset):
             )
         chosen = chosen_sampler(num_samples, sampler, shuffle, num_shards, shard_id, in_memory=True)
         super().__init__(
-            Arrays(
+            ArraySourceNode(
                 arrays=tuple(columns),
                 names=names,
                 sampler=chosen,
@@ -305,7 +312,9 @@ class PaddedDataset(MappableDataset):
         if any(tuple(sample) != names for sample in padded_samples):
             raise problem(ValueError, "padded_samples must have the same columns")
         columns = tuple([sample[name] for sample in padded_samples] for name in names)
-        super().__init__(Arrays(arrays=columns, names=names, sampler=S.Sequential()))
+        super().__init__(
+            ArraySourceNode(arrays=columns, names=names, sampler=S.SequentialSamplerNode())
+        )
         self.padded_samples = padded_samples
 
 

@@ -8,27 +8,27 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.dataset import config
 from mycelia.dataset.api import arguments as check
-from mycelia.dataset.api.drawing import as_svg, as_text
 from mycelia.dataset.api.iterators import DictIterator, TupleIterator
-from mycelia.dataset.api.profiling import Profile, profile_of
+from mycelia.dataset.api.profile import Profile, profile_of
+from mycelia.dataset.api.tree_drawing import as_svg, as_text
 from mycelia.dataset.ir import operations as O
-from mycelia.dataset.ir.node import Node
-from mycelia.dataset.runtime.metering import Meters
-from mycelia.dataset.runtime.run import Run
+from mycelia.dataset.ir.node import DatasetNode
+from mycelia.dataset.runtime.run import DatasetRun
+from mycelia.dataset.runtime.run_metrics import RunMetrics
 
 
-class Readable:
+class ReadableDataset:
     """The rows of a tree of nodes."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: DatasetNode) -> None:
         self.node = node
         self._count: int | None = None
         self._first: list[tuple[tuple[int, ...], Any]] | None = None
         self._dynamic: dict[str, Any] | None = None
-        self._meters: Meters | None = None
+        self._meters: RunMetrics | None = None
 
     def create_dict_iterator(
         self, num_epochs: int = -1, output_numpy: bool = False, do_copy: bool = False
@@ -55,8 +55,8 @@ class Readable:
 
     def profile(self, num_epochs: int = 1) -> Profile:
         """Run some epochs as fast as they go, and tell what each step and operation cost."""
-        meters = Meters(operations=True)
-        run = Run(self.node, replace(config.options(), meters=meters), num_epochs)
+        meters = RunMetrics(operations=True)
+        run = DatasetRun(self.node, replace(config.options(), meters=meters), num_epochs)
         try:
             for _ in range(num_epochs):
                 with suppress(StopIteration):

@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mycelia.core.errors import problem
-from mycelia.core.text_files import read_json
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.files.text_files import read_json
 from mycelia.dataset.api import arguments as check
-from mycelia.dataset.api.caching import keeping
+from mycelia.dataset.api.cache import keeping
 from mycelia.dataset.api.dataset import Dataset
 from mycelia.dataset.api.files import lane_count
 from mycelia.dataset.api.memory import MappableDataset
@@ -18,10 +18,10 @@ from mycelia.dataset.api.samplers import Shuffle, check_shards, chosen_sampler, 
 from mycelia.dataset.api.schema import Schema
 from mycelia.dataset.formats.lines import matching_files
 from mycelia.dataset.formats.records import RecordReader
-from mycelia.dataset.formats.schema import Column, listed_columns
+from mycelia.dataset.formats.schema import ColumnSchema, listed_columns
 from mycelia.dataset.ir import samplers as S
 from mycelia.dataset.ir.records import MindData, TFRecord
-from mycelia.dataset.ir.samplers import FileOrder
+from mycelia.dataset.ir.samplers import FileOrderNode
 
 _BY_FILE = (Shuffle.FILES, Shuffle.INFILE)
 _COMPRESSIONS = ("", "ZLIB", "GZIP")
@@ -115,7 +115,7 @@ class TFRecordDataset(Dataset):
         told = None if schema is None else schema_columns(schema)
         if isinstance(schema, str) and not num_samples:
             num_samples = Schema(schema).num_rows or None
-        lanes = (S.SharedLanes if is_shared else S.FileLanes)(
+        lanes = (S.SharedInterleavedFilesNode if is_shared else S.InterleavedFilesNode)(
             lanes=lane_count(num_parallel_workers),
             mixes_files=shuffle in _BY_FILE,
             num_shards=num_shards or 1,
@@ -136,10 +136,14 @@ class TFRecordDataset(Dataset):
         )
 
 
-def _mixed(lanes: S.FileLanes) -> S.SamplerNode:
+def _mixed(lanes: S.InterleavedFilesNode) -> S.SamplerNode:
     """All rows of the lanes in a random order."""
-    rows = lanes if isinstance(lanes, S.SharedLanes) else replace(lanes, num_samples=None)
-    return S.Random(num_samples=lanes.num_samples, child=rows)
+    rows = (
+        lanes
+        if isinstance(lanes, S.SharedInterleavedFilesNode)
+        else replace(lanes, num_samples=None)
+    )
+    return S.RandomSamplerNode(num_samples=lanes.num_samples, child=rows)
 
 
 def _record_files(value: Any) -> str | tuple[str, ...]:
@@ -224,7 +228,7 @@ def _checked_padding(columns: Sequence[str], sample: Any, count: Any) -> int:
 
 def _check_even(sampler: S.SamplerNode, size: int) -> None:
     """Padded rows are there to make all shards equal, so they must do that."""
-    if isinstance(sampler, S.Distributed) and size % sampler.num_shards:
+    if isinstance(sampler, S.DistributedSamplerNode) and size % sampler.num_shards:
         raise problem(
             RuntimeError,
             "num_padded: the rows cannot be dealt evenly",
@@ -241,7 +245,7 @@ def _by_file(
     shard_id: int | None,
 ) -> S.SamplerNode:
     """Whole files mixed, or the rows in each; a shard has every n-th row of that."""
-    order = FileOrder(
+    order = FileOrderNode(
         sizes=sizes,
         mixes_files=shuffle == Shuffle.FILES,
         mixes_rows=shuffle == Shuffle.INFILE,
@@ -249,10 +253,12 @@ def _by_file(
     )
     if num_shards is None or shard_id is None:
         return order
-    return S.Distributed(num_shards=num_shards, shard_id=shard_id, shuffle=False, child=order)
+    return S.DistributedSamplerNode(
+        num_shards=num_shards, shard_id=shard_id, shuffle=False, child=order
+    )
 
 
-def schema_columns(schema: Any) -> tuple[Column, ...]:
+def schema_columns(schema: Any) -> tuple[ColumnSchema, ...]:
     """The columns of a schema; in a file, one without a shape is of any length."""
     if isinstance(schema, Schema):
         return schema.columns

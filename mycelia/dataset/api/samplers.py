@@ -9,8 +9,8 @@ from itertools import count
 from threading import Lock
 from typing import Any
 
-from mycelia.core.checks import is_int, is_number
-from mycelia.core.errors import problem
+from mycelia._engine.core.checks import is_int, is_number
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.ir import samplers as S
 
 _ITERATORS = ("builtins", "itertools")  # modules whose iterators cannot begin anew
@@ -97,7 +97,9 @@ class SequentialSampler(BuiltinSampler):
                 got=str(self.start_index),
                 expected="0 or more",
             )
-        return S.Sequential(start_index=self.start_index or 0, num_samples=self.num_samples)
+        return S.SequentialSamplerNode(
+            start_index=self.start_index or 0, num_samples=self.num_samples
+        )
 
 
 class RandomSampler(BuiltinSampler):
@@ -124,7 +126,7 @@ class RandomSampler(BuiltinSampler):
 
     def _own_node(self) -> S.SamplerNode:
         _check_global(self.shuffle)
-        return S.Random(
+        return S.RandomSamplerNode(
             replacement=self.replacement,
             num_samples=self.num_samples,
             reshuffle_each_epoch=self.reshuffle_each_epoch,
@@ -159,7 +161,7 @@ class DistributedSampler(BuiltinSampler):
 
     def _own_node(self) -> S.SamplerNode:
         _check_global(self.shuffle)
-        return S.Distributed(
+        return S.DistributedSamplerNode(
             num_shards=self.num_shards,
             shard_id=self.shard_id,
             shuffle=self.shuffle is not False,
@@ -198,7 +200,7 @@ class PKSampler(BuiltinSampler):
         self._shuffles = shuffle
 
     def _own_node(self) -> S.SamplerNode:
-        return S.PK(
+        return S.PKSamplerNode(
             num_val=self.num_val,
             shuffle=self.shuffle,
             class_column=self.class_column,
@@ -227,7 +229,7 @@ class SubsetSampler(BuiltinSampler):
         return listed if self.num_samples is None else min(self.num_samples, listed)
 
     def _own_node(self) -> S.SamplerNode:
-        return S.Subset(
+        return S.SubsetSamplerNode(
             indices=tuple(int(index) for index in self.indices),
             num_samples=self.num_samples,
             shuffle=self._shuffles,
@@ -263,7 +265,7 @@ class WeightedRandomSampler(BuiltinSampler):
             raise problem(RuntimeError, "weights: there are none")
         if sum(self.weights) == 0:
             raise problem(RuntimeError, "weights: all of them are zero", got=str(self.weights))
-        return S.Weighted(
+        return S.WeightedSamplerNode(
             weights=tuple(float(weight) for weight in self.weights),
             num_samples=self.num_samples,
             replacement=self.replacement,
@@ -294,7 +296,7 @@ class Sampler(BuiltinSampler):
         return self.num_samples
 
     def _own_node(self) -> S.SamplerNode:
-        return S.User(source=self, num_samples=self.num_samples, resets=True)
+        return S.UserSamplerNode(source=self, num_samples=self.num_samples, resets=True)
 
 
 class IterSampler(Sampler):
@@ -314,7 +316,7 @@ class IterSampler(Sampler):
         return self.num_samples
 
     def _own_node(self) -> S.SamplerNode:
-        return S.User(source=self.sampler, num_samples=self.num_samples)
+        return S.UserSamplerNode(source=self.sampler, num_samples=self.num_samples)
 
 
 def sampler_node(sampler: Any, num_samples: int | None) -> S.SamplerNode:
@@ -325,7 +327,7 @@ def sampler_node(sampler: Any, num_samples: int | None) -> S.SamplerNode:
         return SubsetSampler(sampler, num_samples).node()
     iterable = hasattr(sampler, "__iter__") or hasattr(sampler, "__getitem__")
     if iterable and not isinstance(sampler, str):
-        return S.User(source=repeatable(sampler), num_samples=num_samples)
+        return S.UserSamplerNode(source=repeatable(sampler), num_samples=num_samples)
     raise problem(
         TypeError,
         "sampler: this is not an instance of a sampler",
@@ -341,11 +343,11 @@ def repeatable(source: Any) -> Any:
     """
     is_iterator = hasattr(source, "__next__") and iter(source) is source
     if is_iterator and type(source).__module__ in _ITERATORS:
-        return Replayed(source)
+        return ReplayableIterator(source)
     return source
 
 
-class Replayed:
+class ReplayableIterator:
     """The values of an iterator, kept as they come, so that they can come again."""
 
     def __init__(self, source: Iterator[Any]) -> None:
@@ -395,15 +397,15 @@ def chosen_sampler(
             )
         return sampler_node(sampler, num_samples)
     if num_shards is not None and shard_id is not None:
-        return S.Distributed(
+        return S.DistributedSamplerNode(
             num_shards=num_shards,
             shard_id=shard_id,
             shuffle=shuffle is not False,
             num_samples=num_samples,
         )
     if shuffle is False:
-        return S.Sequential(num_samples=num_samples)
-    return S.Random(num_samples=num_samples)
+        return S.SequentialSamplerNode(num_samples=num_samples)
+    return S.RandomSamplerNode(num_samples=num_samples)
 
 
 def check_shards(num_shards: Any, shard_id: Any) -> None:

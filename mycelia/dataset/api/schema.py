@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.checks import is_int
-from mycelia.core.dtype import DType, as_dtype
-from mycelia.core.errors import problem
-from mycelia.core.text_files import read_json
-from mycelia.core.type_names import string
+from mycelia._engine.core.checks import is_int
+from mycelia._engine.core.dtype import DType, as_dtype
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.files.text_files import read_json
+from mycelia._engine.core.type_names import string
 from mycelia.dataset.api import arguments as check
-from mycelia.dataset.formats.schema import TYPES, Column, parsed_columns
+from mycelia.dataset.formats.schema import TYPES, ColumnSchema, parsed_columns
 
 _FIELDS = ("datasetType", "numRows", "columns")
 
@@ -24,7 +24,7 @@ class Schema:
 
     def __init__(self, schema_file: str | None = None) -> None:
         self.schema_file = None
-        self.columns: tuple[Column, ...] = ()
+        self.columns: tuple[ColumnSchema, ...] = ()
         self.dataset_type = ""
         self.num_rows = 0
         if schema_file is not None:
@@ -38,7 +38,7 @@ class Schema:
         if shape is not None and not isinstance(shape, list):
             raise check.wrong_type("shape", shape, "list")
         sizes = None if shape is None else tuple(check.integer("shape", size) for size in shape)
-        self.columns += (Column(name, _type_name(de_type), sizes),)
+        self.columns += (ColumnSchema(name, _type_name(de_type), sizes),)
 
     def parse_columns(self, columns: Any) -> None:
         """Take the columns of a list of dicts, or of a dict of dicts, in place of the present."""

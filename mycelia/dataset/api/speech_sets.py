@@ -11,7 +11,7 @@ from mycelia.dataset.ir import speech_sets as H
 from mycelia.dataset.ir.known_sets import SetFolder
 
 
-class _WholeSpeechSet(MappableDataset):
+class _UnsplitSpeechDataset(MappableDataset):
     """A set of speech that has no parts."""
 
     _kind: type[SetFolder]
@@ -32,7 +32,7 @@ class _WholeSpeechSet(MappableDataset):
         super().__init__(self._kind(**given))
 
 
-class _SpeechSet(MappableDataset):
+class _SpeechDataset(MappableDataset):
     """A set of speech in parts."""
 
     _kind: type[SetFolder]
@@ -54,25 +54,25 @@ class _SpeechSet(MappableDataset):
         super().__init__(self._kind(**given))
 
 
-class YesNoDataset(_WholeSpeechSet):
+class YesNoDataset(_UnsplitSpeechDataset):
     """Eight times yes or no in Hebrew, with `label`: 1 for each yes."""
 
     _kind = H.YesNo
 
 
-class LJSpeechDataset(_WholeSpeechSet):
+class LJSpeechDataset(_UnsplitSpeechDataset):
     """One voice that reads books, with `transcription` and `normalized_transcription`."""
 
     _kind = H.LJSpeech
 
 
-class SpeechCommandsDataset(_SpeechSet):
+class SpeechCommandsDataset(_SpeechDataset):
     """Single words, with `label`, `speaker_id`, `utterance_number`."""
 
     _kind = H.SpeechCommands
 
 
-class LibriTTSDataset(_SpeechSet):
+class LibriTTSDataset(_SpeechDataset):
     """Many voices that read books.
 
     With `original_text`, `normalized_text`, `speaker_id`, `chapter_id`, `utterance_id`.
@@ -81,7 +81,7 @@ class LibriTTSDataset(_SpeechSet):
     _kind = H.LibriTTS
 
 
-class GTZANDataset(_SpeechSet):
+class GTZANDataset(_SpeechDataset):
     """Music of ten genres, with `label`: the name of the genre."""
 
     _kind = H.GTZAN

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.api import arguments as check
-from mycelia.dataset.api.caching import keeping
+from mycelia.dataset.api.cache import keeping
 from mycelia.dataset.api.dataset import Dataset
 from mycelia.dataset.api.files import mixed_sampler
 from mycelia.dataset.api.memory import MappableDataset
@@ -43,7 +43,7 @@ def text_sampler(
     return mixed_sampler(num_samples, order, num_shards, shard_id, workers)
 
 
-class _TextSet(Dataset):
+class _TextDataset(Dataset):
     """A known set of text in a folder."""
 
     _kind: type[SetFolder]
@@ -64,7 +64,7 @@ class _TextSet(Dataset):
         super().__init__(self._kind(**given))
 
 
-class _OtherTextSet(_TextSet):
+class _ReorderedTextDataset(_TextDataset):
     """The same with the arguments in another order."""
 
     def __init__(
@@ -126,7 +126,7 @@ class CLUEDataset(Dataset):
         )
 
 
-class SQuADDataset(_TextSet):
+class SQuADDataset(_TextDataset):
     """Questions about paragraphs: columns `context`, `question`, `text`, `answer_start`."""
 
     _kind = T.Squad
@@ -152,55 +152,55 @@ class IMDBDataset(MappableDataset):
         super().__init__(T.Imdb(**given))
 
 
-class WikiTextDataset(_TextSet):
+class WikiTextDataset(_TextDataset):
     """Lines of Wikipedia's good articles: column `text`."""
 
     _kind = T.WikiText
 
 
-class YelpReviewDataset(_OtherTextSet):
+class YelpReviewDataset(_ReorderedTextDataset):
     """Reviews of businesses: columns `label` and `text`."""
 
     _kind = T.YelpReview
 
 
-class AmazonReviewDataset(_TextSet):
+class AmazonReviewDataset(_TextDataset):
     """Reviews of products: columns `label`, `title`, `content`."""
 
     _kind = T.AmazonReview
 
 
-class AGNewsDataset(_TextSet):
+class AGNewsDataset(_TextDataset):
     """News of four topics: columns `index`, `title`, `description`."""
 
     _kind = T.AGNews
 
 
-class DBpediaDataset(_TextSet):
+class DBpediaDataset(_TextDataset):
     """Articles of fourteen classes: columns `class`, `title`, `content`."""
 
     _kind = T.DBpedia
 
 
-class YahooAnswersDataset(_TextSet):
+class YahooAnswersDataset(_TextDataset):
     """Questions of ten topics: columns `class`, `title`, `content`, `answer`."""
 
     _kind = T.YahooAnswers
 
 
-class SogouNewsDataset(_OtherTextSet):
+class SogouNewsDataset(_ReorderedTextDataset):
     """Chinese news of five topics: columns `index`, `title`, `content`."""
 
     _kind = T.SogouNews
 
 
-class UDPOSDataset(_OtherTextSet):
+class UDPOSDataset(_ReorderedTextDataset):
     """Sentences as words and their parts of speech: columns `word`, `universal`, `stanford`."""
 
     _kind = T.UDPOS
 
 
-class PennTreebankDataset(_TextSet):
+class PennTreebankDataset(_TextDataset):
     """Lines of the Wall Street Journal: column `text`."""
 
     _kind = T.PennTreebank
@@ -224,13 +224,13 @@ class EnWik9Dataset(Dataset):
         super().__init__(T.EnWik9(**given))
 
 
-class CoNLL2000Dataset(_OtherTextSet):
+class CoNLL2000Dataset(_ReorderedTextDataset):
     """Sentences as words, parts of speech, chunks: columns `word`, `pos_tag`, `chunk_tag`."""
 
     _kind = T.CoNLL2000
 
 
-class SST2Dataset(_TextSet):
+class SST2Dataset(_TextDataset):
     """Sentences about films: columns `sentence` and, apart from the test, `label`."""
 
     _kind = T.SST2

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.api.iterators import TupleIterator
-from mycelia.dataset.api.readable import Readable
+from mycelia.dataset.api.readable import ReadableDataset
 
 
-class Sending(Readable):
+class DeviceTransfer(ReadableDataset):
     """Rows that are moved to the device ahead of their use, once `send` began it."""
 
     queue_name = ""

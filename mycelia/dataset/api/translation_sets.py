@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.api import arguments as check
 from mycelia.dataset.api.dataset import Dataset
 from mycelia.dataset.api.samplers import Shuffle

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core import dtype as dtypes
-from mycelia.dataset.formats.schema import Column
+from mycelia._engine.core import dtype as dtypes
+from mycelia.dataset.formats.schema import ColumnSchema
 from mycelia.dataset.ir import samplers
-from mycelia.dataset.ir.node import Node
+from mycelia.dataset.ir.node import DatasetNode
 from mycelia.dataset.ir.operation import Operation
 from mycelia.dataset.vision.options import Border, Inter
 
@@ -20,7 +20,7 @@ INTERS = (Inter.BILINEAR, Inter.NEAREST, Inter.BICUBIC, Inter.AREA, Inter.PILCUB
 BORDERS = tuple(Border)
 
 
-def as_tree(node: Node) -> dict[str, Any]:
+def as_tree(node: DatasetNode) -> dict[str, Any]:
     """A node and what is below it, as nested dicts."""
     made = {key: _of_value(value) for key, value in node.parameters().items()}
     return {"op_type": node.op_type, "children": [as_tree(c) for c in node.children], **made}
@@ -30,7 +30,7 @@ def _of_value(value: Any) -> Any:
     match value:
         case samplers.SamplerNode():
             return _of_sampler(value)
-        case Column():
+        case ColumnSchema():
             return value.to_json()
         case Operation():
             return _of_operation(value)

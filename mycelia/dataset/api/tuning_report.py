@@ -6,14 +6,14 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from mycelia.core.files import write_atomically
+from mycelia._engine.core.files.atomic_write import write_atomically
 from mycelia.dataset.api.trees import as_tree
-from mycelia.dataset.ir.node import Node
-from mycelia.dataset.ir.optimiser import numbered
-from mycelia.dataset.runtime.metering import Meters
+from mycelia.dataset.ir.node import DatasetNode
+from mycelia.dataset.ir.optimizer import numbered
+from mycelia.dataset.runtime.run_metrics import RunMetrics
 
 
-def write_report(root: Node, meters: Meters, prefix: str) -> Path:
+def write_report(root: DatasetNode, meters: RunMetrics, prefix: str) -> Path:
     """Write `prefix` with the number of this process, as `deserialize` reads it."""
     found = {number: step.workers for step in meters.steps for number in step.numbers}
     report = {
@@ -26,7 +26,7 @@ def write_report(root: Node, meters: Meters, prefix: str) -> Path:
     return path
 
 
-def _tuned(node: Node, found: dict[int, int]) -> Node:
+def _tuned(node: DatasetNode, found: dict[int, int]) -> DatasetNode:
     children = tuple(_tuned(child, found) for child in node.children)
     workers = found.get(node.number, node.num_parallel_workers)
     return replace(node, children=children, num_parallel_workers=workers)

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.audio.options import MelType, NormMode, NormType
 from mycelia.dataset.audio.parameters import Count, Length, NotNegative, Positive, check_value
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.audio.banks import check_band, cosines, linear_bank
 from mycelia.dataset.audio.fourier import padded
 from mycelia.dataset.audio.levels import decibels

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.audio.cookbook import DEEMPHASIS, RESPONSES, RIAA, Coefficients, Tone
 from mycelia.dataset.audio.cookbook import deemphasis as deemphasis_coefficients
 from mycelia.dataset.audio.cookbook import riaa as riaa_coefficients
@@ -18,7 +18,7 @@ from mycelia.dataset.transforms.checks import wrong_type
 
 
 @dataclass(frozen=True, eq=False)
-class _Filter(AudioTransform):
+class _AudioFilter(AudioTransform):
     """Changes signals of floats, which keep their type."""
 
     def as_floats(self, signal: np.ndarray) -> np.ndarray:
@@ -32,7 +32,7 @@ class _Filter(AudioTransform):
 
 
 @dataclass(frozen=True, eq=False)
-class LFilter(_Filter):
+class LFilter(_AudioFilter):
     """A filter with coefficients for its output (`a_coeffs`) and its input (`b_coeffs`)."""
 
     a_coeffs: Any
@@ -79,7 +79,7 @@ def _check_coefficients(argument: str, value: Any) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class _SecondOrder(_Filter):
+class _SecondOrder(_AudioFilter):
     """A filter with three coefficients for its input and three for its output."""
 
     def change(self, signal: np.ndarray, random: Any) -> np.ndarray:

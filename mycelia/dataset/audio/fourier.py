@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.audio.options import BorderType, WindowType
 from mycelia.dataset.audio.windows import window
 
 
 @dataclass(frozen=True)
-class Frames:
+class FrameOptions:
     """How a signal is cut into frames: their size, window, distance and place."""
 
     n_fft: int
@@ -74,10 +74,10 @@ class Frames:
 _LEAST = 1e-11
 
 
-def frames_of(owner: Any, kind: WindowType, **options: Any) -> Frames:
+def frames_of(owner: Any, kind: WindowType, **options: Any) -> FrameOptions:
     """The frames of a transform that has n_fft, win_length and hop_length."""
     size = owner.win_length or owner.n_fft
-    return Frames(owner.n_fft, size, owner.hop_length or max(size // 2, 1), kind, **options)
+    return FrameOptions(owner.n_fft, size, owner.hop_length or max(size // 2, 1), kind, **options)
 
 
 def padded(signal: np.ndarray, size: int, mode: BorderType) -> np.ndarray:

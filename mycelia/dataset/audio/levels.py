@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.checks import is_number
-from mycelia.core.errors import problem
+from mycelia._engine.core.checks import is_number
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.audio.options import FadeShape, GainType, ScaleType
 from mycelia.dataset.audio.parameters import MOST, Count, Length, Percent, Positive, Real, Shift
 from mycelia.dataset.audio.waveform import SPECTRUM, AudioTransform, clamped

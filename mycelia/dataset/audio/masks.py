@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.audio.parameters import Axis, Count, Length, MaskLength, NotNegative, Real
 from mycelia.dataset.audio.waveform import SPECTRUM, AudioTransform
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.audio.banks import check_band, mel_bank
 from mycelia.dataset.audio.options import BorderType, MelType, NormType, WindowType
 from mycelia.dataset.audio.parameters import (

@@ -8,7 +8,7 @@ from functools import cache
 from types import NoneType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.transforms.checks import check_bool, check_int, check_number, wrong_type
 
 MOST = 16777216
@@ -16,7 +16,7 @@ MOST_INT = 2**31 - 1
 
 
 @dataclass(frozen=True)
-class Within:
+class NumberInterval:
     """A number of an interval, whole or real, other than `without`."""
 
     low: float
@@ -34,33 +34,33 @@ class Within:
             raise problem(ValueError, f"{argument}: out of range", got=str(value))
 
 
-Real = Annotated[float, Within(-MOST, MOST)]
-Share = Annotated[float, Within(0, 1)]
-Shift = Annotated[float, Within(-2, 2)]
-Percent = Annotated[float, Within(0, 100)]
-Positive = Annotated[float, Within(0, MOST, open_low=True)]
-NotNegative = Annotated[float, Within(0, MOST)]
-Rolloff = Annotated[float, Within(0, 1, open_low=True)]
-Quality = Annotated[float, Within(0, 1, open_low=True)]
-NotZero = Annotated[float, Within(-MOST, MOST, without=0)]
+Real = Annotated[float, NumberInterval(-MOST, MOST)]
+Share = Annotated[float, NumberInterval(0, 1)]
+Shift = Annotated[float, NumberInterval(-2, 2)]
+Percent = Annotated[float, NumberInterval(0, 100)]
+Positive = Annotated[float, NumberInterval(0, MOST, open_low=True)]
+NotNegative = Annotated[float, NumberInterval(0, MOST)]
+Rolloff = Annotated[float, NumberInterval(0, 1, open_low=True)]
+Quality = Annotated[float, NumberInterval(0, 1, open_low=True)]
+NotZero = Annotated[float, NumberInterval(-MOST, MOST, without=0)]
 
-DelayMilliseconds = Annotated[float, Within(0, 5)]
-Decay = Annotated[float, Within(0, 0.99)]
-PhaserGain = Annotated[float, Within(0, 1e9)]
-PhaserSpeed = Annotated[float, Within(0.1, 2)]
-FlangerDelay = Annotated[float, Within(0, 30)]
-FlangerDepth = Annotated[float, Within(0, 10)]
-FlangerSpeed = Annotated[float, Within(0.1, 10)]
-Regeneration = Annotated[float, Within(-95, 95)]
+DelayMilliseconds = Annotated[float, NumberInterval(0, 5)]
+Decay = Annotated[float, NumberInterval(0, 0.99)]
+PhaserGain = Annotated[float, NumberInterval(0, 1e9)]
+PhaserSpeed = Annotated[float, NumberInterval(0.1, 2)]
+FlangerDelay = Annotated[float, NumberInterval(0, 30)]
+FlangerDepth = Annotated[float, NumberInterval(0, 10)]
+FlangerSpeed = Annotated[float, NumberInterval(0.1, 10)]
+Regeneration = Annotated[float, NumberInterval(-95, 95)]
 
-Integer = Annotated[int, Within(-(2**31), MOST_INT, whole=True)]
-Count = Annotated[int, Within(1, MOST_INT, whole=True)]
-Length = Annotated[int, Within(0, MOST_INT, whole=True)]
-MaskLength = Annotated[int, Within(0, MOST, whole=True)]
-Rate = Annotated[int, Within(-(2**31), MOST_INT, whole=True, without=0)]
-DeltaLength = Annotated[int, Within(3, MOST_INT, whole=True)]
-MelRate = Annotated[int, Within(2, MOST_INT, whole=True)]
-Axis = Annotated[int, Within(1, 2, whole=True)]
+Integer = Annotated[int, NumberInterval(-(2**31), MOST_INT, whole=True)]
+Count = Annotated[int, NumberInterval(1, MOST_INT, whole=True)]
+Length = Annotated[int, NumberInterval(0, MOST_INT, whole=True)]
+MaskLength = Annotated[int, NumberInterval(0, MOST, whole=True)]
+Rate = Annotated[int, NumberInterval(-(2**31), MOST_INT, whole=True, without=0)]
+DeltaLength = Annotated[int, NumberInterval(3, MOST_INT, whole=True)]
+MelRate = Annotated[int, NumberInterval(2, MOST_INT, whole=True)]
+Axis = Annotated[int, NumberInterval(1, 2, whole=True)]
 
 
 def check_fields(owner: Any) -> None:

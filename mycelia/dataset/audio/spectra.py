@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.errors import problem
-from mycelia.dataset.audio.fourier import Frames, fitted, frames_of, padded
+from mycelia._engine.core.errors import problem
+from mycelia.dataset.audio.fourier import FrameOptions, fitted, frames_of, padded
 from mycelia.dataset.audio.options import BorderType, WindowType
 from mycelia.dataset.audio.parameters import Count, Length, NotNegative, Positive
 from mycelia.dataset.audio.waveform import (
@@ -53,7 +53,7 @@ class Spectrogram(AudioTransform):
 
 
 def spectrogram(
-    owner: str, signal: np.ndarray, frames: Frames, pad: int, power: float, normalized: bool
+    owner: str, signal: np.ndarray, frames: FrameOptions, pad: int, power: float, normalized: bool
 ) -> np.ndarray:
     """The powers of the spectra of a signal, or the spectra themselves as pairs if power is 0."""
     if pad:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.audio.options import WindowType
 from mycelia.dataset.audio.parameters import Count, NotNegative, Positive, Rate, Real
 from mycelia.dataset.audio.waveform import AudioTransform
@@ -51,13 +51,13 @@ class Vad(AudioTransform):
             )
 
     def change(self, signal: np.ndarray, random: Any) -> np.ndarray:
-        meter = _Meter(self)
+        meter = _VoiceDetector(self)
         if meter.lifter.stop <= meter.lifter.start:
             raise self.refused(signal, "an lp_lifter_freq well above hp_lifter_freq")
         flat = signal.reshape(-1, signal.shape[-1])
         return np.ascontiguousarray(signal[..., self._start(meter, flat) :])
 
-    def _start(self, meter: _Meter, channels: np.ndarray) -> int:
+    def _start(self, meter: _VoiceDetector, channels: np.ndarray) -> int:
         """The first sample to keep; without a voice, the last that were searched are kept."""
         period = int(self.sample_rate / self.measure_freq + 0.5)
         count = math.ceil(self.search_time * self.measure_freq)
@@ -94,7 +94,7 @@ class Vad(AudioTransform):
         return math.exp(-1 / (seconds * self.measure_freq)) if seconds else 0.0
 
 
-class _Meter:
+class _VoiceDetector:
     """The smoothed spectra of the voice and the noise in each channel."""
 
     def __init__(self, vad: Vad) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mycelia.core.text_files import read_json
+from mycelia._engine.core.files.text_files import read_json
 from mycelia.dataset.formats.image_rows import (
     Rows,
     file_paths,

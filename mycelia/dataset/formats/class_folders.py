@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.formats.image_rows import (
     Rows,
     file_paths,

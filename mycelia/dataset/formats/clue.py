@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.errors import problem
-from mycelia.core.text_files import json_value
-from mycelia.dataset.formats.parts import PartsReader, PieceRows, Row
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.files.text_files import json_value
+from mycelia.dataset.formats.parts import ConcatenatedReader, PieceRows, Row
 from mycelia.dataset.formats.pieces import filled_lines
 from mycelia.dataset.formats.values import fitting
 
@@ -28,11 +28,11 @@ TASKS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # with labels, an
 USAGES = ("train", "test", "eval")
 
 
-def open_clue(files: Sequence[str], task: str, usage: str) -> PartsReader:
+def open_clue(files: Sequence[str], task: str, usage: str) -> ConcatenatedReader:
     """The rows of files of one task, in the order of their names."""
     columns = TASKS[task][usage == "test"]
     parts = [PieceRows(filled_lines(Path(file)), partial(_row, columns)) for file in sorted(files)]
-    return PartsReader("CLUEDataset", columns, parts)
+    return ConcatenatedReader("CLUEDataset", columns, parts)
 
 
 def _row(columns: Sequence[str], line: str) -> Row:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.errors import problem
-from mycelia.core.text_files import read_json
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.files.text_files import read_json
 from mycelia.dataset.formats.image_rows import Rows, column, needed_file, some_rows
 
 NAME = "CocoDataset"

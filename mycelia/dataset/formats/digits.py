@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.formats.idx import read_idx
 from mycelia.dataset.formats.image_rows import needed_file
 from mycelia.dataset.formats.reader import ArrayReader

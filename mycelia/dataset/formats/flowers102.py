@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.formats.image_rows import Rows, needed_file, needed_folder, some_rows
 from mycelia.dataset.formats.matlab import read_matlab
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.formats.reader import ArrayReader
 
 _PARTS = {"train": ("train",), "test": ("t10k",), "all": ("t10k", "train")}

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.errors import problem
-from mycelia.core.text_files import read_text
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.files.text_files import read_text
 from mycelia.dataset.formats.folder import file_bytes
 
 Decoder = Callable[[np.ndarray], np.ndarray]

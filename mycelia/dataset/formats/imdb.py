@@ -6,14 +6,14 @@ from pathlib import Path
 
 import numpy as np
 
-from mycelia.core.errors import problem
-from mycelia.core.text_files import read_text
-from mycelia.dataset.formats.parts import ListedRows, PartsReader, Row
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.files.text_files import read_text
+from mycelia.dataset.formats.parts import ConcatenatedReader, ListedRows, Row
 
 _LABELS = {"pos": 1, "neg": 0}
 
 
-def open_imdb(folder: str, usage: str) -> PartsReader:
+def open_imdb(folder: str, usage: str) -> ConcatenatedReader:
     """The reviews of one usage, or of both ("all")."""
     usages = ("train", "test") if usage == "all" else (usage,)
     parts = [
@@ -21,7 +21,7 @@ def open_imdb(folder: str, usage: str) -> PartsReader:
         for part in usages
         for label, value in _LABELS.items()
     ]
-    return PartsReader("IMDBDataset", ("text", "label"), parts)
+    return ConcatenatedReader("IMDBDataset", ("text", "label"), parts)
 
 
 def _files(folder: Path) -> list[Path]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.formats.folder import FolderReader
-from mycelia.dataset.formats.reader import ArrayReader, Reader
+from mycelia.dataset.formats.reader import ArrayReader, RowReader
 
 
-def labels_of(reader: Reader, column: str) -> np.ndarray:
+def labels_of(reader: RowReader, column: str) -> np.ndarray:
     """The label of each row."""
     if hasattr(reader, "labels"):  # it knows fields that are no columns, too
         return reader.labels(column)

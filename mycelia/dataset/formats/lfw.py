@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from mycelia.core.errors import problem
-from mycelia.core.text_files import is_count
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.files.text_files import is_count
 from mycelia.dataset.formats.image_rows import Rows, bad_line, needed_folder, some_rows, text_lines
 
 NAME = "LFWDataset"

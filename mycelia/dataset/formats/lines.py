@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.errors import problem
-from mycelia.core.text_files import read_lines
-from mycelia.dataset.formats.parts import PartsReader, PieceRows
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.files.text_files import read_lines
+from mycelia.dataset.formats.parts import ConcatenatedReader, PieceRows
 from mycelia.dataset.formats.pieces import filled_lines
 from mycelia.dataset.formats.reader import ListReader
 from mycelia.dataset.formats.values import fitting
@@ -34,10 +34,10 @@ def matching_files(patterns: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def open_text(files: Sequence[str]) -> PartsReader:
+def open_text(files: Sequence[str]) -> ConcatenatedReader:
     """The lines that are not empty."""
     parts = [PieceRows(filled_lines(Path(file)), lambda text: (text,)) for file in files]
-    return PartsReader("TextFileDataset", ("text",), parts)
+    return ConcatenatedReader("TextFileDataset", ("text",), parts)
 
 
 def csv_names(files: Sequence[str], delimiter: str) -> tuple[str, ...]:

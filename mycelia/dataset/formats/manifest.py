@@ -8,29 +8,29 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.errors import problem
-from mycelia.core.text_files import json_value
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.files.text_files import json_value
 from mycelia.dataset.formats.image_rows import Rows, needed_file, some_rows, text_lines
 
 NAME = "ManifestDataset"
 
 
 @dataclass(frozen=True)
-class Entry:
+class ManifestEntry:
     """One image and the names of its labels."""
 
     path: Path
     labels: tuple[str, ...]
 
 
-def manifest_entries(file: str, usage: str) -> list[Entry]:
+def manifest_entries(file: str, usage: str) -> list[ManifestEntry]:
     """The images of a part."""
     lines = text_lines(Path(file), NAME, ValueError)
     found = [_entry(f"{file}:{number}", line, usage) for number, line in enumerate(lines, 1)]
     return [entry for entry in found if entry is not None]
 
 
-def manifest_rows(entries: list[Entry], labels: dict[str, int], file: str) -> Rows:
+def manifest_rows(entries: list[ManifestEntry], labels: dict[str, int], file: str) -> Rows:
     """Each image with a known label: one number, or several in a row."""
     rows: Rows = []
     for entry in entries:
@@ -42,7 +42,7 @@ def manifest_rows(entries: list[Entry], labels: dict[str, int], file: str) -> Ro
     return some_rows(rows, NAME, file)
 
 
-def _entry(place: str, line: str, usage: str) -> Entry | None:
+def _entry(place: str, line: str, usage: str) -> ManifestEntry | None:
     try:
         told = json_value(line)
     except ValueError as error:
@@ -53,7 +53,7 @@ def _entry(place: str, line: str, usage: str) -> Entry | None:
     if not isinstance(notes, list):
         raise problem(RuntimeError, f"{NAME}: {place} has no 'annotation'", got=line[:120])
     names = tuple(_text(place, note, "name") for note in notes)
-    return Entry(Path(_text(place, told, "source")), names)
+    return ManifestEntry(Path(_text(place, told, "source")), names)
 
 
 def _text(place: str, told: Any, key: str) -> str:

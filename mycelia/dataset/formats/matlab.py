@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.formats.image_rows import needed_file
 
 _HEAD, _TAG = 128, 8  # bytes
@@ -48,7 +48,7 @@ def read_matlab(path: Path, names: tuple[str, ...], owner: str) -> list[Any]:
     """The named arrays of a file: a list of dicts for an array of structures."""
     needed_file(path, owner, FileNotFoundError)
     try:
-        told = _Reader(path.read_bytes()).arrays(names)
+        told = _MatFileReader(path.read_bytes()).arrays(names)
     except ValueError as error:
         raise problem(
             RuntimeError, f"{owner}: the file is no MATLAB file", got=f"{path}: {error}"
@@ -63,7 +63,7 @@ def read_matlab(path: Path, names: tuple[str, ...], owner: str) -> list[Any]:
     return [told[name] for name in names]
 
 
-class _Reader:
+class _MatFileReader:
     """Reads the bytes of a file. Raises ValueError for bytes that are no such file."""
 
     def __init__(self, data: bytes) -> None:

@@ -8,13 +8,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.formats.pieces import Pieces
 
 Row = tuple[Any, ...]
 
 
-class Part(Protocol):
+class RowSource(Protocol):
     """Some of the rows of a set, mostly those of one file."""
 
     def __len__(self) -> int: ...
@@ -80,10 +80,10 @@ class ListedRows:
         return self._rows[index][0]
 
 
-class PartsReader:
+class ConcatenatedReader:
     """The rows of all parts, in their order."""
 
-    def __init__(self, owner: str, columns: Sequence[str], parts: Sequence[Part]) -> None:
+    def __init__(self, owner: str, columns: Sequence[str], parts: Sequence[RowSource]) -> None:
         self.columns = tuple(columns)
         self._owner = owner
         self._parts = parts
@@ -111,7 +111,7 @@ class PartsReader:
         part, inside = self._find(index)
         return f"row {index} of {self._owner} ({part.place(inside)})"
 
-    def _find(self, index: int) -> tuple[Part, int]:
+    def _find(self, index: int) -> tuple[RowSource, int]:
         number = int(np.searchsorted(self._ends, index, "right"))
         return self._parts[number], index - int(self._ends[number]) + len(self._parts[number])
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from mycelia.core.errors import problem
-from mycelia.core.text_files import decoded
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.files.text_files import decoded
 
 _CHUNK = 1 << 24
 _NEWLINE, _RETURN, _QUOTE = b'\n\r"'

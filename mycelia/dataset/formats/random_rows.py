@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mycelia.core.errors import problem
-from mycelia.dataset.formats.schema import NUMBERS, Column
+from mycelia._engine.core.errors import problem
+from mycelia.dataset.formats.schema import NUMBERS, ColumnSchema
 
 _LONGEST = 32
 
@@ -15,7 +15,7 @@ _LONGEST = 32
 class RandomRows:
     """Each value is one random byte, over and over; sizes of -1 are random as well."""
 
-    def __init__(self, columns: Sequence[Column], count: int, seed: int) -> None:
+    def __init__(self, columns: Sequence[ColumnSchema], count: int, seed: int) -> None:
         text = [column.name for column in columns if column.type not in NUMBERS]
         if text:
             raise problem(
@@ -39,11 +39,11 @@ class RandomRows:
         return f"row {index} of RandomDataset"
 
 
-def random_columns(seed: int) -> tuple[Column, ...]:
+def random_columns(seed: int) -> tuple[ColumnSchema, ...]:
     """One to four columns of random types and shapes."""
     random = np.random.default_rng(seed)
     return tuple(
-        Column(
+        ColumnSchema(
             f"c{number}",
             NUMBERS[random.integers(len(NUMBERS))],
             tuple(int(size) for size in random.integers(1, _LONGEST, random.integers(1, 5))),
@@ -52,7 +52,7 @@ def random_columns(seed: int) -> tuple[Column, ...]:
     )
 
 
-def _value(column: Column, random: np.random.Generator) -> np.ndarray:
+def _value(column: ColumnSchema, random: np.random.Generator) -> np.ndarray:
     shape = () if column.shape is None else column.shape
     sizes = tuple(int(random.integers(1, _LONGEST)) if size < 0 else size for size in shape)
     value = np.empty(sizes, column.numpy)

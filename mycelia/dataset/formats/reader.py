@@ -7,14 +7,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
+from mycelia._engine.runtime.host_to_device import aligned
 from mycelia.dataset.formats.values import own_copy, row_of
-from mycelia.runtime.feeding import aligned
 
 _GATHERED_BYTES = 256 * 1024  # gathered at once where nothing else is done with the rows
 
 
-class Reader(Protocol):
+class RowReader(Protocol):
     """Rows that can be read in any order, by several threads at once."""
 
     columns: tuple[str, ...]

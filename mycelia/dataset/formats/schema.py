@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 
 NUMBERS = tuple(
     "bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 float32 float64".split()
@@ -18,7 +18,7 @@ _MORE_TYPES = (*TYPES, "bytes")
 
 
 @dataclass(frozen=True)
-class Column:
+class ColumnSchema:
     """A column: its name, the name of its type, and its shape (None: of any one-axis length)."""
 
     name: str
@@ -38,7 +38,7 @@ class Column:
         return {"name": self.name, "rank": len(shape), "shape": shape, "type": self.type}
 
 
-def parsed_columns(columns: Any) -> tuple[Column, ...]:
+def parsed_columns(columns: Any) -> tuple[ColumnSchema, ...]:
     """The columns in a list of dicts, or in a dict from names to dicts (in the names' order)."""
     if isinstance(columns, dict):
         return tuple(_parsed(name, columns[name]) for name in sorted(columns))
@@ -52,7 +52,7 @@ def parsed_columns(columns: Any) -> tuple[Column, ...]:
     )
 
 
-def listed_columns(columns: Any) -> tuple[Column, ...]:
+def listed_columns(columns: Any) -> tuple[ColumnSchema, ...]:
     """The columns in JSON; one without a shape is of any length, unless it has no axis."""
     entries = columns if isinstance(columns, dict) else {entry["name"]: entry for entry in columns}
     return tuple(
@@ -66,7 +66,7 @@ def _has_shape(entry: dict[str, Any]) -> bool:
     return "shape" in entry or entry.get("rank") == 0
 
 
-def _parsed(name: str, entry: Any) -> Column:
+def _parsed(name: str, entry: Any) -> ColumnSchema:
     kind = _part("type", entry)
     if kind not in _MORE_TYPES:
         raise problem(
@@ -81,7 +81,7 @@ def _parsed(name: str, entry: Any) -> Column:
         raise problem(
             RuntimeError, f"Schema: column {name!r} has no shape of ints", got=repr(shape)
         )
-    return Column(name, kind, tuple(sizes))
+    return ColumnSchema(name, kind, tuple(sizes))
 
 
 def _part(key: str, entry: Any) -> str:
@@ -93,7 +93,9 @@ def _part(key: str, entry: Any) -> str:
     return value
 
 
-def chosen_columns(columns: Sequence[Column], names: Sequence[str]) -> tuple[Column, ...]:
+def chosen_columns(
+    columns: Sequence[ColumnSchema], names: Sequence[str]
+) -> tuple[ColumnSchema, ...]:
     """The named columns in the order of the names; all of them if no name is given."""
     if not names:
         return tuple(columns)

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.errors import problem
-from mycelia.core.text_files import is_count, read_text
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.files.text_files import is_count, read_text
 from mycelia.dataset.formats.gtzan import recordings
-from mycelia.dataset.formats.parts import ListedRows, PartsReader, PieceRows, Row, present
+from mycelia.dataset.formats.parts import ConcatenatedReader, ListedRows, PieceRows, Row, present
 from mycelia.dataset.formats.pieces import filled_lines
 from mycelia.dataset.formats.waves import read_sphere, read_wave
 
@@ -33,11 +33,11 @@ LIBRI_PARTS = (
 )
 
 
-def open_yes_no(folder: str) -> PartsReader:
+def open_yes_no(folder: str) -> ConcatenatedReader:
     """Eight times yes (1) or no (0), which the name of the file tells."""
     files = sorted(Path(folder).glob("*.wav"))
     rows = ListedRows([_listed(path, _answers(path)) for path in files], _heard)
-    return PartsReader("YesNoDataset", (*_SOUND, "label"), [rows])
+    return ConcatenatedReader("YesNoDataset", (*_SOUND, "label"), [rows])
 
 
 def _answers(path: Path) -> np.ndarray:
@@ -52,7 +52,7 @@ def _answers(path: Path) -> np.ndarray:
     return np.array(answers).astype(np.int32)
 
 
-def open_commands(folder: str, usage: str) -> PartsReader:
+def open_commands(folder: str, usage: str) -> ConcatenatedReader:
     """Short words; lists in the folder name the files for test and validation."""
     owner = "SpeechCommandsDataset"
     root = Path(folder)
@@ -63,7 +63,7 @@ def open_commands(folder: str, usage: str) -> PartsReader:
         found = (p for p in sorted(root.glob("*/*.wav")) if p.parent.name != "_background_noise_")
         files = [path for path in found if str(path.relative_to(root)) not in taken]
     rows = ListedRows([_listed(path, *_command(owner, path)) for path in files], _heard)
-    return PartsReader(owner, (*_SOUND, "label", "speaker_id", "utterance_number"), [rows])
+    return ConcatenatedReader(owner, (*_SOUND, "label", "speaker_id", "utterance_number"), [rows])
 
 
 def _named(owner: str, root: Path, usage: str) -> list[str]:
@@ -83,15 +83,15 @@ def _command(owner: str, path: Path) -> tuple[str, str, np.ndarray]:
     return path.parent.name, match[1], np.array(match[2]).astype(np.int32)
 
 
-def open_gtzan(folder: str, usage: str) -> PartsReader:
+def open_gtzan(folder: str, usage: str) -> ConcatenatedReader:
     """Music of ten genres."""
     named = [(Path(folder, genre, name), genre) for genre, name in recordings(usage)]
     rows = [_listed(path, genre) for path, genre in named if path.is_file()]
     heard = partial(_heard, kind=np.uint32, expected=22050)
-    return PartsReader("GTZANDataset", (*_SOUND, "label"), [ListedRows(rows, heard)])
+    return ConcatenatedReader("GTZANDataset", (*_SOUND, "label"), [ListedRows(rows, heard)])
 
 
-def open_lj_speech(folder: str) -> PartsReader:
+def open_lj_speech(folder: str) -> ConcatenatedReader:
     """One voice reading books; `metadata.csv` holds the words."""
     root = Path(folder)
     lines = filled_lines(present("LJSpeechDataset", root / "metadata.csv"))
@@ -103,10 +103,10 @@ def open_lj_speech(folder: str) -> PartsReader:
         return _heard(root / "wavs" / f"{fields[0]}.wav", fields[1], fields[2])
 
     columns = (*_SOUND, "transcription", "normalized_transcription")
-    return PartsReader("LJSpeechDataset", columns, [PieceRows(lines, parse)])
+    return ConcatenatedReader("LJSpeechDataset", columns, [PieceRows(lines, parse)])
 
 
-def open_arctic(folder: str, name: str) -> PartsReader:
+def open_arctic(folder: str, name: str) -> ConcatenatedReader:
     """One of several voices reading the same sentences."""
     root = Path(folder) / f"cmu_us_{name}_arctic"
     lines = filled_lines(present("CMUArcticDataset", root / "etc" / "txt.done.data"))
@@ -119,16 +119,16 @@ def open_arctic(folder: str, name: str) -> PartsReader:
         return _heard(path, match[3], match[2], kind=np.uint32, expected=16000)
 
     columns = (*_SOUND, "transcript", "utterance_id")
-    return PartsReader("CMUArcticDataset", columns, [PieceRows(lines, parse)])
+    return ConcatenatedReader("CMUArcticDataset", columns, [PieceRows(lines, parse)])
 
 
-def open_libri(folder: str, usage: str) -> PartsReader:
+def open_libri(folder: str, usage: str) -> ConcatenatedReader:
     """Many voices reading books; each chapter has a file of its words."""
     names = LIBRI_PARTS if usage == "all" else (usage,)
     files = [p for name in names for p in sorted(Path(folder, name).glob("*/*/*.trans.tsv"))]
     parts = [PieceRows(filled_lines(path), partial(_libri_row, path.parent)) for path in files]
     texts = ("original_text", "normalized_text", "speaker_id", "chapter_id", "utterance_id")
-    return PartsReader("LibriTTSDataset", (*_SOUND, *texts), parts)
+    return ConcatenatedReader("LibriTTSDataset", (*_SOUND, *texts), parts)
 
 
 def _libri_row(folder: Path, line: str) -> Row:
@@ -142,7 +142,7 @@ def _libri_row(folder: Path, line: str) -> Row:
     )
 
 
-def open_tedlium(folder: str, release: str, usage: str) -> PartsReader:
+def open_tedlium(folder: str, release: str, usage: str) -> ConcatenatedReader:
     """Talks cut into what is said; a file beside each talk holds times and words."""
     names: Iterable[str] = ("train", "test", "dev") if usage == "all" else (usage,)
     parts = []
@@ -155,7 +155,7 @@ def open_tedlium(folder: str, release: str, usage: str) -> PartsReader:
         for path in sorted((root / "stm").glob("*.stm")):
             parts.append(PieceRows(filled_lines(path), partial(_tedlium_row, root / "sph")))
     columns = (*_SOUND, "transcript", "talk_id", "speaker_id", "identifier")
-    return PartsReader("TedliumDataset", columns, parts)
+    return ConcatenatedReader("TedliumDataset", columns, parts)
 
 
 def _tedlium_row(folder: Path, line: str) -> Row:

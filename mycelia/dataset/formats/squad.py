@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.errors import problem
-from mycelia.core.text_files import read_json
-from mycelia.dataset.formats.parts import ListedRows, PartsReader, Row
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.files.text_files import read_json
+from mycelia.dataset.formats.parts import ConcatenatedReader, ListedRows, Row
 from mycelia.dataset.formats.values import fitting
 
 _COLUMNS = ("context", "question", "text", "answer_start")
 _VERSIONS = ("1.1", "2.0")
 
 
-def open_squad(folder: str, usage: str) -> PartsReader:
+def open_squad(folder: str, usage: str) -> ConcatenatedReader:
     """The questions of one usage ("train", "dev"), or of both ("all")."""
     parts = []
     for part in ("train", "dev") if usage == "all" else (usage,):
@@ -31,7 +31,7 @@ def open_squad(folder: str, usage: str) -> PartsReader:
                 expected=" or ".join(path.name for path in paths),
             )
         parts += [ListedRows(list(_questions(path)), _row) for path in found]
-    return PartsReader("SQuADDataset", _COLUMNS, parts)
+    return ConcatenatedReader("SQuADDataset", _COLUMNS, parts)
 
 
 def _questions(path: Path) -> Iterator[tuple[str, Row]]:

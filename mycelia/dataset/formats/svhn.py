@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.formats.matlab import read_matlab
 from mycelia.dataset.formats.reader import ArrayReader
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from mycelia.core.errors import problem
-from mycelia.dataset.formats.parts import PartsReader, PieceRows, Row, present
+from mycelia._engine.core.errors import problem
+from mycelia.dataset.formats.parts import ConcatenatedReader, PieceRows, Row, present
 from mycelia.dataset.formats.pieces import (
     Pieces,
     all_lines,
@@ -22,7 +22,7 @@ from mycelia.dataset.formats.pieces import (
 
 
 @dataclass(frozen=True)
-class TextSet:
+class TextTableFormat:
     """How a set is laid out.
 
     `files` maps usages to files, in the order in which usage "all" reads them. With a delimiter
@@ -42,30 +42,32 @@ _THREE = ("test", "train", "valid")
 _TEST_FIRST = {"test": "test.csv", "train": "train.csv"}
 _TRAIN_FIRST = {"train": "train.csv", "test": "test.csv"}
 
-SETS: dict[str, TextSet] = {
-    "WikiTextDataset": TextSet(
+SETS: dict[str, TextTableFormat] = {
+    "WikiTextDataset": TextTableFormat(
         {usage: f"wiki.{usage}.tokens" for usage in _THREE}, ("text",), filled_lines
     ),
-    "PennTreebankDataset": TextSet(
+    "PennTreebankDataset": TextTableFormat(
         {usage: f"ptb.{usage}.txt" for usage in _THREE}, ("text",), filled_lines
     ),
-    "EnWik9Dataset": TextSet({"train": "enwik9"}, ("text",), all_lines),
-    "YelpReviewDataset": TextSet(_TRAIN_FIRST, ("label", "text"), delimiter=","),
-    "AmazonReviewDataset": TextSet(_TEST_FIRST, ("label", "title", "content"), delimiter=","),
-    "AGNewsDataset": TextSet(_TEST_FIRST, ("index", "title", "description"), delimiter=","),
-    "DBpediaDataset": TextSet(_TEST_FIRST, ("class", "title", "content"), delimiter=","),
-    "YahooAnswersDataset": TextSet(
+    "EnWik9Dataset": TextTableFormat({"train": "enwik9"}, ("text",), all_lines),
+    "YelpReviewDataset": TextTableFormat(_TRAIN_FIRST, ("label", "text"), delimiter=","),
+    "AmazonReviewDataset": TextTableFormat(
+        _TEST_FIRST, ("label", "title", "content"), delimiter=","
+    ),
+    "AGNewsDataset": TextTableFormat(_TEST_FIRST, ("index", "title", "description"), delimiter=","),
+    "DBpediaDataset": TextTableFormat(_TEST_FIRST, ("class", "title", "content"), delimiter=","),
+    "YahooAnswersDataset": TextTableFormat(
         _TEST_FIRST, ("class", "title", "content", "answer"), delimiter=","
     ),
-    "SogouNewsDataset": TextSet(_TRAIN_FIRST, ("index", "title", "content"), delimiter=","),
-    "SST2Dataset": TextSet(
+    "SogouNewsDataset": TextTableFormat(_TRAIN_FIRST, ("index", "title", "content"), delimiter=","),
+    "SST2Dataset": TextTableFormat(
         {usage: f"{usage}.tsv" for usage in ("train", "test", "dev")},
         ("sentence", "label"),
         delimiter="\t",
         has_head=True,
         fewer={"test": ("sentence",)},
     ),
-    "UDPOSDataset": TextSet(
+    "UDPOSDataset": TextTableFormat(
         {
             usage: f"en-ud-tag.v2.{file}.txt"
             for usage, file in (("valid", "dev"), ("test", "test"), ("train", "train"))
@@ -75,7 +77,7 @@ SETS: dict[str, TextSet] = {
         "\t",
         tagged=True,
     ),
-    "CoNLL2000Dataset": TextSet(
+    "CoNLL2000Dataset": TextTableFormat(
         {"test": "test.txt", "train": "train.txt"},
         ("word", "pos_tag", "chunk_tag"),
         blocks,
@@ -85,17 +87,19 @@ SETS: dict[str, TextSet] = {
 }
 
 
-def open_text_set(owner: str, folder: str, usage: str) -> PartsReader:
+def open_text_set(owner: str, folder: str, usage: str) -> ConcatenatedReader:
     """The rows of one usage of a set, or of all."""
     layout = SETS[owner]
     files = layout.files.values() if usage == "all" else [layout.files[usage]]
     paths = [present(owner, Path(folder) / file) for file in files]
     columns = layout.fewer.get(usage, layout.columns)
     parts = [_part(owner, layout, columns, layout.cut(path)) for path in paths]
-    return PartsReader(owner, columns, parts)
+    return ConcatenatedReader(owner, columns, parts)
 
 
-def _part(owner: str, layout: TextSet, columns: tuple[str, ...], pieces: Pieces) -> PieceRows:
+def _part(
+    owner: str, layout: TextTableFormat, columns: tuple[str, ...], pieces: Pieces
+) -> PieceRows:
     if not layout.delimiter:
         return PieceRows(pieces, lambda text: (text,))
     if layout.tagged:

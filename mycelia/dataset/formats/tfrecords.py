@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.errors import problem
-from mycelia.core.text_files import decoded
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.files.text_files import decoded
 from mycelia.dataset.formats.records import entries
-from mycelia.dataset.formats.schema import Column
+from mycelia.dataset.formats.schema import ColumnSchema
 from mycelia.mindrecord.example import (
     BYTES_LIST,
     Raw,
@@ -83,7 +83,7 @@ class ExampleReader:
     def __init__(
         self,
         files: Sequence[ExampleFile],
-        schema: Sequence[Column] | None,
+        schema: Sequence[ColumnSchema] | None,
         wanted: Sequence[str] = (),
     ) -> None:
         self._files = tuple(files)
@@ -121,7 +121,7 @@ class ExampleReader:
         except (ValueError, KeyError):  # one of them is at fault: reading it alone names it
             return [list(column) for column in zip(*map(self.row, origins))]
 
-    def _column(self, column: Column, raws: Sequence[dict[str, Raw]]) -> Any:
+    def _column(self, column: ColumnSchema, raws: Sequence[dict[str, Raw]]) -> Any:
         lists = [raw[column.name] for raw in raws]
         kinds = {kind for kind, _ in lists}
         if BYTES_LIST in kinds or len(kinds) != 1 or column.numpy.kind in "US":
@@ -152,7 +152,7 @@ class ExampleReader:
                 got=str(broken),
             ) from broken
 
-    def _found(self, wanted: Sequence[str]) -> list[Column]:
+    def _found(self, wanted: Sequence[str]) -> list[ColumnSchema]:
         """The columns that the first example has."""
         first = self._example(0, None)
         names = list(wanted) or sorted(first)
@@ -164,9 +164,9 @@ class ExampleReader:
                 got=", ".join(absent),
                 expected=f"some of {', '.join(sorted(first))}",
             )
-        return [Column(name, _type_of(first[name])) for name in names]
+        return [ColumnSchema(name, _type_of(first[name])) for name in names]
 
-    def _value(self, column: Column, example: dict[str, Values], index: int) -> np.ndarray:
+    def _value(self, column: ColumnSchema, example: dict[str, Values], index: int) -> np.ndarray:
         values = example.get(column.name)
         try:
             if values is None:
@@ -187,13 +187,13 @@ class ExampleReader:
             ) from wrong
 
 
-def _check_texts(column: Column, kinds: set[int]) -> None:
+def _check_texts(column: ColumnSchema, kinds: set[int]) -> None:
     """All lists must be of bytes where one is, or where the column is of text."""
     if kinds != {BYTES_LIST}:
         raise ValueError(f"the column {column.name!r} holds bytes and numbers")
 
 
-def _parted(column: Column, flat: np.ndarray, sizes: list[int]) -> Any:
+def _parted(column: ColumnSchema, flat: np.ndarray, sizes: list[int]) -> Any:
     """The numbers of several rows, each in the shape of the column."""
     if len(set(sizes)) == 1:
         shape = (sizes[0],) if column.shape is None else column.shape
@@ -206,7 +206,7 @@ def _type_of(values: Values) -> str:
     return "uint8" if isinstance(values, list) else values.dtype.name
 
 
-def _texts(column: Column, values: list[bytes], *, filled: bool) -> np.ndarray:
+def _texts(column: ColumnSchema, values: list[bytes], *, filled: bool) -> np.ndarray:
     """Texts, or the bytes of all of them; shorter ones may be filled up with spaces."""
     if column.type == "string":
         return _shaped(column, np.array([decoded(value) for value in values], np.str_))
@@ -223,5 +223,5 @@ def _texts(column: Column, values: list[bytes], *, filled: bool) -> np.ndarray:
     return flat if -1 in (column.shape or ()) else _shaped(column, flat)
 
 
-def _shaped(column: Column, flat: np.ndarray) -> np.ndarray:
+def _shaped(column: ColumnSchema, flat: np.ndarray) -> np.ndarray:
     return flat if column.shape is None else flat.reshape(column.shape)

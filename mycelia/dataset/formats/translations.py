@@ -8,8 +8,15 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from mycelia.core.errors import problem
-from mycelia.dataset.formats.parts import ListedRows, PairRows, Part, PartsReader, Row, present
+from mycelia._engine.core.errors import problem
+from mycelia.dataset.formats.parts import (
+    ConcatenatedReader,
+    ListedRows,
+    PairRows,
+    Row,
+    RowSource,
+    present,
+)
 from mycelia.dataset.formats.pieces import Pieces, all_lines
 
 Pair = tuple[str, str]
@@ -22,7 +29,7 @@ _MULTI30K = {
 _TAGS = re.compile(rb"<(?:url|keywords|talkid|description|reviewer|translator|title|speaker|doc)")
 
 
-def open_multi30k(folder: str, usage: str, languages: Pair) -> PartsReader:
+def open_multi30k(folder: str, usage: str, languages: Pair) -> ConcatenatedReader:
     """Descriptions of images in two languages."""
     owner = "Multi30kDataset"
     stems = _MULTI30K.values() if usage == "all" else [_MULTI30K[usage]]
@@ -31,14 +38,14 @@ def open_multi30k(folder: str, usage: str, languages: Pair) -> PartsReader:
         left, right = _beside(owner, [Path(folder) / f"{stem}.{name}" for name in languages])
         filled = ~(left.are_empty() & right.are_empty())
         parts.append(PairRows(left.kept(filled), right.kept(filled)))
-    return PartsReader(owner, _COLUMNS, parts)
+    return ConcatenatedReader(owner, _COLUMNS, parts)
 
 
 def open_iwslt(
     owner: str, folder: Path, languages: Pair, talks: str, sets: dict[str, str], usage: str
-) -> PartsReader:
+) -> ConcatenatedReader:
     """Talks in two languages; `sets` names the set of talks of usages other than "train"."""
-    parts: list[Part] = []
+    parts: list[RowSource] = []
     joined = "-".join(languages)
     if usage in ("train", "all"):
         files = [folder / f"train.tags.{joined}.{name}" for name in languages]
@@ -47,7 +54,7 @@ def open_iwslt(
         if usage in (part, "all"):
             stem = f"{talks}.TED.{name}.{joined}"
             parts.append(_segments(owner, [folder / f"{stem}.{side}.xml" for side in languages]))
-    return PartsReader(owner, _COLUMNS, parts)
+    return ConcatenatedReader(owner, _COLUMNS, parts)
 
 
 def _beside(owner: str, paths: list[Path]) -> tuple[Pieces, Pieces]:

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.formats.image_rows import Rows, column, needed_file, text_lines
 
 NAME = "VOCDataset"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from mycelia.core.errors import problem
-from mycelia.core.text_files import is_count
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.files.text_files import is_count
 
 _LARGEST = np.float32(2**15 - 1)
 _ORDERS = {"01": "<i2", "10": ">i2"}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mycelia.core.text_files import is_count
+from mycelia._engine.core.files.text_files import is_count
 from mycelia.dataset.formats.image_rows import (
     Rows,
     bad_line,

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.formats import cifar, folder, idx, lines
-from mycelia.dataset.formats.reader import Reader
+from mycelia.dataset.formats.reader import RowReader
 from mycelia.dataset.ir.known_sets import KnownSet
-from mycelia.dataset.ir.sources import Source
+from mycelia.dataset.ir.sources import SourceNode
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -22,7 +22,7 @@ class Mnist(KnownSet):
 
     op_type = "MnistDataset"
 
-    def open(self) -> Reader:
+    def open(self) -> RowReader:
         return idx.open_mnist(self.dataset_dir, self.usage, self.op_type)
 
 
@@ -39,7 +39,7 @@ class Cifar10(KnownSet):
 
     op_type = "Cifar10Dataset"
 
-    def open(self) -> Reader:
+    def open(self) -> RowReader:
         parts = {
             "train": tuple(f"data_batch_{i}.bin" for i in range(1, 6)),
             "test": ("test_batch.bin",),
@@ -54,7 +54,7 @@ class Cifar100(KnownSet):
 
     op_type = "Cifar100Dataset"
 
-    def open(self) -> Reader:
+    def open(self) -> RowReader:
         names = ("train", "test") if self.usage == "all" else (self.usage,)
         columns = ("image", "coarse_label", "fine_label")
         files = tuple(f"{name}.bin" for name in names)
@@ -78,7 +78,7 @@ class ImageFolder(KnownSet):
     def _labels(self) -> dict[str, int]:
         return folder.class_folders(self.dataset_dir, self.indexing)
 
-    def open(self) -> Reader:
+    def open(self) -> RowReader:
         files = folder.class_files(self.dataset_dir, self._labels, self.extensions)
         return folder.FolderReader(files, self.decoder if self.decode else None, self.decrypt)
 
@@ -90,18 +90,18 @@ class ImageFolder(KnownSet):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TextFile(Source):
+class TextFile(SourceNode):
     """The lines of text files."""
 
     op_type = "TextFileDataset"
     dataset_files: tuple[str, ...]
 
-    def open(self) -> Reader:
+    def open(self) -> RowReader:
         return lines.open_text(self.dataset_files)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CSV(Source):
+class CSV(SourceNode):
     """The fields of comma-separated files."""
 
     op_type = "CSVDataset"
@@ -110,7 +110,7 @@ class CSV(Source):
     column_defaults: tuple[Any, ...] | None = None
     column_names: tuple[str, ...] | None = None
 
-    def open(self) -> Reader:
+    def open(self) -> RowReader:
         names = self.column_names or lines.csv_names(self.dataset_files, self.field_delim)
         defaults = self.column_defaults
         if defaults is not None and len(defaults) != len(names):

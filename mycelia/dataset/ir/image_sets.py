@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.formats import digits, idx, photo_tour, semeion, stl10, svhn, usps
 from mycelia.dataset.formats.image_rows import Decoder, ImageRows, Rows
-from mycelia.dataset.formats.reader import Reader
-from mycelia.dataset.ir.sources import Source
+from mycelia.dataset.formats.reader import RowReader
+from mycelia.dataset.ir.sources import SourceNode
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ImageSet(Source):
+class ImageSetNode(SourceNode):
     """A known set in one folder; `choices` lists what its arguments may be."""
 
     choices: ClassVar[dict[str, tuple[Any, ...]]] = {}
@@ -36,7 +36,7 @@ class ImageSet(Source):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FileImages(ImageSet):
+class FileImages(ImageSetNode):
     """A set with a file for each image."""
 
     decode: bool = False
@@ -50,7 +50,7 @@ class FileImages(ImageSet):
         """The parts of each row, with images as paths."""
         raise NotImplementedError
 
-    def open(self) -> Reader:
+    def open(self) -> RowReader:
         return ImageRows(self.names(), self.rows(), self.title, self.used_decoder())
 
     def used_decoder(self) -> Decoder | None:
@@ -72,19 +72,19 @@ def check_choices(node: Any, choices: dict[str, tuple[Any, ...]]) -> None:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class KMnist(ImageSet):
+class KMnist(ImageSetNode):
     """Handwritten Kuzushiji, in MNIST's form."""
 
     op_type = "KMnistDataset"
     choices = {"usage": ("train", "test", "all")}
     usage: str = "all"
 
-    def open(self) -> Reader:
+    def open(self) -> RowReader:
         return idx.open_mnist(self.dataset_dir, self.usage, self.title)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class EMnist(ImageSet):
+class EMnist(ImageSetNode):
     """Handwritten letters and digits, in MNIST's form."""
 
     op_type = "EMnistNode"
@@ -95,12 +95,12 @@ class EMnist(ImageSet):
     name: str
     usage: str = "all"
 
-    def open(self) -> Reader:
+    def open(self) -> RowReader:
         return digits.open_emnist(self.dataset_dir, self.name, self.usage)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class QMnist(ImageSet):
+class QMnist(ImageSetNode):
     """MNIST's digits with what is known of their writers."""
 
     op_type = "QMnistDataset"
@@ -108,58 +108,58 @@ class QMnist(ImageSet):
     usage: str = "all"
     compat: bool = True
 
-    def open(self) -> Reader:
+    def open(self) -> RowReader:
         return digits.open_qmnist(self.dataset_dir, self.usage, self.compat)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class USPS(ImageSet):
+class USPS(ImageSetNode):
     """Digits from envelopes."""
 
     op_type = "USPSDataset"
     choices = {"usage": ("train", "test", "all")}
     usage: str = "all"
 
-    def open(self) -> Reader:
+    def open(self) -> RowReader:
         return usps.open_usps(self.dataset_dir, self.usage)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Semeion(ImageSet):
+class Semeion(ImageSetNode):
     """Handwritten digits in black and white."""
 
     op_type = "SemeionDataset"
 
-    def open(self) -> Reader:
+    def open(self) -> RowReader:
         return semeion.open_semeion(self.dataset_dir)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class STL10(ImageSet):
+class STL10(ImageSetNode):
     """Colour images of ten classes, many without a label."""
 
     op_type = "STL10Dataset"
     choices = {"usage": ("train", "test", "unlabeled", "train+unlabeled", "all")}
     usage: str = "all"
 
-    def open(self) -> Reader:
+    def open(self) -> RowReader:
         return stl10.open_stl10(self.dataset_dir, self.usage)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SVHN(ImageSet):
+class SVHN(ImageSetNode):
     """Digits of house numbers."""
 
     op_type = "SVHNDataset"
     choices = {"usage": ("train", "test", "extra", "all")}
     usage: str = "all"
 
-    def open(self) -> Reader:
+    def open(self) -> RowReader:
         return svhn.open_svhn(self.dataset_dir, self.usage)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class PhotoTour(ImageSet):
+class PhotoTour(ImageSetNode):
     """Patches of photos of three places."""
 
     op_type = "PhotoTourDataset"
@@ -174,7 +174,7 @@ class PhotoTour(ImageSet):
     usage: str = "train"
     decoder: Decoder = field(metadata={"json": False})
 
-    def open(self) -> Reader:
+    def open(self) -> RowReader:
         folder = Path(self.dataset_dir) / self.name
         sheets = photo_tour.Sheets(folder, self.decoder)
         if self.usage == "train":

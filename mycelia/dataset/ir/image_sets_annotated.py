@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.formats import (
     caltech101,
     celeba,
@@ -23,9 +23,9 @@ from mycelia.dataset.formats import (
     wider_face,
 )
 from mycelia.dataset.formats.image_rows import Decoder, ImageRows, Rows, needed_file
-from mycelia.dataset.formats.reader import Reader
+from mycelia.dataset.formats.reader import RowReader
 from mycelia.dataset.ir.image_sets import FileImages, check_choices
-from mycelia.dataset.ir.sources import Source
+from mycelia.dataset.ir.sources import SourceNode
 
 _META = "_meta-filename"
 
@@ -37,7 +37,7 @@ class Annotated(FileImages):
     extra_metadata: bool = False
     decrypt: Callable[[str], bytes] | None = field(default=None, metadata={"json": False})
 
-    def open(self) -> Reader:
+    def open(self) -> RowReader:
         columns, rows = self.names(), self.rows()
         if not self.extra_metadata:
             columns, rows = columns[:-1], [row[:-1] for row in rows]
@@ -124,13 +124,13 @@ class CelebA(FileImages):
     extensions: tuple[str, ...] | None = None
     decrypt: Callable[[str], bytes] | None = field(default=None, metadata={"json": False})
 
-    def open(self) -> Reader:
+    def open(self) -> RowReader:
         rows = celeba.celeba_rows(self.dataset_dir, self.usage, self.extensions)
         return ImageRows(("image", "attr"), rows, self.title, self.used_decoder(), self.decrypt)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Manifest(Source):
+class Manifest(SourceNode):
     """Images that a manifest file lists."""
 
     op_type = "ManifestDataset"
@@ -152,10 +152,10 @@ class Manifest(Source):
             )
 
     @cached_property
-    def _entries(self) -> list[manifest.Entry]:
+    def _entries(self) -> list[manifest.ManifestEntry]:
         return manifest.manifest_entries(self.dataset_file, self.usage)
 
-    def open(self) -> Reader:
+    def open(self) -> RowReader:
         rows = manifest.manifest_rows(self._entries, self.class_indexing(), self.dataset_file)
         decoder = self.decoder if self.decode else None
         return ImageRows(("image", "label"), rows, self.title, decoder)

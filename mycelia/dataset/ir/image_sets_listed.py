@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.formats import class_folders, lfw, listed_images
 from mycelia.dataset.formats.image_rows import Rows, folder_names, needed_file
 from mycelia.dataset.ir.image_sets import FileImages

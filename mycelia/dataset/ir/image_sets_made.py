@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.formats.made_images import MadeImages
 from mycelia.dataset.formats.random_rows import RandomRows
-from mycelia.dataset.formats.reader import Reader
-from mycelia.dataset.formats.schema import Column
-from mycelia.dataset.ir.sources import Source
+from mycelia.dataset.formats.reader import RowReader
+from mycelia.dataset.formats.schema import ColumnSchema
+from mycelia.dataset.ir.sources import SourceNode
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FakeImage(Source):
+class FakeImage(SourceNode):
     """Images without a meaning."""
 
     op_type = "FakeImageNode"
@@ -41,7 +41,7 @@ class FakeImage(Source):
                     expected="1 or more, in 31 bits",
                 )
 
-    def open(self) -> Reader:
+    def open(self) -> RowReader:
         return MadeImages(self.num_images, self.image_size, self.classes, self.base_seed)
 
     def num_classes(self) -> int | None:
@@ -49,13 +49,13 @@ class FakeImage(Source):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class RandomColumns(Source):
+class RandomColumns(SourceNode):
     """Random numbers in the columns of a schema."""
 
     op_type = "RandomDataset"
     total_rows: int
-    schema: tuple[Column, ...] = field(metadata={"json": False})
+    schema: tuple[ColumnSchema, ...] = field(metadata={"json": False})
     seed: int = field(metadata={"json": False})
 
-    def open(self) -> Reader:
+    def open(self) -> RowReader:
         return RandomRows(self.schema, self.total_rows, self.seed)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from mycelia.core.errors import problem
-from mycelia.dataset.ir.sources import Source
+from mycelia._engine.core.errors import problem
+from mycelia.dataset.ir.sources import SourceNode
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SetFolder(Source):
+class SetFolder(SourceNode):
     """A published set in a folder."""
 
     dataset_dir: str

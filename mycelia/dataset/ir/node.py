@@ -6,25 +6,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self
 
-from mycelia.dataset.ir.caching import Keeping
+from mycelia.dataset.ir.cache import CacheOptions
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Node:
+class DatasetNode:
     """A source or an operation over the rows of its children.
 
     Nodes hold no state of a run: any number of runs can go on over one tree at once.
     """
 
     op_type: ClassVar[str]
-    children: tuple[Node, ...] = ()
+    children: tuple[DatasetNode, ...] = ()
     num_parallel_workers: int | None = None
-    cache: Keeping | None = field(default=None, metadata={"json": False})
+    cache: CacheOptions | None = field(default=None, metadata={"json": False})
     number: int = field(default=0, metadata={"json": False})  # its key to random numbers
     first_step: int = field(default=0, metadata={"json": False})  # of the first epoch of a run
 
     @property
-    def child(self) -> Node:
+    def child(self) -> DatasetNode:
         return self.children[0]
 
     def size(self) -> int | None:
@@ -55,11 +55,11 @@ class Node:
         """The step that a run starts from, as it was set here or below."""
         return self.first_step or (self.child.init_step() if self.children else 0)
 
-    def source(self) -> Node:
+    def source(self) -> DatasetNode:
         """The leftmost node without children."""
         return self.child.source() if self.children else self
 
-    def over(self, *children: Node) -> Self:
+    def over(self, *children: DatasetNode) -> Self:
         """The same step over other children."""
         return replace(self, children=children)
 
@@ -72,7 +72,7 @@ class Node:
         }
 
 
-def walk(root: Node) -> Iterator[Node]:
+def walk(root: DatasetNode) -> Iterator[DatasetNode]:
     """Every node of the tree, children before parents."""
     for child in root.children:
         yield from walk(child)

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.formats.values import row_of
-from mycelia.dataset.ir.caching import Keeping
-from mycelia.dataset.ir.node import Node
+from mycelia.dataset.ir.cache import CacheOptions
+from mycelia.dataset.ir.node import DatasetNode
 from mycelia.dataset.ir.operation import Operation
 from mycelia.dataset.ir.sources import check_unique
 
@@ -55,10 +55,10 @@ def replaced_columns(
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Map(Node):
+class MapNode(DatasetNode):
     """Operations applied one after another to some columns of every row."""
 
-    op_type = "Map"
+    op_type = "MapNode"
     operations: tuple[Any, ...]
     input_columns: tuple[str, ...] = ()
     output_columns: tuple[str, ...] = ()
@@ -85,7 +85,7 @@ class Map(Node):
 
 
 @dataclass(frozen=True)
-class Seam(Operation):
+class RowBoundary(Operation):
     """Where two maps were made one: what comes through is a row again, one value a column."""
 
     takes_many = True
@@ -102,10 +102,10 @@ class Seam(Operation):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Batch(Node):
+class BatchNode(DatasetNode):
     """Rows stacked into one."""
 
-    op_type = "Batch"
+    op_type = "BatchNode"
     batch: int | Callable[[Any], int] = field(metadata={"name": "batch_size"})
     drop_remainder: bool = False
     per_batch_map: Callable[..., Any] | None = field(default=None, metadata=_hidden)
@@ -147,7 +147,7 @@ class Batch(Node):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class BucketBatch(Node):
+class BucketBatchNode(DatasetNode):
     """Rows of similar length stacked together."""
 
     op_type = "BucketBatchByLength"
@@ -190,10 +190,10 @@ class BucketBatch(Node):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Filter(Node):
+class FilterNode(DatasetNode):
     """Only the rows for which a predicate holds."""
 
-    op_type = "Filter"
+    op_type = "FilterNode"
     predicate: Callable[..., Any]
     input_columns: tuple[str, ...] = ()
 
@@ -205,11 +205,11 @@ class Filter(Node):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FlatMap(Node):
+class FlatMapNode(DatasetNode):
     """The rows of the datasets that a function makes of each row."""
 
-    op_type = "FlatMap"
-    function: Callable[..., Node] = field(metadata=_hidden)
+    op_type = "FlatMapNode"
+    function: Callable[..., DatasetNode] = field(metadata=_hidden)
     names: tuple[str, ...] = field(metadata=_hidden)
 
     def size(self) -> int | None:
@@ -220,10 +220,10 @@ class FlatMap(Node):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Shuffle(Node):
+class ShuffleNode(DatasetNode):
     """Rows in a random order: each is drawn from a buffer."""
 
-    op_type = "Shuffle"
+    op_type = "ShuffleNode"
     buffer_size: int
     reset_each_epoch: bool = True
 
@@ -232,18 +232,18 @@ class Shuffle(Node):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Fixed(Node):
+class FixedOrderNode(DatasetNode):
     """The rows of the first epoch in every epoch, under a seed of their own."""
 
-    op_type = "Fixed"
+    op_type = "FixedOrderNode"
     seed: int
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Repeat(Node):
+class RepeatNode(DatasetNode):
     """All rows several times over, or without end (-1)."""
 
-    op_type = "Repeat"
+    op_type = "RepeatNode"
     count: int
 
     def __post_init__(self) -> None:
@@ -264,10 +264,10 @@ class Repeat(Node):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Skip(Node):
+class SkipNode(DatasetNode):
     """All rows but the first `count`."""
 
-    op_type = "Skip"
+    op_type = "SkipNode"
     count: int
 
     def __post_init__(self) -> None:
@@ -279,10 +279,10 @@ class Skip(Node):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Take(Node):
+class TakeNode(DatasetNode):
     """The first `count` rows, or all (-1)."""
 
-    op_type = "Take"
+    op_type = "TakeNode"
     count: int
 
     def __post_init__(self) -> None:
@@ -300,10 +300,10 @@ class Take(Node):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Zip(Node):
+class ZipNode(DatasetNode):
     """Rows side by side, as many as the shortest child has."""
 
-    op_type = "Zip"
+    op_type = "ZipNode"
 
     def __post_init__(self) -> None:
         names = self.columns()
@@ -328,10 +328,10 @@ class Zip(Node):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Concat(Node):
+class ConcatNode(DatasetNode):
     """The rows of one child after those of another."""
 
-    op_type = "Concat"
+    op_type = "ConcatNode"
     sampler: Any = field(default=None, metadata=_hidden)
 
     def __post_init__(self) -> None:
@@ -354,10 +354,10 @@ class Concat(Node):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Project(Node):
+class ProjectNode(DatasetNode):
     """Some columns, in the order given."""
 
-    op_type = "Project"
+    op_type = "ProjectNode"
     names: tuple[str, ...] = field(metadata={"name": "columns"})
 
     def __post_init__(self) -> None:
@@ -369,10 +369,10 @@ class Project(Node):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Rename(Node):
+class RenameNode(DatasetNode):
     """Columns under other names."""
 
-    op_type = "Rename"
+    op_type = "RenameNode"
     input_columns: tuple[str, ...]
     output_columns: tuple[str, ...]
 
@@ -396,18 +396,18 @@ class Rename(Node):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Cache(Node):
+class CacheNode(DatasetNode):
     """Rows made once and kept for later epochs."""
 
-    op_type = "Cache"
-    keeping: Keeping = field(metadata=_hidden)
+    op_type = "CacheNode"
+    keeping: CacheOptions = field(metadata=_hidden)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SyncWait(Node):
+class SyncWaitNode(DatasetNode):
     """Rows that wait at a gate for the one who trains."""
 
-    op_type = "SyncWait"
+    op_type = "SyncWaitNode"
     condition_name: str
     num_batch: int = 1
     gate: Any = field(default=None, metadata=_hidden)

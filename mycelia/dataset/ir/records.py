@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from mycelia.core.errors import problem
-from mycelia.dataset.formats.reader import Reader
+from mycelia._engine.core.errors import problem
+from mycelia.dataset.formats.reader import RowReader
 from mycelia.dataset.formats.records import RecordReader
-from mycelia.dataset.formats.schema import Column, chosen_columns
+from mycelia.dataset.formats.schema import ColumnSchema, chosen_columns
 from mycelia.dataset.formats.tfrecords import ExampleFile, ExampleReader
-from mycelia.dataset.ir.samplers import FileLanes, SamplerNode
-from mycelia.dataset.ir.sources import Source
+from mycelia.dataset.ir.samplers import InterleavedFilesNode, SamplerNode
+from mycelia.dataset.ir.sources import SourceNode
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class MindData(Source):
+class MindData(SourceNode):
     """The rows of MindRecord files, and samples that fill them up."""
 
     op_type = "MindDataDataset"
@@ -24,22 +24,22 @@ class MindData(Source):
     padded_sample: dict[str, Any] | None = None
     num_padded: int = 0
 
-    def open(self) -> Reader:
+    def open(self) -> RowReader:
         given = (self.columns_list, self.padded_sample, self.num_padded)
         return RecordReader(self.dataset_files, *given)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TFRecord(Source):
+class TFRecord(SourceNode):
     """The examples of TFRecord files: the columns of a schema, or all features of the first."""
 
     op_type = "TFRecordDataset"
     dataset_files: tuple[str, ...]
     columns_list: tuple[str, ...] = ()
     compression_type: str = ""
-    schema: tuple[Column, ...] | None = None
+    schema: tuple[ColumnSchema, ...] | None = None
 
-    def open(self) -> Reader:
+    def open(self) -> RowReader:
         check_files(self.sampler, len(self.dataset_files), bool(self.compression_type))
         files = [ExampleFile(name, self.compression_type) for name in self.dataset_files]
         columns = None
@@ -50,7 +50,7 @@ class TFRecord(Source):
 
 def check_files(sampler: SamplerNode | None, files: int, compressed: bool) -> None:
     """A shard of whole files needs one; compressed files are never cut."""
-    while sampler is not None and not isinstance(sampler, FileLanes):
+    while sampler is not None and not isinstance(sampler, InterleavedFilesNode):
         sampler = sampler.child
     if sampler is None or files >= sampler.num_shards:
         return

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -39,7 +39,7 @@ class SamplerNode:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Sequential(SamplerNode):
+class SequentialSamplerNode(SamplerNode):
     """Rows in their own order, from `start_index` on."""
 
     sampler_name = "SequentialSampler"
@@ -50,7 +50,7 @@ class Sequential(SamplerNode):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Random(SamplerNode):
+class RandomSamplerNode(SamplerNode):
     """Rows in a new random order every epoch."""
 
     sampler_name = "RandomSampler"
@@ -64,7 +64,7 @@ class Random(SamplerNode):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Distributed(SamplerNode):
+class DistributedSamplerNode(SamplerNode):
     """Every `num_shards`-th row, the same number for each shard."""
 
     sampler_name = "DistributedSampler"
@@ -110,7 +110,7 @@ class Distributed(SamplerNode):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class PK(SamplerNode):
+class PKSamplerNode(SamplerNode):
     """`num_val` rows of each of some classes."""
 
     sampler_name = "PKSampler"
@@ -125,7 +125,7 @@ class PK(SamplerNode):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Subset(SamplerNode):
+class SubsetSamplerNode(SamplerNode):
     """The rows `indices`, as they are listed or in a new random order every epoch."""
 
     sampler_name = "SubsetSampler"
@@ -137,7 +137,7 @@ class Subset(SamplerNode):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Weighted(SamplerNode):
+class WeightedSamplerNode(SamplerNode):
     """Rows drawn with a probability proportional to their weight."""
 
     sampler_name = "WeightedRandomSampler"
@@ -149,7 +149,7 @@ class Weighted(SamplerNode):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class User(SamplerNode):
+class UserSamplerNode(SamplerNode):
     """Rows chosen by a user's iterable, asked again every epoch.
 
     `num_samples`, or else its length, says how many; without both, all that it gives.
@@ -177,7 +177,7 @@ class User(SamplerNode):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FileOrder(SamplerNode):
+class FileOrderNode(SamplerNode):
     """Rows file by file: the files or the rows in each mixed.
 
     Rows that are in no file (padded ones) come last.
@@ -190,7 +190,7 @@ class FileOrder(SamplerNode):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FileLanes(SamplerNode):
+class InterleavedFilesNode(SamplerNode):
     """Rows of files that lanes read side by side: one row of each lane in turn.
 
     Each file goes to the next lane. A shard has an equal run of all rows, or every n-th file.
@@ -211,7 +211,7 @@ class FileLanes(SamplerNode):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SharedLanes(FileLanes):
+class SharedInterleavedFilesNode(InterleavedFilesNode):
     """Lanes of files that share `num_samples`: each file gives the same number of rows.
 
     All shards have the same number of files, so that the last files may be in none.

@@ -8,26 +8,31 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.formats.labels import labels_of
-from mycelia.dataset.formats.reader import ArrayReader, ListReader, ObjectReader, Reader
-from mycelia.dataset.ir.node import Node
-from mycelia.dataset.ir.samplers import PK, FileLanes, SamplerNode, Sequential
+from mycelia.dataset.formats.reader import ArrayReader, ListReader, ObjectReader, RowReader
+from mycelia.dataset.ir.node import DatasetNode
+from mycelia.dataset.ir.samplers import (
+    InterleavedFilesNode,
+    PKSamplerNode,
+    SamplerNode,
+    SequentialSamplerNode,
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Source(Node):
+class SourceNode(DatasetNode):
     """Rows that can be read in any order; a sampler says in which."""
 
-    sampler: SamplerNode = field(default_factory=Sequential)
-    opened: list[Reader] = field(default_factory=list, repr=False, metadata={"json": False})
+    sampler: SamplerNode = field(default_factory=SequentialSamplerNode)
+    opened: list[RowReader] = field(default_factory=list, repr=False, metadata={"json": False})
 
-    def open(self) -> Reader:
+    def open(self) -> RowReader:
         """The rows themselves."""
         raise NotImplementedError
 
     @property
-    def reader(self) -> Reader:
+    def reader(self) -> RowReader:
         """The opened rows: read-only, and shared by all runs and by copies with other samplers."""
         if not self.opened:
             self.opened.append(self.open())
@@ -35,7 +40,7 @@ class Source(Node):
 
     def size(self) -> int | None:
         sampler = self.sampler
-        if isinstance(sampler, PK):
+        if isinstance(sampler, PKSamplerNode):
             classes = len(np.unique(labels_of(self.reader, sampler.class_column)))
             sampler = replace(sampler, classes=classes)
         size = len(self.reader)
@@ -49,27 +54,27 @@ def _with_sizes(sampler: SamplerNode, sizes: list[int] | None) -> SamplerNode:
     """The sampler with the sizes of the files that it chooses from."""
     if sampler.child is not None:
         return replace(sampler, child=_with_sizes(sampler.child, sizes))
-    if isinstance(sampler, FileLanes) and sizes is not None:
+    if isinstance(sampler, InterleavedFilesNode) and sizes is not None:
         return replace(sampler, sizes=tuple(sizes))
     return sampler
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Arrays(Source):
+class ArraySourceNode(SourceNode):
     """Slices of arrays along their first axis."""
 
     op_type = "NumpySlicesDataset"
     arrays: tuple[Any, ...] = field(metadata={"json": False})
     names: tuple[str, ...]
 
-    def open(self) -> Reader:
+    def open(self) -> RowReader:
         if all(isinstance(a, np.ndarray) and a.dtype != object for a in self.arrays):
             return ArrayReader(self.names, self.arrays, self.op_type)
         return ListReader(self.names, self.arrays, self.op_type)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Object(Source):
+class ObjectSourceNode(SourceNode):
     """A user's object with `__getitem__` and `__len__`."""
 
     op_type = "GeneratorDataset"
@@ -77,7 +82,7 @@ class Object(Source):
     names: tuple[str, ...]
     types: tuple[np.dtype[Any] | None, ...] | None = None
 
-    def open(self) -> Reader:
+    def open(self) -> RowReader:
         return ObjectReader(self.names, self.data, self.types)
 
     def columns(self) -> tuple[str, ...]:
@@ -85,7 +90,7 @@ class Object(Source):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Stream(Node):
+class StreamSourceNode(DatasetNode):
     """Rows that come one after another, from a function that starts them anew.
 
     A source that tells its `length` must give that many.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.formats import speech
-from mycelia.dataset.formats.reader import Reader
+from mycelia.dataset.formats.reader import RowReader
 from mycelia.dataset.ir.known_sets import KnownSet, SetFolder, check_member
 
 _THREE = ("train", "test", "valid", "all")
@@ -19,7 +19,7 @@ class YesNo(SetFolder):
 
     op_type = "YesNoNode"
 
-    def open(self) -> Reader:
+    def open(self) -> RowReader:
         return speech.open_yes_no(self.dataset_dir)
 
 
@@ -30,7 +30,7 @@ class SpeechCommands(KnownSet):
     op_type = "SpeechCommandsDataset"
     usages = _THREE
 
-    def open(self) -> Reader:
+    def open(self) -> RowReader:
         return speech.open_commands(self.dataset_dir, self.usage)
 
 
@@ -41,7 +41,7 @@ class GTZAN(KnownSet):
     op_type = "kGTZANNode"
     usages = _THREE
 
-    def open(self) -> Reader:
+    def open(self) -> RowReader:
         return speech.open_gtzan(self.dataset_dir, self.usage)
 
 
@@ -51,7 +51,7 @@ class LJSpeech(SetFolder):
 
     op_type = "LJSpeechDataset"
 
-    def open(self) -> Reader:
+    def open(self) -> RowReader:
         return speech.open_lj_speech(self.dataset_dir)
 
 
@@ -62,7 +62,7 @@ class LibriTTS(KnownSet):
     op_type = "LibriTTSDataset"
     usages = (*speech.LIBRI_PARTS, "all")
 
-    def open(self) -> Reader:
+    def open(self) -> RowReader:
         return speech.open_libri(self.dataset_dir, self.usage)
 
 
@@ -80,7 +80,7 @@ class CMUArctic(SetFolder):
         check_member(self.title, "name", self.name, self.voices)
         super().__post_init__()
 
-    def open(self) -> Reader:
+    def open(self) -> RowReader:
         return speech.open_arctic(self.dataset_dir, self.name)
 
 
@@ -106,5 +106,5 @@ class Tedlium(KnownSet):
             )
         super().__post_init__()
 
-    def open(self) -> Reader:
+    def open(self) -> RowReader:
         return speech.open_tedlium(self.dataset_dir, self.release, self.usage)

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import ClassVar
 
 from mycelia.dataset.formats import clue, imdb, squad, tables_of_text, translations
-from mycelia.dataset.formats.reader import Reader
+from mycelia.dataset.formats.reader import RowReader
 from mycelia.dataset.ir.known_sets import KnownSet, SetFolder, check_member
-from mycelia.dataset.ir.sources import Source
+from mycelia.dataset.ir.sources import SourceNode
 
 _THREE = ("train", "test", "valid", "all")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Clue(Source):
+class Clue(SourceNode):
     """Tasks of understanding Chinese, in files of JSON."""
 
     op_type = "CLUEDataset"
@@ -28,7 +28,7 @@ class Clue(Source):
         check_member(self.op_type, "task", self.task, list(clue.TASKS))
         check_member(self.op_type, "usage", self.usage, clue.USAGES)
 
-    def open(self) -> Reader:
+    def open(self) -> RowReader:
         return clue.open_clue(self.dataset_files, self.task, self.usage)
 
 
@@ -39,7 +39,7 @@ class Squad(KnownSet):
     op_type = "SQuADDataset"
     usages = ("train", "dev", "all")
 
-    def open(self) -> Reader:
+    def open(self) -> RowReader:
         return squad.open_squad(self.dataset_dir, self.usage)
 
 
@@ -49,7 +49,7 @@ class Imdb(KnownSet):
 
     op_type = "IMDBDataset"
 
-    def open(self) -> Reader:
+    def open(self) -> RowReader:
         return imdb.open_imdb(self.dataset_dir, self.usage)
 
     def num_classes(self) -> int | None:
@@ -60,7 +60,7 @@ class Imdb(KnownSet):
 class TextTable(KnownSet):
     """A set of the table in `formats.tables_of_text`."""
 
-    def open(self) -> Reader:
+    def open(self) -> RowReader:
         return tables_of_text.open_text_set(self.title, self.dataset_dir, self.usage)
 
 
@@ -152,7 +152,7 @@ class EnWik9(SetFolder):
 
     op_type = "EnWik9Dataset"
 
-    def open(self) -> Reader:
+    def open(self) -> RowReader:
         return tables_of_text.open_text_set(self.title, self.dataset_dir, "all")
 
 
@@ -177,7 +177,7 @@ class Multi30k(Translation):
     pairs = (("en", "de"), ("de", "en"))
     language_pair: tuple[str, str] = ("en", "de")
 
-    def open(self) -> Reader:
+    def open(self) -> RowReader:
         return translations.open_multi30k(self.dataset_dir, self.usage, self.language_pair)
 
 
@@ -198,7 +198,7 @@ class IWSLT2016(Translation):
         check_member(self.title, "test_set", self.test_set, self.talks)
         super().__post_init__()
 
-    def open(self) -> Reader:
+    def open(self) -> RowReader:
         folder = Path(self.dataset_dir, "texts", *self.language_pair, "-".join(self.language_pair))
         sets = {"valid": self.valid_set, "test": self.test_set}
         return translations.open_iwslt(
@@ -213,7 +213,7 @@ class IWSLT2017(Translation):
     op_type = "IWSLT2017Dataset"
     pairs = tuple(permutations(("de", "en", "it", "nl", "ro"), 2))
 
-    def open(self) -> Reader:
+    def open(self) -> RowReader:
         many = "DeEnItNlRo"
         folder = Path(self.dataset_dir, "texts", many, many, f"{many}-{many}")
         sets = {"valid": "dev2010", "test": "tst2010"}

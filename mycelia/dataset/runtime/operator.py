@@ -9,11 +9,11 @@ from enum import IntEnum
 from itertools import count, islice
 from typing import Any, TypeVar
 
-from mycelia.dataset.formats.reader import Reader
-from mycelia.dataset.runtime.metering import Meters
-from mycelia.dataset.runtime.order import Order
-from mycelia.dataset.runtime.process.crew import Crew
-from mycelia.dataset.runtime.row import Block, Row
+from mycelia.dataset.formats.reader import RowReader
+from mycelia.dataset.runtime.order import RowOrder
+from mycelia.dataset.runtime.process.process_pool import ProcessPool
+from mycelia.dataset.runtime.row import Row, RowBlock
+from mycelia.dataset.runtime.run_metrics import RunMetrics
 
 T = TypeVar("T")
 
@@ -27,7 +27,7 @@ class ErrorPolicy(IntEnum):
 
 
 @dataclass(frozen=True)
-class Options:
+class RunOptions:
     """What a run is told from outside."""
 
     seed: int
@@ -38,19 +38,19 @@ class Options:
     in_turn: bool = False  # everything in the caller's thread
     hooks: tuple[Any, ...] = ()  # they see rows between the operations of a map
     tunes: bool = False  # the number of workers follows the need
-    meters: Meters = field(default_factory=Meters)
-    crews: list[Crew] = field(default_factory=list)
+    meters: RunMetrics = field(default_factory=RunMetrics)
+    crews: list[ProcessPool] = field(default_factory=list)
     shards_are_runs: bool = False  # of neighbouring rows of records, not every n-th one
     at_once: int = 1  # rows that a batch above takes together
     gates: list[Any] = field(default_factory=list)  # operators that may wait for the taker
 
-    def hired(self, function: Any) -> Crew:
+    def hired(self, function: Any) -> ProcessPool:
         """Worker processes for a function, which end with the run."""
-        self.crews.append(Crew(function))
+        self.crews.append(ProcessPool(function))
         return self.crews[-1]
 
 
-class Operator(ABC):
+class RowOperator(ABC):
     """A step of a run."""
 
     @abstractmethod
@@ -62,7 +62,7 @@ class Operator(ABC):
         epoch: int,
         start: int,
         size: int,
-        finish: Callable[[int, Block], T],
+        finish: Callable[[int, RowBlock], T],
         *,
         whole: bool = False,
     ) -> Iterator[T]:
@@ -75,19 +75,19 @@ class Operator(ABC):
             group = list(islice(rows, size))
             if not group or (whole and len(group) < size):
                 return
-            yield finish(number, Block.of_rows(group))
+            yield finish(number, RowBlock.of_rows(group))
 
-    def order(self, epoch: int) -> Order | None:
+    def order(self, epoch: int) -> RowOrder | None:
         """The rows of `reader` that an epoch gives, if choosing them is all the step does."""
         return None
 
     @property
-    def reader(self) -> Reader | None:
+    def reader(self) -> RowReader | None:
         """What `order` speaks of."""
         return None
 
 
-def ordered_rows(order: Order, reader: Reader, start: int) -> Iterator[Row]:
+def ordered_rows(order: RowOrder, reader: RowReader, start: int) -> Iterator[Row]:
     """Unread rows in their order."""
     rest = order[start:]
     keys = zip(rest.turns.tolist(), rest.places.tolist(), rest.origins.tolist())

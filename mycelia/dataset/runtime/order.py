@@ -10,7 +10,7 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class Order:
+class RowOrder:
     """Rows that are chosen but not read: a step that chooses rows only rearranges these arrays.
 
     `turns` (the epoch of the source) and `places` (where its sampler put the row) are the key to
@@ -30,11 +30,11 @@ class Order:
     def __len__(self) -> int:
         return len(self.origins)
 
-    def __getitem__(self, chosen: slice | np.ndarray) -> Order:
-        return Order(self.origins[chosen], self.places[chosen], self.turns[chosen])
+    def __getitem__(self, chosen: slice | np.ndarray) -> RowOrder:
+        return RowOrder(self.origins[chosen], self.places[chosen], self.turns[chosen])
 
 
-def joined(orders: Sequence[Order]) -> Order:
+def joined(orders: Sequence[RowOrder]) -> RowOrder:
     """Orders after one another."""
     columns = zip(*((order.origins, order.places, order.turns) for order in orders))
-    return Order(*(np.concatenate(column) for column in columns))
+    return RowOrder(*(np.concatenate(column) for column in columns))

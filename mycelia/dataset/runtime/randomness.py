@@ -22,7 +22,7 @@ def generator(seed: int, number: int, epoch: int, index: int = 0) -> np.random.G
     return np.random.Generator(bits)
 
 
-class _Lent(local):
+class _BorrowedGenerator(local):
     """The generator that a thread lends, and the state it is set to."""
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class _Lent(local):
         }
 
 
-_lent = _Lent()
+_lent = _BorrowedGenerator()
 
 
 def borrowed_generator(seed: int, number: int, epoch: int, index: int) -> np.random.Generator:

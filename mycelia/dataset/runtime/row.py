@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.dataset.formats.reader import Reader
+from mycelia.dataset.formats.reader import RowReader
 from mycelia.dataset.formats.values import row_of
-from mycelia.dataset.runtime.order import Order
+from mycelia.dataset.runtime.order import RowOrder
 
 Values = tuple[Any, ...]
 Column = Any  # one stacked array, or a list with a value for each row
@@ -28,7 +28,7 @@ class Row:
     index: int
     origin: str | int
     values: Values | None = None
-    reader: Reader | None = None
+    reader: RowReader | None = None
 
     def load(self) -> Values:
         """The values."""
@@ -44,7 +44,7 @@ class Row:
         return str(self.origin)
 
 
-class Block:
+class RowBlock:
     """Rows side by side: unread ones of a reader, or values by column."""
 
     __slots__ = ("columns", "keys", "names", "parts", "read")
@@ -55,7 +55,7 @@ class Block:
         names: Callable[[int], str],
         columns: Sequence[Column] | None = None,
         read: Callable[[], Sequence[Column]] | None = None,
-        parts: Callable[[int], Block] | None = None,
+        parts: Callable[[int], RowBlock] | None = None,
     ) -> None:
         self.keys = keys  # epoch and index of each row
         self.names = names
@@ -64,7 +64,7 @@ class Block:
         self.parts = parts
 
     @classmethod
-    def of_order(cls, order: Order, reader: Reader) -> Block:
+    def of_order(cls, order: RowOrder, reader: RowReader) -> RowBlock:
         """Unread rows."""
         origins = order.origins.tolist()
         keys = list(zip(order.turns.tolist(), order.places.tolist()))
@@ -84,12 +84,12 @@ class Block:
         )
 
     @classmethod
-    def of_rows(cls, rows: Sequence[Row]) -> Block:
+    def of_rows(cls, rows: Sequence[Row]) -> RowBlock:
         """Rows that came one by one."""
         reader = rows[0].reader
         if reader is not None and all(r.values is None and r.reader is reader for r in rows):
             columns = zip(*((row.origin, row.index, row.epoch) for row in rows))
-            return cls.of_order(Order(*map(np.array, columns)), reader)
+            return cls.of_order(RowOrder(*map(np.array, columns)), reader)
         return cls(
             [(row.epoch, row.index) for row in rows],
             lambda place: rows[place].name(),
@@ -104,17 +104,17 @@ class Block:
             self.columns, self.read = self.read(), None
         return self.columns
 
-    def part(self, place: int) -> Block:
+    def part(self, place: int) -> RowBlock:
         """One row as it was before anyone read it."""
         assert self.parts is not None
         return self.parts(place)
 
-    def cut(self, begin: int, end: int) -> Block:
+    def cut(self, begin: int, end: int) -> RowBlock:
         """Some of the loaded rows."""
         if begin == 0 and end >= len(self):
             return self
         columns = [column[begin:end] for column in self.load()]
-        return Block(self.keys[begin:end], lambda place: self.names(begin + place), columns)
+        return RowBlock(self.keys[begin:end], lambda place: self.names(begin + place), columns)
 
     def __len__(self) -> int:
         return len(self.keys)

@@ -10,15 +10,15 @@ from time import perf_counter
 from typing import Any
 
 from mycelia import log
-from mycelia.core.errors import problem
-from mycelia.dataset.ir.node import Node
+from mycelia._engine.core.errors import problem
+from mycelia._engine.runtime.memory.allocator import release_free_memory
+from mycelia.dataset.ir.node import DatasetNode
+from mycelia.dataset.runtime.autotune import Autotuner
+from mycelia.dataset.runtime.bounded_queue import BoundedQueue, QueueClosed
 from mycelia.dataset.runtime.build import build
-from mycelia.dataset.runtime.channel import Channel, Closed
-from mycelia.dataset.runtime.metering import Failures, Meters
-from mycelia.dataset.runtime.operator import ErrorPolicy, Options
-from mycelia.dataset.runtime.tuning import Tuner
-from mycelia.dataset.runtime.working import bytes_of
-from mycelia.runtime.allocator import give_back
+from mycelia.dataset.runtime.operator import ErrorPolicy, RunOptions
+from mycelia.dataset.runtime.parallel_map import bytes_of
+from mycelia.dataset.runtime.run_metrics import Failures, RunMetrics
 
 _END = object()
 _MOST_BYTES = 64 * 2**20  # of rows that wait for the taker, unless it is a single one
@@ -26,7 +26,7 @@ _LARGE = 64 * 2**20  # bytes of a row whose memory is given back to the system a
 Values = tuple[Any, ...]
 
 
-class Run:
+class DatasetRun:
     """The rows of a number of epochs (-1: without end), one epoch at a time.
 
     `finish` is the last work on the values of each row; the feeding thread does it.
@@ -34,8 +34,8 @@ class Run:
 
     def __init__(
         self,
-        root: Node,
-        options: Options,
+        root: DatasetNode,
+        options: RunOptions,
         epochs: int,
         finish: Callable[[Values], Values] = lambda values: values,
     ) -> None:
@@ -45,12 +45,12 @@ class Run:
         self._finish = finish
         self._epoch = 0
         self._row = 0
-        self._feed: Channel[Any] | _InTurn | None = None
+        self._feed: BoundedQueue[Any] | _InlineRows | None = None
         self._had_large_rows = False
-        self._tuner = Tuner(options.meters, os.cpu_count() or 1) if options.tunes else None
+        self._tuner = Autotuner(options.meters, os.cpu_count() or 1) if options.tunes else None
 
     @property
-    def meters(self) -> Meters:
+    def meters(self) -> RunMetrics:
         """What the run counts of itself."""
         return self._options.meters
 
@@ -100,11 +100,11 @@ class Run:
             )
             self.meters.failures = Failures()
 
-    def _start(self, row: int) -> Channel[Any] | _InTurn:
+    def _start(self, row: int) -> BoundedQueue[Any] | _InlineRows:
         rows = self._operator.rows(self._epoch, row)
         if self._options.in_turn:
-            return _InTurn(rows, self._finish)
-        feed: Channel[Any] = Channel(1)
+            return _InlineRows(rows, self._finish)
+        feed: BoundedQueue[Any] = BoundedQueue(1)
         arguments = (rows, feed, self._finish, self._options.prefetch)
         Thread(target=self._produce, args=arguments, name="dataset feed", daemon=True).start()
         return feed
@@ -112,7 +112,7 @@ class Run:
     def _produce(
         self,
         rows: Iterator[Any],
-        feed: Channel[Any],
+        feed: BoundedQueue[Any],
         finish: Callable[[Values], Values],
         prefetch: int,
     ) -> None:
@@ -126,7 +126,7 @@ class Run:
                 feed.put(finish(row.load()))
                 del row
             feed.put(_END)
-        except Closed:
+        except QueueClosed:
             pass
         except BaseException as error:
             _report(error, feed)
@@ -151,7 +151,7 @@ class Run:
         for crew in self._options.crews:
             crew.close()
         if self._had_large_rows:
-            give_back()
+            release_free_memory()
 
     def close(self) -> None:
         """End the threads; what they prepared is lost."""
@@ -160,7 +160,7 @@ class Run:
             self._feed = None
 
 
-class _InTurn:
+class _InlineRows:
     """Rows computed when they are asked for, in the thread that asks."""
 
     def __init__(self, rows: Iterator[Any], finish: Callable[[Values], Values]) -> None:
@@ -180,6 +180,6 @@ class _InTurn:
         self._rows = iter(())
 
 
-def _report(error: BaseException, feed: Channel[Any]) -> None:
-    with suppress(Closed):
+def _report(error: BaseException, feed: BoundedQueue[Any]) -> None:
+    with suppress(QueueClosed):
         feed.put(error)

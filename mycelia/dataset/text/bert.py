@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mycelia.dataset.text import regular
-from mycelia.dataset.text.normalising import folded, ignorable_characters, normalised
+from mycelia.dataset.text import regex
+from mycelia.dataset.text.normalization import folded, ignorable_characters, normalised
 from mycelia.dataset.text.options import NormalizeForm
-from mycelia.dataset.text.splitting import PatternTokenizer
 from mycelia.dataset.text.strings import (
     TextTransform,
     byte_places,
@@ -21,6 +20,7 @@ from mycelia.dataset.text.strings import (
     check_text,
     string_array,
 )
+from mycelia.dataset.text.tokenizers import PatternTokenizer
 from mycelia.dataset.text.vocab import Vocab, check_vocab
 from mycelia.dataset.transforms.checks import check_bool, check_int
 
@@ -31,7 +31,7 @@ _MARKS = (  # punctuation, and the blocks of Chinese characters that BERT cuts a
 )
 
 
-class _Patterns(NamedTuple):
+class _BertPatterns(NamedTuple):
     special: Any
     control: Any
     accent: Any
@@ -65,12 +65,12 @@ class BasicTokenizer(PatternTokenizer):
         return rf"{whole}|\p{{White_Space}}+" if self.keep_whitespace else whole
 
     @cached_property
-    def _patterns(self) -> _Patterns:
+    def _patterns(self) -> _BertPatterns:
         owner = "BasicTokenizer"
-        return _Patterns(
-            special=regular.compiled(owner, f"({_SPECIAL})"),
-            control=regular.compiled(owner, r"[\p{Cc}\p{Cf}]"),
-            accent=regular.compiled(owner, r"\p{Mn}+"),
+        return _BertPatterns(
+            special=regex.compiled(owner, f"({_SPECIAL})"),
+            control=regex.compiled(owner, r"[\p{Cc}\p{Cf}]"),
+            accent=regex.compiled(owner, r"\p{Mn}+"),
             ignorable=ignorable_characters(owner),
         )
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from statistics import median_high
 from typing import Any
 
-from mycelia.core.errors import problem
-from mycelia.core.text_files import is_count, read_text
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.files.text_files import is_count, read_text
 from mycelia.dataset.text.options import JiebaMode
 from mycelia.dataset.text.strings import Span, Tokenizer, check_option, check_text
 from mycelia.dataset.transforms.checks import check_int, wrong_type

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core import dtype as dtypes
-from mycelia.core.errors import problem
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.text.strings import TextTransform
 from mycelia.dataset.transforms.checks import wrong_type
 

@@ -10,8 +10,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from mycelia.core.errors import problem
-from mycelia.core.files import write_atomically
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.files.atomic_write import write_atomically
 from mycelia.dataset.text.options import SentencePieceModel, SPieceTokenizerOutType
 from mycelia.dataset.text.strings import TextTransform, check_option, check_text, string_array
 from mycelia.dataset.text.vocab import column_strings

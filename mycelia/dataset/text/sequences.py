@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.checks import is_int
-from mycelia.core.errors import problem
+from mycelia._engine.core.checks import is_int
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.text.strings import ColumnTransform, TextTransform, check_text, string_array
 from mycelia.dataset.transforms.checks import check_bool, check_int, wrong_type
 from mycelia.dataset.transforms.transform import Transform

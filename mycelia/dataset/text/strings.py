@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.transforms.checks import check_bool, wrong_type
 from mycelia.dataset.transforms.transform import Transform
 

@@ -12,9 +12,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from mycelia.core.checks import is_number
-from mycelia.core.errors import problem
-from mycelia.core.text_files import read_lines
+from mycelia._engine.core.checks import is_number
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.files.text_files import read_lines
 from mycelia.dataset.text.strings import TextTransform, check_text, small_letters
 from mycelia.dataset.transforms.checks import check_bool, check_int, wrong_type
 

@@ -12,10 +12,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from mycelia.core import dtype as dtypes
-from mycelia.core.checks import is_int
-from mycelia.core.errors import problem
-from mycelia.core.text_files import read_lines
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.checks import is_int
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.files.text_files import read_lines
 from mycelia.dataset.text.conversion import numeric_type
 from mycelia.dataset.text.strings import TextTransform, check_text
 from mycelia.dataset.transforms.checks import check_bool, check_int, wrong_type

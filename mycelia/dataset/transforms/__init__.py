@@ -10,7 +10,7 @@ from mycelia.dataset.transforms.arrays import Relational as Relational
 from mycelia.dataset.transforms.arrays import Slice as Slice
 from mycelia.dataset.transforms.arrays import TypeCast as TypeCast
 from mycelia.dataset.transforms.arrays import Unique as Unique
-from mycelia.dataset.transforms.combining import Compose as Compose
-from mycelia.dataset.transforms.combining import RandomApply as RandomApply
-from mycelia.dataset.transforms.combining import RandomChoice as RandomChoice
-from mycelia.dataset.transforms.combining import RandomOrder as RandomOrder
+from mycelia.dataset.transforms.compose import Compose as Compose
+from mycelia.dataset.transforms.compose import RandomApply as RandomApply
+from mycelia.dataset.transforms.compose import RandomChoice as RandomChoice
+from mycelia.dataset.transforms.compose import RandomOrder as RandomOrder

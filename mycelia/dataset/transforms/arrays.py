@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core import dtype as dtypes
-from mycelia.core.checks import is_int
-from mycelia.core.errors import problem
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.checks import is_int
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.transforms.checks import check_int, check_number, wrong_type
 from mycelia.dataset.transforms.transform import Transform
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core.checks import is_int, is_number
-from mycelia.core.errors import problem
+from mycelia._engine.core.checks import is_int, is_number
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.errors import wrong_type as wrong_type
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.entry_points import entry_point
+from mycelia._engine.core.error_boundary import entry_point
 from mycelia.dataset import config
 from mycelia.dataset.ir.operation import Operation
 from mycelia.dataset.runtime.randomness import generator

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.checks import is_int, is_number
-from mycelia.core.errors import problem
+from mycelia._engine.core.checks import is_int, is_number
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.transforms.checks import check_bool, check_number, check_range, wrong_type
-from mycelia.dataset.vision import pillow as P
+from mycelia.dataset.vision.backends import pillow as P
 from mycelia.dataset.vision.image import MOST, ArrayTransform, ImageTransform, fill_colour
 from mycelia.dataset.vision.options import Inter, check_inter
-from mycelia.dataset.vision.resampling import only_for_pillow, pillow_filter
-from mycelia.dataset.vision.warping import about, affine_inverse, affine_warped, rotation_inverse
+from mycelia.dataset.vision.resample import only_for_pillow, pillow_filter
+from mycelia.dataset.vision.warp import about, affine_inverse, affine_warped, rotation_inverse
 
 Pair = tuple[float, float]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.ir.operation import Operation
 from mycelia.dataset.transforms.checks import check_number, wrong_type
 from mycelia.dataset.transforms.transform import run_step
@@ -30,7 +30,7 @@ from mycelia.dataset.vision.image import (
     size_pair,
 )
 from mycelia.dataset.vision.options import Inter
-from mycelia.dataset.vision.resampling import resized
+from mycelia.dataset.vision.resample import resized
 
 _Boxed = tuple[np.ndarray, np.ndarray]
 _ANY_INTER = (Inter.BILINEAR, Inter.NEAREST, Inter.BICUBIC, Inter.AREA)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.transforms.checks import check_bool, check_int, wrong_type
-from mycelia.dataset.vision import pillow as P
+from mycelia.dataset.vision.backends import pillow as P
 from mycelia.dataset.vision.image import (
     ImageTransform,
     PillowTransform,

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.checks import is_int
-from mycelia.core.errors import problem
+from mycelia._engine.core.checks import is_int
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.transforms.checks import (
     check_bool,
     check_int,
@@ -17,6 +17,7 @@ from mycelia.dataset.transforms.checks import (
     check_range,
     wrong_type,
 )
+from mycelia.dataset.vision.backends.opencv import cv2
 from mycelia.dataset.vision.image import (
     MOST,
     ArrayTransform,
@@ -29,9 +30,8 @@ from mycelia.dataset.vision.image import (
     padding_sides,
     size_pair,
 )
-from mycelia.dataset.vision.opencv import cv2
 from mycelia.dataset.vision.options import Border, Inter, check_border, check_inter
-from mycelia.dataset.vision.resampling import pillow_filter, resized
+from mycelia.dataset.vision.resample import pillow_filter, resized
 
 _MOST_CHANNELS = 4  # that OpenCV swaps at once
 

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mycelia.core.checks import is_int
-from mycelia.core.errors import problem
+from mycelia._engine.core.checks import is_int
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.transforms.checks import check_int, wrong_type
 from mycelia.dataset.transforms.transform import Transform
-from mycelia.dataset.vision import pillow as P
+from mycelia.dataset.vision.backends import pillow as P
 from mycelia.dataset.vision.options import Border
 
 MOST = 16777216  # of sizes, factors and angles

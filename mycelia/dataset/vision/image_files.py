@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.errors import problem
-from mycelia.core.files import write_atomically
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.files.atomic_write import write_atomically
 from mycelia.dataset.transforms.checks import wrong_type
-from mycelia.dataset.vision import pillow as P
-from mycelia.dataset.vision.opencv import opencv
+from mycelia.dataset.vision.backends import pillow as P
+from mycelia.dataset.vision.backends.opencv import opencv
 from mycelia.tensor.tensor import Tensor
 
 

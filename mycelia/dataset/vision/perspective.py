@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.transforms.checks import check_int, check_number, wrong_type
-from mycelia.dataset.vision import pillow as P
 from mycelia.dataset.vision.affine import transformed
+from mycelia.dataset.vision.backends import pillow as P
+from mycelia.dataset.vision.backends.opencv_calls import kernels
 from mycelia.dataset.vision.image import ImageTransform
-from mycelia.dataset.vision.kernels import kernels
 from mycelia.dataset.vision.options import Inter, check_inter
-from mycelia.dataset.vision.resampling import only_for_pillow
-from mycelia.dataset.vision.warping import perspective_warped
+from mycelia.dataset.vision.resample import only_for_pillow
+from mycelia.dataset.vision.warp import perspective_warped
 
 
 @dataclass(frozen=True, eq=False)

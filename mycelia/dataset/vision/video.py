@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.checks import is_int
-from mycelia.core.errors import problem
+from mycelia._engine.core.checks import is_int
+from mycelia._engine.core.errors import problem
 from mycelia.dataset.transforms.checks import wrong_type
 from mycelia.dataset.transforms.transform import Transform
-from mycelia.dataset.vision.pyav import decoded, opened
+from mycelia.dataset.vision.backends.pyav import decoded, opened
 
 _UNITS = ("pts", "sec")
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.experimental.optim.optimizer import Group, Optimizer, check_at_least, check_rate
-from mycelia.ops.arithmetic import sign
-from mycelia.ops.blending import clamp
-from mycelia.ops.creation import full_like
-from mycelia.ops.selecting import where
-from mycelia.ops.transcendental import sqrt
+from mycelia.ops.elementwise.arithmetic import sign
+from mycelia.ops.elementwise.exponential import sqrt
+from mycelia.ops.elementwise.lerp import clamp
+from mycelia.ops.elementwise.where import where
+from mycelia.ops.shapes.creation import full_like
 
 
 class Adagrad(Optimizer):

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from mycelia.core import dtype as dtypes
-from mycelia.core.checks import check_bool, is_number
-from mycelia.core.errors import problem, wrong_type
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.checks import check_bool, is_number
+from mycelia._engine.core.errors import problem, wrong_type
 from mycelia.nn.cell import Cell
-from mycelia.ops.arithmetic import minimum
-from mycelia.ops.shaping import cast
-from mycelia.ops.state import assign
+from mycelia.ops.elementwise.arithmetic import minimum
+from mycelia.ops.indexing.assign import assign
+from mycelia.ops.shapes.reshape import cast
 from mycelia.tensor.parameter import Parameter, ParameterTuple
 from mycelia.tensor.tensor import Tensor
 

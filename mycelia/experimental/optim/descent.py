@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.experimental.optim.optimizer import Group, Optimizer, check_at_least, check_rate
-from mycelia.ops.arithmetic import maximum
-from mycelia.ops.power import pow
-from mycelia.ops.selecting import where
+from mycelia.ops.elementwise.arithmetic import maximum
+from mycelia.ops.elementwise.power import pow
+from mycelia.ops.elementwise.where import where
 
 
 class SGD(Optimizer):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core.checks import is_int
-from mycelia.core.errors import problem
-from mycelia.ops.linalg import MatMul
-from mycelia.ops.products import tensor_dot
-from mycelia.ops.shaping import reshape, transpose
+from mycelia._engine.core.checks import is_int
+from mycelia._engine.core.errors import problem
+from mycelia.ops.linalg.matmul import MatMul
+from mycelia.ops.linalg.tensor_products import tensor_dot
+from mycelia.ops.shapes.reshape import reshape, transpose
 
 
 def factored_axes(shape: tuple[int, ...], largest: int, alone: bool) -> tuple[int, ...]:

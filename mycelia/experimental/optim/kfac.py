@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core.checks import check_positive_int
+from mycelia._engine.core.checks import check_positive_int
 from mycelia.nn.cell import Cell
-from mycelia.nn.curvature import BLOCK_SIZE
+from mycelia.nn.layer.curvature import BLOCK_SIZE
 from mycelia.nn.optim.thor import Thor
 
 

@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mycelia import ops
-from mycelia.core.checks import is_int, is_number
-from mycelia.core.dtype import float32, int32
-from mycelia.core.errors import problem, wrong_type
+from mycelia._engine.core.checks import is_int, is_number
+from mycelia._engine.core.dtype import float32, int32
+from mycelia._engine.core.errors import problem, wrong_type
+from mycelia._engine.ir.handlers import call_user_function, handlers
 from mycelia.experimental.optim.optimizer import Optimizer
-from mycelia.ir.slot import call, slot
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 
@@ -59,7 +59,7 @@ class LRScheduler:
     def step(self, epoch: int | None = None) -> None:
         """Go to the next epoch, or to a given one."""
         ops.assign(self.last_epoch, self.last_epoch + 1 if epoch is None else epoch)
-        self._set(call(self.get_lr))
+        self._set(call_user_function(self.get_lr))
 
     def _set(self, rates: Sequence[Any]) -> None:
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
@@ -251,7 +251,11 @@ class CyclicLR(LRScheduler):
         return low + (high - low) * height * self._scale(counted)
 
     def _scale(self, counted: Any) -> Any:
-        return self.gamma**counted if self.scale_fn is None else call(self.scale_fn, counted)
+        return (
+            self.gamma**counted
+            if self.scale_fn is None
+            else call_user_function(self.scale_fn, counted)
+        )
 
 
 # How high each cycle goes; exp_range counts epochs, with the scheduler's own gamma.
@@ -270,7 +274,7 @@ class LambdaLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def rate_at(self, epoch: Any, base: float, place: int) -> Any:
-        return base * call(self.lr_lambdas[place], epoch)
+        return base * call_user_function(self.lr_lambdas[place], epoch)
 
 
 class MultiplicativeLR(LRScheduler):
@@ -285,7 +289,7 @@ class MultiplicativeLR(LRScheduler):
         rates = [group["lr"].value() for group in self.optimizer.param_groups]
         if isinstance(epoch, int) and epoch <= 0:
             return rates
-        factors = [call(factor, epoch) ** (epoch > 0) for factor in self.lr_lambdas]
+        factors = [call_user_function(factor, epoch) ** (epoch > 0) for factor in self.lr_lambdas]
         return [rate * factor for rate, factor in zip(rates, factors, strict=True)]
 
 
@@ -405,7 +409,7 @@ def _epoch_parameter(scheduler: Any, epoch: int) -> Parameter:
 
 def _known(epoch: Parameter) -> Any:
     """The epoch as a number; in a program being compiled, as a Tensor."""
-    return int(epoch) if slot.force is None else epoch.value()
+    return int(epoch) if handlers.force is None else epoch.value()
 
 
 def _set_rate(group: dict[str, Any], rate: Any) -> None:

@@ -11,13 +11,13 @@ from mycelia.experimental.optim.optimizer import (
     check_betas,
     check_rate,
 )
-from mycelia.ops.arithmetic import abs, maximum
-from mycelia.ops.power import pow
-from mycelia.ops.selecting import where
-from mycelia.ops.transcendental import sqrt
+from mycelia.ops.elementwise.arithmetic import abs, maximum
+from mycelia.ops.elementwise.exponential import sqrt
+from mycelia.ops.elementwise.power import pow
+from mycelia.ops.elementwise.where import where
 
 
-class Moments(Optimizer):
+class MomentsOptimizer(Optimizer):
     """Keeps the running means, and checks the settings that all of these share."""
 
     def __init__(self, params: Any, **settings: Any) -> None:
@@ -38,7 +38,7 @@ class Moments(Optimizer):
         return self.keep("exp_avg", place, first), self.keep("exp_avg_sq", place, second)
 
 
-class Adam(Moments):
+class Adam(MomentsOptimizer):
     """Steps of a size of their own for each number (Kingma and Ba, 2015)."""
 
     def __init__(
@@ -100,7 +100,7 @@ class AdamW(Adam):
         self.step_by(place, gradient, group, step)
 
 
-class Adamax(Moments):
+class Adamax(MomentsOptimizer):
     """Adam with the largest gradient in place of the mean square (Kingma and Ba, 2015)."""
 
     def __init__(
@@ -129,7 +129,7 @@ class Adamax(Moments):
         self.move(place, -(group["lr"] / (1.0 - pow(beta1, step))) * mean / largest)
 
 
-class NAdam(Moments):
+class NAdam(MomentsOptimizer):
     """Adam that looks ahead (Dozat, 2016)."""
 
     def __init__(
@@ -168,7 +168,7 @@ class NAdam(Moments):
         self.move(place, -group["lr"] * mean / scale)
 
 
-class RAdam(Moments):
+class RAdam(MomentsOptimizer):
     """Adam that trusts its squares only when it has seen enough (Liu et al., 2020)."""
 
     def __init__(

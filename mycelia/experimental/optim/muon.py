@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from mycelia.core.checks import is_int
-from mycelia.core.errors import problem, wrong_type
+from mycelia._engine.core.checks import is_int
+from mycelia._engine.core.errors import problem, wrong_type
 from mycelia.experimental.optim.optimizer import (
     Group,
     Optimizer,
@@ -16,11 +16,11 @@ from mycelia.experimental.optim.optimizer import (
     check_rate,
     zeros_beside,
 )
-from mycelia.ops.linalg import MatMul
-from mycelia.ops.power import pow
-from mycelia.ops.reduction import sum as sum_of
-from mycelia.ops.shaping import reshape
-from mycelia.ops.transcendental import sqrt
+from mycelia.ops.elementwise.exponential import sqrt
+from mycelia.ops.elementwise.power import pow
+from mycelia.ops.linalg.matmul import MatMul
+from mycelia.ops.reduction.reduction import sum as sum_of
+from mycelia.ops.shapes.reshape import reshape
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 

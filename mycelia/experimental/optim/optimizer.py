@@ -7,21 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core import dtype as dtypes
-from mycelia.core.checks import is_number
-from mycelia.core.entry_points import entry_point
-from mycelia.core.errors import problem, wrong_type
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.checks import is_number
+from mycelia._engine.core.error_boundary import entry_point
+from mycelia._engine.core.errors import problem, wrong_type
+from mycelia.nn.atomic_step import AtomicStep
 from mycelia.nn.cell import Cell
-from mycelia.nn.whole_step import WholeStep
-from mycelia.ops.shaping import cast
-from mycelia.ops.state import assign
+from mycelia.ops.indexing.assign import assign
+from mycelia.ops.shapes.reshape import cast
 from mycelia.tensor.parameter import Parameter, ParameterTuple
 from mycelia.tensor.tensor import Tensor
 
 Group = dict[str, Any]
 
 
-class Optimizer(WholeStep):
+class Optimizer(AtomicStep):
     """Parameters in groups; a group's settings are those it names, else the defaults.
 
     The learning rate of a group is a Parameter, so that schedulers can change it and compiled steps

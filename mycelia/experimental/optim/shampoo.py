@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.experimental.optim.factors import (
     check_count,
     contracted,
@@ -19,12 +19,12 @@ from mycelia.experimental.optim.optimizer import (
     check_rate,
     zeros_beside,
 )
-from mycelia.ops.factor_refresh import RefreshedRoots
-from mycelia.ops.power import pow
-from mycelia.ops.reduction import sum as sum_of
-from mycelia.ops.selecting import where
-from mycelia.ops.shaping import cast
-from mycelia.ops.transcendental import sqrt
+from mycelia.ops.elementwise.exponential import sqrt
+from mycelia.ops.elementwise.power import pow
+from mycelia.ops.elementwise.where import where
+from mycelia.ops.optimizer.factor_refresh import RefreshedRoots
+from mycelia.ops.reduction.reduction import sum as sum_of
+from mycelia.ops.shapes.reshape import cast
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 

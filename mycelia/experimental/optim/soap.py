@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core.checks import is_number
-from mycelia.core.dtype import int32
-from mycelia.core.errors import problem, wrong_type
+from mycelia._engine.core.checks import is_number
+from mycelia._engine.core.dtype import int32
+from mycelia._engine.core.errors import problem, wrong_type
 from mycelia.experimental.optim.factors import (
     check_count,
     contracted,
@@ -21,12 +21,12 @@ from mycelia.experimental.optim.optimizer import (
     check_rate,
     zeros_beside,
 )
-from mycelia.ops.arithmetic import maximum, minimum
-from mycelia.ops.factor_refresh import KEEP, REFRESH, START, RefreshedBases
-from mycelia.ops.power import pow
-from mycelia.ops.selecting import where
-from mycelia.ops.shaping import cast
-from mycelia.ops.transcendental import sqrt
+from mycelia.ops.elementwise.arithmetic import maximum, minimum
+from mycelia.ops.elementwise.exponential import sqrt
+from mycelia.ops.elementwise.power import pow
+from mycelia.ops.elementwise.where import where
+from mycelia.ops.optimizer.factor_refresh import KEEP, REFRESH, START, RefreshedBases
+from mycelia.ops.shapes.reshape import cast
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.errors import problem
-from mycelia.mindrecord.converters.writing import check_jpeg, to_jpeg, write_rows
-from mycelia.mindrecord.exceptions import SUCCESS, PathNotExistsError, Status
+from mycelia._engine.core.errors import problem
+from mycelia.mindrecord.converters.conversion import check_jpeg, to_jpeg, write_rows
+from mycelia.mindrecord.exceptions import SUCCESS, ConversionStatus, PathNotExistsError
 from mycelia.mindrecord.names import check_file_name
 from mycelia.mindrecord.writer import FileWriter
 
@@ -34,7 +34,7 @@ class _CifarToMR:
         self._files(self.test)
         self.destination = check_file_name(destination, "destination")
 
-    def run(self, fields: list[str] | None = None) -> Status:
+    def run(self, fields: list[str] | None = None) -> ConversionStatus:
         """Convert both parts; `fields` are the index fields, all scalars if not given."""
         if fields and not isinstance(fields, list):
             raise problem(ValueError, f"'fields' must be None or a list, got {fields!r}")

@@ -8,10 +8,14 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mycelia.core.errors import problem
-from mycelia.core.text_files import read_text
-from mycelia.mindrecord.converters.writing import check_partition_number, image_writer, write_rows
-from mycelia.mindrecord.exceptions import SUCCESS, Status
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.files.text_files import read_text
+from mycelia.mindrecord.converters.conversion import (
+    check_partition_number,
+    image_writer,
+    write_rows,
+)
+from mycelia.mindrecord.exceptions import SUCCESS, ConversionStatus
 from mycelia.mindrecord.names import check_file_name
 
 _MISSING = {"", "NA", "N/A", "NaN", "nan", "null", "NULL", "None"}
@@ -42,7 +46,7 @@ class CsvToMR:
         self.columns_list = columns_list
         self.partition_number = check_partition_number(partition_number)
 
-    def run(self) -> Status:
+    def run(self) -> ConversionStatus:
         """Convert the file."""
         names, table = self._read()
         columns = self._chosen(names)

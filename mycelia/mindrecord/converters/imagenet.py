@@ -6,11 +6,15 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from mycelia.core.errors import problem
-from mycelia.core.logs import logger
-from mycelia.core.text_files import is_count, read_lines
-from mycelia.mindrecord.converters.writing import check_partition_number, image_writer, write_rows
-from mycelia.mindrecord.exceptions import SUCCESS, PathNotExistsError, Status
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.files.text_files import is_count, read_lines
+from mycelia._engine.core.warn_once import logger
+from mycelia.mindrecord.converters.conversion import (
+    check_partition_number,
+    image_writer,
+    write_rows,
+)
+from mycelia.mindrecord.exceptions import SUCCESS, ConversionStatus, PathNotExistsError
 from mycelia.mindrecord.names import check_file_name
 
 _SCHEMA = {
@@ -38,7 +42,7 @@ class ImageNetToMR:
         )
         self.writer.add_index(["label", "file_name"])
 
-    def run(self) -> Status:
+    def run(self) -> ConversionStatus:
         """Convert all pictures; with several partitions each is a dataset of its own."""
         write_rows(self.writer, self._rows(), label="ImageNetToMR", parallel_writer=True)
         return SUCCESS

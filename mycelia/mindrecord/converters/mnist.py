@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.errors import problem
-from mycelia.mindrecord.converters.writing import (
+from mycelia._engine.core.errors import problem
+from mycelia.mindrecord.converters.conversion import (
     check_jpeg,
     check_partition_number,
     image_writer,
     to_jpeg,
     write_rows,
 )
-from mycelia.mindrecord.exceptions import SUCCESS, Status
+from mycelia.mindrecord.exceptions import SUCCESS, ConversionStatus
 from mycelia.mindrecord.names import check_file_name
 from mycelia.mindrecord.writer import FileWriter
 
@@ -43,7 +43,7 @@ class MnistToMR:
         writer.add_index(["label"])
         return writer
 
-    def run(self) -> Status:
+    def run(self) -> ConversionStatus:
         """Convert both parts."""
         write_rows(self.writer_train, self._rows("train"), label="MnistToMR, train")
         write_rows(self.writer_test, self._rows("t10k"), label="MnistToMR, test")

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.checks import is_int
-from mycelia.core.errors import problem
-from mycelia.core.text_files import decoded
-from mycelia.mindrecord.converters.writing import write_rows
+from mycelia._engine.core.checks import is_int
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.files.text_files import decoded
+from mycelia.mindrecord.converters.conversion import write_rows
 from mycelia.mindrecord.example import Values
-from mycelia.mindrecord.exceptions import SUCCESS, Status
+from mycelia.mindrecord.exceptions import SUCCESS, ConversionStatus
 from mycelia.mindrecord.names import check_file_name
 from mycelia.mindrecord.tfrecord import FixedLenFeature, read_examples
 from mycelia.mindrecord.writer import FileWriter
@@ -57,7 +57,7 @@ class TFRecordToMR:
             for name, feature in feature_dict.items()
         }
 
-    def run(self) -> Status:
+    def run(self) -> ConversionStatus:
         """Convert the file."""
         writer = FileWriter(self.destination)
         writer.add_schema(self.mindrecord_schema, "TFRecord to MindRecord")

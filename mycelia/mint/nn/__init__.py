@@ -55,11 +55,11 @@ from mycelia.mint.nn.pooling import AvgPool3d as AvgPool3d
 from mycelia.mint.nn.pooling import Fold as Fold
 from mycelia.mint.nn.pooling import MaxUnpool2d as MaxUnpool2d
 from mycelia.mint.nn.pooling import Unfold as Unfold
-from mycelia.mint.nn.resizing import Upsample as Upsample
-from mycelia.mint.nn.resizing import UpsamplingBilinear2d as UpsamplingBilinear2d
-from mycelia.mint.nn.resizing import UpsamplingNearest2d as UpsamplingNearest2d
-from mycelia.mint.nn.resizing import ZeroPad1d as ZeroPad1d
-from mycelia.mint.nn.resizing import ZeroPad3d as ZeroPad3d
+from mycelia.mint.nn.resize import Upsample as Upsample
+from mycelia.mint.nn.resize import UpsamplingBilinear2d as UpsamplingBilinear2d
+from mycelia.mint.nn.resize import UpsamplingNearest2d as UpsamplingNearest2d
+from mycelia.mint.nn.resize import ZeroPad1d as ZeroPad1d
+from mycelia.mint.nn.resize import ZeroPad3d as ZeroPad3d
 from mycelia.nn import AdaptiveMaxPool2d as AdaptiveMaxPool2d
 from mycelia.nn import ConstantPad1d as ConstantPad1d
 from mycelia.nn import ConstantPad2d as ConstantPad2d

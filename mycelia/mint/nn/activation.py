@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core import dtype as dtypes
-from mycelia.core.checks import check_positive_int, check_string
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.checks import check_positive_int, check_string
 from mycelia.mint.nn import functional as F
 from mycelia.nn.cell import Cell
 from mycelia.tensor.initializer import initializer

@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 from mycelia import ops
-from mycelia.core import dtype as dtypes
-from mycelia.core.checks import as_tuple, check_bool, check_positive_int, check_string
-from mycelia.core.errors import problem
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.checks import as_tuple, check_bool, check_positive_int, check_string
+from mycelia._engine.core.errors import problem
 from mycelia.mint.nn import functional as F
 from mycelia.nn.cell import Cell
 from mycelia.tensor.initializer import HeUniform, Uniform, initializer
@@ -17,7 +17,7 @@ from mycelia.tensor.parameter import Parameter
 _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
-class _Convolution(Cell):
+class _MintConvolution(Cell):
     """What the convolutions share: sizes, a weight and a bias."""
 
     rank = 1
@@ -96,23 +96,23 @@ class _Convolution(Cell):
         )
 
 
-class Conv1d(_Convolution):
+class Conv1d(_MintConvolution):
     """The convolution of (N, C, L) or (C, L)."""
 
 
-class Conv2d(_Convolution):
+class Conv2d(_MintConvolution):
     """The convolution of (N, C, H, W) or (C, H, W)."""
 
     rank = 2
 
 
-class Conv3d(_Convolution):
+class Conv3d(_MintConvolution):
     """The convolution of (N, C, D, H, W) or (C, D, H, W)."""
 
     rank = 3
 
 
-class ConvTranspose2d(_Convolution):
+class ConvTranspose2d(_MintConvolution):
     """The transpose of Conv2d, which enlarges (N, C, H, W) or (C, H, W)."""
 
     rank = 2

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core import dtype as dtypes
-from mycelia.core.checks import check_bool, check_int, check_positive_int
-from mycelia.core.errors import problem, wrong_value
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.checks import check_bool, check_int, check_positive_int
+from mycelia._engine.core.errors import problem, wrong_value
 from mycelia.mint.nn import functional as F
 from mycelia.nn.cell import Cell
 from mycelia.nn.sizes import check_axis

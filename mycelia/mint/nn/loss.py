@@ -8,7 +8,7 @@ from mycelia.mint.nn import functional as F
 from mycelia.nn.cell import Cell
 
 
-class _Loss(Cell):
+class _MintLoss(Cell):
     """What losses share: how the losses of single elements are made one."""
 
     def __init__(self, reduction: str = "mean") -> None:
@@ -16,21 +16,21 @@ class _Loss(Cell):
         self.reduction = reduction
 
 
-class L1Loss(_Loss):
+class L1Loss(_MintLoss):
     """The absolute error."""
 
     def construct(self, logits: Any, labels: Any) -> Any:
         return F.l1_loss(logits, labels, self.reduction)
 
 
-class MSELoss(_Loss):
+class MSELoss(_MintLoss):
     """The squared error."""
 
     def construct(self, input: Any, target: Any) -> Any:
         return F.mse_loss(input, target, self.reduction)
 
 
-class SmoothL1Loss(_Loss):
+class SmoothL1Loss(_MintLoss):
     """Half the squared error over `beta` up to `beta`, linear beyond."""
 
     def __init__(self, reduction: str = "mean", beta: float = 1.0) -> None:
@@ -41,7 +41,7 @@ class SmoothL1Loss(_Loss):
         return F.smooth_l1_loss(input, target, self.reduction, self.beta)
 
 
-class KLDivLoss(_Loss):
+class KLDivLoss(_MintLoss):
     """The divergence of log-probabilities from probabilities, or from log-probabilities."""
 
     def __init__(self, reduction: str = "mean", log_target: bool = False) -> None:
@@ -52,7 +52,7 @@ class KLDivLoss(_Loss):
         return F.kl_div(input, target, self.reduction, self.log_target)
 
 
-class CosineEmbeddingLoss(_Loss):
+class CosineEmbeddingLoss(_MintLoss):
     """Pulls vectors with target 1 together, and those with -1 apart up to `margin`."""
 
     def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None:
@@ -63,7 +63,7 @@ class CosineEmbeddingLoss(_Loss):
         return F.cosine_embedding_loss(input1, input2, target, self.margin, self.reduction)
 
 
-class BCELoss(_Loss):
+class BCELoss(_MintLoss):
     """The loss of probabilities against labels from 0 to 1."""
 
     def __init__(self, weight: Any = None, reduction: str = "mean") -> None:
@@ -74,7 +74,7 @@ class BCELoss(_Loss):
         return F.binary_cross_entropy(input, target, self.weight, self.reduction)
 
 
-class BCEWithLogitsLoss(_Loss):
+class BCEWithLogitsLoss(_MintLoss):
     """Sigmoid cross entropy, with more weight for positive examples on request."""
 
     def __init__(self, weight: Any = None, reduction: str = "mean", pos_weight: Any = None) -> None:
@@ -88,7 +88,7 @@ class BCEWithLogitsLoss(_Loss):
         )
 
 
-class NLLLoss(_Loss):
+class NLLLoss(_MintLoss):
     """The negative log-likelihood of class indices under log-probabilities."""
 
     def __init__(
@@ -102,7 +102,7 @@ class NLLLoss(_Loss):
         return F.nll_loss(input, target, self.weight, self.ignore_index, self.reduction)
 
 
-class CrossEntropyLoss(_Loss):
+class CrossEntropyLoss(_MintLoss):
     """The cross entropy of logits against class indices, or against class probabilities."""
 
     def __init__(

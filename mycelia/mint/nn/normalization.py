@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from mycelia import ops
-from mycelia.core import dtype as dtypes
-from mycelia.core.checks import check_bool, check_float, check_positive_int, is_int
-from mycelia.core.errors import problem
-from mycelia.core.shape import as_shape
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.checks import check_bool, check_float, check_positive_int, is_int
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.shape import as_shape
 from mycelia.mint.nn import functional as F
 from mycelia.nn.cell import Cell
 from mycelia.nn.sizes import check_rank
@@ -17,7 +17,7 @@ from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 
 
-class _BatchNorm(Cell):
+class _MintBatchNorm(Cell):
     """What the batch normalizations share.
 
     The running statistics become (1 - momentum) x old + momentum x new in training; with momentum
@@ -98,25 +98,25 @@ class _BatchNorm(Cell):
         return ", ".join(f"{name}={getattr(self, name)}" for name in names)
 
 
-class BatchNorm1d(_BatchNorm):
+class BatchNorm1d(_MintBatchNorm):
     """Batch normalization (Ioffe and Szegedy 2015) of (N, C) or (N, C, L)."""
 
     ranks = (2, 3)
 
 
-class BatchNorm2d(_BatchNorm):
+class BatchNorm2d(_MintBatchNorm):
     """Batch normalization of images (N, C, H, W)."""
 
     ranks = (4,)
 
 
-class BatchNorm3d(_BatchNorm):
+class BatchNorm3d(_MintBatchNorm):
     """Batch normalization of volumes (N, C, D, H, W)."""
 
     ranks = (5,)
 
 
-class SyncBatchNorm(_BatchNorm):
+class SyncBatchNorm(_MintBatchNorm):
     """Batch normalization of (N, C, ...) with statistics of the whole batch, however split."""
 
     def __init__(

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from mycelia import ops
-from mycelia.core import dtype as dtypes
-from mycelia.core.checks import is_number
-from mycelia.core.errors import problem
-from mycelia.mint.optim.optimizer import Optimizer, check_not_negative
-from mycelia.ops.group_updates import AdamGroupUpdate
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.checks import is_number
+from mycelia._engine.core.errors import problem
+from mycelia.mint.optim.optimizer import MintOptimizer, check_not_negative
+from mycelia.ops.optimizer.group_updates import AdamGroupUpdate
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 
 
-class Adam(Optimizer):
+class Adam(MintOptimizer):
     """Steps by running means of gradients and of their squares (Kingma and Ba, 2015).
 
     `amsgrad` divides by the largest mean of squares so far (Reddi et al., 2018).

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from mycelia.core import dtype as dtypes
-from mycelia.core.checks import is_number
-from mycelia.core.entry_points import entry_point
-from mycelia.core.errors import problem, wrong_type
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.checks import is_number
+from mycelia._engine.core.error_boundary import entry_point
+from mycelia._engine.core.errors import problem, wrong_type
 from mycelia.nn.cell import Cell
 from mycelia.tensor.parameter import Parameter, ParameterTuple
 from mycelia.tensor.tensor import Tensor
 
 
-class Optimizer(Cell):
+class MintOptimizer(Cell):
     """Called with the gradients of all its parameters, an optimizer changes them.
 
     `param_groups` lists the settings of each group; its 'lr' is a Parameter, so that schedules can

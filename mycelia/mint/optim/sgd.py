@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from mycelia import ops
-from mycelia.core import dtype as dtypes
-from mycelia.core.errors import problem
-from mycelia.mint.optim.optimizer import Optimizer, check_not_negative
-from mycelia.ops.group_updates import MomentumGroupUpdate
-from mycelia.ops.optimizer_updates import DescentUpdate
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.errors import problem
+from mycelia.mint.optim.optimizer import MintOptimizer, check_not_negative
+from mycelia.ops.optimizer.fused_updates import DescentUpdate
+from mycelia.ops.optimizer.group_updates import MomentumGroupUpdate
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 
 
-class SGD(Optimizer):
+class SGD(MintOptimizer):
     """Gradient descent, with momentum and Nesterov's look ahead on request."""
 
     def __init__(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core.dtype import DType, float32
-from mycelia.core.errors import problem, wrong_type
+from mycelia._engine.core.dtype import DType, float32
+from mycelia._engine.core.errors import problem, wrong_type
 from mycelia.nn.cell import Cell
-from mycelia.ops.arithmetic import Mul, mul
-from mycelia.ops.reduction import ReduceMean, ReduceSum
-from mycelia.ops.shaping import Cast, cast
+from mycelia.ops.elementwise.arithmetic import Mul, mul
+from mycelia.ops.reduction.reduction import ReduceMean, ReduceSum
+from mycelia.ops.shapes.reshape import Cast, cast
 from mycelia.tensor.tensor import Tensor
 
 REDUCTIONS = ("mean", "sum", "none")

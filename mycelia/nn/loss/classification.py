@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core.checks import check_bool, check_int, check_range
+from mycelia._engine.core.checks import check_bool, check_int, check_range
 from mycelia.nn.loss.base import (
     LossBase,
     check_optional_tensor,
     check_real_float,
     check_tensor,
 )
-from mycelia.ops.creation import one_hot
-from mycelia.ops.cross_entropy import cross_entropy, nll_loss
-from mycelia.ops.loss import SoftmaxCrossEntropyWithLogits as SoftmaxCrossEntropy
-from mycelia.ops.loss import SparseSoftmaxCrossEntropyWithLogits as SparseSoftmaxCrossEntropy
-from mycelia.ops.loss_functions import (
+from mycelia.ops.loss.classification import SoftmaxCrossEntropyWithLogits as SoftmaxCrossEntropy
+from mycelia.ops.loss.classification import (
+    SparseSoftmaxCrossEntropyWithLogits as SparseSoftmaxCrossEntropy,
+)
+from mycelia.ops.loss.cross_entropy import cross_entropy, nll_loss
+from mycelia.ops.loss.regression import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
     kl_div,
 )
-from mycelia.ops.shaping import cast
+from mycelia.ops.shapes.creation import one_hot
+from mycelia.ops.shapes.reshape import cast
 
 
 class SoftmaxCrossEntropyWithLogits(LossBase):

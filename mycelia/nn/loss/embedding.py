@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mycelia.core.checks import check_bool, check_instance, check_int, check_range
-from mycelia.core.errors import problem
+from mycelia._engine.core.checks import check_bool, check_instance, check_int, check_range
+from mycelia._engine.core.errors import problem
 from mycelia.nn.loss.base import LossBase, check_real_float, check_tensor
-from mycelia.ops.arithmetic import maximum, minimum
-from mycelia.ops.margin_loss import (
+from mycelia.ops.elementwise.arithmetic import maximum, minimum
+from mycelia.ops.linalg.norms import LpNorm
+from mycelia.ops.loss.margin import (
     cosine_embedding_loss,
     hinge_embedding_loss,
     margin_ranking_loss,
     triplet_margin_loss,
 )
-from mycelia.ops.norms import LpNorm
 
 _length = LpNorm.of(1)
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core.dtype import int32
-from mycelia.core.errors import problem
-from mycelia.nn.activation import LogSoftmax
+from mycelia._engine.core.dtype import int32
+from mycelia._engine.core.errors import problem
+from mycelia.nn.layer.activation import LogSoftmax
 from mycelia.nn.loss.base import LossBase, check_optional_tensor, check_real_float
-from mycelia.ops.indexing import gather_d
-from mycelia.ops.power import pow
-from mycelia.ops.reduction import mean
-from mycelia.ops.shaping import broadcast_to, cast, reshape, squeeze
-from mycelia.ops.transcendental import exp
+from mycelia.ops.elementwise.exponential import exp
+from mycelia.ops.elementwise.power import pow
+from mycelia.ops.indexing.gather import gather_d
+from mycelia.ops.reduction.reduction import mean
+from mycelia.ops.shapes.reshape import broadcast_to, cast, reshape, squeeze
 
 
 class FocalLoss(LossBase):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core.checks import check_int
-from mycelia.core.errors import wrong_value
+from mycelia._engine.core.checks import check_int
+from mycelia._engine.core.errors import wrong_value
 from mycelia.nn.loss.base import LossBase, check_optional_tensor, check_real_float, check_tensor
-from mycelia.ops.margin_loss import MultiMarginLoss as MultiMargin
-from mycelia.ops.margin_loss import (
+from mycelia.ops.loss.margin import MultiMarginLoss as MultiMargin
+from mycelia.ops.loss.margin import (
     multilabel_margin_loss,
     multilabel_soft_margin_loss,
     soft_margin_loss,

@@ -5,22 +5,22 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mycelia.core.checks import check_bool
-from mycelia.core.dtype import promote
-from mycelia.core.errors import problem
+from mycelia._engine.core.checks import check_bool
+from mycelia._engine.core.dtype import promote
+from mycelia._engine.core.errors import problem
 from mycelia.nn.loss.base import LossBase, check_real_float, check_tensor
-from mycelia.ops.arithmetic import maximum
-from mycelia.ops.compare import greater
-from mycelia.ops.loss_functions import (
+from mycelia.ops.elementwise.arithmetic import maximum
+from mycelia.ops.elementwise.comparison import greater
+from mycelia.ops.elementwise.exponential import exp, log, sqrt
+from mycelia.ops.elementwise.where import select
+from mycelia.ops.loss.regression import (
     gaussian_nll_loss,
     huber_loss,
     l1_loss,
     mse_loss,
     smooth_l1_loss,
 )
-from mycelia.ops.selecting import select
-from mycelia.ops.shaping import cast
-from mycelia.ops.transcendental import exp, log, sqrt
+from mycelia.ops.shapes.reshape import cast
 
 
 class L1Loss(LossBase):

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core.dtype import int64
-from mycelia.core.errors import problem, wrong_type
+from mycelia._engine.core.dtype import int64
+from mycelia._engine.core.errors import problem, wrong_type
 from mycelia.nn.loss.base import LossBase
-from mycelia.ops.candidates import UniformCandidateSampler
-from mycelia.ops.creation import full, zeros
-from mycelia.ops.indexing import gather
-from mycelia.ops.joining import concat
-from mycelia.ops.linalg import MatMul
-from mycelia.ops.loss import SoftmaxCrossEntropyWithLogits
-from mycelia.ops.shaping import cast, reshape
-from mycelia.ops.transcendental import log
+from mycelia.ops.elementwise.exponential import log
+from mycelia.ops.indexing.gather import gather
+from mycelia.ops.linalg.matmul import MatMul
+from mycelia.ops.loss.classification import SoftmaxCrossEntropyWithLogits
+from mycelia.ops.loss.sampled_classes import UniformCandidateSampler
+from mycelia.ops.shapes.concat import concat
+from mycelia.ops.shapes.creation import full, zeros
+from mycelia.ops.shapes.reshape import cast, reshape
 
 
 class SampledSoftmaxLoss(LossBase):

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.checks import check_instance, check_int
-from mycelia.core.dtype import float32, uint8
-from mycelia.core.errors import problem, wrong_value
-from mycelia.nn.activation import get_activation
+from mycelia._engine.core.checks import check_instance, check_int
+from mycelia._engine.core.dtype import float32, uint8
+from mycelia._engine.core.errors import problem, wrong_value
 from mycelia.nn.cell import Cell
+from mycelia.nn.layer.activation import get_activation
 from mycelia.nn.loss.base import LossBase, check_optional_tensor, check_real_float
-from mycelia.ops.reduction import ReduceSum
-from mycelia.ops.shaping import cast, reshape
+from mycelia.ops.reduction.reduction import ReduceSum
+from mycelia.ops.shapes.reshape import cast, reshape
 from mycelia.tensor.tensor import Tensor
 
 _ACTIVATIONS = ("softmax", "logsoftmax", "relu", "relu6", "tanh", "sigmoid")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mycelia.nn.loss.base import LossBase
-from mycelia.ops.loss_functions import ctc_loss
+from mycelia.ops.loss.regression import ctc_loss
 
 
 class CTCLoss(LossBase):

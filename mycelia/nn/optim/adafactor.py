@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core import dtype as dtypes
-from mycelia.core.checks import check_bool, check_instance, check_non_negative_float, check_range
-from mycelia.core.errors import problem
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.checks import (
+    check_bool,
+    check_instance,
+    check_non_negative_float,
+    check_range,
+)
+from mycelia._engine.core.errors import problem
 from mycelia.nn.float_checks import non_negative_float
-from mycelia.nn.optim.each_rate import each_rate
 from mycelia.nn.optim.optimizer import Optimizer, checked_target
-from mycelia.ops.arithmetic import add, div, maximum, minimum, mul, square, sub
-from mycelia.ops.creation import zeros
-from mycelia.ops.power import pow
-from mycelia.ops.reduction import mean
-from mycelia.ops.shaping import cast, expand_dims, reshape
-from mycelia.ops.state import assign
-from mycelia.ops.transcendental import rsqrt, sqrt
+from mycelia.nn.optim.per_parameter_rate import each_rate
+from mycelia.ops.elementwise.arithmetic import add, div, maximum, minimum, mul, square, sub
+from mycelia.ops.elementwise.exponential import rsqrt, sqrt
+from mycelia.ops.elementwise.power import pow
+from mycelia.ops.indexing.assign import assign
+from mycelia.ops.reduction.reduction import mean
+from mycelia.ops.shapes.creation import zeros
+from mycelia.ops.shapes.reshape import cast, expand_dims, reshape
 from mycelia.tensor.parameter import Parameter, ParameterTuple
 from mycelia.tensor.tensor import Tensor
 

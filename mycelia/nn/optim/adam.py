@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core import dtype as dtypes
-from mycelia.core.checks import check_bool
-from mycelia.core.errors import did_you_mean, problem
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.checks import check_bool
+from mycelia._engine.core.errors import did_you_mean, problem
 from mycelia.nn.float_checks import open_unit_float, positive_float
 from mycelia.nn.optim.optimizer import Optimizer, checked_target
-from mycelia.ops.optimizer_updates import AdamUpdate, AdamWeightDecayUpdate
+from mycelia.ops.optimizer.fused_updates import AdamUpdate, AdamWeightDecayUpdate
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 

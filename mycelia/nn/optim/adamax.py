@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core import dtype as dtypes
+from mycelia._engine.core import dtype as dtypes
 from mycelia.nn.float_checks import open_unit_float, positive_float
 from mycelia.nn.optim.optimizer import Optimizer
-from mycelia.ops.optimizer_updates import AdaMaxUpdate
+from mycelia.ops.optimizer.fused_updates import AdaMaxUpdate
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core import dtype as dtypes
-from mycelia.core.checks import check_instance
-from mycelia.nn.optim.each_rate import each_rate
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.checks import check_instance
 from mycelia.nn.optim.optimizer import Optimizer
-from mycelia.ops.arithmetic import add, div, maximum, mul, sub
-from mycelia.ops.compare import equal
-from mycelia.ops.power import pow
-from mycelia.ops.selecting import where
-from mycelia.ops.shaping import cast
-from mycelia.ops.state import assign
+from mycelia.nn.optim.per_parameter_rate import each_rate
+from mycelia.ops.elementwise.arithmetic import add, div, maximum, mul, sub
+from mycelia.ops.elementwise.comparison import equal
+from mycelia.ops.elementwise.power import pow
+from mycelia.ops.elementwise.where import where
+from mycelia.ops.indexing.assign import assign
+from mycelia.ops.shapes.reshape import cast
 from mycelia.tensor.parameter import Parameter, ParameterTuple
 from mycelia.tensor.tensor import Tensor
 

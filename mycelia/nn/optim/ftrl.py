@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core.checks import check_bool, check_instance
-from mycelia.core.errors import problem, wrong_value
+from mycelia._engine.core.checks import check_bool, check_instance
+from mycelia._engine.core.errors import problem, wrong_value
 from mycelia.nn.float_checks import non_negative_float, positive_float
 from mycelia.nn.optim.optimizer import Optimizer, checked_target
-from mycelia.ops.optimizer_updates import FtrlUpdate
+from mycelia.ops.optimizer.fused_updates import FtrlUpdate
 from mycelia.tensor.parameter import Parameter
 
 

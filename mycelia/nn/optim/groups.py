@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from mycelia.core.checks import check_non_negative_float
-from mycelia.core.errors import problem
+from mycelia._engine.core.checks import check_non_negative_float
+from mycelia._engine.core.errors import problem
 from mycelia.nn.cell import Cell
-from mycelia.nn.optim.rates import ListedRate, Rate, make_rate
+from mycelia.nn.optim.learning_rates import ListedRate, Rate, make_rate
 from mycelia.tensor.parameter import Parameter
 
 KEYS = ("params", "lr", "weight_decay", "order_params", "grad_centralization")
@@ -17,7 +17,7 @@ Decay = float | Cell
 
 
 @dataclass(frozen=True)
-class Setting:
+class ParameterUpdateOptions:
     """How one parameter is to be updated."""
 
     parameter: Parameter
@@ -27,16 +27,18 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ParameterGroups:
     """The settings of all parameters, in the order of their gradients."""
 
-    settings: tuple[Setting, ...]
+    settings: tuple[ParameterUpdateOptions, ...]
     grouped: bool = False
     grouped_rates: bool = False
     ordered: bool = False
 
 
-def plan(owner: str, parameters: Any, learning_rate: Any, weight_decay: Any) -> Plan:
+def parameter_groups(
+    owner: str, parameters: Any, learning_rate: Any, weight_decay: Any
+) -> ParameterGroups:
     """Read what users give an optimizer: parameters, or dicts with groups of them."""
     members = _members(owner, parameters)
     rate = make_rate(owner, learning_rate, "learning_rate")
@@ -51,7 +53,9 @@ def plan(owner: str, parameters: Any, learning_rate: Any, weight_decay: Any) -> 
                 f"For '{owner}', two parameters are called {name!r}",
                 fix="give each parameter once, with its own name",
             )
-    return Plan(tuple(Setting(parameter, rate, decay, False) for parameter in members))
+    return ParameterGroups(
+        tuple(ParameterUpdateOptions(parameter, rate, decay, False) for parameter in members)
+    )
 
 
 def checked_decay(owner: str, value: Any) -> Decay:
@@ -103,9 +107,9 @@ def _members(owner: str, parameters: Any) -> list[Any]:
     return members
 
 
-def _grouped(owner: str, groups: list[dict[str, Any]], rate: Rate, decay: Decay) -> Plan:
+def _grouped(owner: str, groups: list[dict[str, Any]], rate: Rate, decay: Decay) -> ParameterGroups:
     order: list[Parameter] | None = None
-    settings: dict[int, Setting] = {}
+    settings: dict[int, ParameterUpdateOptions] = {}
     for place, group in enumerate(groups):
         _check_keys(owner, group)
         if "order_params" in group:
@@ -122,12 +126,12 @@ def _grouped(owner: str, groups: list[dict[str, Any]], rate: Rate, decay: Decay)
     if order is not None:
         settings = _reordered(owner, settings, order)
     has_rates = any("lr" in group for group in groups)
-    return Plan(tuple(settings.values()), True, has_rates, order is not None)
+    return ParameterGroups(tuple(settings.values()), True, has_rates, order is not None)
 
 
 def _settings(
     owner: str, group: dict[str, Any], name: str, rate: Rate, decay: Decay
-) -> list[Setting]:
+) -> list[ParameterUpdateOptions]:
     """The settings of the parameters of one group."""
     if "params" not in group:
         raise problem(KeyError, f"For '{owner}', a group has no 'params'", got=str(sorted(group)))
@@ -152,7 +156,7 @@ def _settings(
             f"For '{owner}', the 'grad_centralization' of a group must be bool",
             got=type(centralize).__name__,
         )
-    return [Setting(parameter, rate, decay, centralize) for parameter in parameters]
+    return [ParameterUpdateOptions(parameter, rate, decay, centralize) for parameter in parameters]
 
 
 def _check_keys(owner: str, group: dict[str, Any]) -> None:
@@ -184,8 +188,8 @@ def _check_lengths(owner: str, rates: list[Rate]) -> None:
 
 
 def _reordered(
-    owner: str, settings: dict[int, Setting], order: list[Parameter]
-) -> dict[int, Setting]:
+    owner: str, settings: dict[int, ParameterUpdateOptions], order: list[Parameter]
+) -> dict[int, ParameterUpdateOptions]:
     wanted = [id(parameter) for parameter in order]
     if sorted(wanted) != sorted(settings):
         raise problem(

@@ -6,8 +6,8 @@ from typing import Any
 
 from mycelia.nn.float_checks import open_unit_float, positive_float
 from mycelia.nn.optim.optimizer import Optimizer
-from mycelia.ops.arithmetic import add
-from mycelia.ops.optimizer_updates import LambUpdate
+from mycelia.ops.elementwise.arithmetic import add
+from mycelia.ops.optimizer.fused_updates import LambUpdate
 
 
 class Lamb(Optimizer):

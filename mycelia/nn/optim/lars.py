@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mycelia.core import dtype as dtypes
-from mycelia.core.checks import check_bool, check_instance
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.checks import check_bool, check_instance
 from mycelia.nn.optim.optimizer import Optimizer
-from mycelia.ops.arithmetic import mul
-from mycelia.ops.optimizer_updates import LarsScale
+from mycelia.ops.elementwise.arithmetic import mul
+from mycelia.ops.optimizer.fused_updates import LarsScale
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core import dtype as dtypes
-from mycelia.core.checks import check_bool
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.checks import check_bool
 from mycelia.nn.float_checks import non_negative_float
 from mycelia.nn.optim.optimizer import Optimizer
-from mycelia.ops.optimizer_updates import MomentumUpdate
+from mycelia.ops.optimizer.fused_updates import MomentumUpdate
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 

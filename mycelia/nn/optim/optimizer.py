@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mycelia.core import dtype as dtypes
-from mycelia.core.checks import check_positive_float
-from mycelia.core.entry_points import entry_point
-from mycelia.core.errors import problem, wrong_type, wrong_value
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.checks import check_positive_float
+from mycelia._engine.core.error_boundary import entry_point
+from mycelia._engine.core.errors import problem, wrong_type, wrong_value
+from mycelia.nn.atomic_step import AtomicStep
 from mycelia.nn.cell import Cell
-from mycelia.nn.container import CellList
-from mycelia.nn.optim.groups import Decay, Plan, plan
-from mycelia.nn.optim.rates import ConstantRate, ListedRate
-from mycelia.nn.whole_step import WholeStep
-from mycelia.ops.arithmetic import add, mul, sub
-from mycelia.ops.composite import HyperMap, Map
-from mycelia.ops.reduction import mean
-from mycelia.ops.shaping import cast, reshape
-from mycelia.ops.state import AssignAdd
+from mycelia.nn.layer.container import CellList
+from mycelia.nn.optim.groups import Decay, ParameterGroups, parameter_groups
+from mycelia.nn.optim.learning_rates import ConstantRate, ListedRate
+from mycelia.ops.control.composite import HyperMap, Map
+from mycelia.ops.elementwise.arithmetic import add, mul, sub
+from mycelia.ops.indexing.assign import AssignAdd
+from mycelia.ops.reduction.reduction import mean
+from mycelia.ops.shapes.reshape import cast, reshape
 from mycelia.tensor.parameter import Parameter, ParameterTuple
 from mycelia.tensor.tensor import Tensor
 
 
-class Optimizer(WholeStep):
+class Optimizer(AtomicStep):
     """The base class: called with the gradients, an optimizer changes its parameters.
 
     Ours keep in `update` an operator that updates all parameters at once, in one program. Users may
@@ -45,7 +45,7 @@ class Optimizer(WholeStep):
     ) -> None:
         super().__init__(auto_prefix=False)
         owner = type(self).__name__
-        found = plan(owner, parameters, learning_rate, weight_decay)
+        found = parameter_groups(owner, parameters, learning_rate, weight_decay)
         self.loss_scale = check_positive_float(owner, "loss_scale", loss_scale)
         self.reciprocal_scale = Tensor(1.0 / self.loss_scale, dtypes.float32)
         self.need_scale = self.loss_scale != 1.0
@@ -83,7 +83,7 @@ class Optimizer(WholeStep):
 
     # ---- learning rates ---------------------------------------------------------------------
 
-    def _adopt_rates(self, found: Plan) -> None:
+    def _adopt_rates(self, found: ParameterGroups) -> None:
         rates = [setting.rate for setting in found.settings]
         self.dynamic_lr = any(isinstance(rate, Cell) for rate in rates)
         self._schedules: tuple[Any, ...] = ()
@@ -134,7 +134,7 @@ class Optimizer(WholeStep):
         """Whether a decay given for all parameters holds for this one, too."""
         return "beta" not in parameter.name and "gamma" not in parameter.name
 
-    def _adopt_decays(self, found: Plan) -> None:
+    def _adopt_decays(self, found: ParameterGroups) -> None:
         decays = [setting.decay for setting in found.settings]
         if found.grouped:
             self.decay_flags = tuple(_decays(decay) for decay in decays)

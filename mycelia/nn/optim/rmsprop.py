@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core.checks import check_bool
+from mycelia._engine.core.checks import check_bool
 from mycelia.nn.float_checks import non_negative_float, positive_float
 from mycelia.nn.optim.optimizer import Optimizer
-from mycelia.ops.optimizer_updates import RmsPropUpdate
+from mycelia.ops.optimizer.fused_updates import RmsPropUpdate
 
 
 class RMSProp(Optimizer):

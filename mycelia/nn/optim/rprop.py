@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core.checks import check_instance, check_range
-from mycelia.core.errors import problem
-from mycelia.nn.optim.each_rate import each_rate
+from mycelia._engine.core.checks import check_instance, check_range
+from mycelia._engine.core.errors import problem
 from mycelia.nn.optim.optimizer import Optimizer
-from mycelia.ops.arithmetic import mul, sign, sub
-from mycelia.ops.blending import clamp
-from mycelia.ops.compare import equal, less
-from mycelia.ops.creation import zeros_like
-from mycelia.ops.selecting import where
-from mycelia.ops.shaping import cast
-from mycelia.ops.state import assign
+from mycelia.nn.optim.per_parameter_rate import each_rate
+from mycelia.ops.elementwise.arithmetic import mul, sign, sub
+from mycelia.ops.elementwise.comparison import equal, less
+from mycelia.ops.elementwise.lerp import clamp
+from mycelia.ops.elementwise.where import where
+from mycelia.ops.indexing.assign import assign
+from mycelia.ops.shapes.creation import zeros_like
+from mycelia.ops.shapes.reshape import cast
 
 
 class Rprop(Optimizer):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core import dtype as dtypes
-from mycelia.core.checks import check_bool, check_non_negative_float
-from mycelia.core.errors import problem
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.checks import check_bool, check_non_negative_float
+from mycelia._engine.core.errors import problem
 from mycelia.nn.optim.optimizer import Optimizer
-from mycelia.ops.optimizer_updates import DescentUpdate, SgdUpdate
-from mycelia.ops.update_family import Update
+from mycelia.ops.optimizer.fused_updates import DescentUpdate, SgdUpdate
+from mycelia.ops.optimizer.support import Update
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 

@@ -7,20 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core import dtype as dtypes
-from mycelia.core.checks import check_bool, check_positive_int
-from mycelia.core.errors import problem
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.checks import check_bool, check_positive_int
+from mycelia._engine.core.errors import problem
 from mycelia.nn.cell import Cell
-from mycelia.nn.curvature import BLOCK_SIZE, DECAY, WatchedScale, watched_layers
 from mycelia.nn.float_checks import positive_float
+from mycelia.nn.layer.curvature import BLOCK_SIZE, DECAY, ScaleCurvatureProbe, watched_layers
+from mycelia.nn.optim.learning_rates import make_rate
 from mycelia.nn.optim.momentum import Momentum
-from mycelia.nn.optim.rates import make_rate
-from mycelia.ops.arithmetic import add, div, minimum, mul
-from mycelia.ops.clipping import clip_by_global_norm
-from mycelia.ops.natural_gradient import NaturalGradient, NaturalScaleGradient
-from mycelia.ops.reduction import sum as sum_of
-from mycelia.ops.shaping import cast, reshape
-from mycelia.ops.transcendental import sqrt
+from mycelia.ops.elementwise.arithmetic import add, div, minimum, mul
+from mycelia.ops.elementwise.exponential import sqrt
+from mycelia.ops.optimizer.clip_by_norm import clip_by_global_norm
+from mycelia.ops.optimizer.natural_gradient import NaturalGradient, NaturalScaleGradient
+from mycelia.ops.reduction.reduction import sum as sum_of
+from mycelia.ops.shapes.reshape import cast, reshape
 from mycelia.tensor.parameter import Parameter, ParameterTuple
 from mycelia.tensor.tensor import Tensor
 
@@ -72,10 +72,12 @@ class Thor(Momentum):
         fields = (self.frequency, sampling, DECAY, self.loss_scale, trace_rule)
         self._places = tuple(tuple(places[id(w)] for w in one.weights) for one in self.watched)
         self._operators = tuple(
-            (NaturalScaleGradient if isinstance(one, WatchedScale) else NaturalGradient)(*fields)
+            (NaturalScaleGradient if isinstance(one, ScaleCurvatureProbe) else NaturalGradient)(
+                *fields
+            )
             for one in self.watched
         )
-        kept = [one for one in self.watched if not isinstance(one, WatchedScale)]
+        kept = [one for one in self.watched if not isinstance(one, ScaleCurvatureProbe)]
         self.input_inverses = _inverses("matrix_a_inv", [one.matrix_a for one in kept])
         self.gradient_inverses = _inverses("matrix_g_inv", [one.matrix_g for one in kept])
 
@@ -99,7 +101,7 @@ class Thor(Momentum):
             self.watched, self._operators, self._places, probes, strict=True
         ):
             own = tuple(gradients[place] for place in places)
-            if isinstance(layer, WatchedScale):
+            if isinstance(layer, ScaleCurvatureProbe):
                 new = operator(own, probe, layer.matrix_g, layer.curvature, damping)
             else:
                 new = operator(

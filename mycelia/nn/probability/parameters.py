@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.compiler.symbolic import is_symbolic
-from mycelia.core import dtype as dtypes
-from mycelia.core.dtype import DType
-from mycelia.core.errors import problem
-from mycelia.core.shape import Shape, broadcast
-from mycelia.ops.shaping import broadcast_to, cast
+from mycelia._engine.compiler.frontend.symbolic import is_symbolic
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.dtype import DType
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.shape import Shape, broadcast
+from mycelia.ops.shapes.reshape import broadcast_to, cast
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 

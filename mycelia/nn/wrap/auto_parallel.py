@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core.errors import problem, wrong_type, wrong_value
-from mycelia.ir.slot import call, slot
+from mycelia._engine.core.errors import problem, wrong_type, wrong_value
+from mycelia._engine.distributed.auto_parallel_settings import ParallelMode, ScopedSettings
+from mycelia._engine.ir.handlers import call_user_function, handlers
+from mycelia._engine.runtime.eager.thread_mode import thread_mode
 from mycelia.nn.cell import Cell
-from mycelia.parallel.automatic import HeldSettings, ParallelMode
-from mycelia.runtime.eager.mode import mode
-from mycelia.transforms.jit import Compiled, Entry
+from mycelia.transforms.jit import CompiledFunction, Specialization
 
 _MODES = {
     "semi_auto": {"parallel_mode": ParallelMode.SEMI_AUTO_PARALLEL},
@@ -41,7 +41,7 @@ class AutoParallel(Cell):
                 "AutoParallel", "parallel_mode", parallel_mode, f"one of {', '.join(_MODES)}"
             )
         self.network = network
-        self._settings = HeldSettings()
+        self._settings = ScopedSettings()
         self._settings.change(**_MODES[parallel_mode])
 
     def around(self, network: Any) -> AutoParallel:
@@ -51,24 +51,24 @@ class AutoParallel(Cell):
         return made
 
     def construct(self, *args: Any, **kwargs: Any) -> Any:
-        if slot.call is not None and not self._settings.are_in_force():
+        if handlers.call is not None and not self._settings.are_in_force():
             raise problem(
                 RuntimeError,
                 "AutoParallel is inside of another program",
                 got=f"AutoParallel({type(self.network).__name__}), called while another is read",
                 fix="make it the outermost cell: AutoParallel(nn.TrainOneStepCell(net, optimizer))",
             )
-        return call(self.network, *args, **kwargs)
+        return call_user_function(self.network, *args, **kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if slot.call is not None or mode.recording is not None:
+        if handlers.call is not None or thread_mode.recording is not None:
             return super().__call__(*args, **kwargs)
         return self._compiled()(*args, **kwargs)
 
-    def _compiled(self) -> Compiled:
+    def _compiled(self) -> CompiledFunction:
         found = self.__dict__.get("_program")
         if found is None:
-            found = _Compiled(self, type(self).__name__)
+            found = _AutoParallelFunction(self, type(self).__name__)
             object.__setattr__(self, "_program", found)
         return found
 
@@ -151,9 +151,9 @@ class AutoParallel(Cell):
         )
 
 
-class _Compiled(Compiled):
+class _AutoParallelFunction(CompiledFunction):
     """The programs of an AutoParallel cell: they are made under its settings."""
 
-    def entry(self, args: Any, kwargs: Any) -> Entry:
+    def entry(self, args: Any, kwargs: Any) -> Specialization:
         with self.fn._settings.in_force():  # type: ignore[attr-defined]
             return super().entry(args, kwargs)

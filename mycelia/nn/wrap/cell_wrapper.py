@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mycelia.core.checks import check_bool
-from mycelia.core.dtype import float32
-from mycelia.core.errors import problem, wrong_type
-from mycelia.ir.slot import call
-from mycelia.nn.basic import Identity
+from mycelia._engine.core.checks import check_bool
+from mycelia._engine.core.dtype import float32
+from mycelia._engine.core.errors import problem, wrong_type
+from mycelia._engine.ir.handlers import call_user_function
+from mycelia._engine.parallel.pipeline.step_tracing import is_pipelined
+from mycelia.nn.atomic_step import AtomicStep
 from mycelia.nn.cell import Cell
-from mycelia.nn.whole_step import WholeStep
-from mycelia.ops.arithmetic import mul
-from mycelia.ops.shaping import cast
-from mycelia.ops.state import assign
+from mycelia.nn.layer.basic import Identity
+from mycelia.ops.elementwise.arithmetic import mul
+from mycelia.ops.indexing.assign import assign
+from mycelia.ops.shapes.reshape import cast
 from mycelia.tensor.parameter import Parameter, ParameterTuple
 from mycelia.tensor.tensor import Tensor
 from mycelia.transforms.grad import GradOperation, value_and_grad
-from mycelia.transforms.pipelined import is_pipelined
 
 
 class WithLossCell(Cell):
@@ -30,7 +30,7 @@ class WithLossCell(Cell):
         self._loss_fn = loss_fn
 
     def construct(self, data: Any, label: Any) -> Any:
-        return call(self._loss_fn, self._backbone(data), label)
+        return call_user_function(self._loss_fn, self._backbone(data), label)
 
     @property
     def backbone_network(self) -> Any:
@@ -52,7 +52,7 @@ class WithEvalCell(Cell):
         if self.add_cast_fp32:
             label = _cast_floats(label)
             outputs = cast(outputs, float32)
-        return call(self._loss_fn, outputs, label), outputs, label
+        return call_user_function(self._loss_fn, outputs, label), outputs, label
 
 
 class WithGradCell(Cell):
@@ -116,7 +116,7 @@ class ForwardValueAndGrad(Cell):
         return value, gradients
 
 
-class TrainOneStepCell(WholeStep):
+class TrainOneStepCell(AtomicStep):
     """One training step: the loss of `network`, its gradients, and the optimizer's update.
 
     `sens` is the gradient of the loss the backward pass starts from (default 1). With
@@ -192,7 +192,7 @@ def _with_scaled_value(network: Any, sens: Any) -> Callable[..., tuple[Any, Any]
     """`network` with two results: what it gives times `sens`, and what it gives."""
 
     def run(*inputs: Any) -> tuple[Any, Any]:
-        value = call(network, *inputs)
+        value = call_user_function(network, *inputs)
         return _scale(value, sens), value
 
     return run

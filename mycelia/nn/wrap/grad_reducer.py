@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core.checks import check_bool, check_positive_int
-from mycelia.core.errors import wrong_type
-from mycelia.core.world import DEFAULT_WORLD_GROUP, world
-from mycelia.ir.slot import relied, slot
+from mycelia._engine.core.checks import check_bool, check_positive_int
+from mycelia._engine.core.errors import wrong_type
+from mycelia._engine.core.process_groups import DEFAULT_WORLD_GROUP, world
+from mycelia._engine.distributed.auto_parallel_settings import get_auto_parallel_context
+from mycelia._engine.ir.handlers import guarded_fact, handlers
+from mycelia._engine.parallel.multi_device import is_multi_device
 from mycelia.nn.cell import Cell
-from mycelia.ops.arithmetic import mul
-from mycelia.ops.collective import AllReduce, ReduceOp
-from mycelia.ops.shaping import cast
-from mycelia.parallel.automatic import get_auto_parallel_context
-from mycelia.transforms.spreading import is_spread
+from mycelia.ops.collective.collective import AllReduce, ReduceOp
+from mycelia.ops.elementwise.arithmetic import mul
+from mycelia.ops.shapes.reshape import cast
 
 
 class DistributedGradReducer(Cell):
@@ -45,7 +45,7 @@ class DistributedGradReducer(Cell):
         self.parameter_length = len(parameters)
 
     def construct(self, grads: Any) -> Any:
-        if slot.call is not None and relied(is_spread):
+        if handlers.call is not None and guarded_fact(is_multi_device):
             return tuple(grads)
         return tuple(self._reduced(gradient) for gradient in grads)
 

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core import dtype as dtypes
-from mycelia.core.errors import problem, wrong_type
-from mycelia.ir.slot import when
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.errors import problem, wrong_type
+from mycelia._engine.ir.handlers import run_if
 from mycelia.nn.cell import Cell
 from mycelia.nn.wrap.cell_wrapper import TrainOneStepCell, scaled_gradients
-from mycelia.ops.arithmetic import addn, div, maximum, mul, reciprocal, sub
-from mycelia.ops.compare import FloatStatus, greater, greater_equal, logical_not, logical_or
-from mycelia.ops.composite import HyperMap
-from mycelia.ops.reduction import reduce_sum
-from mycelia.ops.selecting import select
-from mycelia.ops.shaping import cast, identity, reshape
-from mycelia.ops.state import assign, assign_add
+from mycelia.ops.control.composite import HyperMap
+from mycelia.ops.elementwise.arithmetic import addn, div, maximum, mul, reciprocal, sub
+from mycelia.ops.elementwise.comparison import (
+    FloatStatus,
+    greater,
+    greater_equal,
+    logical_not,
+    logical_or,
+)
+from mycelia.ops.elementwise.where import select
+from mycelia.ops.indexing.assign import assign, assign_add
+from mycelia.ops.reduction.reduction import reduce_sum
+from mycelia.ops.shapes.reshape import cast, identity, reshape
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 
@@ -103,7 +109,7 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         gradients = self._unscaled(gradients, scale)
         gradients = self.grad_reducer(gradients)
         overflow = self.process_loss_scale(self.get_overflow_status(None, gradients))
-        when(logical_not(cast(overflow, dtypes.bool_)), lambda: self.optimizer(gradients))
+        run_if(logical_not(cast(overflow, dtypes.bool_)), lambda: self.optimizer(gradients))
         return loss, overflow, scale
 
     def _unscaled(self, gradients: tuple[Any, ...], scale: Any) -> tuple[Any, ...]:

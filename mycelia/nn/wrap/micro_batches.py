@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core.checks import is_int
-from mycelia.core.errors import problem
-from mycelia.ir.control import PART
-from mycelia.ir.slot import call, slot
+from mycelia._engine.core.checks import is_int
+from mycelia._engine.core.errors import problem
+from mycelia._engine.ir.control_flow import PART
+from mycelia._engine.ir.handlers import call_user_function, handlers
 from mycelia.nn.cell import Cell
 from mycelia.tensor.tensor import Tensor
 
 
-class _InParts(Cell):
+class _MicroBatchSum(Cell):
     """The sum of what `network` gives for each of `count` equal parts of the batch."""
 
     def __init__(self, network: Any, argument: str, count: Any) -> None:
@@ -59,12 +59,12 @@ class _InParts(Cell):
 
 def _kept_together(network: Cell, *inputs: Any) -> Any:
     """What a network gives for one part; in a program, parts are passes of one loop."""
-    if slot.enclosed is None:
+    if handlers.enclosed is None:
         return network(*inputs)
-    return slot.enclosed(PART, lambda: call(network, *inputs))
+    return handlers.enclosed(PART, lambda: call_user_function(network, *inputs))
 
 
-class GradAccumulationCell(_InParts):
+class GradAccumulationCell(_MicroBatchSum):
     """`network` for `micro_size` parts of the batch one after the other, its outputs summed."""
 
     def __init__(self, network: Any, micro_size: int) -> None:
@@ -72,7 +72,7 @@ class GradAccumulationCell(_InParts):
         self.micro_size = micro_size
 
 
-class MicroBatchInterleaved(_InParts):
+class MicroBatchInterleaved(_MicroBatchSum):
     """`network` for `interleave_num` parts of the batch, its outputs summed."""
 
     def __init__(self, network: Any, interleave_num: int = 2) -> None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core.errors import problem, wrong_type
+from mycelia._engine.core.errors import problem, wrong_type
+from mycelia._engine.parallel.pipeline.step_tracing import pipeline_is_on
 from mycelia.nn.cell import Cell
-from mycelia.nn.wrap.micro_batches import _InParts
-from mycelia.ops.arithmetic import mul, reciprocal
-from mycelia.ops.shaping import cast
-from mycelia.transforms.pipelined import pipeline_is_on
+from mycelia.nn.wrap.micro_batches import _MicroBatchSum
+from mycelia.ops.elementwise.arithmetic import mul, reciprocal
+from mycelia.ops.shapes.reshape import cast
 
 
-class PipelineCell(_InParts):
+class PipelineCell(_MicroBatchSum):
     """`network` (with its loss) for `micro_size` parts of the batch, its outputs summed.
 
     With `pipeline_stages` in the settings of parallel training, its training step runs in stages:

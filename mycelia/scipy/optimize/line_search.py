@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from mycelia.core.checks import check_positive_int
-from mycelia.core.errors import wrong_type
+from mycelia._engine.core.checks import check_positive_int
+from mycelia._engine.core.errors import wrong_type
 from mycelia.tensor.tensor import Tensor
 from mycelia.transforms.grad import value_and_grad
 
@@ -39,7 +39,7 @@ class Point(NamedTuple):
 
 
 @dataclass
-class Line:
+class LineFunction:
     """A function along a line, which counts how often it was asked."""
 
     evaluate: Callable[[Any], tuple[Any, Any]]
@@ -70,7 +70,7 @@ def line_search(
         if not isinstance(value, Tensor):
             raise wrong_type("line_search", name, value, "Tensor")
     check_positive_int("line_search", "maxiter", maxiter)
-    line = Line(evaluator(f, jac), xk, pk)
+    line = LineFunction(evaluator(f, jac), xk, pk)
     if gfk is None or old_fval is None:
         begin = line.at(0.0)
     else:
@@ -83,7 +83,9 @@ def evaluator(f: Callable[..., Any], jac: Callable[..., Any] | None) -> Callable
     return value_and_grad(f) if jac is None else lambda x: (f(x), jac(x))
 
 
-def search(line: Line, begin: Point, c1: float, c2: float, maxiter: int) -> LineSearchResults:
+def search(
+    line: LineFunction, begin: Point, c1: float, c2: float, maxiter: int
+) -> LineSearchResults:
     """Widen the step until it passes a good one, then narrow the bracket down."""
     last, best, count = begin, None, 0
     step = 1.0
@@ -112,7 +114,7 @@ def _too_high(here: Point, begin: Point, c1: float) -> bool:
 
 
 def _narrowed(
-    line: Line, low: Point, high: Point, begin: Point, c1: float, c2: float, maxiter: int
+    line: LineFunction, low: Point, high: Point, begin: Point, c1: float, c2: float, maxiter: int
 ) -> Point | None:
     """A good step between a low point and another; None if there are too few tries."""
     for _ in range(maxiter):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from mycelia.core.checks import check_bool
-from mycelia.core.errors import wrong_type
-from mycelia.ops.assignment import LinearSumAssignment
+from mycelia._engine.core.checks import check_bool
+from mycelia._engine.core.errors import wrong_type
+from mycelia.ops.linalg.linear_sum_assignment import LinearSumAssignment
 from mycelia.tensor.tensor import Tensor
 
 ALL_COLUMNS = Tensor(sys.maxsize)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mycelia.core.errors import problem, wrong_type
+from mycelia._engine.core.errors import problem, wrong_type
 from mycelia.scipy.optimize.quasi_newton import OptimizeResults, minimize_bfgs, minimize_lbfgs
 from mycelia.tensor.tensor import Tensor
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
-from mycelia.core.checks import check_positive_int
-from mycelia.ops.creation import eye
-from mycelia.ops.linalg import matmul
-from mycelia.ops.norms import norm as vector_norm
-from mycelia.scipy.optimize.line_search import Line, Point, evaluator, search
+from mycelia._engine.core.checks import check_positive_int
+from mycelia.ops.linalg.matmul import matmul
+from mycelia.ops.linalg.norms import norm as vector_norm
+from mycelia.ops.shapes.creation import eye
+from mycelia.scipy.optimize.line_search import LineFunction, Point, evaluator, search
 from mycelia.tensor.tensor import Tensor
 
 WOLFE = 1e-4, 0.9
@@ -29,7 +29,7 @@ class OptimizeResults(NamedTuple):
     nit: int
 
 
-class Curvature(Protocol):
+class InverseHessian(Protocol):
     """What is known of the inverse Hessian."""
 
     def direction(self, gradient: Any) -> Any:
@@ -42,7 +42,7 @@ class Curvature(Protocol):
         """The inverse Hessian, or None if it is not kept."""
 
 
-class Dense:
+class DenseInverseHessian:
     """The whole inverse Hessian, updated by the BFGS formula."""
 
     def __init__(self, x0: Any) -> None:
@@ -67,7 +67,7 @@ class Dense:
         return self.inverse
 
 
-class Recent:
+class LimitedMemoryInverseHessian:
     """The last moves alone, from which L-BFGS works the direction out."""
 
     def __init__(self, size: int) -> None:
@@ -106,7 +106,9 @@ def minimize_bfgs(
     line_search_maxiter: int = 10,
 ) -> OptimizeResults:
     """BFGS (Nocedal and Wright, algorithm 6.1)."""
-    return _descend(func, x0, jac, Dense(x0), maxiter, norm, gtol, line_search_maxiter)
+    return _descend(
+        func, x0, jac, DenseInverseHessian(x0), maxiter, norm, gtol, line_search_maxiter
+    )
 
 
 def minimize_lbfgs(
@@ -120,7 +122,9 @@ def minimize_lbfgs(
     line_search_maxiter: int = 10,
 ) -> OptimizeResults:
     """L-BFGS (Nocedal and Wright, algorithm 7.5)."""
-    curvature = Recent(check_positive_int("minimize", "history_size", history_size))
+    curvature = LimitedMemoryInverseHessian(
+        check_positive_int("minimize", "history_size", history_size)
+    )
     return _descend(func, x0, jac, curvature, maxiter, norm, gtol, line_search_maxiter)
 
 
@@ -128,7 +132,7 @@ def _descend(
     func: Callable[..., Any],
     x0: Any,
     jac: Callable[..., Any] | None,
-    curvature: Curvature,
+    curvature: InverseHessian,
     maxiter: int | None,
     norm: float,
     gtol: float,
@@ -142,7 +146,7 @@ def _descend(
         if steps >= most:
             status = 1
             break
-        line = Line(evaluate, x, curvature.direction(gradient))
+        line = LineFunction(evaluate, x, curvature.direction(gradient))
         begin = Point(0.0, value, float((gradient * line.direction).sum()), gradient)
         found = search(line, begin, *WOLFE, searches)
         calls += line.calls

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.ops.joining import stack
-from mycelia.ops.linalg import matmul
+from mycelia.ops.linalg.matmul import matmul
+from mycelia.ops.shapes.concat import stack
 from mycelia.tensor.tensor import Tensor
 
 Operator = Callable[[Any], Any]

@@ -11,16 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mycelia.compiler.tracer import active_tracer
-from mycelia.core.checks import check_positive_int, check_string
-from mycelia.core.dtype import int32
-from mycelia.core.errors import problem, wrong_type
-from mycelia.ops.creation import eye, zeros_like
-from mycelia.ops.joining import stack
-from mycelia.ops.krylov import KrylovSolve
-from mycelia.ops.linalg import matmul
-from mycelia.ops.norms import norm
-from mycelia.ops.shaping import cast
+from mycelia._engine.compiler.frontend.tracer import active_tracer
+from mycelia._engine.core.checks import check_positive_int, check_string
+from mycelia._engine.core.dtype import int32
+from mycelia._engine.core.errors import problem, wrong_type
+from mycelia.ops.linalg.krylov import KrylovSolve
+from mycelia.ops.linalg.matmul import matmul
+from mycelia.ops.linalg.norms import norm
+from mycelia.ops.shapes.concat import stack
+from mycelia.ops.shapes.creation import eye, zeros_like
+from mycelia.ops.shapes.reshape import cast
 from mycelia.scipy.sparse.krylov_steps import bicgstab_steps, cg_steps, gmres_steps
 from mycelia.tensor.tensor import Tensor
 

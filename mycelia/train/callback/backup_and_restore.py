@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from mycelia.core.checks import check_bool, check_positive_int
+from mycelia._engine.core.checks import check_bool, check_positive_int
 from mycelia.train.callback.callback import Callback
 from mycelia.train.callback.checkpoint_files import made_directory, remove_leftovers
-from mycelia.train.callback.run_saving import save_run
+from mycelia.train.callback.run_checkpoint import save_run
 
 _OWNER = "BackupAndRestore"
 

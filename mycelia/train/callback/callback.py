@@ -9,8 +9,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from mycelia.core.errors import problem
-from mycelia.core.keywords import Checked
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 from mycelia.tensor.tensor import Tensor
 
 PLAIN_EVENTS = ("begin", "epoch_begin", "step_begin", "step_end", "epoch_end", "end")
@@ -56,7 +56,7 @@ class RunContext:
         return self._stop_requested
 
 
-class Callback(Checked):
+class Callback(CheckedKeywords):
     """The base class: a subclass defines the events it wants to hear of.
 
     Each event is a method that takes the RunContext. `on_train_*` and `on_eval_*` are what a run

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core.checks import check_bool, check_non_negative_int, check_string
-from mycelia.core.errors import problem, wrong_type, wrong_value
+from mycelia._engine.core.checks import check_bool, check_non_negative_int, check_string
+from mycelia._engine.core.errors import problem, wrong_type, wrong_value
 from mycelia.nn.cell import Cell
 from mycelia.tensor.tensor import Tensor
 from mycelia.train.checkpoint import CKPT, SAFETENSORS, check_async_save

@@ -8,8 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from mycelia.core.errors import problem, wrong_type, wrong_value
-from mycelia.core.world import world
+from mycelia._engine.core.errors import problem, wrong_type, wrong_value
+from mycelia._engine.core.process_groups import world
 from mycelia.train.distributed_checkpoint.index import (
     INDEX_SUFFIX,
     is_index,

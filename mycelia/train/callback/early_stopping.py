@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core.checks import check_bool, check_instance
+from mycelia._engine.core.checks import check_bool, check_instance
 from mycelia.tensor.parameter import Parameter
-from mycelia.train.callback.watching import Watcher
+from mycelia.train.callback.monitored_value import MonitorCallback
 from mycelia.train.checkpoint import load_param_into_net
 
 
-class EarlyStopping(Watcher):
+class EarlyStopping(MonitorCallback):
     """Ends the training when `monitor` has not got better for `patience` epochs.
 
     With `baseline`, epochs count as better only if they are better than it. With
     `restore_best_weights` the parameters become those of the best epoch.
     """
 
-    _kept = (*Watcher._kept, "stopped_epoch", "_best_parameters")
+    _kept = (*MonitorCallback._kept, "stopped_epoch", "_best_parameters")
 
     def __init__(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mycelia.core.errors import wrong_type
+from mycelia._engine.core.errors import wrong_type
 from mycelia.train.callback.callback import EVENTS, Callback
 
 Listener = Callable[[Any], Any]

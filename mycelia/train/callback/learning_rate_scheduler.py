@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from mycelia.core.dtype import float32
-from mycelia.core.errors import problem, wrong_type
+from mycelia._engine.core.dtype import float32
+from mycelia._engine.core.errors import problem, wrong_type
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 from mycelia.train.callback.callback import Callback

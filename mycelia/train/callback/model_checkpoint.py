@@ -8,12 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from mycelia.core.errors import wrong_type
-from mycelia.core.logs import logger
-from mycelia.core.meetings import busy
-from mycelia.core.world import world
-from mycelia.runtime.array_parts import told_by_all
-from mycelia.train.background import claim, finish, is_over
+from mycelia._engine.core.errors import wrong_type
+from mycelia._engine.core.process_groups import world
+from mycelia._engine.core.wait_registry import busy
+from mycelia._engine.core.warn_once import logger
+from mycelia._engine.runtime.distributed.sharded_arrays import gather_from_all
+from mycelia.train.background_writer import claim, finish, is_over
 from mycelia.train.callback.callback import Callback, step_in_epoch
 from mycelia.train.callback.checkpoint_config import CheckpointConfig
 from mycelia.train.callback.checkpoint_files import (
@@ -24,10 +24,10 @@ from mycelia.train.callback.checkpoint_files import (
     saved_files,
     unused_prefix,
 )
-from mycelia.train.callback.run_saving import run_entries
+from mycelia.train.callback.run_checkpoint import run_entries
 from mycelia.train.checkpoint import saved_file
+from mycelia.train.distributed_checkpoint.gathered_save import needs_all_processes
 from mycelia.train.distributed_checkpoint.index import home, index_path
-from mycelia.train.distributed_checkpoint.whole import needs_all_processes
 
 _COUNTS = {"epoch_num": "cur_epoch_num", "step_num": "cur_step_num"}
 
@@ -145,7 +145,7 @@ class ModelCheckpoint(Callback):
         seconds = config.save_checkpoint_seconds or 0
         is_due = seconds > 0 and time.time() - self._last_time > seconds
         if seconds > 0 and self._meets_others(facts):  # whose clocks are others
-            return bool(told_by_all("ModelCheckpoint", [is_due])[0, 0])
+            return bool(gather_from_all("ModelCheckpoint", [is_due])[0, 0])
         return is_due
 
     def _meets_others(self, facts: Any) -> bool:
@@ -186,7 +186,7 @@ class ModelCheckpoint(Callback):
         with busy():  # a wait that ends: nobody is stuck meanwhile
             error, self._pending = finish(self._pending), None
         if together and not self._config.integrated_save:
-            failed = told_by_all("ModelCheckpoint", [error is not None])[:, 0]
+            failed = gather_from_all("ModelCheckpoint", [error is not None])[:, 0]
             if error is None and failed.any():
                 error = OSError(f"rank {int(failed.argmax())} could not write its part")
         if error is None:

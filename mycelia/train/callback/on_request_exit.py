@@ -7,12 +7,12 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from mycelia.core.errors import problem, wrong_value
-from mycelia.core.logs import logger
-from mycelia.core.text_files import json_value
+from mycelia._engine.core.errors import problem, wrong_value
+from mycelia._engine.core.files.text_files import json_value
+from mycelia._engine.core.warn_once import logger
 from mycelia.export.mindir import export
 from mycelia.train.callback.callback import Callback
-from mycelia.train.callback.run_saving import save_run
+from mycelia.train.callback.run_checkpoint import save_run
 from mycelia.train.checkpoint import save_checkpoint
 
 

@@ -7,10 +7,10 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from mycelia.core.checks import check_positive_float, check_string
+from mycelia._engine.core.checks import check_positive_float, check_string
 from mycelia.tensor.tensor import Tensor
 from mycelia.train.callback.callback import Callback, loss_of, step_in_epoch
-from mycelia.train.callback.displaying import Display, display
+from mycelia.train.callback.status_line import ProgressDisplay, display
 
 _OWNER = "ProgressBar"
 _UNITS = ("steps", "samples")
@@ -38,7 +38,7 @@ class ProgressBar(Callback):
         self._every = check_positive_float(_OWNER, "every", every)
         self._unit = check_string(_OWNER, "unit", unit, _UNITS)
         self._file = file
-        self._display: Display | None = None
+        self._display: ProgressDisplay | None = None
 
     def on_train_begin(self, run_context: Any) -> None:
         self._display = display(self._file, self._every)

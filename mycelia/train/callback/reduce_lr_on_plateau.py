@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.checks import check_instance, check_non_negative_int, check_range
-from mycelia.core.dtype import float32
+from mycelia._engine.core.checks import check_instance, check_non_negative_int, check_range
+from mycelia._engine.core.dtype import float32
 from mycelia.tensor.tensor import Tensor
 from mycelia.train.callback.learning_rate_scheduler import fixed_rate
-from mycelia.train.callback.watching import Watcher
+from mycelia.train.callback.monitored_value import MonitorCallback
 
 _OWNER = "ReduceLROnPlateau"
 
 
-class ReduceLROnPlateau(Watcher):
+class ReduceLROnPlateau(MonitorCallback):
     """Multiplies the learning rate by `factor` when `monitor` has not got better for `patience`
     epochs. Counting begins again with the epoch `cooldown` after that, at the earliest the next;
     the rate stays at least `min_lr`.

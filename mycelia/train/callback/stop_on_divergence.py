@@ -8,22 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core import seed
-from mycelia.core.checks import check_bool, check_positive_int
-from mycelia.core.errors import problem
-from mycelia.core.logs import logger
+from mycelia._engine.core import seed
+from mycelia._engine.core.checks import check_bool, check_positive_int
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.warn_once import logger
 from mycelia.tensor.tensor import Tensor
-from mycelia.train.callback.blaming import all_finite, culprit
 from mycelia.train.callback.callback import Callback, step_in_epoch
 from mycelia.train.callback.checkpoint_files import made_directory
+from mycelia.train.callback.divergence_diagnosis import all_finite, first_non_finite
 from mycelia.train.checkpoint import save_checkpoint
-from mycelia.train.residence import move_to_device, on_host
+from mycelia.train.parameter_device import move_to_device, on_host
 
 _OWNER = "StopOnDivergence"
 
 
 @dataclass(frozen=True)
-class _Step:
+class _CompletedStep:
     """A step that was made: where, and on which batch."""
 
     epoch: int
@@ -57,7 +57,7 @@ class StopOnDivergence(Callback):
         self._keep_every = check_positive_int(_OWNER, "keep_every", keep_every)
         self._raises = check_bool(_OWNER, "raises", raises)
         self._copy: dict[str, np.ndarray] = {}
-        self._steps: list[_Step] = []  # made since then
+        self._steps: list[_CompletedStep] = []  # made since then
 
     def looks_every(self) -> int:
         return self._keep_every
@@ -74,7 +74,9 @@ class StopOnDivergence(Callback):
 
     def on_train_step_end(self, run_context: Any) -> None:
         facts = run_context.original_args()
-        step = _Step(facts.cur_epoch_num, step_in_epoch(facts), facts.train_dataset_element)
+        step = _CompletedStep(
+            facts.cur_epoch_num, step_in_epoch(facts), facts.train_dataset_element
+        )
         self._steps.append(step)
         is_due = facts.cur_step_num % self._check_every == 0
         if is_due and not all_finite([_loss(facts.net_outputs)]):
@@ -89,7 +91,7 @@ class StopOnDivergence(Callback):
         bad = self._first_bad(facts.train_network)
         self._go_to(facts.train_network, bad)
         step = self._steps[bad]
-        why = culprit(facts, step.inputs)
+        why = first_non_finite(facts, step.inputs)
         self._go_to(facts.train_network, bad)
         where = f"epoch {step.epoch}, step {step.in_epoch}"
         error = problem(
@@ -122,7 +124,7 @@ class StopOnDivergence(Callback):
         for step in self._steps[:place]:
             network(*step.inputs)
 
-    def _save(self, facts: Any, step: _Step) -> str:
+    def _save(self, facts: Any, step: _CompletedStep) -> str:
         """Save the parameters from before the step, and say so."""
         if self._directory is None:
             return "the network has the parameters from before that step"

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from mycelia import log
-from mycelia.core.checks import check_bool, check_positive_int, is_number
-from mycelia.core.errors import problem
-from mycelia.core.lazy import LazyModule
-from mycelia.insight.hyper_parameters import Outcome, RunEnd, RunStart, Value
-from mycelia.insight.pixels import is_picture
+from mycelia._engine.core.checks import check_bool, check_positive_int, is_number
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.lazy_import import LazyModule
+from mycelia.insight.hyper_parameters import RunEnd, RunOutcome, RunStart, Value
+from mycelia.insight.image import is_picture
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 from mycelia.train.callback.callback import Callback, loss_of
@@ -33,7 +33,7 @@ _MOST_TENSORS = 20  # records of TensorSummary, unless collect_tensor_freq says 
 
 
 @dataclass(eq=False)
-class _Run:
+class _CollectedRun:
     """One run, and what was said of it already."""
 
     record: SummaryRecord
@@ -90,16 +90,16 @@ class SummaryCollector(Callback):
             "export_options": export_options,
         }
         self._step = 0  # of the training; evaluations are reported there
-        self._opened: _Run | None = None
+        self._opened: _CollectedRun | None = None
 
     def __enter__(self) -> Self:
-        self._opened = _Run(SummaryRecord(**self._record_options))
+        self._opened = _CollectedRun(SummaryRecord(**self._record_options))
         return self
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         run, self._opened = self._run, None
         if run.hyper_parameters is not None:
-            outcome = Outcome.SUCCESS if kind is None else Outcome.FAILURE
+            outcome = RunOutcome.SUCCESS if kind is None else RunOutcome.FAILURE
             end = RunEnd(outcome, run.hyper_parameters, tuple(run.judged))
             run.record.add_value("train_lineage", "end", end)
             run.record.record(self._step, plugin_filter=lambda plugin: plugin == "train_lineage")
@@ -147,7 +147,7 @@ class SummaryCollector(Callback):
         record.set_mode("train")
 
     @property
-    def _run(self) -> _Run:
+    def _run(self) -> _CollectedRun:
         if self._opened is None:
             raise problem(
                 RuntimeError,

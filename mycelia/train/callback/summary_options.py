@@ -6,15 +6,15 @@ import re
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from mycelia.core.checks import check_bool, check_instance
-from mycelia.core.errors import problem, wrong_value
+from mycelia._engine.core.checks import check_bool, check_instance
+from mycelia._engine.core.errors import problem, wrong_value
 
 OWNER = "SummaryCollector"
 _ARGUMENT = "collect_specified_data"
 
 
 @dataclass(frozen=True)
-class Collected:
+class CollectionOptions:
     """Which data are collected, under the names of `collect_specified_data`.
 
     `histogram_regular` says which parameters have histograms; None means the first five.
@@ -30,12 +30,12 @@ class Collected:
     histograms: bool = field(default=True, metadata={"own": True})
 
 
-_NAMES = tuple(f.name for f in fields(Collected) if not f.metadata)
+_NAMES = tuple(f.name for f in fields(CollectionOptions) if not f.metadata)
 _HISTOGRAMS = "histogram_regular"
 _LANDSCAPE = "collect_landscape"
 
 
-def checked_collected(given: Any, keeps_default: bool) -> Collected:
+def checked_collected(given: Any, keeps_default: bool) -> CollectionOptions:
     """What to collect: `given`, and of the rest all or nothing."""
     check_instance(OWNER, _ARGUMENT, given, (dict, type(None)))
     chosen = dict(given or {})
@@ -48,7 +48,7 @@ def checked_collected(given: Any, keeps_default: bool) -> Collected:
     }
     if chosen.get(_HISTOGRAMS) is not None:
         rest["histograms"] = True
-    return Collected(**(rest | chosen))
+    return CollectionOptions(**(rest | chosen))
 
 
 def check_lineage(given: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from mycelia.core.checks import check_bool, check_positive_int
+from mycelia._engine.core.checks import check_bool, check_positive_int
 from mycelia.train.callback.callback import Callback
 
 

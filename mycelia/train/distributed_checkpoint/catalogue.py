@@ -10,19 +10,23 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.errors import problem
-from mycelia.core.shape import Shape
-from mycelia.runtime.array_parts import Region
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.shape import Shape
+from mycelia._engine.runtime.distributed.sharded_arrays import Region
 from mycelia.train.distributed_checkpoint.index import read_index
-from mycelia.train.distributed_checkpoint.part_file import Part, PartFile, opened
+from mycelia.train.distributed_checkpoint.part_file import (
+    CheckpointShard,
+    CheckpointShardFile,
+    opened,
+)
 
 
-class Catalogue:
+class ShardCatalogue:
     """The arrays of some files, which hold parts of them."""
 
-    def __init__(self, files: Iterable[PartFile]) -> None:
+    def __init__(self, files: Iterable[CheckpointShardFile]) -> None:
         self.files = list(files)
-        self._parts: dict[str, list[Part]] = {}
+        self._parts: dict[str, list[CheckpointShard]] = {}
         self.texts: dict[str, str] = {}
         for file in self.files:
             self.texts |= file.texts
@@ -30,7 +34,7 @@ class Catalogue:
                 self._parts.setdefault(part.name, []).append(part)
 
     @classmethod
-    def of_index(cls, path: Path) -> Catalogue:
+    def of_index(cls, path: Path) -> ShardCatalogue:
         """The arrays of a checkpoint by its index; every array is complete."""
         found = cls(opened(file) for file in read_index(path).files)
         found.check()
@@ -96,7 +100,7 @@ def _seen_from(region: Region, outer: Region) -> Region:
     )
 
 
-def _check_agreement(name: str, parts: Sequence[Part]) -> None:
+def _check_agreement(name: str, parts: Sequence[CheckpointShard]) -> None:
     first = parts[0]
     for part in parts[1:]:
         if (part.whole, part.dtype) != (first.whole, first.dtype):
@@ -108,7 +112,7 @@ def _check_agreement(name: str, parts: Sequence[Part]) -> None:
             )
 
 
-def _check_overlaps(name: str, parts: Sequence[Part]) -> None:
+def _check_overlaps(name: str, parts: Sequence[CheckpointShard]) -> None:
     for one, other in combinations(parts, 2):
         if _common(one.region, other.region) is not None:
             raise problem(
@@ -118,7 +122,7 @@ def _check_overlaps(name: str, parts: Sequence[Part]) -> None:
             )
 
 
-def _check_cover(name: str, parts: Sequence[Part]) -> None:
+def _check_cover(name: str, parts: Sequence[CheckpointShard]) -> None:
     whole = parts[0].whole
     there = sum(prod(part.shape) for part in parts)
     if there < prod(whole):
@@ -131,6 +135,6 @@ def _check_cover(name: str, parts: Sequence[Part]) -> None:
         )
 
 
-def _where(part: Part) -> str:
+def _where(part: CheckpointShard) -> str:
     bounds = ", ".join(f"{one.start}:{one.stop}" for one in part.region)
     return f"[{bounds}] in {part.file}"

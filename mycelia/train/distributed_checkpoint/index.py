@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mycelia.core.errors import problem
-from mycelia.core.files import remove_unfinished as remove_temporary
-from mycelia.core.files import write_atomically
-from mycelia.core.text_files import json_value
-from mycelia.core.world import world
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.files.atomic_write import remove_unfinished as remove_temporary
+from mycelia._engine.core.files.atomic_write import write_atomically
+from mycelia._engine.core.files.text_files import json_value
+from mycelia._engine.core.process_groups import world
 
 INDEX_SUFFIX = ".index.json"
 _FORMAT = "mycelia parts 1"
@@ -27,7 +27,7 @@ _WHOLE_SUFFIXES = (".ckpt", ".safetensors")
 
 
 @dataclass(frozen=True)
-class Index:
+class CheckpointIndex:
     """The files of a checkpoint, one for each process that saved it, with their sizes in bytes."""
 
     path: Path
@@ -82,16 +82,16 @@ def write_index(index: Path, generation: int, processes: int) -> None:
     remove_others(index, generation)
 
 
-def made(index: Path, generation: int, processes: int) -> Index:
+def made(index: Path, generation: int, processes: int) -> CheckpointIndex:
     """The index of files that are there."""
     files = [part_path(index, rank, generation) for rank in range(processes)]
     names = [str(file.relative_to(index.parent)) for file in files]
-    return Index(
+    return CheckpointIndex(
         index, generation, {n: f.stat().st_size for n, f in zip(names, files, strict=True)}
     )
 
 
-def read_index(path: Path) -> Index:
+def read_index(path: Path) -> CheckpointIndex:
     """The index in a file; all files that it names are there, with the sizes it says."""
     index = _parsed(path)
     for file, size in zip(index.files, index.sizes.values(), strict=True):
@@ -99,7 +99,7 @@ def read_index(path: Path) -> Index:
     return index
 
 
-def _parsed(path: Path) -> Index:
+def _parsed(path: Path) -> CheckpointIndex:
     try:
         found = json_value(path.read_bytes())
         if not isinstance(found, dict) or found.get("format") != _FORMAT:
@@ -108,7 +108,7 @@ def _parsed(path: Path) -> Index:
         if not isinstance(files, dict):
             raise ValueError("it names no files")
         sizes = {_checked_name(name): _checked_count(size) for name, size in files.items()}
-        return Index(path, _checked_count(found.get("generation")), sizes)
+        return CheckpointIndex(path, _checked_count(found.get("generation")), sizes)
     except (OSError, ValueError) as error:
         raise problem(
             ValueError,
@@ -131,7 +131,7 @@ def _checked_count(number: Any) -> int:
     return number
 
 
-def _check_file(index: Index, file: Path, size: int) -> None:
+def _check_file(index: CheckpointIndex, file: Path, size: int) -> None:
     if not file.resolve().is_relative_to(index.path.parent.resolve()):
         raise problem(
             ValueError,

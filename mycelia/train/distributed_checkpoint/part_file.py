@@ -17,17 +17,17 @@ from zlib import crc32
 
 import numpy as np
 
-from mycelia.core.errors import problem
-from mycelia.core.shape import Shape
-from mycelia.core.text_files import json_value
-from mycelia.runtime.array_parts import HeldPart, Region
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.files.text_files import json_value
+from mycelia._engine.core.shape import Shape
+from mycelia._engine.runtime.distributed.sharded_arrays import LocalShard, Region
 from mycelia.train import safetensors_format
 
 PLACES, TEXTS, CHECKSUMS = "mycelia.parts", "mycelia.texts", "mycelia.checksums"
 
 
 @dataclass(frozen=True)
-class Part:
+class CheckpointShard:
     """A part of an array in a file: where it begins in the whole, and where in the file."""
 
     file: Path
@@ -65,19 +65,19 @@ class Part:
 
 
 @dataclass(frozen=True)
-class PartFile:
+class CheckpointShardFile:
     """What a file of one process holds: parts of arrays, texts, and entries of its own."""
 
     path: Path
     rank: int
     processes: int
-    parts: tuple[Part, ...]
-    own: tuple[Part, ...]
+    parts: tuple[CheckpointShard, ...]
+    own: tuple[CheckpointShard, ...]
     texts: dict[str, str]
 
 
 def encode(
-    parts: Iterable[tuple[str, Shape, HeldPart]],
+    parts: Iterable[tuple[str, Shape, LocalShard]],
     own: Sequence[tuple[str, np.ndarray]],
     texts: dict[str, str],
     rank: int,
@@ -87,13 +87,13 @@ def encode(
 
     The numbers of a part are brought to the host when its turn comes.
     """
-    entries: dict[str, HeldPart] = {}
+    entries: dict[str, LocalShard] = {}
     places: dict[str, Any] = {}
     for name, whole, part in parts:
         key = _key(name, whole, part)
         entries[key] = part
         places[key] = {"name": name, "offset": list(part.offset), "shape": list(whole)}
-    entries |= {name: HeldPart((0,) * array.ndim, array) for name, array in own}
+    entries |= {name: LocalShard((0,) * array.ndim, array) for name, array in own}
     facts = {"rank": rank, "processes": processes, "places": places}
     metadata = {"format": "ms", PLACES: json.dumps(facts), TEXTS: json.dumps(texts)}
     kinds = {key: (part.numbers.dtype.name, part.shape) for key, part in entries.items()}
@@ -108,7 +108,7 @@ def encode(
     yield np.array(checksums, "<u4").tobytes()
 
 
-def _key(name: str, whole: Shape, part: HeldPart) -> str:
+def _key(name: str, whole: Shape, part: LocalShard) -> str:
     """How a part is called in its file: `weight`, or `weight[0:2,4:8]` if it is not the whole."""
     if part.shape == whole:
         return name
@@ -116,24 +116,28 @@ def _key(name: str, whole: Shape, part: HeldPart) -> str:
     return f"{name}[{','.join(f'{begin}:{begin + size}' for begin, size in bounds)}]"
 
 
-def opened(path: Path) -> PartFile:
+def opened(path: Path) -> CheckpointShardFile:
     """What a file says it holds; the numbers are left where they are."""
     try:
         entries, metadata = safetensors_format.places(path)
         facts = json_value(metadata[PLACES])
         sums = np.fromfile(path, "<u4", len(entries) - 1, offset=entries[CHECKSUMS].begin)
         del entries[CHECKSUMS]
-        parts: list[Part] = []
-        own: list[Part] = []
+        parts: list[CheckpointShard] = []
+        own: list[CheckpointShard] = []
         for (key, entry), checksum in zip(entries.items(), sums.tolist(), strict=True):
             place = facts["places"].get(key)
             offset = (0,) * len(entry.shape) if place is None else tuple(place["offset"])
             whole = entry.shape if place is None else tuple(place["shape"])
             name = key if place is None else place["name"]
-            part = Part(path, name, offset, entry.shape, whole, entry.dtype, entry.begin, checksum)
+            part = CheckpointShard(
+                path, name, offset, entry.shape, whole, entry.dtype, entry.begin, checksum
+            )
             (own if place is None else parts).append(part)
         texts = json_value(metadata[TEXTS])
-        found = PartFile(path, facts["rank"], facts["processes"], tuple(parts), tuple(own), texts)
+        found = CheckpointShardFile(
+            path, facts["rank"], facts["processes"], tuple(parts), tuple(own), texts
+        )
     except FileNotFoundError:
         raise problem(
             ValueError,
@@ -157,7 +161,7 @@ def _said(error: Exception) -> str:
     return f"it has no {error}" if isinstance(error, KeyError) else str(error).splitlines()[0]
 
 
-def _check_place(part: Part) -> None:
+def _check_place(part: CheckpointShard) -> None:
     ends = [o + n for o, n in zip(part.offset, part.shape, strict=False)]
     fits = len(part.offset) == len(part.shape) == len(part.whole)
     if not fits or any(end > size for end, size in zip(ends, part.whole, strict=True)):

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.train import safetensors_format
-from mycelia.train.distributed_checkpoint.part_file import PLACES, Part, PartFile
+from mycelia.train.distributed_checkpoint.part_file import (
+    PLACES,
+    CheckpointShard,
+    CheckpointShardFile,
+)
 
 
-def whole_file(path: Path) -> PartFile | None:
+def whole_file(path: Path) -> CheckpointShardFile | None:
     """What a safetensors file of whole tensors holds; None if it is one of parts, or missing."""
     if not path.is_file():
         return None
@@ -32,7 +36,7 @@ def whole_file(path: Path) -> PartFile | None:
     if PLACES in metadata:
         return None
     parts = [
-        Part(path, name, (0,) * len(e.shape), e.shape, e.shape, e.dtype, e.begin, None)
+        CheckpointShard(path, name, (0,) * len(e.shape), e.shape, e.shape, e.dtype, e.begin, None)
         for name, e in entries.items()
     ]
-    return PartFile(path, 0, 1, tuple(parts), (), {})
+    return CheckpointShardFile(path, 0, 1, tuple(parts), (), {})

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 
 
 def auc(x: Any, y: Any, reorder: bool = False) -> float:

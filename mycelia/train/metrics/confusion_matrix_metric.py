@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.checks import check_bool, check_instance, check_string
-from mycelia.core.errors import problem
+from mycelia._engine.core.checks import check_bool, check_instance, check_string
+from mycelia._engine.core.errors import problem
 from mycelia.train.metrics.metric import Metric, rearrange_inputs
 
 Counts = tuple[Any, Any, Any, Any]  # true positives, false positives, true and false negatives

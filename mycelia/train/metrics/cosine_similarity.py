@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.checks import check_bool, check_string
+from mycelia._engine.core.checks import check_bool, check_string
 from mycelia.train.metrics.metric import Metric, as_array, rearrange_inputs
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.checks import check_bool
-from mycelia.core.errors import problem
+from mycelia._engine.core.checks import check_bool
+from mycelia._engine.core.errors import problem
 from mycelia.train.metrics.metric import LabelMetric, one_hot, rearrange_inputs
 from mycelia.train.metrics.precision import check_class_count
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.errors import problem
+from mycelia._engine.core.errors import problem
 from mycelia.train.metrics.metric import Metric, rearrange_inputs
 
 

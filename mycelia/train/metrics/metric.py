@@ -9,10 +9,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from mycelia.core.checks import is_int
-from mycelia.core.errors import problem
-from mycelia.core.keywords import Checked
-from mycelia.core.tracebacks import shorten
+from mycelia._engine.core.checks import is_int
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.keyword_suggestions import CheckedKeywords
+from mycelia._engine.core.tracebacks import shorten
 from mycelia.tensor.tensor import Tensor
 
 KINDS = ("classification", "multilabel")
@@ -52,7 +52,7 @@ def _with_plain_numbers(evaluate: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-class Metric(Checked, ABC):
+class Metric(CheckedKeywords, ABC):
     """The base class: `clear`, then `update` with each batch, then `eval` gives the value."""
 
     def __init_subclass__(cls, **options: Any) -> None:

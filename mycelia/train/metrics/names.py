@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core.entry_points import entry_point
-from mycelia.core.errors import did_you_mean, problem
+from mycelia._engine.core.error_boundary import entry_point
+from mycelia._engine.core.errors import did_you_mean, problem
 from mycelia.train.metrics.accuracy import Accuracy
 from mycelia.train.metrics.auc import auc
 from mycelia.train.metrics.bleu_score import BleuScore

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.checks import check_instance, check_int
-from mycelia.core.errors import problem
+from mycelia._engine.core.checks import check_instance, check_int
+from mycelia._engine.core.errors import problem
 from mycelia.nn.cell import Cell
 from mycelia.tensor.tensor import Tensor
 from mycelia.train.metrics.metric import Metric, as_array, rearrange_inputs

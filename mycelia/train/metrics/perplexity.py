@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.checks import check_int
-from mycelia.core.errors import problem
+from mycelia._engine.core.checks import check_int
+from mycelia._engine.core.errors import problem
 from mycelia.train.metrics.metric import Metric, rearrange_inputs
 
 _LEAST = 1e-10  # a probability counts as at least this

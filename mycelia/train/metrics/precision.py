@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.checks import check_bool
-from mycelia.core.errors import problem
+from mycelia._engine.core.checks import check_bool
+from mycelia._engine.core.errors import problem
 from mycelia.train.metrics.metric import LabelMetric, one_hot, rearrange_inputs
 
 _TINY = sys.float_info.min  # classes that never came up have the value 0

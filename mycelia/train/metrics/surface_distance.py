@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.checks import check_bool, check_instance, check_range, check_string
-from mycelia.core.errors import problem
+from mycelia._engine.core.checks import check_bool, check_instance, check_range, check_string
+from mycelia._engine.core.errors import problem
 from mycelia.train.metrics.metric import Metric, rearrange_inputs
 
 _AT_ONCE = 1 << 22  # distances held in memory

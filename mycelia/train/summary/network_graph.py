@@ -6,18 +6,18 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from mycelia.compiler.symbolic import ValueNeeded
-from mycelia.core.source import Span
-from mycelia.insight.graph import GraphNode, graph_def
-from mycelia.ir.analysis import nodes_by_graph
-from mycelia.ir.control import Custom, Effect, graphs_of, primitive_of
-from mycelia.ir.graph import Graph
-from mycelia.ir.node import Apply, Node
-from mycelia.ir.program import Program, Source
-from mycelia.ir.types import TensorType
+from mycelia._engine.compiler.frontend.symbolic import GraphBreak
+from mycelia._engine.core.source_location import Span
+from mycelia._engine.ir.analysis import nodes_by_graph
+from mycelia._engine.ir.control_flow import Custom, Effect, graphs_of, primitive_of
+from mycelia._engine.ir.graph import Graph
+from mycelia._engine.ir.node import Apply, GraphNode
+from mycelia._engine.ir.program import InputSource, Program
+from mycelia._engine.ir.types import TensorType
+from mycelia.insight.graph import EventGraphNode, graph_def
 from mycelia.nn.cell import Cell
 from mycelia.transforms.jit import compiled_of
-from mycelia.transforms.looking import read_for
+from mycelia.transforms.show import trace_for
 
 _TREE_ROOT = "network"
 
@@ -33,8 +33,8 @@ def network_graph(network: Cell, inputs: tuple[Any, ...] | None = None) -> bytes
 def _read_program(network: Cell, inputs: tuple[Any, ...]) -> Program | None:
     """What the network becomes for these inputs; None if that is no single program."""
     try:
-        return read_for(network, inputs).read.plain
-    except ValueNeeded:
+        return trace_for(network, inputs).read.plain
+    except GraphBreak:
         return None
 
 
@@ -44,18 +44,18 @@ def _compiled_program(network: Cell) -> Program | None:
     return found[-1] if found else None
 
 
-def _cell_nodes(network: Cell) -> list[GraphNode]:
+def _cell_nodes(network: Cell) -> list[EventGraphNode]:
     """Each cell, joined with its parameters."""
     nodes = []
     for path, cell in network.cells_and_names():
         scope = path.replace(".", "/") or _TREE_ROOT
         own = [
-            GraphNode(f"{scope}/{name}", "Parameter", shape=parameter.shape)
+            EventGraphNode(f"{scope}/{name}", "Parameter", shape=parameter.shape)
             for name, parameter in cell._params.items()
             if parameter is not None
         ]
         kind = type(cell).__name__
-        nodes += [*own, GraphNode(f"{scope}/{kind}", kind, tuple(node.name for node in own))]
+        nodes += [*own, EventGraphNode(f"{scope}/{kind}", kind, tuple(node.name for node in own))]
     return nodes
 
 
@@ -64,12 +64,12 @@ class _ProgramNodes:
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        self._names: dict[Node, str] = {}
-        self._parameter_scopes: dict[Node, str] = {}  # of what is made of parameters alone
+        self._names: dict[GraphNode, str] = {}
+        self._parameter_scopes: dict[GraphNode, str] = {}  # of what is made of parameters alone
         self._used: Counter[str] = Counter()
-        self._nodes: list[GraphNode] = []
+        self._nodes: list[EventGraphNode] = []
 
-    def all(self) -> list[GraphNode]:
+    def all(self) -> list[EventGraphNode]:
         """The boxes, inputs before users."""
         root = self._program.graph
         bodies = nodes_by_graph(root)
@@ -85,7 +85,7 @@ class _ProgramNodes:
         sources = self._program.inputs if is_root else (None,) * len(graph.parameters)
         for node, source in zip(graph.parameters, sources, strict=True):
             path, kind = f"{graph.name}/{node.name}", "Placeholder"
-            if source is not None and source.source is Source.STATE:
+            if source is not None and source.source is InputSource.STATE:
                 path, kind = source.which.name.replace(".", "/"), "Parameter"
                 self._parameter_scopes[node] = path.rpartition("/")[0]
             elif is_root:
@@ -107,12 +107,12 @@ class _ProgramNodes:
         root = self._program.graph
         return scope or ("" if node.graph is root else node.graph.name)
 
-    def _add(self, node: Node, path: str, operator: str, inputs: tuple[str, ...]) -> None:
+    def _add(self, node: GraphNode, path: str, operator: str, inputs: tuple[str, ...]) -> None:
         self._used[path] += 1
         name = path if self._used[path] == 1 else f"{path}_{self._used[path] - 1}"
         self._names[node] = name
         sizes = node.type.shape if isinstance(node.type, TensorType) else None
-        self._nodes.append(GraphNode(name, operator, inputs, sizes, _place(node.span)))
+        self._nodes.append(EventGraphNode(name, operator, inputs, sizes, _place(node.span)))
 
 
 def _place(span: Span | None) -> tuple[tuple[str, str], ...]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from mycelia.core.checks import check_instance
-from mycelia.core.errors import problem, wrong_type, wrong_value
+from mycelia._engine.core.checks import check_instance
+from mycelia._engine.core.errors import problem, wrong_type, wrong_value
 
 TENSOR_FORMAT = "tensor_format"
 _FORMATS = {TENSOR_FORMAT: ("npy",)}

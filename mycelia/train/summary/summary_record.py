@@ -14,15 +14,15 @@ from urllib.parse import quote
 import numpy as np
 
 from mycelia import log
-from mycelia.core import settings
-from mycelia.core.checks import check_bool, check_instance, check_int, check_positive_int
-from mycelia.core.errors import problem, wrong_type, wrong_value
-from mycelia.core.events import subscribe
+from mycelia._engine.core import settings
+from mycelia._engine.core.checks import check_bool, check_instance, check_int, check_positive_int
+from mycelia._engine.core.errors import problem, wrong_type, wrong_value
+from mycelia._engine.core.events import subscribe
+from mycelia._engine.runtime.streams import synchronize
 from mycelia.insight.event import graph_event, summary_event
 from mycelia.insight.event_file import EventFile
 from mycelia.insight.summary import summary
 from mycelia.nn.cell import Cell
-from mycelia.runtime.streams import synchronize
 from mycelia.tensor.tensor import Tensor
 from mycelia.train.summary.network_graph import network_graph
 from mycelia.train.summary.options import TENSOR_FORMAT, checked_directory, checked_export

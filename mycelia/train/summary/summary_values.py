@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core.checks import check_instance
-from mycelia.core.errors import problem, wrong_value
+from mycelia._engine.core.checks import check_instance
+from mycelia._engine.core.errors import problem, wrong_value
 from mycelia.insight import summary
 from mycelia.insight.hyper_parameters import RunEnd, RunStart, run_values
-from mycelia.insight.pixels import is_picture
-from mycelia.ops.summaries import (
+from mycelia.insight.image import is_picture
+from mycelia.ops.control.summaries import (
     HistogramSummary,
     ImageSummary,
     ScalarSummary,

@@ -5,7 +5,7 @@ import pytest
 
 import mycelia as ms
 from mycelia import nn
-from mycelia.parallel.cluster import KNOWN
+from mycelia._engine.distributed.cluster import KNOWN
 
 
 def plan(cluster, level):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mycelia.compiler.building import constant, type_of_array
-from mycelia.ir.check import check
-from mycelia.ir.control import SWITCH, TUPLE, WHILE, Item
-from mycelia.ir.graph import Graph
-from mycelia.ir.node import Apply, Constant, Node
-from mycelia.ir.rewrite import rewrite
-from mycelia.ir.text import show
-from mycelia.ir.types import parse_type
+from mycelia._engine.compiler.frontend.graph_builder import constant, type_of_array
+from mycelia._engine.ir.control_flow import SWITCH, TUPLE, WHILE, Item
+from mycelia._engine.ir.graph import Graph
+from mycelia._engine.ir.node import Apply, GraphConstant, GraphNode
+from mycelia._engine.ir.printer import show
+from mycelia._engine.ir.rewrite import rewrite
+from mycelia._engine.ir.types import parse_type
+from mycelia._engine.ir.verifier import verify
 
 
 class Written(Graph):
@@ -23,14 +23,14 @@ class Written(Graph):
         types = [n.value if _is_static(n) else n.type for n in nodes]
         return self.apply(op, *nodes, type=op.infer(*types))
 
-    def node(self, value: Any) -> Node:
-        return value if isinstance(value, Node) else constant(value)
+    def node(self, value: Any) -> GraphNode:
+        return value if isinstance(value, GraphNode) else constant(value)
 
     def tuple(self, *parts: Any) -> Apply:
         nodes = [self.node(p) for p in parts]
         return self.apply(TUPLE, *nodes, type=tuple(n.type for n in nodes))
 
-    def item(self, whole: Node, index: int) -> Apply:
+    def item(self, whole: GraphNode, index: int) -> Apply:
         return self.apply(Item(index), whole, type=whole.type[index])
 
     def switch(self, index: Any, graphs: Sequence[Graph], *operands: Any) -> Apply:
@@ -57,7 +57,7 @@ def before_and_after(made: Graph, rules: Sequence[Any]) -> tuple[str, str]:
     """The text of a graph, and what it is after the rules were applied."""
     before = text(made)
     rewrite(made, rules)
-    check(made)
+    verify(made)
     return before, text(made)
 
 
@@ -69,5 +69,5 @@ def text(made: Graph) -> str:
     return "; ".join(row.strip() for row in shown.splitlines()[1:])
 
 
-def _is_static(node: Node) -> bool:
-    return isinstance(node, Constant) and type_of_array(node.value) is None
+def _is_static(node: GraphNode) -> bool:
+    return isinstance(node, GraphConstant) and type_of_array(node.value) is None

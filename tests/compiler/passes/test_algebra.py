@@ -7,12 +7,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mycelia.compiler.passes import algebra, logic
-from mycelia.ops.arithmetic import Add, Div, Maximum, Mul, Neg, RealDiv, Sub
-from mycelia.ops.compare import Equal, Less, LogicalAnd, LogicalNot, LogicalOr, NotEqual
-from mycelia.ops.rounding import FloorDiv
-from mycelia.ops.selecting import Select
-from mycelia.ops.shaping import Cast
+from mycelia._engine.compiler.passes import arithmetic, boolean_algebra
+from mycelia.ops.elementwise.arithmetic import Add, Div, Maximum, Mul, Neg, RealDiv, Sub
+from mycelia.ops.elementwise.comparison import (
+    Equal,
+    Less,
+    LogicalAnd,
+    LogicalNot,
+    LogicalOr,
+    NotEqual,
+)
+from mycelia.ops.elementwise.rounding import FloorDiv
+from mycelia.ops.elementwise.where import Select
+from mycelia.ops.shapes.reshape import Cast
 from tests.compiler.passes.graphs import before_and_after, graph
 
 F, I = np.float32, np.int64
@@ -22,91 +29,91 @@ EQUAL, NOT_EQUAL = Equal.of(), NotEqual.of()
 
 CASES: list[tuple[Any, str, Any, str, str]] = [
     (
-        algebra.times_one,
+        arithmetic.times_one,
         "x f32[2]",
         lambda g, x: g(MUL, F(1), x),
         "%1: f32[2] = Mul(1.0, x); return %1",
         "return x",
     ),
     (
-        algebra.over_one,
+        arithmetic.over_one,
         "x f32[2]",
         lambda g, x: g(DIV, g(RealDiv.of(), x, F(1)), F(1)),
         "%1: f32[2] = RealDiv(x, 1.0); %2: f32[2] = Div(%1, 1.0); return %2",
         "return x",
     ),
     (
-        algebra.integer_over_one,
+        arithmetic.integer_over_one,
         "n i64[]",
         lambda g, n: g(FloorDiv.of(), n, I(1)),
         "%1: i64[] = FloorDiv(n, 1); return %1",
         "return n",
     ),
     (
-        algebra.plus_zero,
+        arithmetic.plus_zero,
         "n i64[]",
         lambda g, n: g(ADD, I(0), n),
         "%1: i64[] = Add(0, n); return %1",
         "return n",
     ),
     (
-        algebra.minus_zero,
+        arithmetic.minus_zero,
         "x f32[2]",
         lambda g, x: g(SUB, x, F(0)),
         "%1: f32[2] = Sub(x, 0.0); return %1",
         "return x",
     ),
     (
-        algebra.minus_minus,
+        arithmetic.minus_minus,
         "x f32[2]",
         lambda g, x: g(NEG, g(NEG, x)),
         "%1: f32[2] = Neg(x); %2: f32[2] = Neg(%1); return %2",
         "return x",
     ),
     (
-        algebra.plus_minus,
+        arithmetic.plus_minus,
         "x f32[2], y f32[]",
         lambda g, x, y: g(ADD, g(NEG, x), y),
         "%1: f32[2] = Neg(x); %2: f32[2] = Add(%1, y); return %2",
         "%1: f32[2] = Sub(y, x); return %1",
     ),
     (
-        algebra.minus_of_minus,
+        arithmetic.minus_of_minus,
         "x f32[2], y f32[]",
         lambda g, x, y: g(SUB, x, g(NEG, y)),
         "%1: f32[] = Neg(y); %2: f32[2] = Sub(x, %1); return %2",
         "%1: f32[2] = Add(x, y); return %1",
     ),
     (
-        algebra.plus_plus,
+        arithmetic.plus_plus,
         "n i64[]",
         lambda g, n: g(ADD, g(ADD, n, I(1)), I(2)),
         "%1: i64[] = Add(n, 1); %2: i64[] = Add(%1, 2); return %2",
         "%1: i64[] = Add(n, 3); return %1",
     ),
     (
-        algebra.extreme_of_one,
+        arithmetic.extreme_of_one,
         "x f32[2]",
         lambda g, x: g(Maximum.of(), x, x),
         "%1: f32[2] = Maximum(x, x); return %1",
         "return x",
     ),
     (
-        logic.not_not,
+        boolean_algebra.not_not,
         "p bool[]",
         lambda g, p: g(NOT, g(NOT, p)),
         "%1: bool[] = LogicalNot(p); %2: bool[] = LogicalNot(%1); return %2",
         "return p",
     ),
     (
-        logic.not_equal,
+        boolean_algebra.not_equal,
         "x f32[], y f32[]",
         lambda g, x, y: g(NOT, g(EQUAL, x, y)),
         "%1: bool[] = Equal(x, y); %2: bool[] = LogicalNot(%1); return %2",
         "%1: bool[] = NotEqual(x, y); return %1",
     ),
     (
-        logic.and_known,
+        boolean_algebra.and_known,
         "p bool[]",
         lambda g, p: (g(AND, p, np.bool_(True)), g(AND, np.bool_(False), p), g(AND, p, p)),
         "%1: bool[] = LogicalAnd(p, True); %2: bool[] = LogicalAnd(False, p); "
@@ -114,7 +121,7 @@ CASES: list[tuple[Any, str, Any, str, str]] = [
         "%1: (bool[], bool[], bool[]) = tuple(p, False, p); return %1",
     ),
     (
-        logic.or_known,
+        boolean_algebra.or_known,
         "p bool[]",
         lambda g, p: (g(OR, p, np.bool_(True)), g(OR, np.bool_(False), p), g(OR, p, p)),
         "%1: bool[] = LogicalOr(p, True); %2: bool[] = LogicalOr(False, p); "
@@ -122,7 +129,7 @@ CASES: list[tuple[Any, str, Any, str, str]] = [
         "%1: (bool[], bool[], bool[]) = tuple(True, p, p); return %1",
     ),
     (
-        logic.compared_with_truth,
+        boolean_algebra.compared_with_truth,
         "p bool[]",
         lambda g, p: (g(NOT_EQUAL, g(Cast.of(), p, np.int64), I(0)), g(EQUAL, np.bool_(False), p)),
         "%1: i64[] = Cast(p, int64); %2: bool[] = NotEqual(%1, 0); %3: bool[] = Equal(False, p); "
@@ -130,28 +137,28 @@ CASES: list[tuple[Any, str, Any, str, str]] = [
         "%1: bool[] = LogicalNot(p); %2: (bool[], bool[]) = tuple(p, %1); return %2",
     ),
     (
-        logic.select_known,
+        boolean_algebra.select_known,
         "x f32[2], y f32[2]",
         lambda g, x, y: g(SELECT, np.bool_(False), x, y),
         "%1: f32[2] = Select(False, x, y); return %1",
         "return y",
     ),
     (
-        logic.select_same,
+        boolean_algebra.select_same,
         "p bool[], x f32[2]",
         lambda g, p, x: g(SELECT, p, x, x),
         "%1: f32[2] = Select(p, x, x); return %1",
         "return x",
     ),
     (
-        logic.select_not,
+        boolean_algebra.select_not,
         "p bool[], x f32[2], y f32[2]",
         lambda g, p, x, y: g(SELECT, g(NOT, p), x, y),
         "%1: bool[] = LogicalNot(p); %2: f32[2] = Select(%1, x, y); return %2",
         "%1: f32[2] = Select(p, y, x); return %1",
     ),
     (
-        logic.select_truth,
+        boolean_algebra.select_truth,
         "p bool[]",
         lambda g, p: (
             g(SELECT, p, np.bool_(True), np.bool_(False)),
@@ -162,7 +169,7 @@ CASES: list[tuple[Any, str, Any, str, str]] = [
         "%1: bool[] = LogicalNot(p); %2: (bool[], bool[]) = tuple(p, %1); return %2",
     ),
     (
-        logic.select_again,
+        boolean_algebra.select_again,
         "p bool[], x f32[2], y f32[2], z f32[2]",
         lambda g, p, x, y, z: g(SELECT, p, z, g(SELECT, p, x, y)),
         "%1: f32[2] = Select(p, x, y); %2: f32[2] = Select(p, z, %1); return %2",
@@ -177,7 +184,7 @@ def test_the_rule_changes_the_text(rule: Any, parameters: str, body: Any, before
 
 
 def test_every_rule_has_a_case_and_says_its_equation():
-    rules = (*algebra.RULES, *logic.RULES)
+    rules = (*arithmetic.RULES, *boolean_algebra.RULES)
     assert {c[0].__name__ for c in CASES} == {r.__name__ for r in rules}
     assert all("=" in rule.text for rule in rules)
 
@@ -201,13 +208,13 @@ KEPT: dict[str, tuple[str, Any]] = {
 
 @pytest.mark.parametrize("why", KEPT)
 def test_what_is_not_exactly_true_is_left_alone(why: str):
-    before, after = before_and_after(graph(*KEPT[why]), [*algebra.RULES, *logic.RULES])
+    before, after = before_and_after(graph(*KEPT[why]), [*arithmetic.RULES, *boolean_algebra.RULES])
     assert before == after
 
 
 def test_minus_zero_may_be_added():
     made = graph("x f32[2]", lambda g, x: g(ADD, x, F(-0.0)))
-    assert before_and_after(made, algebra.RULES)[1] == "return x"
+    assert before_and_after(made, arithmetic.RULES)[1] == "return x"
 
 
 def _name(value: Any) -> str:

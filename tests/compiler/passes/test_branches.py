@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.compiler.passes import branches, inline, operands
-from mycelia.core.dtype import int32
-from mycelia.ir.control import CALL, RECOMPUTE, Effect
-from mycelia.ops.arithmetic import Add, Mul, Neg
-from mycelia.ops.compare import LogicalNot
-from mycelia.ops.matrix import Tril
-from mycelia.ops.rounding import FloorDiv
-from mycelia.ops.shaping import Cast
-from mycelia.ops.transcendental import Exp
+from mycelia._engine.compiler.passes import branches, inlining, unused_operands
+from mycelia._engine.core.dtype import int32
+from mycelia._engine.ir.control_flow import CALL, RECOMPUTE, Effect
+from mycelia.ops.elementwise.arithmetic import Add, Mul, Neg
+from mycelia.ops.elementwise.comparison import LogicalNot
+from mycelia.ops.elementwise.exponential import Exp
+from mycelia.ops.elementwise.rounding import FloorDiv
+from mycelia.ops.linalg.diagonal import Tril
+from mycelia.ops.shapes.reshape import Cast
 from tests.compiler.passes.graphs import Written, before_and_after, graph, text
 
 F, I = np.float32, np.int64
@@ -44,7 +44,7 @@ EXP_AND_NEG = (
 def test_call_of_graph():
     square = graph("a f32[], b f32[]", lambda g, a, b: g(MUL, a, b), "square")
     made = graph("x f32[]", lambda g, x: g.apply(CALL, g.node(square), x, x, type=x.type))
-    before, after = before_and_after(made, [inline.call_of_graph])
+    before, after = before_and_after(made, [inlining.call_of_graph])
     assert before == (
         "graph g(x: f32[]):\n  %1: f32[] = call(@square, x, x)\n  return %1\n\n"
         "graph square(square.a: f32[], square.b: f32[]):\n"
@@ -56,7 +56,7 @@ def test_call_of_graph():
 def test_what_is_recomputed():
     square = graph("a f32[], b f32[]", lambda g, a, b: g(MUL, a, b), "square")
     made = graph("x f32[]", lambda g, x: g.apply(RECOMPUTE, g.node(square), x, x, type=x.type))
-    before, after = before_and_after(made, [inline.what_is_recomputed])
+    before, after = before_and_after(made, [inlining.what_is_recomputed])
     assert before.startswith("graph g(x: f32[]):\n  %1: f32[] = recompute(@square, x, x)\n")
     assert after == "%1: f32[] = Mul(x, x); return %1"
 
@@ -64,7 +64,7 @@ def test_what_is_recomputed():
 def test_a_graph_that_calls_itself_stays_a_call():
     made = graph("x f32[]", lambda g, x: x)
     made.output = made.apply(CALL, made.node(made), made.parameters[0], type=made.output.type)
-    before, after = before_and_after(made, inline.RULES)
+    before, after = before_and_after(made, inlining.RULES)
     assert before == after == "%1: f32[] = call(@g, x); return %1"
 
 
@@ -72,7 +72,7 @@ def test_known_choice():
     def made(index: Any) -> Written:
         return graph("x f32[99]", lambda g, x: g.item(g.switch(index, [exp(), neg()], x), 0))
 
-    before, after = before_and_after(made(np.int32(1)), [inline.known_choice])
+    before, after = before_and_after(made(np.int32(1)), [inlining.known_choice])
     assert before == (
         "graph g(x: f32[99]):\n"
         "  %1: (f32[99],) = switch(i32(1), @exp, @neg, x)\n"
@@ -83,12 +83,12 @@ def test_known_choice():
         "%1: f32[99] = Neg(x); %2: (f32[99],) = tuple(%1); "
         "%3: f32[99] = item[index=0](%2); return %3"
     )
-    assert "Exp" in before_and_after(made(np.bool_(False)), [inline.known_choice])[1]
+    assert "Exp" in before_and_after(made(np.bool_(False)), [inlining.known_choice])[1]
 
 
 def test_no_choice():
     made = graph("p bool[], x f32[99]", lambda g, p, x: g.item(g.switch(p, [exp(), exp()], x), 0))
-    assert before_and_after(made, [inline.no_choice])[1] == (
+    assert before_and_after(made, [inlining.no_choice])[1] == (
         "%1: f32[99] = Exp(x); %2: (f32[99],) = tuple(%1); "
         "%3: f32[99] = item[index=0](%2); return %3"
     )
@@ -97,7 +97,7 @@ def test_no_choice():
 def test_a_choice_between_graphs_that_differ_in_a_constant_stays():
     sides = [graph("x f32[]", lambda g, x, c=c: (g(ADD, x, F(c)),), "side") for c in (1, 2)]
     made = graph("p bool[], x f32[]", lambda g, p, x: g.switch(p, sides, x))
-    before, after = before_and_after(made, [inline.no_choice])
+    before, after = before_and_after(made, [inlining.no_choice])
     assert before == after
 
 
@@ -226,7 +226,7 @@ def test_operands_of_switch():
         "p bool[], x f32[99], y f32[]", lambda g, p, x, y: g.switch(p, sides, x, x, F(3), y, p)
     )
     old = text(sides[0])
-    before, after = before_and_after(made, [operands.operands_of_switch])
+    before, after = before_and_after(made, [unused_operands.operands_of_switch])
     assert "  %1: (f32[99], bool[]) = switch(p, @left, @right, x, x, 3.0, y, p)" in before
     assert after == (
         "graph g(p: bool[], x: f32[99], y: f32[]):\n"
@@ -245,4 +245,4 @@ def test_operands_of_switch():
 
 
 def test_every_rule_says_its_equation():
-    assert all("=" in r.text for r in (*branches.RULES, *inline.RULES, *operands.RULES))
+    assert all("=" in r.text for r in (*branches.RULES, *inlining.RULES, *unused_operands.RULES))

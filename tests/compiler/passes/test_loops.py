@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.compiler.passes import loops, operands
-from mycelia.ir.control import Effect
-from mycelia.ops.arithmetic import Add, Mul
-from mycelia.ops.compare import Less
-from mycelia.ops.shaping import BroadcastTo
-from mycelia.ops.transcendental import Exp, Log
+from mycelia._engine.compiler.passes import loop_invariants, unused_operands
+from mycelia._engine.ir.control_flow import Effect
+from mycelia.ops.elementwise.arithmetic import Add, Mul
+from mycelia.ops.elementwise.comparison import Less
+from mycelia.ops.elementwise.exponential import Exp, Log
+from mycelia.ops.shapes.reshape import BroadcastTo
 from tests.compiler.passes.graphs import Written, before_and_after, graph
 
 F, I = np.float32, np.int64
@@ -22,7 +22,7 @@ def loop(test: tuple[str, Any], step: Any, outer: str, operands: Any) -> Written
     """A graph that is one loop; `test` names the parameters of both its graphs."""
     parameters, goes_on = test
     parts = graph(parameters, goes_on, "goes_on"), graph(parameters, step, "step")
-    return graph(outer, lambda g, *xs: g.loop(*parts, *operands(g, *xs)))
+    return graph(outer, lambda g, *xs: g.loop(*parts, *unused_operands(g, *xs)))
 
 
 def test_no_passes():
@@ -32,7 +32,7 @@ def test_no_passes():
         "x f32[], c f32[]",
         lambda g, x, c: (x, c),
     )
-    before, after = before_and_after(made, [loops.no_passes])
+    before, after = before_and_after(made, [loop_invariants.no_passes])
     assert "%1: (f32[],) = while(@goes_on, @step, x, c)" in before
     assert after == "%1: (f32[],) = tuple(x); return %1"
 
@@ -52,7 +52,7 @@ def test_carry_that_stays():
         "x f32[], y f32[], c f32[]",
         lambda g, x, y, c: (I(0), x, y, c, c),
     )
-    before, after = before_and_after(made, [loops.carry_that_stays])
+    before, after = before_and_after(made, [loop_invariants.carry_that_stays])
     assert before.startswith(
         "graph g(x: f32[], y: f32[], c: f32[]):\n"
         "  %1: (i64[], f32[], f32[], f32[]) = while(@goes_on, @step, 0, x, y, c, c)\n"
@@ -80,7 +80,7 @@ def test_a_carry_that_becomes_another_constant_is_a_carry():
         "x f32[]",
         lambda g, x: (I(0), x),
     )
-    before, after = before_and_after(made, loops.RULES)
+    before, after = before_and_after(made, loop_invariants.RULES)
     assert before == after
 
 
@@ -91,7 +91,7 @@ def test_computed_once():
         "x f32[2], c f32[2]",
         lambda g, x, c: (x, c),
     )
-    before, after = before_and_after(made, [loops.computed_once])
+    before, after = before_and_after(made, [loop_invariants.computed_once])
     assert "while(@goes_on, @step, x, c)" in before
     assert after == (
         "graph g(x: f32[2], c: f32[2]):\n"
@@ -117,7 +117,7 @@ def test_a_mere_view_is_not_held_outside():
         "x f32[1000], c f32[]",
         lambda g, x, c: (x, c),
     )
-    after = before_and_after(made, [loops.computed_once])[1]
+    after = before_and_after(made, [loop_invariants.computed_once])[1]
     assert "  %1: f32[] = Exp(c)\n  %2: (f32[1000],) = while(@goes_on, @step, x, c, %1)" in after
     assert "  step.%1: f32[1000] = BroadcastTo[shape=(1000,)](step.outer)" in after
 
@@ -141,7 +141,7 @@ def test_an_effect_happens_in_every_pass():
         lambda g, x, token: (x, token),
     )
     for one in (made, fixed):
-        before, after = before_and_after(one, loops.RULES)
+        before, after = before_and_after(one, loop_invariants.RULES)
         assert before == after
 
 
@@ -154,7 +154,7 @@ def test_a_loop_inside_is_not_run_where_the_outer_one_makes_no_pass():
         "x f32[], c f32[]",
         lambda g, x, c: (x, c),
     )
-    before, after = before_and_after(made, [loops.computed_once])
+    before, after = before_and_after(made, [loop_invariants.computed_once])
     assert before == after
 
 
@@ -168,7 +168,7 @@ def test_operands_of_while():
         "x f32[], y f32[]",
         lambda g, x, y: (x, x, x, F(3), y),
     )
-    before, after = before_and_after(made, [operands.operands_of_while])
+    before, after = before_and_after(made, [unused_operands.operands_of_while])
     assert "while(@goes_on, @step, x, x, x, 3.0, y)" in before
     assert after == (
         "graph g(x: f32[], y: f32[]):\n"
@@ -186,4 +186,4 @@ def test_operands_of_while():
 
 
 def test_every_rule_says_its_equation():
-    assert all("=" in rule.text for rule in loops.RULES)
+    assert all("=" in rule.text for rule in loop_invariants.RULES)

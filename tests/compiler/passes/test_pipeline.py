@@ -11,16 +11,20 @@ import numpy as np
 import pytest
 
 from mycelia import Tensor, grad, nn, ops
-from mycelia.compiler.forms import Items, Known, widest_form_of
-from mycelia.compiler.passes.pipeline import PASSES, optimize
-from mycelia.compiler.reading import Read, read
-from mycelia.ir.analysis import nodes_by_graph
-from mycelia.ir.check import check
-from mycelia.ir.graph import Graph
-from mycelia.ir.program import Source
-from mycelia.ir.text import show
-from mycelia.ops.arithmetic import Add, Mul
-from mycelia.runtime.xla.lower import Lowered
+from mycelia._engine.compiler.frontend.trace_function import TracedProgram, trace
+from mycelia._engine.compiler.frontend.value_structure import (
+    ConstantStructure,
+    SequenceStructure,
+    widest_structure_of,
+)
+from mycelia._engine.compiler.passes.pipeline import PASSES, optimize
+from mycelia._engine.ir.analysis import nodes_by_graph
+from mycelia._engine.ir.graph import Graph
+from mycelia._engine.ir.printer import show
+from mycelia._engine.ir.program import InputSource
+from mycelia._engine.ir.verifier import verify
+from mycelia._engine.runtime.xla.lowering import LoweredGraph
+from mycelia.ops.elementwise.arithmetic import Add, Mul
 from tests.compiler.passes.graphs import graph, text
 
 
@@ -116,17 +120,17 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], list[tuple[Any, ...]]]] = {
 }
 
 
-def read_call(fn: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Read, Any]:
-    form = Items(tuple, (widest_form_of(args), Known({})))
-    return read(fn, getattr(fn, "__name__", "cell"), form), form
+def read_call(fn: Callable[..., Any], args: tuple[Any, ...]) -> tuple[TracedProgram, Any]:
+    form = SequenceStructure(tuple, (widest_structure_of(args), ConstantStructure({})))
+    return trace(fn, getattr(fn, "__name__", "cell"), form), form
 
 
-def inputs(program: Read, form: Any, args: tuple[Any, ...]) -> list[np.ndarray]:
+def inputs(program: TracedProgram, form: Any, args: tuple[Any, ...]) -> list[np.ndarray]:
     leaves = [value for value, _ in form.leaves((args, {}))]
     arrays = {
-        Source.ARGUMENT: lambda which: np.asarray(leaves[which]),
-        Source.STATE: lambda which: np.asarray(which._data),
-        Source.RANDOM: lambda which: np.array([0, 7], np.uint32),
+        InputSource.ARGUMENT: lambda which: np.asarray(leaves[which]),
+        InputSource.STATE: lambda which: np.asarray(which._data),
+        InputSource.RANDOM: lambda which: np.array([0, 7], np.uint32),
     }
     return [arrays[given.source](given.which) for given in program.program.inputs]
 
@@ -140,11 +144,11 @@ def assert_same_results(fn: Callable[..., Any], calls: list[tuple[Any, ...]]) ->
     program, form = read_call(fn, calls[0])
     made = program.program.graph
     parameters = made.parameters
-    before = [jax.jit(Lowered(made))(*inputs(program, form, args)) for args in calls]
+    before = [jax.jit(LoweredGraph(made))(*inputs(program, form, args)) for args in calls]
     assert optimize(made).parameters == parameters
-    check(made)
+    verify(made)
     for args, old in zip(calls, before, strict=True):
-        new = jax.jit(Lowered(made))(*inputs(program, form, args))
+        new = jax.jit(LoweredGraph(made))(*inputs(program, form, args))
         assert len(old) == len(new)
         for one, other in zip(old, new, strict=True):
             assert one.dtype == other.dtype
@@ -183,10 +187,10 @@ def test_prints_happen_as_often_and_in_the_same_order(capsys: pytest.CaptureFixt
     program, form = read_call(prints, (scalar(1),))
     made = program.program.graph
     arrays = inputs(program, form, (scalar(1),))
-    jax.block_until_ready(jax.jit(Lowered(made))(*arrays))
+    jax.block_until_ready(jax.jit(LoweredGraph(made))(*arrays))
     jax.effects_barrier()
     before = capsys.readouterr().out
-    jax.block_until_ready(jax.jit(Lowered(optimize(made)))(*arrays))
+    jax.block_until_ready(jax.jit(LoweredGraph(optimize(made)))(*arrays))
     jax.effects_barrier()
     assert before.count("pass") == 2 and capsys.readouterr().out == before
 

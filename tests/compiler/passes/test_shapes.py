@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mycelia.compiler.passes import constants, containers, shapes
-from mycelia.core.dtype import bool_, float16, float32, float64, int8, int32, int64, uint8
-from mycelia.ir.control import Custom
-from mycelia.ops.arithmetic import Add, Div, Mul
-from mycelia.ops.compare import Equal
-from mycelia.ops.creation import OnesLike, Zeros, ZerosLike
-from mycelia.ops.indexing import Gather
-from mycelia.ops.joining import Stack
-from mycelia.ops.loop_stack import StackRead, StackWrite
-from mycelia.ops.selecting import Select
-from mycelia.ops.shaping import (
+from mycelia._engine.compiler.passes import constant_folding, shapes, tuples
+from mycelia._engine.core.dtype import bool_, float16, float32, float64, int8, int32, int64, uint8
+from mycelia._engine.ir.control_flow import Custom
+from mycelia.ops.control.loop_stack import StackRead, StackWrite
+from mycelia.ops.elementwise.arithmetic import Add, Div, Mul
+from mycelia.ops.elementwise.comparison import Equal
+from mycelia.ops.elementwise.where import Select
+from mycelia.ops.indexing.gather import Gather
+from mycelia.ops.shapes.concat import Stack
+from mycelia.ops.shapes.creation import OnesLike, Zeros, ZerosLike
+from mycelia.ops.shapes.reshape import (
     BroadcastTo,
     Cast,
     ExpandDims,
@@ -34,7 +34,7 @@ CAST, RESHAPE, TRANSPOSE = Cast.of(), Reshape.of(), Transpose.of()
 
 CASES: list[tuple[Any, str, Any, str, str]] = [
     (
-        containers.item_of_tuple,
+        tuples.item_of_tuple,
         "x f32[2], n i64[]",
         lambda g, x, n: g.item(g.tuple(x, n), 1),
         "%1: (f32[2], i64[]) = tuple(x, n); %2: i64[] = item[index=1](%1); return %2",
@@ -101,7 +101,7 @@ CASES: list[tuple[Any, str, Any, str, str]] = [
         "return x",
     ),
     (
-        constants.fold,
+        constant_folding.fold,
         "",
         lambda g: g(Mul.of(), g(Stack.of(), g.tuple(F(1), F(2))), F(3)),
         "%1: (f32[], f32[]) = tuple(1.0, 2.0); %2: f32[2] = Stack[axis=0](%1); "
@@ -109,21 +109,21 @@ CASES: list[tuple[Any, str, Any, str, str]] = [
         "return f32[2]{3.0, 6.0}",
     ),
     (
-        constants.zeros_like,
+        constant_folding.zeros_like,
         "x f32[2000]",
         lambda g, x: g(ZerosLike.of(), x),
         "%1: f32[2000] = ZerosLike(x); return %1",
         "%1: f32[2000] = Zeros((2000,), f32); return %1",
     ),
     (
-        constants.ones_like,
+        constant_folding.ones_like,
         "x f32[2000]",
         lambda g, x: g(OnesLike.of(), x),
         "%1: f32[2000] = OnesLike(x); return %1",
         "%1: f32[2000] = Ones((2000,), f32); return %1",
     ),
     (
-        constants.of_choice,
+        constant_folding.of_choice,
         "p bool[]",
         lambda g, p: g(Equal.of(), g(Select.of(), p, I(1), I(0)), I(1)),
         "%1: i64[] = Select(p, 1, 0); %2: bool[] = Equal(%1, 1); return %2",
@@ -145,7 +145,7 @@ def test_tuple_of_items():
     again = made.tuple(made.item(pair, 0), made.item(pair, 1))
     swapped = made.tuple(made.item(pair, 1), made.item(pair, 0))
     made.output = made.apply(Custom(lambda: None, "user"), again, swapped, type=again.type)
-    before_and_after(made, [containers.tuple_of_items])
+    before_and_after(made, [tuples.tuple_of_items])
     assert made.output.args[0] is pair
     assert made.output.args[1].fn.value == swapped.fn.value
 
@@ -154,7 +154,7 @@ def test_a_graph_goes_on_giving_a_tuple():
     inner = graph("x f32[]", lambda g, x: (x, x), "inner")
     made = graph("p bool[], x f32[]", lambda g, p, x: g.switch(p, [inner, inner], x))
     made.output = made.tuple(made.item(made.output, 0), made.item(made.output, 1))
-    before, after = before_and_after(made, [containers.tuple_of_items])
+    before, after = before_and_after(made, [tuples.tuple_of_items])
     assert before == after
 
 
@@ -166,7 +166,7 @@ def test_custom():
 
 
 def test_every_rule_has_a_case_and_says_its_equation():
-    rules = (*shapes.RULES, *constants.RULES, *containers.RULES)
+    rules = (*shapes.RULES, *constant_folding.RULES, *tuples.RULES)
     alone = {"tuple_of_items", "custom"}
     assert {c[0].__name__ for c in CASES} | alone == {r.__name__ for r in rules}
     assert all("=" in rule.text for rule in rules)
@@ -197,27 +197,27 @@ def test_there_and_back_is_nothing():
 
 def test_only_small_results_are_worked_out():
     large = graph("", lambda g: g(Zeros.of(), (2000,), float32))
-    before, after = before_and_after(large, constants.RULES)
+    before, after = before_and_after(large, constant_folding.RULES)
     assert before == after
     small = graph("", lambda g: g(Zeros.of(), (2,), float32))
-    assert before_and_after(small, constants.RULES)[1] == "return f32[2]{0.0, 0.0}"
+    assert before_and_after(small, constant_folding.RULES)[1] == "return f32[2]{0.0, 0.0}"
 
 
 def test_what_has_no_numpy_kernel_is_left_to_the_program():
     made = graph("", lambda g: g(Div.of(), F(1), F(3)))
-    before, after = before_and_after(made, constants.RULES)
+    before, after = before_and_after(made, constant_folding.RULES)
     assert before == after
 
 
 def test_what_a_kernel_refuses_is_left_to_the_program():
     made = graph("", lambda g: g(Gather.of(), np.ones(3, F), np.array([7]), 0))
-    before, after = before_and_after(made, constants.RULES)
+    before, after = before_and_after(made, constant_folding.RULES)
     assert before == after
 
 
 def test_integers_wrap_while_compiling_as_they_do_in_programs():
     made = graph("", lambda g: g(Add.of(), np.int8(127), np.int8(1)))
-    assert before_and_after(made, constants.RULES)[1] == "return i8(-128)"
+    assert before_and_after(made, constant_folding.RULES)[1] == "return i8(-128)"
 
 
 def _name(value: Any) -> str:

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mycelia.compiler.passes.duplicates import merge_duplicates
-from mycelia.compiler.passes.results import drop_unused_results
-from mycelia.ir.check import check
-from mycelia.ir.control import Custom, Effect
-from mycelia.ops.arithmetic import Add, Mul, Neg
-from mycelia.ops.compare import Less
-from mycelia.ops.reduction import ReduceSum
-from mycelia.ops.transcendental import Exp, Log
+from mycelia._engine.compiler.passes.common_subexpressions import merge_duplicates
+from mycelia._engine.compiler.passes.unused_results import drop_unused_results
+from mycelia._engine.ir.control_flow import Custom, Effect
+from mycelia._engine.ir.verifier import verify
+from mycelia.ops.elementwise.arithmetic import Add, Mul, Neg
+from mycelia.ops.elementwise.comparison import Less
+from mycelia.ops.elementwise.exponential import Exp, Log
+from mycelia.ops.reduction.reduction import ReduceSum
 from tests.compiler.passes.graphs import Written, graph, text
 
 F, I = np.float32, np.int64
@@ -37,7 +37,7 @@ def test_the_same_operator_on_the_same_arguments_runs_once():
         "%2: f32[2] = Mul(%1, f32[2]{1.0, 2.0}); "
         "%3: (f32[2], f32[2]) = tuple(%2, %2); return %3"
     )
-    check(made)
+    verify(made)
 
 
 DIFFERENT: dict[str, Any] = {
@@ -104,7 +104,7 @@ def test_equal_nodes_of_different_graphs_stay_apart():
     sides = [branch(lambda g, x: (g(EXP, F(1)),), n) for n in ("left", "right")]
     made = graph("p bool[], x f32[99]", lambda g, p, x: g.switch(p, sides, x))
     assert merge_duplicates(made) == 0
-    check(made)
+    verify(made)
 
 
 def test_unused_results_of_a_switch():
@@ -140,7 +140,7 @@ def test_a_graph_that_two_switches_share_keeps_its_signature():
     shown = text(made)
     assert "%1: (f32[99],) = switch(p, @left, @right, x)" in shown
     assert "%3: (f32[99], f32[99]) = switch(q, @left_2, @right_2, x)" in shown
-    check(made)
+    verify(made)
 
 
 def test_unused_results_are_dropped_from_the_outside_inwards():
@@ -156,7 +156,7 @@ def test_unused_results_are_dropped_from_the_outside_inwards():
     made = graph("p bool[], x f32[99]", lambda g, p, x: g.item(g.switch(p, outer, p, x), 1))
     drop_unused_results(made)
     assert "Exp" not in text(made)
-    check(made)
+    verify(made)
 
 
 def test_unused_carries_of_a_loop():
@@ -191,7 +191,7 @@ def test_unused_carries_of_a_loop():
         "  step.%4: (i64[], f32[], f32[]) = tuple(step.%1, step.%2, step.%3)\n"
         "  return step.%4"
     )
-    check(made)
+    verify(made)
 
 
 def test_where_everything_is_used_nothing_changes():

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mycelia import Tensor, nn
-from mycelia.ops.attention import Attention
+from mycelia.ops.attention.attention import Attention
 from tests.fuzz.configuration.draws import around, flag, is_small, some
 from tests.fuzz.configuration.subject import Problem, Settings, Subject, Values
 

@@ -12,12 +12,12 @@ from typing import Any
 import jax
 import numpy as np
 
-from mycelia.core.dtype import from_numpy
-from mycelia.ir.example import Case, is_tensor_spec
-from mycelia.ir.types import TensorType
-from mycelia.ops.device import plain_forms
-from mycelia.ops.op import REGISTRY, Op
-from mycelia.runtime.eager.mode import inlined
+from mycelia._engine.core.dtype import from_numpy
+from mycelia._engine.ir.example import Case, is_tensor_spec
+from mycelia._engine.ir.types import TensorType
+from mycelia._engine.operators.device import reference_implementations
+from mycelia._engine.operators.operator import REGISTRY, Op
+from mycelia._engine.runtime.eager.thread_mode import inlined
 from mycelia.tensor.tensor import Tensor
 from tests.fuzz.configuration.draws import around, flag
 from tests.fuzz.configuration.results import is_real, leaves
@@ -181,7 +181,7 @@ def _problem(settings: Settings, values: Values) -> Problem:
     compiled = jax.jit(lowered)
 
     def reference(*arrays: Any) -> Any:
-        with plain_forms():
+        with reference_implementations():
             return jax.tree.map(np.asarray, compiled(*arrays))
 
     constants = tuple(i for i, path in enumerate(paths) if path[0] in example.constants)

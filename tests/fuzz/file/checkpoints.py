@@ -11,13 +11,13 @@ import numpy as np
 
 import mycelia as ms
 from mycelia import Parameter, Tensor
-from mycelia.core.files import write_atomically
-from mycelia.runtime.array_parts import HeldPart
+from mycelia._engine.core.files.atomic_write import write_atomically
+from mycelia._engine.runtime.distributed.sharded_arrays import LocalShard
 from mycelia.train import ckpt_format
 from mycelia.train.checkpoint import RUN_ENTRY
 from mycelia.train.distributed_checkpoint import index as part_index
 from mycelia.train.distributed_checkpoint import part_file
-from mycelia.train.resuming import saved_run
+from mycelia.train.resume import saved_run
 from mycelia.train.run_state import RunState
 from tests.fuzz.file.format import Format, plain
 
@@ -139,12 +139,12 @@ def _write_parts(folder: Path) -> None:
         parts: list[Any] = []
         if rank == 0:
             parts = [
-                (name, array.shape, HeldPart((0,) * array.ndim, array))
+                (name, array.shape, LocalShard((0,) * array.ndim, array))
                 for name, array in content.items()
                 if name != "layer.weight"
             ]
         half = content["layer.weight"][:, 2 * rank : 2 * rank + 2]
-        parts.append(("layer.weight", (3, 4), HeldPart((0, 2 * rank), half)))
+        parts.append(("layer.weight", (3, 4), LocalShard((0, 2 * rank), half)))
         own = [(RUN_ENTRY, np.frombuffer(json.dumps({"rank": rank}).encode(), np.uint8))]
         texts = {"note": "written by two"} if rank == 0 else {}
         write_atomically(

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from mycelia.core.tracebacks import is_explained
+from mycelia._engine.core.tracebacks import is_explained
 from mycelia.mindrecord.exceptions import MindRecordException
 from tests.fuzz.file import edits
 from tests.fuzz.file.format import Format

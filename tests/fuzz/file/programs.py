@@ -13,9 +13,9 @@ import numpy as np
 
 import mycelia as ms
 from mycelia import Tensor, nn
-from mycelia.parallel import plans
-from mycelia.parallel.cluster import Cluster
-from mycelia.runtime.xla import executables
+from mycelia._engine.distributed.cluster import Cluster
+from mycelia._engine.distributed.plan import plan as plans
+from mycelia._engine.runtime.xla import executable_cache
 from tests.fuzz.file.format import Format, plain
 
 _GROUP = "programs"
@@ -80,13 +80,13 @@ def _resealed(data: bytes) -> bytes:
 
 def _keep(folder: Path) -> None:
     compiled = jax.jit(lambda x: x * 2 + 1).lower(_X).compile()
-    executables._keep(folder / "kept.program", compiled, ())
+    executable_cache._keep(folder / "kept.program", compiled, ())
 
 
 def _load_kept(folder: Path) -> Any:
     """What the program computes; a file that is left out counts as an error that says so."""
     inputs, results = jax.tree.structure(((0,), {})), jax.tree.structure(0)
-    found = executables._load(folder / "kept.program", inputs, results)
+    found = executable_cache._load(folder / "kept.program", inputs, results)
     return None if found is None else plain(np.asarray(found(_X)))
 
 
@@ -94,8 +94,8 @@ def _load_kept(folder: Path) -> Any:
 
 
 def _write_plans(folder: Path) -> None:
-    move = plans.Move("all_gather", 96.0, 1e-6, (0,), 1, "the sum is cut")
-    row = plans.Row(
+    move = plans.PlanCollective("all_gather", 96.0, 1e-6, (0,), 1, "the sum is cut")
+    row = plans.PlanRow(
         3, "matmul", "net.py:3", "x @ w", ("b=48",), ((0,),), ("f32[48,64]",), ("f32[48]",),
         (move,), 1e-5,
     )  # fmt: skip

@@ -12,7 +12,7 @@ import numpy as np
 
 import mycelia.dataset as ds
 from mycelia import mindrecord
-from mycelia.core.crc32c import masked_crc32c
+from mycelia._engine.core.files.crc32c import masked_crc32c
 from mycelia.mindrecord.tfrecord import read_examples
 from tests.dataset import image_source_cases, record_cases, text_source_cases
 from tests.dataset.written_files import write_files, write_idx

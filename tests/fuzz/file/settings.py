@@ -13,7 +13,7 @@ from PIL import Image
 import mycelia.dataset as ds
 from mycelia.dataset import config, text, vision
 from mycelia.profiler import report
-from mycelia.profiler.recorder import OPERATOR, STEP, Span
+from mycelia.profiler.recorder import OPERATOR, STEP, ProfileSpan
 from mycelia.tune import records
 from tests.fuzz.file.format import Format, plain
 
@@ -149,7 +149,7 @@ def _read_trials(folder: Path) -> Any:
 
 
 def _write_profile(folder: Path) -> None:
-    spans = [Span(kind, "MatMul", 0.5, 0.75, 1) for kind in (OPERATOR, STEP)]
+    spans = [ProfileSpan(kind, "MatMul", 0.5, 0.75, 1) for kind in (OPERATOR, STEP)]
     report.write_spans(folder, spans, {"device": "CPU"})
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import mycelia as ms
-from mycelia.core.tracebacks import is_explained
+from mycelia._engine.core.tracebacks import is_explained
 from tests.fuzz.configuration.judge import verdict
 from tests.fuzz.configuration.registry import GROUPS, SUBJECTS
 from tests.fuzz.configuration.subject import Problem, Settings, Values

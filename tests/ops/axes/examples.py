@@ -8,9 +8,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from mycelia.ir.example import Case
-from mycelia.ops.device import plain_forms
-from mycelia.ops.op import Op
+from mycelia._engine.ir.example import Case
+from mycelia._engine.operators.device import reference_implementations
+from mycelia._engine.operators.operator import Op
 
 KEY = np.array([7, 11], np.uint32)
 _FAST = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
@@ -37,7 +37,7 @@ class Example:
         full = list(self._leaves)
         for place, array in zip(self._places, arrays, strict=True):
             full[place] = array
-        with plain_forms():
+        with reference_implementations():
             return jax.tree.leaves(self.op.lower(*jax.tree.unflatten(self._tree, full)))
 
     def run(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:

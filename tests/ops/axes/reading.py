@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mycelia.ir.example import is_tensor_spec
-from mycelia.ir.primitive import Primitive
-from mycelia.ir.types import parse_type
-from mycelia.ops.axes import Axis, OperatorAxes, axes_of
+from mycelia._engine.ir.example import is_tensor_spec
+from mycelia._engine.ir.primitive import Primitive
+from mycelia._engine.ir.types import parse_type
+from mycelia._engine.operators.axes import Axis, OperatorAxes, axes_of
 
 
 def axes(op: Primitive, *args: Any) -> OperatorAxes:

@@ -21,9 +21,9 @@ import jax
 import numpy as np
 from jax.sharding import AxisType, NamedSharding, PartitionSpec
 
-from mycelia.ir.example import Case, case
-from mycelia.ops.axes import Axis, axes_of
-from mycelia.ops.op import REGISTRY, Op
+from mycelia._engine.ir.example import Case, case
+from mycelia._engine.operators.axes import Axis, axes_of
+from mycelia._engine.operators.operator import REGISTRY, Op
 from tests.ops.axes.examples import Example
 
 _KINDS = "all-reduce|all-gather|all-to-all|collective-permute|reduce-scatter"

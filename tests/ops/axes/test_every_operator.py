@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import mycelia  # noqa: F401  (registers every operator)
-from mycelia.ir.example import Case
-from mycelia.ops.axes import Axis, axes_of, unknown_primitives
-from mycelia.ops.op import REGISTRY, Op
+from mycelia._engine.ir.example import Case
+from mycelia._engine.operators.axes import Axis, axes_of, unknown_primitives
+from mycelia._engine.operators.operator import REGISTRY, Op
 from tests.ops.axes.examples import COMBINE, Example, alike, parts_of, piece, rest
 from tests.ops.axes.listed import DIVIDED, NUMBERED, RESIZED
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from mycelia import ops
-from mycelia.ops.cross_entropy import CrossEntropy
-from mycelia.ops.embedding import Embedding, EmbeddingGrad
-from mycelia.ops.indexing import GatherD, GatherGrad
-from mycelia.ops.op import Vjp
+from mycelia._engine.operators.operator import Vjp
+from mycelia.ops.indexing.embedding import Embedding, EmbeddingGrad
+from mycelia.ops.indexing.gather import GatherD, GatherGrad
+from mycelia.ops.loss.cross_entropy import CrossEntropy
 from tests.ops.axes.reading import axes, axis, by_size, inner_axis
 
 

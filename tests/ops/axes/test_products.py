@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from mycelia import ops
-from mycelia.ops.attention import Attention
-from mycelia.ops.convolution import Conv2DBackpropFilter, Conv2DBackpropInput
-from mycelia.ops.linalg import Dense
+from mycelia.ops.attention.attention import Attention
+from mycelia.ops.convolution.convolution import Conv2DBackpropFilter, Conv2DBackpropInput
+from mycelia.ops.linalg.matmul import Dense
 from tests.ops.axes.reading import axes, axis, inner_axis
 
 LEFT = {False: ((0, 0), (0, 1)), True: ((0, 1), (0, 0))}  # places of m and k

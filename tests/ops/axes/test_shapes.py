@@ -9,11 +9,11 @@ import jax.numpy as jnp
 import pytest
 
 from mycelia import ops
-from mycelia.ir.types import parse_type
-from mycelia.ops.axes import Axis, OperatorAxes, axes_of, unknown_primitives
-from mycelia.ops.axes.shaping_rules import factor_groups
-from mycelia.ops.device import on_cpu, plain_forms
-from mycelia.ops.optimizer_updates import AdamUpdate, MomentumUpdate
+from mycelia._engine.ir.types import parse_type
+from mycelia._engine.operators.axes import Axis, OperatorAxes, axes_of, unknown_primitives
+from mycelia._engine.operators.axes.shape_rules import factor_groups
+from mycelia._engine.operators.device import on_cpu, reference_implementations
+from mycelia.ops.optimizer.fused_updates import AdamUpdate, MomentumUpdate
 from tests.ops.axes.reading import axes, axis, by_size
 
 
@@ -255,9 +255,9 @@ def test_the_same_question_is_answered_once():
 
 def test_plain_forms_last_as_long_as_their_block():
     before = on_cpu()
-    with plain_forms():
+    with reference_implementations():
         assert not on_cpu()
-        with plain_forms():
+        with reference_implementations():
             assert not on_cpu()
         assert not on_cpu()
     assert on_cpu() == before

@@ -20,7 +20,7 @@ import numpy as np
 
 import mycelia as ms
 from mycelia import nn, ops
-from mycelia.transforms.pipeline_reports import pipeline_report
+from mycelia.transforms.pipeline_report import pipeline_report
 from tests.parallel.pipeline.models import (
     Case,
     ClippingStep,

@@ -21,10 +21,10 @@ import jax
 import numpy as np
 
 import mycelia as ms
-from mycelia.ops.device import plain_forms
-from mycelia.ops.spreading import over
-from mycelia.runtime.xla.lower import Lowered
-from mycelia.runtime.xla.traffic import moved_bytes
+from mycelia._engine.operators.device import reference_implementations
+from mycelia._engine.runtime.xla.collective_traffic import moved_bytes
+from mycelia._engine.runtime.xla.lowering import LoweredGraph
+from mycelia.ops.collective.redistribute import over
 from tests.parallel.pipeline.layout_models import Decoder, sentences
 from tests.parallel.pipeline.models import Case, Trained, adam, check_equal, momentum, train
 from tests.parallel.pipeline.running import run_here
@@ -137,8 +137,8 @@ def _texts(found: Trained) -> dict[tuple[int, str], str]:
     texts = {}
     for (number, way), (given, results) in seen.items():
         stage = pipeline._stages[number]
-        with over(stage.place.devices), plain_forms():
-            lowered = Lowered(getattr(stage.program, way))
+        with over(stage.place.devices), reference_implementations():
+            lowered = LoweredGraph(getattr(stage.program, way))
             program = jax.jit(lowered, keep_unused=True, out_shardings=results)
             texts[number, way] = program.lower(*given).compile().as_text()
     return texts

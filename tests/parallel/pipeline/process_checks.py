@@ -19,10 +19,10 @@ import numpy as np
 
 import mycelia as ms
 from mycelia import nn, ops
+from mycelia._engine.distributed.mesh import Placement
+from mycelia._engine.parallel.pipeline.devices import StageDevices, stage_devices
+from mycelia._engine.runtime.distributed.stage_transfer import replicate_everywhere
 from mycelia.communication import get_group_size, get_rank, init
-from mycelia.parallel.mesh import Placement
-from mycelia.runtime.pipeline.crossing import everywhere
-from mycelia.runtime.pipeline.places import Place, stage_devices
 from tests.parallel.pipeline.models import (
     Case,
     ClippingStep,
@@ -191,7 +191,7 @@ def reading_parameters() -> None:
 
 def moving() -> None:
     """Values of several types get from every way to lie on one stage to every way on another."""
-    first, second = (Place(own) for own in stage_devices(2, DEVICES, alone=False))
+    first, second = (StageDevices(own) for own in stage_devices(2, DEVICES, alone=False))
     ways = [Placement(dims) for dims in (((), ()), ((0,), ()), ((), (0,)))]
     for dtype in (np.float32, np.int32, np.bool_, np.float16):
         numbers = (np.arange(12 * 24).reshape(12, 24) % 7).astype(dtype)
@@ -200,11 +200,11 @@ def moving() -> None:
                 value = first.put(numbers, first.sharding(there))
                 value = second.put(value, second.sharding(back))
                 assert value.devices() == set(second.devices)
-                np.testing.assert_array_equal(everywhere(value), numbers)
+                np.testing.assert_array_equal(replicate_everywhere(value), numbers)
                 value = first.put(value, first.sharding(there))
-                np.testing.assert_array_equal(everywhere(value), numbers)
+                np.testing.assert_array_equal(replicate_everywhere(value), numbers)
     scalar = second.whole(first.whole(np.float32(3.0)))
-    assert everywhere(scalar) == 3.0
+    assert replicate_everywhere(scalar) == 3.0
 
 
 def model() -> None:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from mycelia.runtime.pipeline.order import Handover, events
-from mycelia.runtime.pipeline.schedule import (
-    Action,
-    Schedule,
+from mycelia._engine.parallel.pipeline.action_order import StageTransfer, events
+from mycelia._engine.parallel.pipeline.schedule import (
+    PipelineAction,
+    PipelineSchedule,
     gpipe,
     interleaved,
     needed_before,
@@ -53,20 +53,22 @@ JOBS = [
     [gpipe(3, 5), one_forward_one_backward(4, 6), interleaved(2, 4, 3)],
     ids=lambda schedule: schedule.name,
 )
-def test_values_are_handed_over_between_who_makes_and_who_needs_them(schedule: Schedule) -> None:
+def test_values_are_handed_over_between_who_makes_and_who_needs_them(
+    schedule: PipelineSchedule,
+) -> None:
     turns = {event: turn for turn, event in enumerate(events(schedule))}
-    actions = [event for event in turns if isinstance(event, Action)]
+    actions = [event for event in turns if isinstance(event, PipelineAction)]
     assert len(turns) == 2 * len(actions)
     for action in actions:
-        assert turns[action] < turns[Handover(action)]
+        assert turns[action] < turns[StageTransfer(action)]
         for needed in needed_before(action, schedule.chunks):
-            assert turns[Handover(needed)] < turns[action]
+            assert turns[StageTransfer(needed)] < turns[action]
 
 
 def test_a_stage_starts_before_it_takes_what_comes_next() -> None:
     """Else it would wait for the stage before it to run the next micro-batch, too."""
     turns = {event: turn for turn, event in enumerate(events(one_forward_one_backward(2, 4)))}
-    assert turns[Action(1, 0, True)] < turns[Handover(Action(0, 1, True))]
+    assert turns[PipelineAction(1, 0, True)] < turns[StageTransfer(PipelineAction(0, 1, True))]
 
 
 @pytest.mark.parametrize(("options", "stages", "devices", "checks"), JOBS)

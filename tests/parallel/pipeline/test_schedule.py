@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mycelia.runtime.pipeline.schedule import (
-    Action,
-    Schedule,
+from mycelia._engine.parallel.pipeline.schedule import (
+    PipelineAction,
+    PipelineSchedule,
     check_schedule,
     dispatch_order,
     gpipe,
@@ -78,11 +78,13 @@ def test_interleaved_takes_rounds_of_micro_batches() -> None:
 def test_an_incomplete_schedule_is_found() -> None:
     whole = gpipe(2, 2)
     with pytest.raises(RuntimeError, match="not complete"):
-        check_schedule(Schedule("short", 2, 2, 2, (whole.actions[0][:-1], whole.actions[1])))
+        check_schedule(
+            PipelineSchedule("short", 2, 2, 2, (whole.actions[0][:-1], whole.actions[1]))
+        )
 
 
 def test_a_deadlock_is_found() -> None:
-    first = (Action(0, 0, False), Action(0, 0, True))
-    second = (Action(1, 0, True), Action(1, 0, False))
+    first = (PipelineAction(0, 0, False), PipelineAction(0, 0, True))
+    second = (PipelineAction(1, 0, True), PipelineAction(1, 0, False))
     with pytest.raises(RuntimeError, match="waits for itself"):
-        check_schedule(Schedule("stuck", 2, 2, 1, (first, second)))
+        check_schedule(PipelineSchedule("stuck", 2, 2, 1, (first, second)))

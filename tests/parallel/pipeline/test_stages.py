@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 
 import mycelia as ms
 from mycelia import nn
-from mycelia.compiler.parallel.stage_search import balanced, stages_by_cost
-from mycelia.compiler.parallel.stages import cut, stages_by_marks
-from mycelia.ir.control import RECOMPUTE, TUPLE, Item
-from mycelia.ir.graph import Graph
-from mycelia.ir.text import show
-from mycelia.ir.types import parse_type
-from mycelia.ops.arithmetic import Add, Mul
-from mycelia.ops.linalg import MatMul
-from mycelia.ops.stages import EnterStage
+from mycelia._engine.ir.control_flow import RECOMPUTE, TUPLE, Item
+from mycelia._engine.ir.graph import Graph
+from mycelia._engine.ir.printer import show
+from mycelia._engine.ir.types import parse_type
+from mycelia._engine.parallel.pipeline.partition import split_by_stage, stages_by_marks
+from mycelia._engine.parallel.pipeline.stage_search import balanced, stages_by_cost
+from mycelia.ops.collective.stage_boundary import EnterStage
+from mycelia.ops.elementwise.arithmetic import Add, Mul
+from mycelia.ops.linalg.matmul import MatMul
 
 TYPE = parse_type("f32[4,4]")
 
@@ -43,7 +43,7 @@ def network(*labels: int) -> Graph:
 def test_a_graph_is_cut_where_marks_are() -> None:
     graph = network(0, 1)
     placed = stages_by_marks(graph, graph.parameters[:1], 2)
-    first, second = cut(placed.graph, placed.places, {}, 1)
+    first, second = split_by_stage(placed.graph, placed.places, {}, 1)
     assert (first.place, second.place) == (0, 1)
     assert [getattr(n, "name", "") for n in first.inputs] == ["x", "w0"]
     assert len(first.crossing) == 2  # the scale and the first product
@@ -61,7 +61,7 @@ def test_what_needs_weights_alone_is_computed_in_each_stage() -> None:
     two = graph.apply(MatMul(), graph.apply(EnterStage(1), one, type=TYPE), double, type=TYPE)
     graph.output = graph.apply(TUPLE, two, type=(TYPE,))
     placed = stages_by_marks(graph, [x], 2)
-    parts = cut(placed.graph, placed.places, {}, 1)
+    parts = split_by_stage(placed.graph, placed.places, {}, 1)
     assert [len(p.crossing) for p in parts] == [1, 0]
     assert all("Add" in show(p.graph) for p in parts)
 
@@ -69,7 +69,7 @@ def test_what_needs_weights_alone_is_computed_in_each_stage() -> None:
 def test_stages_may_come_again_with_several_rounds() -> None:
     graph = network(0, 1, 0, 1)
     placed = stages_by_marks(graph, graph.parameters[:1], 2, 2)
-    assert [p.place for p in cut(placed.graph, placed.places, {}, 3)] == [0, 1, 2, 3]
+    assert [p.place for p in split_by_stage(placed.graph, placed.places, {}, 3)] == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize(
@@ -89,14 +89,14 @@ def test_marks_inside_of_recomputed_cells_count() -> None:
     again = graph.apply(RECOMPUTE, inner, *given_, type=(TYPE,))
     graph.output = graph.apply(TUPLE, graph.apply(Item(0), again, type=TYPE), type=(TYPE,))
     placed = stages_by_marks(graph, graph.parameters[:1], 2)
-    assert [p.place for p in cut(placed.graph, placed.places, {}, 1)] == [0, 1]
+    assert [p.place for p in split_by_stage(placed.graph, placed.places, {}, 1)] == [0, 1]
 
 
 def test_equal_layers_are_shared_equally() -> None:
     graph = network(*[-1] * 6)
     count = len(graph.parameters)
     placed = stages_by_cost(graph, [0], range(1, count), 3, byte=0.0)
-    parts = cut(placed.graph, placed.places, {}, 2)
+    parts = split_by_stage(placed.graph, placed.places, {}, 2)
     assert [show(p.graph).count("MatMul") for p in parts] == [2, 2, 2]
 
 

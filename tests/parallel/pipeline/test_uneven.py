@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mycelia.runtime.pipeline.places import stage_sizes
+from mycelia._engine.parallel.pipeline.devices import stage_sizes
 from tests.parallel.pipeline.running import checks, run_checks
 from tests.parallel.pipeline.test_processes import job
 

@@ -10,8 +10,8 @@ import numpy as np
 
 import mycelia as ms
 from mycelia import Parameter, Tensor, nn, ops
+from mycelia._engine.distributed.plan.plan import Plan, PlanRow
 from mycelia.parallel import plans_of
-from mycelia.parallel.plans import Plan, Row
 
 SIZE = 24 * 7  # every number of devices here divides it
 
@@ -54,7 +54,7 @@ def the_plan(fn: Any) -> Plan:
     return found
 
 
-def row(plan: Plan, name: str) -> Row:
+def row(plan: Plan, name: str) -> PlanRow:
     return next(r for r in plan.rows if r.name == name)
 
 

@@ -19,8 +19,8 @@ import numpy as np
 
 import mycelia as ms
 from mycelia import Layout, Parameter, Tensor, nn, ops
+from mycelia._engine.distributed.plan.plan import load
 from mycelia.parallel import AutoParallel, plans_of
-from mycelia.parallel.plans import load
 from tests.parallel.words.dense import (
     SIZE,
     Dense,

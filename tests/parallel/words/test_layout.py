@@ -8,11 +8,11 @@ import pytest
 
 import mycelia as ms
 from mycelia import Layout, Parameter, Tensor, nn, ops
+from mycelia._engine.distributed.auto_parallel_settings import settings_version
+from mycelia._engine.distributed.layout import common_mesh
+from mycelia._engine.distributed.mesh import Mesh
 from mycelia.compat.modules import targets
 from mycelia.parallel import AutoParallel
-from mycelia.parallel.automatic import settings_version
-from mycelia.parallel.layout import common_mesh
-from mycelia.parallel.mesh import Mesh
 
 LAYOUT = Layout((2, 4), ("dp", "mp"))
 

@@ -22,7 +22,7 @@ _LARGE = 8 * 2**20  # bytes of a message whose memory is given back once it was 
 _FREE = getattr(mmap, "MADV_REMOVE", None)  # where the system can do that
 
 
-class Line:
+class MessageChannel:
     """One direction of messages: small parts through a pipe, arrays through shared memory.
 
     The memory is a file without a name, so nothing is left behind however a process ends.
@@ -121,7 +121,9 @@ def _seed(seed: int) -> None:
 def main() -> None:
     """Answer requests until the other end is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    requests, replies = (Line(int(pipe), int(memory)) for pipe, memory in _pairs(sys.argv[1:]))
+    requests, replies = (
+        MessageChannel(int(pipe), int(memory)) for pipe, memory in _pairs(sys.argv[1:])
+    )
     sys.path[:] = requests.receive()
     function: Any = None
     try:

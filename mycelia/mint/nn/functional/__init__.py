@@ -1,7 +1,7 @@
 """Functions for networks: activations, windows, normalization, losses."""
 
-from mycelia.mint.floating import sigmoid as sigmoid
-from mycelia.mint.floating import tanh as tanh
+from mycelia.mint.float_functions import sigmoid as sigmoid
+from mycelia.mint.float_functions import tanh as tanh
 from mycelia.mint.nn.functional.activation import elu as elu
 from mycelia.mint.nn.functional.activation import elu_ as elu_
 from mycelia.mint.nn.functional.activation import gelu as gelu
@@ -49,7 +49,7 @@ from mycelia.mint.nn.functional.pooling import avg_pool3d as avg_pool3d
 from mycelia.mint.nn.functional.pooling import max_pool2d as max_pool2d
 from mycelia.mint.nn.functional.pooling import max_unpool2d as max_unpool2d
 from mycelia.mint.reduction import log_softmax as log_softmax
-from mycelia.mint.shaping import flatten as flatten
+from mycelia.mint.reshape import flatten as flatten
 from mycelia.ops import adaptive_avg_pool2d as adaptive_avg_pool2d
 from mycelia.ops import adaptive_avg_pool3d as adaptive_avg_pool3d
 from mycelia.ops import adaptive_max_pool2d as adaptive_max_pool2d

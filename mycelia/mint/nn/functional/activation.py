@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from mycelia import ops
-from mycelia.ir.value import check_tensors
-from mycelia.mint.floating import as_float
+from mycelia._engine.ir.tensor_protocol import check_tensors
+from mycelia.mint.float_functions import as_float
 from mycelia.mint.reduction import implied_dim, in_dtype
 
 

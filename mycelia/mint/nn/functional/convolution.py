@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from mycelia import ops
-from mycelia.core.checks import as_tuple, check_string
-from mycelia.core.errors import problem
-from mycelia.ir.value import check_tensors
-from mycelia.mint.nn.functional.batching import batched
-from mycelia.ops.convolution_transpose import Conv2DTranspose
-from mycelia.ops.linalg import MatMul
+from mycelia._engine.core.checks import as_tuple, check_string
+from mycelia._engine.core.errors import problem
+from mycelia._engine.ir.tensor_protocol import check_tensors
+from mycelia.mint.nn.functional.unbatched import batched
+from mycelia.ops.convolution.transposed import Conv2DTranspose
+from mycelia.ops.linalg.matmul import MatMul
 
 
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:

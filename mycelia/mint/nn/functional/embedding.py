@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from mycelia import ops
-from mycelia.core.checks import check_int
-from mycelia.core.dtype import int64
-from mycelia.core.errors import problem, wrong_type, wrong_value
-from mycelia.ir.value import check_tensors
+from mycelia._engine.core.checks import check_int
+from mycelia._engine.core.dtype import int64
+from mycelia._engine.core.errors import problem, wrong_type, wrong_value
+from mycelia._engine.ir.tensor_protocol import check_tensors
 from mycelia.tensor.tensor import Tensor
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from mycelia import ops
-from mycelia.core.checks import as_tuple, is_int
-from mycelia.core.errors import problem
-from mycelia.ops.cubic import CubicInterpolate
+from mycelia._engine.core.checks import as_tuple, is_int
+from mycelia._engine.core.errors import problem
+from mycelia.ops.image.bicubic import CubicInterpolate
 
 
 def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from mycelia import ops
-from mycelia.core.checks import check_bool, check_string
-from mycelia.core.errors import wrong_value
+from mycelia._engine.core.checks import check_bool, check_string
+from mycelia._engine.core.errors import wrong_value
 
 _REDUCTIONS = ("none", "mean", "sum")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from mycelia import ops
-from mycelia.core.checks import check_bool, check_range
-from mycelia.core.errors import problem
+from mycelia._engine.core.checks import check_bool, check_range
+from mycelia._engine.core.errors import problem
 from mycelia.mint.batch_statistics import batch_norm_elemt
-from mycelia.ops.normalization import BatchNorm
+from mycelia.ops.normalization.batch_and_layer import BatchNorm
 
 
 def batch_norm(

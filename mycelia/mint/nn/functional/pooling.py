@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from mycelia import ops
-from mycelia.core.checks import as_tuple, check_bool, is_int
-from mycelia.core.dtype import int64
-from mycelia.core.errors import problem
-from mycelia.mint.nn.functional.batching import batched
+from mycelia._engine.core.checks import as_tuple, check_bool, is_int
+from mycelia._engine.core.dtype import int64
+from mycelia._engine.core.errors import problem
+from mycelia.mint.nn.functional.unbatched import batched
 
 
 def avg_pool1d(

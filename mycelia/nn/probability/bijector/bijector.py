@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core.checks import check_bool
-from mycelia.core.dtype import DType
-from mycelia.core.errors import problem, wrong_type
-from mycelia.core.shape import Shape, broadcast
-from mycelia.ir.slot import call
+from mycelia._engine.core.checks import check_bool
+from mycelia._engine.core.dtype import DType
+from mycelia._engine.core.errors import problem, wrong_type
+from mycelia._engine.core.shape import Shape, broadcast
+from mycelia._engine.ir.handlers import call_user_function
 from mycelia.nn.cell import Cell
 from mycelia.nn.probability.parameters import check_tensor, parameter_dtype, parameter_tensor
-from mycelia.ops.shaping import cast
+from mycelia.ops.shapes.reshape import cast
 from mycelia.tensor.tensor import Tensor
 
 
@@ -118,7 +118,9 @@ class Bijector(Cell):
                 f"{self.name}: has no {hook[1:]}",
                 fix=f"define {hook}(self, value) in {type(self).__name__}",
             )
-        return call(found, self._check_value(value, "input value of bijector"), *args, **kwargs)
+        return call_user_function(
+            found, self._check_value(value, "input value of bijector"), *args, **kwargs
+        )
 
     def _check_value(self, value: Any, name: str) -> Any:
         """The value, if it is a float tensor."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from mycelia.nn.probability.bijector.bijector import Bijector, described
 from mycelia.nn.probability.parameters import check_limit, positive
-from mycelia.ops.transcendental import exp, log
+from mycelia.ops.elementwise.exponential import exp, log
 
 
 class GumbelCDF(Bijector):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core.checks import check_instance
+from mycelia._engine.core.checks import check_instance
 from mycelia.nn.probability.bijector.bijector import Bijector
 
 

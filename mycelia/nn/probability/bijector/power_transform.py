@@ -6,9 +6,9 @@ from typing import Any
 
 from mycelia.nn.probability.bijector.bijector import Bijector, described
 from mycelia.nn.probability.parameters import check_limit, not_negative
-from mycelia.ops.creation import ones_like
-from mycelia.ops.selecting import where
-from mycelia.ops.transcendental import exp, expm1, log, log1p
+from mycelia.ops.elementwise.exponential import exp, expm1, log, log1p
+from mycelia.ops.elementwise.where import where
+from mycelia.ops.shapes.creation import ones_like
 
 
 class PowerTransform(Bijector):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from mycelia.nn.probability.bijector.bijector import Bijector, described
-from mycelia.ops.arithmetic import abs as absolute
-from mycelia.ops.arithmetic import sign
-from mycelia.ops.transcendental import log
+from mycelia.ops.elementwise.arithmetic import abs as absolute
+from mycelia.ops.elementwise.arithmetic import sign
+from mycelia.ops.elementwise.exponential import log
 
 
 class ScalarAffine(Bijector):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from mycelia.nn.probability.bijector.bijector import Bijector, described
-from mycelia.ops.activation_smooth import logsigmoid
-from mycelia.ops.transcendental import expm1, log
+from mycelia.ops.activation.smooth import logsigmoid
+from mycelia.ops.elementwise.exponential import expm1, log
 
 
 class Softplus(Bijector):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mycelia.core.checks import check_positive_int
-from mycelia.core.errors import problem
+from mycelia._engine.core.checks import check_positive_int
+from mycelia._engine.core.errors import problem
 from mycelia.nn.cell import Cell
 from mycelia.nn.probability.bnn_layers.layer_distribution import NormalPrior, normal_post_fn
 from mycelia.nn.probability.bnn_layers.variational import Variational
 from mycelia.nn.sizes import check_no_padding, check_pad_mode, paddings, positive_pair
-from mycelia.ops.convolution import Conv2D
+from mycelia.ops.convolution.convolution import Conv2D
 
 
 class ConvReparam(Variational):

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mycelia.core.checks import check_positive_int
-from mycelia.nn.basic import activation_of
+from mycelia._engine.core.checks import check_positive_int
 from mycelia.nn.cell import Cell
+from mycelia.nn.layer.basic import activation_of
 from mycelia.nn.probability.bnn_layers.layer_distribution import NormalPrior, normal_post_fn
 from mycelia.nn.probability.bnn_layers.variational import Variational
 from mycelia.nn.probability.distribution.family import SMALLEST
-from mycelia.ops.arithmetic import square
-from mycelia.ops.distributions import standard_normal
-from mycelia.ops.linalg import MatMul
-from mycelia.ops.shaping import cast
-from mycelia.ops.transcendental import sqrt
+from mycelia.ops.elementwise.arithmetic import square
+from mycelia.ops.elementwise.exponential import sqrt
+from mycelia.ops.linalg.matmul import MatMul
+from mycelia.ops.random.distributions import standard_normal
+from mycelia.ops.shapes.reshape import cast
 
 
 class _DenseVariational(Variational):

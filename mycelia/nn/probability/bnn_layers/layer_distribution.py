@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core import dtype as dtypes
-from mycelia.core.checks import is_number
-from mycelia.core.dtype import DType
-from mycelia.core.errors import problem
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.checks import is_number
+from mycelia._engine.core.dtype import DType
+from mycelia._engine.core.errors import problem
 from mycelia.nn.cell import Cell
 from mycelia.nn.probability.distribution.normal import Normal
-from mycelia.ops.activation_smooth import softplus
+from mycelia.ops.activation.smooth import softplus
 from mycelia.tensor.initializer import Normal as NormalInit
 from mycelia.tensor.initializer import initializer
 from mycelia.tensor.parameter import Parameter

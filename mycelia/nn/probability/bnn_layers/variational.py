@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mycelia.core.checks import check_bool, check_instance
-from mycelia.core.errors import wrong_type
+from mycelia._engine.core.checks import check_bool, check_instance
+from mycelia._engine.core.errors import wrong_type
 from mycelia.nn.cell import Cell
-from mycelia.ops.linalg import BiasAdd
-from mycelia.ops.reduction import sum as total
+from mycelia.ops.linalg.matmul import BiasAdd
+from mycelia.ops.reduction.reduction import sum as total
 
 
 class Variational(Cell):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core import dtype as dtypes
-from mycelia.core.dtype import DType
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.dtype import DType
 from mycelia.nn.probability.distribution.family import Family
 from mycelia.nn.probability.parameters import probability
-from mycelia.ops.creation import ones_like, zeros_like
-from mycelia.ops.selecting import where
-from mycelia.ops.shaping import cast
-from mycelia.ops.transcendental import log, log1p
+from mycelia.ops.elementwise.exponential import log, log1p
+from mycelia.ops.elementwise.where import where
+from mycelia.ops.shapes.creation import ones_like, zeros_like
+from mycelia.ops.shapes.reshape import cast
 
 
 class Bernoulli(Family):

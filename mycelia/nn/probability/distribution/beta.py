@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mycelia.core import dtype as dtypes
-from mycelia.core.dtype import DType
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.dtype import DType
 from mycelia.nn.probability.distribution.family import Family
 from mycelia.nn.probability.parameters import positive
-from mycelia.ops.arithmetic import square
-from mycelia.ops.compare import logical_and
-from mycelia.ops.creation import full_like
-from mycelia.ops.gamma_sampling import StandardGamma
-from mycelia.ops.joining import stack
-from mycelia.ops.power import xlogy
-from mycelia.ops.selecting import where
-from mycelia.ops.shaping import reshape
-from mycelia.ops.special import digamma, lgamma
+from mycelia.ops.elementwise.arithmetic import square
+from mycelia.ops.elementwise.comparison import logical_and
+from mycelia.ops.elementwise.power import xlogy
+from mycelia.ops.elementwise.special import digamma, lgamma
+from mycelia.ops.elementwise.where import where
+from mycelia.ops.random.gamma import StandardGamma
+from mycelia.ops.shapes.concat import stack
+from mycelia.ops.shapes.creation import full_like
+from mycelia.ops.shapes.reshape import reshape
 
 
 class Beta(Family):

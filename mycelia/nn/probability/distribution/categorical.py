@@ -5,23 +5,23 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mycelia.core import dtype as dtypes
-from mycelia.core.dtype import DType
-from mycelia.core.shape import broadcast
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.dtype import DType
+from mycelia._engine.core.shape import broadcast
 from mycelia.nn.probability.distribution.family import Family
 from mycelia.nn.probability.parameters import broadcast_all, shares
-from mycelia.ops.arithmetic import square
-from mycelia.ops.choosing import argmax
-from mycelia.ops.compare import logical_or
-from mycelia.ops.creation import full_like, ones_like, zeros_like
-from mycelia.ops.indexing import gather_elements
-from mycelia.ops.power import xlogy
-from mycelia.ops.ranges import arange
-from mycelia.ops.reduction import sum as total
-from mycelia.ops.scan import cumsum
-from mycelia.ops.selecting import where
-from mycelia.ops.shaping import broadcast_to, cast, expand_dims, squeeze
-from mycelia.ops.transcendental import log
+from mycelia.ops.elementwise.arithmetic import square
+from mycelia.ops.elementwise.comparison import logical_or
+from mycelia.ops.elementwise.exponential import log
+from mycelia.ops.elementwise.power import xlogy
+from mycelia.ops.elementwise.where import where
+from mycelia.ops.indexing.gather import gather_elements
+from mycelia.ops.reduction.argmax import argmax
+from mycelia.ops.reduction.cumulative import cumsum
+from mycelia.ops.reduction.reduction import sum as total
+from mycelia.ops.shapes.creation import full_like, ones_like, zeros_like
+from mycelia.ops.shapes.ranges import arange
+from mycelia.ops.shapes.reshape import broadcast_to, cast, expand_dims, squeeze
 
 
 class Categorical(Family):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mycelia.core import dtype as dtypes
-from mycelia.core.dtype import DType
-from mycelia.core.errors import problem
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.dtype import DType
+from mycelia._engine.core.errors import problem
 from mycelia.nn.probability.distribution.family import Family
 from mycelia.nn.probability.parameters import positive
-from mycelia.ops.arithmetic import square
-from mycelia.ops.transcendental import log, log1p
-from mycelia.ops.trigonometry import atan, tan
+from mycelia.ops.elementwise.arithmetic import square
+from mycelia.ops.elementwise.exponential import log, log1p
+from mycelia.ops.elementwise.trigonometry import atan, tan
 
 
 class Cauchy(Family):

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core.checks import check_instance, check_non_negative_int
-from mycelia.core.dtype import DType, as_dtype
-from mycelia.core.errors import problem, wrong_type
-from mycelia.core.shape import Shape, broadcast
-from mycelia.ir.slot import call
+from mycelia._engine.core.checks import check_instance, check_non_negative_int
+from mycelia._engine.core.dtype import DType, as_dtype
+from mycelia._engine.core.errors import problem, wrong_type
+from mycelia._engine.core.shape import Shape, broadcast
+from mycelia._engine.ir.handlers import call_user_function
 from mycelia.nn.cell import Cell
 from mycelia.nn.probability.bijector.bijector import Bijector
-from mycelia.nn.probability.distribution.likelihood import CUMULATIVE, DENSITY, Form, rewritten
+from mycelia.nn.probability.distribution.likelihood import (
+    CUMULATIVE,
+    DENSITY,
+    LikelihoodForm,
+    rewritten,
+)
 from mycelia.nn.probability.parameters import (
     broadcast_all,
     check_tensor,
     parameter_dtype,
     parameter_tensor,
 )
-from mycelia.ops.arithmetic import square
-from mycelia.ops.selecting import where
-from mycelia.ops.shaping import broadcast_to, cast
-from mycelia.ops.transcendental import sqrt
+from mycelia.ops.elementwise.arithmetic import square
+from mycelia.ops.elementwise.exponential import sqrt
+from mycelia.ops.elementwise.where import where
+from mycelia.ops.shapes.reshape import broadcast_to, cast
 
 
 class Distribution(Cell):
@@ -208,7 +213,7 @@ class Distribution(Cell):
     # ---- from questions to hooks ------------------------------------------------------------
 
     def _probability(
-        self, what: str, forms: dict[str, Form], value: Any, args: Any, kwargs: Any
+        self, what: str, forms: dict[str, LikelihoodForm], value: Any, args: Any, kwargs: Any
     ) -> Any:
         """The hook itself, or another form of the same probability: rather not its complement."""
         wanted = forms["_" + what]
@@ -218,14 +223,14 @@ class Distribution(Cell):
         )
         if not hooks:
             raise self._not_implemented(what)
-        found = call(getattr(self, hooks[0]), value, *args, **kwargs)
+        found = call_user_function(getattr(self, hooks[0]), value, *args, **kwargs)
         return rewritten(found, forms[hooks[0]], wanted)
 
     def _run(self, what: str, args: Any, kwargs: Any) -> Any:
         hook = getattr(self, "_" + what, None)
         if hook is None:
             raise self._not_implemented(what)
-        return call(hook, *args, **kwargs)
+        return call_user_function(hook, *args, **kwargs)
 
     def _not_implemented(self, what: str) -> NotImplementedError:
         return problem(NotImplementedError, f"{self.name}: has no {what}")

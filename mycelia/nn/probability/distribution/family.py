@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from mycelia.core.dtype import DType, as_dtype
-from mycelia.core.errors import problem, wrong_type
-from mycelia.core.shape import Shape, broadcast
+from mycelia._engine.core.dtype import DType, as_dtype
+from mycelia._engine.core.errors import problem, wrong_type
+from mycelia._engine.core.shape import Shape, broadcast
 from mycelia.nn.probability.distribution.distribution import Distribution
 from mycelia.nn.probability.parameters import Limit, check_limit, check_other_type
-from mycelia.ops.arithmetic import maximum
-from mycelia.ops.distributions import StandardNormal, UniformReal
-from mycelia.ops.shaping import cast
+from mycelia.ops.elementwise.arithmetic import maximum
+from mycelia.ops.random.distributions import StandardNormal, UniformReal
+from mycelia.ops.shapes.reshape import cast
 
 SMALLEST = 1.1754944e-38  # the smallest normal float32: uniform numbers above 0 start here
 

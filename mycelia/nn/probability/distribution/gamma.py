@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mycelia.core import dtype as dtypes
-from mycelia.core.dtype import DType
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.dtype import DType
 from mycelia.nn.probability.distribution.family import Family
 from mycelia.nn.probability.parameters import positive
-from mycelia.ops.arithmetic import maximum, square
-from mycelia.ops.creation import full_like, zeros_like
-from mycelia.ops.gamma_sampling import StandardGamma
-from mycelia.ops.power import xlogy
-from mycelia.ops.selecting import where
-from mycelia.ops.special import digamma, igamma, lgamma
-from mycelia.ops.transcendental import log, sqrt
+from mycelia.ops.elementwise.arithmetic import maximum, square
+from mycelia.ops.elementwise.exponential import log, sqrt
+from mycelia.ops.elementwise.power import xlogy
+from mycelia.ops.elementwise.special import digamma, igamma, lgamma
+from mycelia.ops.elementwise.where import where
+from mycelia.ops.random.gamma import StandardGamma
+from mycelia.ops.shapes.creation import full_like, zeros_like
 
 
 class Gamma(Family):

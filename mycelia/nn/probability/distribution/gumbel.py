@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.core import dtype as dtypes
-from mycelia.core.dtype import DType, as_dtype
-from mycelia.core.errors import wrong_type
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.dtype import DType, as_dtype
+from mycelia._engine.core.errors import wrong_type
 from mycelia.nn.probability.bijector.gumbel_cdf import GumbelCDF
 from mycelia.nn.probability.bijector.invert import Invert
 from mycelia.nn.probability.distribution.distribution import TransformedDistribution
 from mycelia.nn.probability.distribution.family import SMALLEST
 from mycelia.nn.probability.distribution.uniform import Uniform
 from mycelia.nn.probability.parameters import broadcast_all, check_other_type, parameter_tensor
-from mycelia.ops.arithmetic import maximum
-from mycelia.ops.special import lgamma
-from mycelia.ops.transcendental import exp, expm1, log
+from mycelia.ops.elementwise.arithmetic import maximum
+from mycelia.ops.elementwise.exponential import exp, expm1, log
+from mycelia.ops.elementwise.special import lgamma
 
 
 class Gumbel(TransformedDistribution):

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mycelia.core import dtype as dtypes
-from mycelia.core.dtype import DType
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.dtype import DType
 from mycelia.nn.probability.distribution.family import Family
 from mycelia.nn.probability.parameters import positive
-from mycelia.ops.arithmetic import abs as absolute
-from mycelia.ops.arithmetic import maximum, square
-from mycelia.ops.creation import full_like
-from mycelia.ops.selecting import where
-from mycelia.ops.special import erf, erfc
-from mycelia.ops.transcendental import log
+from mycelia.ops.elementwise.arithmetic import abs as absolute
+from mycelia.ops.elementwise.arithmetic import maximum, square
+from mycelia.ops.elementwise.exponential import log
+from mycelia.ops.elementwise.special import erf, erfc
+from mycelia.ops.elementwise.where import where
+from mycelia.ops.shapes.creation import full_like
 
 
 class HalfNormal(Family):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mycelia.core import dtype as dtypes
-from mycelia.core.dtype import DType
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.dtype import DType
 from mycelia.nn.probability.distribution.family import Family
 from mycelia.nn.probability.parameters import positive
-from mycelia.ops.arithmetic import abs as absolute
-from mycelia.ops.distributions import StandardLaplace
-from mycelia.ops.selecting import where
-from mycelia.ops.transcendental import exp, expm1, log
+from mycelia.ops.elementwise.arithmetic import abs as absolute
+from mycelia.ops.elementwise.exponential import exp, expm1, log
+from mycelia.ops.elementwise.where import where
+from mycelia.ops.random.distributions import StandardLaplace
 
 
 class Laplace(Family):

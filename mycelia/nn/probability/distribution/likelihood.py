@@ -5,27 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from mycelia.ops.transcendental import exp, expm1, log, log1p
+from mycelia.ops.elementwise.exponential import exp, expm1, log, log1p
 
 
 @dataclass(frozen=True)
-class Form:
+class LikelihoodForm:
     """How a probability is written: its complement or itself, its logarithm or not."""
 
     complement: bool
     logarithm: bool
 
 
-DENSITY = {"_prob": Form(False, False), "_log_prob": Form(False, True)}
+DENSITY = {"_prob": LikelihoodForm(False, False), "_log_prob": LikelihoodForm(False, True)}
 CUMULATIVE = {
-    "_cdf": Form(False, False),
-    "_log_cdf": Form(False, True),
-    "_survival_function": Form(True, False),
-    "_log_survival": Form(True, True),
+    "_cdf": LikelihoodForm(False, False),
+    "_log_cdf": LikelihoodForm(False, True),
+    "_survival_function": LikelihoodForm(True, False),
+    "_log_survival": LikelihoodForm(True, True),
 }
 
 
-def rewritten(value: Any, given: Form, wanted: Form) -> Any:
+def rewritten(value: Any, given: LikelihoodForm, wanted: LikelihoodForm) -> Any:
     """A probability in another form."""
     if given.complement is wanted.complement:
         if given.logarithm is wanted.logarithm:

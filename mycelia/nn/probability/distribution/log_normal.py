@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mycelia.core import dtype as dtypes
-from mycelia.core.dtype import DType
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.dtype import DType
 from mycelia.nn.probability.bijector.exp import Exp
 from mycelia.nn.probability.distribution.distribution import TransformedDistribution
 from mycelia.nn.probability.distribution.normal import Normal, normal_divergence
 from mycelia.nn.probability.parameters import check_other_type
-from mycelia.ops.arithmetic import square
-from mycelia.ops.creation import full_like, ones_like
-from mycelia.ops.selecting import where
-from mycelia.ops.transcendental import exp, expm1
+from mycelia.ops.elementwise.arithmetic import square
+from mycelia.ops.elementwise.exponential import exp, expm1
+from mycelia.ops.elementwise.where import where
+from mycelia.ops.shapes.creation import full_like, ones_like
 
 
 class LogNormal(TransformedDistribution):

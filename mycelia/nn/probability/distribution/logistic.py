@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mycelia.core import dtype as dtypes
-from mycelia.core.dtype import DType
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.dtype import DType
 from mycelia.nn.probability.distribution.family import Family
 from mycelia.nn.probability.parameters import positive
-from mycelia.ops.activation_smooth import logsigmoid, sigmoid
-from mycelia.ops.transcendental import log, log1p
+from mycelia.ops.activation.smooth import logsigmoid, sigmoid
+from mycelia.ops.elementwise.exponential import log, log1p
 
 
 class Logistic(Family):

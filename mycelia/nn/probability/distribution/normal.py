@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mycelia.core import dtype as dtypes
-from mycelia.core.dtype import DType
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.dtype import DType
 from mycelia.nn.probability.distribution.family import Family
 from mycelia.nn.probability.parameters import positive
-from mycelia.ops.arithmetic import square
-from mycelia.ops.special import erfc
-from mycelia.ops.transcendental import log
+from mycelia.ops.elementwise.arithmetic import square
+from mycelia.ops.elementwise.exponential import log
+from mycelia.ops.elementwise.special import erfc
 
 HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mycelia.core import dtype as dtypes
-from mycelia.core.dtype import DType
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.dtype import DType
 from mycelia.nn.probability.distribution.family import Family
 from mycelia.nn.probability.parameters import positive
-from mycelia.ops.arithmetic import maximum
-from mycelia.ops.creation import full_like, zeros_like
-from mycelia.ops.distributions import Poisson as PoissonOp
-from mycelia.ops.rounding import floor
-from mycelia.ops.selecting import where
-from mycelia.ops.special import igammac, lgamma
-from mycelia.ops.transcendental import log
+from mycelia.ops.elementwise.arithmetic import maximum
+from mycelia.ops.elementwise.exponential import log
+from mycelia.ops.elementwise.rounding import floor
+from mycelia.ops.elementwise.special import igammac, lgamma
+from mycelia.ops.elementwise.where import where
+from mycelia.ops.random.distributions import Poisson as PoissonOp
+from mycelia.ops.shapes.creation import full_like, zeros_like
 
 
 class Poisson(Family):

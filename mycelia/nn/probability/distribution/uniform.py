@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mycelia.core import dtype as dtypes
-from mycelia.core.dtype import DType
-from mycelia.core.errors import problem
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.dtype import DType
+from mycelia._engine.core.errors import problem
 from mycelia.nn.probability.distribution.family import Family
 from mycelia.nn.probability.parameters import check_limit
-from mycelia.ops.arithmetic import maximum, minimum, square
-from mycelia.ops.compare import logical_and
-from mycelia.ops.creation import full_like, zeros_like
-from mycelia.ops.selecting import where
-from mycelia.ops.transcendental import log
+from mycelia.ops.elementwise.arithmetic import maximum, minimum, square
+from mycelia.ops.elementwise.comparison import logical_and
+from mycelia.ops.elementwise.exponential import log
+from mycelia.ops.elementwise.where import where
+from mycelia.ops.shapes.creation import full_like, zeros_like
 
 
 class Uniform(Family):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core import dtype as dtypes
-from mycelia.core.checks import check_instance, check_positive_int
-from mycelia.nn.basic import Dense
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.checks import check_instance, check_positive_int
 from mycelia.nn.cell import Cell
+from mycelia.nn.layer.basic import Dense
 from mycelia.nn.probability.distribution.normal import Normal
-from mycelia.ops.creation import one_hot, ones, zeros
-from mycelia.ops.joining import concat
-from mycelia.ops.shaping import cast, reshape
-from mycelia.ops.transcendental import exp
+from mycelia.ops.elementwise.exponential import exp
+from mycelia.ops.shapes.concat import concat
+from mycelia.ops.shapes.creation import one_hot, ones, zeros
+from mycelia.ops.shapes.reshape import cast, reshape
 
 
 class VAE(Cell):

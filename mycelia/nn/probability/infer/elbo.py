@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.core.checks import check_string
+from mycelia._engine.core.checks import check_string
 from mycelia.nn.cell import Cell
 from mycelia.nn.probability.distribution.normal import normal_divergence
-from mycelia.ops.arithmetic import square
-from mycelia.ops.reduction import sum as total
+from mycelia.ops.elementwise.arithmetic import square
+from mycelia.ops.reduction.reduction import sum as total
 
 
 class ELBO(Cell):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from mycelia.core.checks import check_instance, check_positive_int
+from mycelia._engine.core.checks import check_instance, check_positive_int
 from mycelia.nn.cell import Cell
 from mycelia.nn.wrap.cell_wrapper import TrainOneStepCell
 

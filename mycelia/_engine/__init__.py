@@ -1,0 +1,1 @@
+"""The engine: everything that no user imports."""

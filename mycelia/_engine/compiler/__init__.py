@@ -1,0 +1,1 @@
+"""The compiler: Python source to graphs, gradients of graphs, optimization passes."""

@@ -1,0 +1,1 @@
+"""From Python source to graphs: tracing, program state, guards."""

@@ -1,0 +1,62 @@
+"""Mutable containers of Python, by their contents: lists, dicts, sets, deques, and subclasses."""
+
+from __future__ import annotations
+
+import copy
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+CONTAINERS = (list, dict, set, deque)
+
+
+@dataclass(frozen=True)
+class DequeFactory:
+    """Makes deques of a greatest length."""
+
+    maxlen: int | None
+
+    def __call__(self, parts: Iterable[Any]) -> deque[Any]:
+        return deque(parts, self.maxlen)
+
+
+@dataclass(frozen=True)
+class DefaultDictFactory:
+    """Makes dicts whose missing values come from a function."""
+
+    factory: Callable[[], Any] | None
+
+    def __call__(self, parts: dict[Any, Any]) -> defaultdict[Any, Any]:
+        return defaultdict(self.factory, parts)
+
+
+def maker_of(value: Any) -> Any:
+    """What makes a container like this one of other elements; for other values their class."""
+    if type(value) is deque:
+        return DequeFactory(value.maxlen)
+    return DefaultDictFactory(value.default_factory) if type(value) is defaultdict else type(value)
+
+
+def makes_objects(maker: Any) -> bool:
+    """Whether a maker is the class of objects with attributes, not of containers."""
+    return isinstance(maker, type) and not issubclass(maker, dict)
+
+
+def contents_of(container: Any) -> Any:
+    """A copy of a container, of its type, with the same elements."""
+    kind = type(container)
+    return kind(container) if kind in (list, dict, set) else copy.copy(container)
+
+
+def refilling_calls(container: Any, contents: Any) -> list[tuple[Any, ...]]:
+    """Calls, of C functions for Python's own containers, that give a container other elements."""
+    kind = type(container)
+    fill = kind.extend if isinstance(container, (list, deque)) else kind.update
+    return [(kind.clear, container), (fill, container, contents)]
+
+
+def refill(container: Any, contents: Any) -> None:
+    """Give a container other elements, in the order of `contents`."""
+    for function, *arguments in refilling_calls(container, contents_of(contents)):
+        function(*arguments)

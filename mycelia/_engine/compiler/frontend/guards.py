@@ -1,0 +1,110 @@
+"""Guards: what a program took for constant, and whether it still is."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from mycelia._engine.core import settings
+from mycelia._engine.core.dtype import DType
+from mycelia._engine.core.network_version import NetworkVersion
+from mycelia.tensor.tensor import Tensor
+
+_PLAIN = (bool, int, float, str, bytes, type(None), DType)
+_MOST_ELEMENTS = 1000  # of a container that is looked at before each run
+
+
+class Guards:
+    """Everything outside that was read and not made an input."""
+
+    def __init__(self) -> None:
+        self._checks: dict[Any, Callable[[], bool]] = {}
+        self._cells: list[tuple[Any, frozenset[str], dict[str, Any]]] = []
+        self._announced: list[tuple[Callable[..., Any], tuple[Any, ...], Any]] = []
+        self._changes = NetworkVersion.count
+        self._budget = settings.memory_budget()
+
+    def entry(self, holder: dict[str, Any], name: str, value: Any) -> None:
+        """A name of a module or object has this value."""
+        self._checks[id(holder), name] = lambda: unchanged(holder.get(name), value)
+
+    def has_entry(self, holder: dict[str, Any], name: str) -> bool:
+        """Whether `entry` was called for this name."""
+        return (id(holder), name) in self._checks
+
+    def fact(self, ask: Callable[..., bool], args: tuple[Any, ...], before: bool) -> None:
+        """A function of the framework gives the same for these arguments."""
+        self._checks[ask, args] = lambda: ask(*args) == before
+
+    def announced(self, ask: Callable[..., Any], args: tuple[Any, ...], before: Any) -> None:
+        """As `fact`, for what can only change along with a call of `note_change`."""
+        self._announced.append((ask, args, before))
+
+    def cell(self, cell: Any, value: Any) -> None:
+        """A variable of an enclosing Python function has this value."""
+        self._checks[id(cell), "cell"] = lambda: unchanged(cell.cell_contents, value)
+
+    def contents(self, container: Any) -> None:
+        """A list, dict or set made outside holds what it holds now."""
+        if len(container) > _MOST_ELEMENTS:
+            return
+        before = type(container)(container)
+        self._checks[id(container), "contents"] = lambda: _same_contents(container, before)
+
+    def tensor(self, tensor: Tensor) -> None:
+        """A tensor made outside, taken as a constant, has the numbers it has now."""
+        reference, data = weakref.ref(tensor), tensor._data
+
+        def check() -> bool:
+            found = reference()
+            return found is None or (found._data is data and not found._shared)
+
+        self._checks[id(tensor), "tensor"] = check
+
+    def network(self, cell: Any, changing: frozenset[str]) -> None:
+        """A cell has the flags and parts it has now; some attributes may change."""
+        self._cells.append((cell, changing, flags(cell, changing)))
+
+    def hold(self) -> bool:
+        """Whether everything is still as it was."""
+        if not all(check() for check in self._checks.values()):
+            return False
+        if self._changes == NetworkVersion.count:
+            return True
+        if self._budget != settings.memory_budget():
+            return False
+        if any(flags(cell, free) != before for cell, free, before in self._cells):
+            return False
+        if any(ask(*args) != before for ask, args, before in self._announced):
+            return False
+        self._changes = NetworkVersion.count
+        return True
+
+
+def flags(cell: Any, changing: frozenset[str]) -> dict[str, Any]:
+    """What a program relies on in a cell: its plain attributes, hooks, and which cells it has."""
+    plain = [(k, v) for k, v in cell.__dict__.items() if isinstance(v, _PLAIN)]
+    found: dict[str, Any] = {k: v for k, v in plain if k not in changing}
+    hooks = cell.__dict__.get("hooks")
+    found["<hooks>"] = None if hooks is None else hooks.registered()
+    found["<cells>"] = tuple(map(id, cell._cells.values()))
+    found["<parameters>"] = tuple(map(id, cell._params.values()))
+    return found
+
+
+def unchanged(found: Any, before: Any) -> bool:
+    """The same object, or an equal plain value of the same type."""
+    if found is before:
+        return True
+    return type(found) is type(before) and isinstance(found, _PLAIN) and found == before
+
+
+def _same_contents(container: Any, before: Any) -> bool:
+    if len(container) != len(before):
+        return False
+    if isinstance(container, dict):
+        return all(k in container and unchanged(container[k], v) for k, v in before.items())
+    if isinstance(container, list):
+        return all(map(unchanged, container, before))
+    return bool(container == before)

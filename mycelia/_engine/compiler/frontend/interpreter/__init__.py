@@ -1,0 +1,1 @@
+"""An interpreter for Python source whose tensors are graph nodes."""

@@ -1,0 +1,300 @@
+"""Calls: the user's functions are read, the framework's are run, Python's are answered."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import linecache
+import sys
+import sysconfig
+import types
+from contextlib import suppress
+from sys import getrefcount
+from typing import Any
+
+from mycelia._engine.compiler.frontend.containers import CONTAINERS
+from mycelia._engine.compiler.frontend.interpreter.base import EnclosingVariables
+from mycelia._engine.compiler.frontend.interpreter.builtins import (
+    BUILTIN_HANDLERS,
+    BuiltinInterpreter,
+)
+from mycelia._engine.compiler.frontend.interpreter.loops import LoopInterpreter
+from mycelia._engine.compiler.frontend.interpreter.recursion import ActiveCall, RecursionInterpreter
+from mycelia._engine.compiler.frontend.interpreter.source import FunctionDefinition, definition_of
+from mycelia._engine.compiler.frontend.interpreter.statements import (
+    FALLS,
+    RESULT,
+    RETURNS,
+    kinds_of,
+)
+from mycelia._engine.compiler.frontend.interpreter.trace_stack import note_call
+from mycelia._engine.compiler.frontend.interpreter.unsupported import unsupported
+from mycelia._engine.compiler.frontend.interpreter.user_function import (
+    Frame,
+    TracedCallback,
+    UserFunction,
+)
+from mycelia._engine.compiler.frontend.mutation_journal import MISSING, ClosureCellLocation
+from mycelia._engine.compiler.frontend.path_conflict import PathConflict
+from mycelia._engine.compiler.frontend.value_structure import SymbolicChoice
+from mycelia._engine.core.errors import located
+from mycelia._engine.core.source_location import PACKAGE
+from mycelia.tensor.tensor import Tensor
+
+_FRAMEWORK = str(PACKAGE)
+_LIBRARY = tuple({sysconfig.get_paths()["stdlib"], sysconfig.get_paths()["platstdlib"]})
+_NATIVE_MODULES = ("numpy", "jax", "jaxlib", "scipy")
+_MUTATING = {
+    "append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update",
+    "setdefault", "popitem", "add", "discard", "appendleft", "extendleft", "popleft", "rotate",
+    "move_to_end",
+}  # fmt: skip
+_GENERATED = ("__init__", "__eq__", "__repr__", "__hash__", "__replace__")  # as dataclasses do
+_CALL = "__call__"
+_ALONE = 2  # references to what nobody else has: a local name, the count itself
+MOST_CALLS = 400  # nested calls of one function that reading follows
+
+
+class CallInterpreter(LoopInterpreter, BuiltinInterpreter, RecursionInterpreter):
+    """Calls functions."""
+
+    def call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if isinstance(fn, PathConflict):
+            raise self.conflict_error(fn)
+        if isinstance(fn, SymbolicChoice):
+            return self.call_choice(fn, args, kwargs)
+        if isinstance(fn, TracedCallback):
+            return self.call(fn.fn, args, kwargs)
+        if isinstance(fn, functools.partial):
+            return self.call(fn.func, (*fn.args, *args), {**fn.keywords, **kwargs})
+        if isinstance(fn, UserFunction):
+            return self.read_call(fn, args, kwargs)
+        if isinstance(fn, types.MethodType):
+            return self._call_method(fn, args, kwargs)
+        answer = BUILTIN_HANDLERS.get(fn) if _hashable(fn) else None
+        if answer is not None:
+            return answer(self, *args, **kwargs)
+        if isinstance(fn, types.FunctionType):
+            wrapped = getattr(fn, "__mycelia_compiled__", None)
+            if wrapped is not None:
+                return self.call(wrapped, args, kwargs)
+            if is_traced(fn):
+                return self.read_call(self.adopted_function(fn), args, kwargs)
+            return self.native(fn, args, kwargs)
+        if isinstance(fn, type):
+            return self._make(fn, args, kwargs)
+        if isinstance(fn, types.BuiltinMethodType) and fn.__name__ in _MUTATING:
+            return self._call_mutating(fn, args, kwargs)
+        method = getattr(type(fn), _CALL, None)
+        if isinstance(method, types.FunctionType) and is_traced(method):
+            return self.read_call(self.adopted_function(method), (fn, *args), kwargs)
+        return self.native(fn, args, kwargs)
+
+    def _call_method(self, fn: types.MethodType, args: Any, kwargs: Any) -> Any:
+        inner = fn.__func__
+        if isinstance(inner, types.FunctionType) and is_traced(inner):
+            return self.read_call(self.adopted_function(inner), (fn.__self__, *args), kwargs)
+        return self.native(fn, args, kwargs)
+
+    def native(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run the framework's or Python's own code; user functions it is given come back here."""
+        span = self.tracer.span
+        try:
+            result = fn(*[_routed(a) for a in args], **{k: _routed(v) for k, v in kwargs.items()})
+        finally:
+            self.tracer.span = span
+        if isinstance(result, CONTAINERS) and getrefcount(result) == _ALONE:
+            self.tracer.store.adopt(result)
+        elif fn is Tensor:
+            self.tracer.store.made(result)
+        return result
+
+    def _call_mutating(self, fn: Any, args: Any, kwargs: Any) -> Any:
+        if isinstance(fn.__self__, CONTAINERS):
+            self.change(fn.__self__)
+        if fn.__name__ in ("extend", "extendleft"):
+            args = (self.expanded(args[0]),)
+        return self.native(fn, args, kwargs)
+
+    def _make(self, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Make an object of a class; a plain class of the user's is read, its object tracked."""
+        if not _is_plain_class(cls):
+            found = self.native(cls, args, kwargs)
+            return self.tracer.store.adopt(found) if isinstance(found, CONTAINERS) else found
+        init = cls.__init__  # type: ignore[misc]
+        if isinstance(init, types.FunctionType) and is_traced(init):
+            made: Any = cls.__new__(cls)  # type: ignore[call-overload]
+            self._track(cls, made)
+            self.read_call(self.adopted_function(init), (made, *args), kwargs)
+            return made
+        made = self.native(cls, args, kwargs)
+        self._track(cls, made)
+        return made
+
+    def _track(self, cls: type, made: Any) -> None:
+        """Attributes of an object made by the program may change."""
+        if hasattr(made, "__dict__"):
+            self.tracer.store.adopt(made.__dict__)
+            with suppress(TypeError):
+                cls._mycelia_tracked = True  # type: ignore[attr-defined]
+
+    def adopted_function(self, fn: types.FunctionType) -> UserFunction:
+        """A Python function as one the reader runs."""
+        held = {}
+        cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))
+        for name, cell in cells.items():
+            place = ClosureCellLocation(cell, name)
+            value = place.read()
+            if value is not MISSING:
+                if not self.tracer.is_changed(place):
+                    self.tracer.guards.cell(cell, value)
+                held[name] = self.outside_value(value)
+        self.foreign[id(held)] = EnclosingVariables(held, cells)
+        frame = Frame(held, None, None, fn.__globals__)
+        return UserFunction(
+            definition_of(fn), frame, fn.__defaults__ or (), dict(fn.__kwdefaults__ or {})
+        )
+
+    def read_call(self, fn: UserFunction, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Read the body of a function with these arguments."""
+        definition = fn.definition
+        if definition.is_generator:
+            raise self._generator(definition)
+        if isinstance(definition.node, ast.AsyncFunctionDef):
+            raise unsupported(self, definition.node, Frame({}, None, definition, {}))
+        try:
+            variables = bind(fn, args, kwargs)
+        except TypeError as error:
+            fix = f"call it as {signature_of(fn)}"
+            raise located(TypeError, str(error), fix=fix, span=self.tracer.span) from None
+        if definition.node.args.kwarg is not None:
+            self.tracer.store.adopt(variables[definition.node.args.kwarg.arg])
+        return self.guarded_call(fn, variables)
+
+    def read_body(self, fn: UserFunction, variables: dict[str, Any]) -> Any:
+        """The result of a function whose arguments are bound."""
+        definition = fn.definition
+        frame = Frame(self.tracer.store.made(variables), fn.frame, definition, fn.frame.module)
+        frame.made_in = self.tracer.store.journals[-1]
+        first = definition.node.args.posonlyargs + definition.node.args.args
+        frame.first_argument = variables.get(first[0].arg) if first else None
+        span = self.tracer.span
+        self.active.append(ActiveCall(fn, span))
+        if len(self.active) > MOST_CALLS * 5 or self.depth_of(fn) > MOST_CALLS:
+            raise self._runaway(definition)
+        try:
+            end = self.run(definition.body, frame)
+        except Exception as error:
+            note_call(error, fn, variables, span)
+            raise
+        finally:
+            self.active.pop()
+            self.tracer.span = span
+        kinds = kinds_of(end)
+        result = frame.variables.get(RESULT, None) if RETURNS in kinds else None
+        if kinds == {FALLS, RETURNS} and result is not None:
+            why = f"{definition.name} returns a value on some paths and nothing on others"
+            return PathConflict(why)
+        return result
+
+    def _runaway(self, definition: FunctionDefinition) -> Exception:
+        return located(
+            RecursionError,
+            f"{definition.name} calls itself without end while being compiled",
+            got=f"{MOST_CALLS} nested calls of {definition.name}",
+            fix="let the recursion end at a known value, or carry its state in tensors",
+            span=self.tracer.span,
+        )
+
+    def _generator(self, definition: FunctionDefinition) -> Exception:
+        return located(
+            SyntaxError,
+            f"{definition.name} is a generator; yield cannot be compiled",
+            fix="collect the values in a list and return it",
+            span=self.tracer.span,
+        )
+
+
+def bind(fn: UserFunction, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The variables of a call: arguments matched with parameters as Python does."""
+    spec = fn.definition.node.args
+    names = [a.arg for a in (*spec.posonlyargs, *spec.args)]
+    variables: dict[str, Any] = dict(zip(names, args, strict=False))
+    extra = args[len(names) :]
+    if spec.vararg is not None:
+        variables[spec.vararg.arg] = tuple(extra)
+    elif extra:
+        raise _wrong(fn, f"takes {len(names)} positional arguments but {len(args)} were given")
+    rest: dict[str, Any] = {}
+    allowed = {a.arg for a in (*spec.args, *spec.kwonlyargs)}
+    for name, value in kwargs.items():
+        if name in allowed:
+            if name in variables:
+                raise _wrong(fn, f"got multiple values for argument {name!r}")
+            variables[name] = value
+        elif spec.kwarg is not None:
+            rest[name] = value
+        else:
+            raise _wrong(fn, f"got an unexpected keyword argument {name!r}")
+    if spec.kwarg is not None:
+        variables[spec.kwarg.arg] = rest
+    defaults = dict(zip(names[len(names) - len(fn.defaults) :], fn.defaults, strict=True))
+    defaults |= fn.keyword_defaults
+    for name in (*names, *(a.arg for a in spec.kwonlyargs)):
+        if name not in variables:
+            if name not in defaults:
+                raise _wrong(fn, f"missing a required argument: {name!r}")
+            variables[name] = defaults[name]
+    return variables
+
+
+def signature_of(fn: UserFunction) -> str:
+    """How a function is called, as its definition writes it."""
+    return f"{fn.definition.name}({ast.unparse(fn.definition.node.args)})"
+
+
+def _wrong(fn: UserFunction, what: str) -> TypeError:
+    return TypeError(f"{fn.definition.name}() {what}")
+
+
+def is_traced(fn: types.FunctionType) -> bool:
+    """Whether a function is the user's, so that its source is read; others are run as they are."""
+    if hasattr(fn, "__mycelia_native__"):
+        return False
+    file = fn.__code__.co_filename
+    if file.startswith(_FRAMEWORK) or file.startswith("<frozen"):
+        return False
+    if file.startswith("<") and not (linecache.getlines(file) or "__source__" in fn.__globals__):
+        return hasattr(fn, "__source__") or fn.__name__ not in _GENERATED
+    module = (fn.__module__ or "").split(".")[0]
+    if module in _NATIVE_MODULES:
+        return False
+    return not (file.startswith(_LIBRARY) and "site-packages" not in file)
+
+
+def _routed(value: Any) -> Any:
+    if isinstance(value, types.FunctionType) and is_traced(value):
+        return TracedCallback(value)
+    if isinstance(value, types.MethodType) and isinstance(value.__func__, types.FunctionType):
+        return TracedCallback(value) if is_traced(value.__func__) else value
+    if isinstance(value, functools.partial):
+        return TracedCallback(value)
+    if type(value) in (tuple, list) and any(isinstance(v, types.FunctionType) for v in value):
+        return type(value)(_routed(v) for v in value)
+    return value
+
+
+def _is_plain_class(cls: type) -> bool:
+    module = sys.modules.get(cls.__module__)
+    file = getattr(module, "__file__", None) or ""
+    if file.startswith((_FRAMEWORK, *_LIBRARY)) or cls.__module__ == "builtins":
+        return False
+    return not issubclass(cls, (Tensor, BaseException)) and not hasattr(cls, "construct")
+
+
+def _hashable(fn: Any) -> bool:
+    try:
+        hash(fn)
+    except TypeError:
+        return False
+    return True

@@ -1,0 +1,46 @@
+"""The type of an operator's result, asked of its rule once for each set of argument types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mycelia._engine.core.errors import problem
+from mycelia._engine.ir.primitive import Primitive, tagged
+
+_KNOWN: dict[Any, Any] = {}
+
+
+def result_type(op: Primitive, data: tuple[Any, ...], static: tuple[Any, ...]) -> Any:
+    """What `op` gives for arguments of these types (tuples of types, None where one is absent)."""
+    key = (op, tagged(static), data)
+    try:
+        found = _KNOWN.get(key)
+    except TypeError:  # a static value without a hash
+        return _ask(op, data, static)
+    if found is None:
+        found = _KNOWN[key] = _ask(op, data, static)
+    return found
+
+
+def _ask(op: Primitive, data: tuple[Any, ...], static: tuple[Any, ...]) -> Any:
+    full = op.arguments.merge(data, static)
+    try:
+        return _as_tuples(op.infer(*full))
+    except (AttributeError, ZeroDivisionError) as error:
+        raise _misused(op, data, error) from None
+
+
+def _as_tuples(found: Any) -> Any:
+    return tuple(map(_as_tuples, found)) if isinstance(found, (list, tuple)) else found
+
+
+def _misused(op: Primitive, types: tuple[Any, ...], error: Exception) -> Exception:
+    shown = ", ".join(map(str, types))
+    if isinstance(error, ZeroDivisionError):
+        return problem(ValueError, f"{op.name}: a size is zero where it must not be", got=shown)
+    return problem(
+        TypeError,
+        f"{op.name}: an argument is not a Tensor",
+        got=shown,
+        expected=f"{op.name}()({', '.join(op.arguments.names)}) with Tensors",
+    )

@@ -1,0 +1,1 @@
+"""Optimization passes: lists of small rewrite rules."""

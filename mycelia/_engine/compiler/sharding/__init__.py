@@ -1,0 +1,1 @@
+"""Automatic parallelism: sharding strategies, their costs, and the search for layouts."""

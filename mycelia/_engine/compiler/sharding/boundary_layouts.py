@@ -1,0 +1,51 @@
+"""What is settled before a program is planned that is a part of something larger."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from mycelia._engine.compiler.sharding.cost_model import CostModel
+from mycelia._engine.compiler.sharding.hints import Pins
+from mycelia._engine.compiler.sharding.insert_resharding import Placements
+from mycelia._engine.compiler.sharding.problem import InstanceOutput, ShardingProblem
+from mycelia._engine.compiler.sharding.strategies import Strategy
+from mycelia._engine.distributed.mesh import Mesh, Placement
+
+
+@dataclass(frozen=True)
+class BoundaryLayouts:
+    """The mesh, where some inputs lie on it, and what several runs hold at the same time.
+
+    Inputs and results go by their numbers; `held_inputs` and `held_results` say for how many runs
+    a device holds them at once.
+    """
+
+    mesh: Mesh | None = None
+    placed: Mapping[int, Placement] = field(default_factory=dict)
+    held_inputs: Mapping[int, int] = field(default_factory=dict)
+    held_results: Mapping[int, int] = field(default_factory=dict)
+
+    def pins(self, problem: ShardingProblem) -> Pins:
+        """The strategies that leave inputs where they are."""
+        found: Pins = {}
+        for number, placement in self.placed.items():
+            work = problem.inputs[number]
+            dims = [dim for axis in work.axes for _, dim in axis.outputs]
+            found[work] = (Strategy(tuple([placement.dims[dim] for dim in dims])),)
+        return found
+
+    def held_bytes(
+        self, problem: ShardingProblem, placements: Placements, prices: CostModel
+    ) -> int:
+        """What a device holds for other runs than the one that goes on."""
+        held = [(problem.inputs[i].outputs[0], n) for i, n in self.held_inputs.items()]
+        held += [
+            (leaf, count)
+            for number, count in self.held_results.items()
+            if isinstance(leaf := problem.results[number], InstanceOutput)
+        ]
+        return sum((n - 1) * prices.bytes(leaf.type, placements.of(leaf)) for leaf, n in held)
+
+
+NO_BOUNDARY_LAYOUTS = BoundaryLayouts()

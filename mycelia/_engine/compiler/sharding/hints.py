@@ -1,0 +1,212 @@
+"""What users said of layouts: `shard` of operators, `reshard`, parameters, the data set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from mycelia._engine.compiler.sharding.problem import OperatorInstance, ShardingProblem
+from mycelia._engine.compiler.sharding.strategies import Strategy
+from mycelia._engine.core.errors import located
+from mycelia._engine.distributed.layout import Layout, common_mesh, flat_strategies
+from mycelia._engine.distributed.layout import Strategy as Wish
+from mycelia._engine.distributed.mesh import Mesh, finest_mesh
+from mycelia._engine.ir.control_flow import primitive_of
+from mycelia._engine.ir.program import InputSource, Program
+from mycelia.ops.collective.redistribute import LayOut
+
+Pins = dict[OperatorInstance, tuple[Strategy, ...]]
+Cut = tuple[int, ...]  # mesh axes
+
+
+class LayoutHints:
+    """The wishes for the works of one program: for each, its owner and strategies of tensors.
+
+    Those of operators are about their inputs; those of a program's inputs about themselves.
+    """
+
+    def __init__(
+        self, program: Program, problem: ShardingProblem, data: Sequence[Wish | None]
+    ) -> None:
+        self._found: dict[OperatorInstance, tuple[str, tuple[Wish | None, ...]]] = {}
+        for work in problem.works:
+            op = None if work.is_input or work.is_edge else primitive_of(work.node)
+            if isinstance(op, LayOut):
+                self._found[work] = (op.owner, (op.strategy,))
+            elif given := getattr(op, "marks", {}).get("in_strategy"):
+                self._found[work] = (f"{work.name}.shard", tuple(flat_strategies(given)))
+        for work, source in zip(problem.inputs, program.inputs, strict=True):
+            if source.source is InputSource.ARGUMENT and source.which < len(data):
+                self._found[work] = ("dataset_strategy", (data[source.which],))
+            wish = (
+                getattr(source.which, "layout", None)
+                if source.source is InputSource.STATE
+                else None
+            )
+            if wish is not None:
+                self._found[work] = (f"the layout of parameter {source.which.name}", (wish,))
+
+    def layouts(self) -> Iterator[Layout]:
+        """All layouts among the wishes."""
+        for _, wishes in self._found.values():
+            yield from [wish for wish in wishes if isinstance(wish, Layout)]
+
+    def mesh(self, devices: int) -> Mesh:
+        """The finest mesh on which all of them can be said."""
+        return common_mesh(self.layouts(), devices) or finest_mesh(devices)
+
+    def pins(self, mesh: Mesh) -> Pins:
+        """The strategies wished for, on a mesh that is fine enough."""
+        return {
+            work: (_HintResolver(work, owner, given, mesh).strategy(),)
+            for work, (owner, given) in self._found.items()
+            if any(wish is not None for wish in given)
+        }
+
+
+class _HintResolver:
+    """One wish: from parts of dimensions to mesh axes that cut the axes of a work."""
+
+    def __init__(
+        self, work: OperatorInstance, owner: str, given: tuple[Wish | None, ...], mesh: Mesh
+    ) -> None:
+        self._work, self._owner, self._given, self._mesh = work, owner, given, mesh
+        self._types = work.output_types if work.is_input else work.input_types
+
+    def strategy(self) -> Strategy:
+        """Layouts say which mesh axes they mean; degrees get what is left, from the last axis."""
+        self._check()
+        count = len(self._work.axes)
+        named = [self._named(number) for number in range(count)]
+        degrees = [self._degree(number) for number in range(count)]
+        used = [axis for cut in named for axis in cut or ()]
+        if len(set(used)) != len(used):
+            raise self._wrong(
+                "an axis of the devices cuts two different dimensions of the operator",
+                expected="each axis on dimensions that meet, or on one alone",
+            )
+        free = [axis for axis in self._mesh.axes if axis not in used]
+        cuts: list[Cut] = [()] * count
+        for number in reversed(range(count)):
+            own = named[number]
+            taken = _take(free, degrees[number], self._mesh) if own is None else own
+            if taken is None:
+                raise self._wrong(
+                    "the devices cannot be cut so",
+                    got=f"{self._shown()} for {self._mesh.devices} devices",
+                    expected=f"degrees whose product divides {self._mesh.devices}",
+                )
+            cuts[number] = taken
+        self._check_sizes(cuts)
+        return Strategy(tuple(cuts))
+
+    def _places(self, number: int) -> list[tuple[int, int]]:
+        """The dimensions of tensors with a wish that an axis of the work runs along."""
+        axis = self._work.axes[number]
+        places = axis.outputs if self._work.is_input else axis.inputs
+        return [
+            (leaf, dim)
+            for leaf, dim in places
+            if leaf < len(self._given)
+            and self._given[leaf] is not None
+            and self._types[leaf].shape[dim] > 1
+        ]
+
+    def _named(self, number: int) -> Cut | None:
+        """The mesh axes that layouts name for an axis of the work; None if none speaks of it."""
+        found: dict[Cut, None] = {}
+        for leaf, dim in self._places(number):
+            wish = self._given[leaf]
+            if isinstance(wish, Layout):
+                found[wish.cuts(self._mesh)[dim]] = None
+        if len(found) > 1:
+            raise self._differs(number)
+        return next(iter(found), None)
+
+    def _degree(self, number: int) -> int:
+        found = {self._parts(leaf)[dim] for leaf, dim in self._places(number)}
+        if len(found) > 1:
+            raise self._differs(number)
+        return found.pop() if found else 1
+
+    def _differs(self, number: int) -> Exception:
+        places = self._places(number)
+        named = ", ".join(f"dimension {dim} of input {leaf}" for leaf, dim in places)
+        parts = sorted({self._parts(leaf)[dim] for leaf, dim in places})
+        cut = ", ".join(map(str, parts)) if len(parts) > 1 else "different axes of the devices"
+        return self._wrong(
+            "dimensions that meet are cut differently",
+            got=f"{self._shown()}: {named} have {cut}",
+            expected="one number for them",
+        )
+
+    def _parts(self, leaf: int) -> tuple[int, ...]:
+        wish = self._given[leaf]
+        assert wish is not None
+        return wish.degrees if isinstance(wish, Layout) else wish
+
+    # ---- checks ------------------------------------------------------------------------------
+
+    def _check(self) -> None:
+        """Every wish fits its tensor; dimensions that cannot be cut are not."""
+        axes = self._work.axes
+        possible = {p for axis in axes for p in (*axis.inputs, *axis.outputs * self._is_input)}
+        for leaf, wish in enumerate(self._given[: len(self._types)]):
+            if wish is None:
+                continue
+            parts = self._parts(leaf)
+            if len(parts) != self._types[leaf].ndim:
+                raise self._wrong(
+                    f"the strategy of input {leaf} does not fit its dimensions",
+                    got=f"{_text(wish)} for {self._types[leaf]}",
+                )
+            for dim, degree in enumerate(parts):
+                if degree > 1 and (leaf, dim) not in possible:
+                    types = ", ".join(map(str, self._types))
+                    raise self._wrong(
+                        f"dimension {dim} of input {leaf} cannot be cut",
+                        got=f"{self._shown()} for {types}",
+                        expected="1 there",
+                    )
+
+    def _check_sizes(self, cuts: Sequence[Cut]) -> None:
+        """Tensors that stay on devices between two runs have parts of one size; XLA pads others."""
+        for axis, cut in zip(self._work.axes, cuts, strict=True):
+            degree = self._mesh.degree(cut)
+            if self._is_input and axis.size % degree:
+                raise self._wrong(
+                    f"a dimension of size {axis.size} cannot be cut into {degree} parts",
+                    expected="parts of one size",
+                )
+
+    @property
+    def _is_input(self) -> bool:
+        return self._work.is_input
+
+    def _shown(self) -> str:
+        if len(self._given) == 1 and (self._is_input or self._work.name == LayOut.__name__):
+            return _text(self._given[0])
+        return f"({', '.join(map(_text, self._given))}{',' * (len(self._given) == 1)})"
+
+    def _wrong(self, what: str, *, got: str = "", expected: str = "") -> Exception:
+        return located(
+            ValueError,
+            f"{self._owner}: {what}",
+            got=got or self._shown(),
+            expected=expected,
+            span=self._work.node.span,
+        )
+
+
+def _text(wish: Wish | None) -> str:
+    return str(wish)
+
+
+def _take(free: list[int], degree: int, mesh: Mesh) -> Cut | None:
+    """Mesh axes that make so many parts, from the end of those that are free; they are used up."""
+    taken: list[int] = []
+    for axis in reversed(list(free)):
+        if degree > 1 and degree % mesh.sizes[axis] == 0:
+            degree //= mesh.sizes[axis]
+            taken.append(axis)
+            free.remove(axis)
+    return tuple(sorted(taken)) if degree == 1 else None

@@ -1,0 +1,96 @@
+"""The memory that a plan needs on each device: what stays, and what is alive while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from mycelia._engine.compiler.sharding.cost_model import CostModel
+from mycelia._engine.compiler.sharding.insert_resharding import Placements
+from mycelia._engine.compiler.sharding.problem import (
+    InstanceOutput,
+    OperatorInstance,
+    ShardingProblem,
+)
+
+
+def memory_bytes(problem: ShardingProblem, placements: Placements, prices: CostModel) -> int:
+    """Bytes a device needs at most: what stays between two runs, and results in between."""
+    stays = sum(
+        prices.bytes(work.output_types[0], placements.outputs(work)[0]) for work in problem.inputs
+    )
+    return stays + activation_bytes(problem, placements, prices)
+
+
+def activation_bytes(problem: ShardingProblem, placements: Placements, prices: CostModel) -> int:
+    """The most bytes of results that are alive at once.
+
+    A new value of an input takes the place of the old one.
+    """
+    in_place = {id(leaf) for work in problem.inputs for leaf, _ in work.returns}
+    kept = {id(leaf) for leaf in problem.results if isinstance(leaf, InstanceOutput)}
+    sizes: dict[int, int] = {}
+    for work in problem.works:
+        for leaf in work.outputs:
+            is_new = not work.is_input and id(leaf) not in in_place
+            sizes[id(leaf)] = prices.bytes(leaf.type, placements.of(leaf)) if is_new else 0
+    readers = _readers(problem.works)
+    left = {tensor: len(reading) for tensor, reading in readers.items()}
+    alive = most = 0
+    for work in _likely_order(problem.works, readers, sizes):
+        alive += sum(sizes[id(leaf)] for leaf in work.outputs)
+        most = max(most, alive)
+        for tensor in _read_by(work):
+            left[tensor] -= 1
+            if left[tensor] == 0 and tensor not in kept:
+                alive -= sizes[tensor]
+        alive -= sum(
+            sizes[id(leaf)]
+            for leaf in work.outputs
+            if id(leaf) not in readers and id(leaf) not in kept
+        )
+    return most
+
+
+def _likely_order(
+    works: Sequence[OperatorInstance],
+    readers: dict[int, list[OperatorInstance]],
+    sizes: dict[int, int],
+) -> Iterator[OperatorInstance]:
+    """The works in an order that engines like: what makes little of much comes as soon as it can.
+
+    In the order of the graph, gradients of weights would come last, and with them all they need.
+    """
+    missing = {id(work): len(_read_by(work)) for work in works}
+    done: set[int] = set()
+    for first in works:
+        stack = [first] if id(first) not in done else []
+        while stack:
+            work = stack.pop()
+            if id(work) in done:
+                continue
+            done.add(id(work))
+            yield work
+            for leaf in work.outputs:
+                for reader in readers.get(id(leaf), ()):
+                    missing[id(reader)] -= 1
+                    if missing[id(reader)] == 0 and _shrinks(reader, sizes):
+                        stack.append(reader)
+
+
+def _shrinks(work: OperatorInstance, sizes: dict[int, int]) -> bool:
+    """Whether a work gives less than the largest of what it reads."""
+    given = max((sizes[leaf] for leaf in _read_by(work)), default=0)
+    return 0 < sum(sizes[id(leaf)] for leaf in work.outputs) < given
+
+
+def _readers(works: Sequence[OperatorInstance]) -> dict[int, list[OperatorInstance]]:
+    found: dict[int, list[OperatorInstance]] = {}
+    for work in works:
+        for leaf in _read_by(work):
+            found.setdefault(leaf, []).append(work)
+    return found
+
+
+def _read_by(work: OperatorInstance) -> set[int]:
+    """The tensors that a work reads, each once."""
+    return {id(leaf) for leaf in work.inputs if leaf is not None}

@@ -1,0 +1,103 @@
+"""What a plan costs, work by work: collectives, bytes, seconds; each move of a tensor once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from mycelia._engine.compiler.sharding.cost_model import CostModel
+from mycelia._engine.compiler.sharding.cost_table import count_readers
+from mycelia._engine.compiler.sharding.insert_resharding import Placements
+from mycelia._engine.compiler.sharding.problem import (
+    InstanceOutput,
+    OperatorInstance,
+    ShardingProblem,
+)
+from mycelia._engine.compiler.sharding.strategies import Strategy
+from mycelia._engine.distributed.mesh import Placement
+from mycelia._engine.distributed.redistribution import RedistributionCollective
+
+
+@dataclass(frozen=True)
+class PlannedCollective:
+    """A collective of a plan: why it is there, and how often it runs."""
+
+    transfer: RedistributionCollective
+    times: int
+    why: str
+
+
+@dataclass(frozen=True)
+class OperatorCost:
+    """One work: what it moves, and seconds for computing and for talking."""
+
+    work: OperatorInstance
+    strategy: Strategy
+    movements: tuple[PlannedCollective, ...]
+    compute: float
+    talk: float
+
+
+def operator_costs(
+    problem: ShardingProblem,
+    chosen: dict[OperatorInstance, Strategy],
+    placements: Placements,
+    prices: CostModel,
+) -> list[OperatorCost]:
+    """All works of a plan, in order."""
+    moved: set[tuple[int, Placement]] = set()
+    found = []
+    parts = _wanted_in_parts(problem, chosen, placements, prices)
+    for work in problem.works:
+        strategy = chosen[work]
+        sums = [parts.get((work, t), t) for t in prices.inner(work, strategy)]
+        movements = [PlannedCollective(t, work.times, "parts are put together") for t in sums]
+        movements += _arrivals(work, placements, prices, moved)
+        talk = sum(m.times * m.transfer.seconds(prices.mesh, prices.cluster) for m in movements)
+        compute = 0.0 if work.is_input else work.times * prices.compute(work, strategy)
+        found.append(OperatorCost(work, strategy, tuple(movements), compute, talk))
+    return found
+
+
+def _wanted_in_parts(
+    problem: ShardingProblem,
+    chosen: dict[OperatorInstance, Strategy],
+    placements: Placements,
+    prices: CostModel,
+) -> dict[tuple[OperatorInstance, RedistributionCollective], RedistributionCollective]:
+    """Sums of which the only reader wants a part, and the collectives that give just that."""
+    found = {}
+    readers = count_readers(problem.works)
+    for work in problem.works:
+        for leaf, wanted in zip(work.inputs, placements.inputs(work), strict=True):
+            if leaf is None or readers[id(leaf)] != 1:
+                continue
+            source, strategy = leaf.source, chosen[leaf.source]
+            part = prices.scattered(source, strategy, leaf.place, wanted)
+            if part is not None:
+                found[source, replace(part, kind="all-reduce")] = part
+    return found
+
+
+def _arrivals(
+    work: OperatorInstance,
+    placements: Placements,
+    prices: CostModel,
+    moved: set[tuple[int, Placement]],
+) -> Iterator[PlannedCollective]:
+    """The moves of inputs to where the work wants them; of returned tensors to their place."""
+    wanted: list[tuple[InstanceOutput | None, Placement, int, str]] = [
+        (leaf, placement, work.times, f"input {number}")
+        for number, (leaf, placement) in enumerate(
+            zip(work.inputs, placements.inputs(work), strict=True)
+        )
+    ]
+    wanted += [
+        (leaf, placements.outputs(work)[0], times, "new value") for leaf, times in work.returns
+    ]
+    for leaf, placement, times, why in wanted:
+        if leaf is None or (id(leaf), placement) in moved:
+            continue
+        moved.add((id(leaf), placement))
+        for transfer in prices.transfers(leaf.type, placements.of(leaf), placement):
+            yield PlannedCollective(transfer, times, why)

@@ -1,0 +1,288 @@
+"""From a program to one for several devices: limits by mode, a search, layouts in the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+
+from mycelia._engine.compiler.sharding.boundary_layouts import NO_BOUNDARY_LAYOUTS, BoundaryLayouts
+from mycelia._engine.compiler.sharding.cost_model import CostModel
+from mycelia._engine.compiler.sharding.hints import LayoutHints, Pins
+from mycelia._engine.compiler.sharding.insert_resharding import Placements, insert_resharding
+from mycelia._engine.compiler.sharding.memory import memory_bytes
+from mycelia._engine.compiler.sharding.output_hints import with_output_hints
+from mycelia._engine.compiler.sharding.problem import (
+    InstanceOutput,
+    OperatorInstance,
+    ShardingProblem,
+    build_problem,
+)
+from mycelia._engine.compiler.sharding.request import PlanRequest
+from mycelia._engine.compiler.sharding.saved_plan import saved_plan_pins
+from mycelia._engine.compiler.sharding.search import (
+    SEARCHES,
+    SearchAlgorithm,
+    SearchResult,
+    dynamic_programming,
+    recursive_programming,
+)
+from mycelia._engine.compiler.sharding.strategies import SearchConstraints, Strategy
+from mycelia._engine.compiler.sharding.zero_sharding import optimizer_pins
+from mycelia._engine.core.errors import problem as problem_error
+from mycelia._engine.core.gc_pause import gc_paused
+from mycelia._engine.distributed.auto_parallel_settings import ParallelMode
+from mycelia._engine.distributed.mesh import Mesh, Placement, meshes
+from mycelia._engine.ir.program import InputSource, Program, ProgramSharding
+
+# In data parallel mode the batch is cut whatever it costs: computing is priced as very slow.
+_SLOW = 1e-6
+
+# What a byte that stays on a device costs, in seconds: next to nothing, then more and more.
+WEIGHTS = (1e-15, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-6)
+
+
+@dataclass(eq=False)
+class PlannedProgram:
+    """A program with its layouts, and all that led to them."""
+
+    program: Program
+    request: PlanRequest
+    problem: ShardingProblem
+    placements: Placements
+    chosen: dict[OperatorInstance, Strategy]
+    prices: CostModel
+    cost: float
+    searched: dict[str, float] = field(default_factory=dict)  # the cost of each mesh looked at
+    seconds: float = 0.0  # that the search took
+    pinned: frozenset[OperatorInstance] = frozenset()  # works whose strategies were given
+
+
+@gc_paused()
+def plan(
+    program: Program, request: PlanRequest, settled: BoundaryLayouts = NO_BOUNDARY_LAYOUTS
+) -> PlannedProgram:
+    """The program laid out over the devices of the cluster."""
+    started = perf_counter()
+    program = replace(program, graph=with_output_hints(program.graph))
+    problem = build_problem(program)
+    outcome = _search(program, problem, request, settled)
+    mesh, chosen = outcome.prices.mesh, outcome.found.chosen
+    seconds = perf_counter() - started
+    placements = Placements(chosen)
+    graph = insert_resharding(program.graph, problem, placements, mesh)
+    spread = _spread(program, problem, placements, mesh, request)
+    return PlannedProgram(
+        replace(program, graph=graph, spread=spread),
+        request,
+        problem,
+        placements,
+        chosen,
+        outcome.prices,
+        outcome.found.cost,
+        outcome.searched,
+        seconds,
+        outcome.pinned,
+    )
+
+
+@dataclass(frozen=True)
+class _SearchOutcome:
+    found: SearchResult
+    prices: CostModel
+    searched: dict[str, float]
+    pinned: frozenset[OperatorInstance]
+
+
+def _search(
+    program: Program, problem: ShardingProblem, request: PlanRequest, settled: BoundaryLayouts
+) -> _SearchOutcome:
+    given = saved_plan_pins(problem, request)
+    if given is not None:
+        mesh, pins = given
+        return _best(problem, request, settled, [(mesh, dynamic_programming, pins)])
+    devices = request.cluster.devices
+    if request.mode == ParallelMode.DATA_PARALLEL:
+        return _data_parallel(program, problem, request, settled)
+    wishes = LayoutHints(program, problem, request.arguments)
+    finest = settled.mesh or wishes.mesh(devices)
+    hints = wishes.pins(finest) | settled.pins(problem)
+    semi = request.mode == ParallelMode.SEMI_AUTO_PARALLEL
+    if not request.whole_batch or (semi and request.cuts_arguments):
+        hints = _cut_arguments(program, problem, finest) | hints
+
+    def pins_on(mesh: Mesh) -> Pins:
+        return optimizer_pins(program, problem, mesh, request, hints, frozenset(hints))
+
+    if hints or request.mode == ParallelMode.SEMI_AUTO_PARALLEL:
+        tries: list[SearchAttempt] = [(finest, SEARCHES[request.search], pins_on(finest))]
+        return _best(problem, request, settled, tries)
+    tries = [(finest, recursive_programming, pins_on(finest))]
+    if request.search != "recursive_programming":
+        search = SEARCHES[request.search]
+        every = meshes(devices) if settled.mesh is None else [settled.mesh]
+        tries = [(mesh, search, pins_on(mesh)) for mesh in every] + tries
+    return _best(problem, request, settled, tries)
+
+
+SearchAttempt = tuple[Mesh, SearchAlgorithm, Pins]
+
+
+def _best(
+    problem: ShardingProblem,
+    request: PlanRequest,
+    settled: BoundaryLayouts,
+    tries: Sequence[SearchAttempt],
+) -> _SearchOutcome:
+    """The cheapest of several searches that fits into memory, which gets dearer until one does."""
+    for weight in [w for w in WEIGHTS if w >= request.least_dear]:
+        found = _cheapest(problem, request, tries, weight)
+        placements = Placements(found.found.chosen)
+        need = memory_bytes(problem, placements, found.prices)
+        need += settled.held_bytes(problem, placements, found.prices)
+        if need <= request.memory:
+            return found
+    raise out_of_memory_error(need, request.memory, request.cluster.devices)
+
+
+def out_of_memory_error(need: float, memory: float, devices: int) -> Exception:
+    """The error for a program whose best layout needs more bytes than a device has."""
+    return problem_error(
+        MemoryError,
+        "no layout fits into the memory of a device",
+        got=f"{need / 1e6:.0f} MB for each of {devices} devices at least",
+        expected=f"{memory / 1e6:.0f} MB",
+        fix="use more devices, recompute layers (cell.recompute()) or a smaller batch",
+    )
+
+
+def _cheapest(
+    problem: ShardingProblem, request: PlanRequest, tries: Sequence[SearchAttempt], weight: float
+) -> _SearchOutcome:
+    """The cheapest of several searches, if a byte that stays costs so many seconds."""
+    best: _SearchOutcome | None = None
+    searched: dict[str, float] = {}
+    for mesh, search, pins in tries:
+        prices = CostModel(mesh, request.cluster, weight)
+        found = search(
+            problem.works, SearchConstraints(pins, uses_all=request.fully_use_devices), prices
+        )
+        searched[str(mesh)] = min(found.cost, searched.get(str(mesh), found.cost))
+        if best is None or found.cost < best.found.cost:
+            best = _SearchOutcome(found, prices, searched, frozenset(pins))
+    assert best is not None
+    return best
+
+
+def _data_parallel(
+    program: Program, problem: ShardingProblem, request: PlanRequest, settled: BoundaryLayouts
+) -> _SearchOutcome:
+    cluster, sharers = request.cluster, request.sharers
+    groups = () if sharers is None else (cluster.devices // sharers, sharers)
+    mesh = settled.mesh or Mesh(groups or (cluster.devices,))
+    limits = data_limits(program, problem, mesh, request, settled)
+    slow = replace(
+        cluster, flops=cluster.flops * _SLOW, memory_bandwidth=cluster.memory_bandwidth * _SLOW
+    )
+    found = dynamic_programming(problem.works, limits, CostModel(mesh, slow))
+    return _SearchOutcome(found, CostModel(mesh, cluster), {}, frozenset(limits.pins))
+
+
+def _cut_arguments(program: Program, problem: ShardingProblem, mesh: Mesh) -> Pins:
+    """Arguments cut along their first dimension by all devices, where that is even."""
+    found: Pins = {}
+    for work, given in zip(problem.inputs, program.inputs, strict=True):
+        if given.source is InputSource.ARGUMENT:
+            cuts = [mesh.axes if axis.outputs == ((0, 0),) else () for axis in work.axes]
+            if any(cuts) and work.output_types[0].shape[0] % mesh.devices == 0:
+                found[work] = (Strategy(tuple(cuts)),)
+    return found
+
+
+def data_limits(
+    program: Program,
+    problem: ShardingProblem,
+    mesh: Mesh,
+    request: PlanRequest,
+    settled: BoundaryLayouts = NO_BOUNDARY_LAYOUTS,
+) -> SearchConstraints:
+    """Only the batch is cut; parameters lie everywhere, unless the optimizer shares them out."""
+    batch = batch_axes(program, problem)
+    pins: Pins = {}
+    for work, given in zip(problem.inputs, program.inputs, strict=True):
+        if given.source is not InputSource.ARGUMENT:
+            pins[work] = (Strategy(((),) * len(work.axes)),)
+    if not request.whole_batch:
+        pins |= _cut_arguments(program, problem, mesh)
+    placed = settled.pins(problem)
+    return SearchConstraints(
+        optimizer_pins(program, problem, mesh, request, pins | placed, frozenset(placed)),
+        lambda work: batch.get(work, ()),
+    )
+
+
+def batch_axes(
+    program: Program, problem: ShardingProblem
+) -> Mapping[OperatorInstance, tuple[int, ...]]:
+    """The axes of all works that come from the first dimension of an argument."""
+    marked: set[tuple[int, int]] = set()  # a leaf by its identity, a dimension
+    found: dict[OperatorInstance, tuple[int, ...]] = {}
+    arguments = {
+        id(work)
+        for work, given in zip(problem.inputs, program.inputs, strict=True)
+        if given.source is InputSource.ARGUMENT
+    }
+    for work in problem.works:
+        if id(work) in arguments:
+            axes = [n for n, axis in enumerate(work.axes) if axis.outputs == ((0, 0),)]
+        else:
+            axes = [
+                number
+                for number, axis in enumerate(work.axes)
+                if any((id(work.inputs[leaf]), dim) in marked for leaf, dim in axis.inputs)
+            ]
+        found[work] = tuple(axes)
+        for number in axes:
+            for leaf, dim in work.axes[number].outputs:
+                marked.add((id(work.outputs[leaf]), dim))
+        marked |= {(id(leaf), 0) for leaf in _rows_of(work, marked)}
+    return found
+
+
+def _rows_of(work: OperatorInstance, batches: set[tuple[int, int]]) -> list[InstanceOutput]:
+    """The results of a work that are some rows of a batch, which it cannot be cut along itself."""
+    taken = [number for number, leaf in enumerate(work.inputs) if (id(leaf), 0) in batches]
+    cut = {one for axis in work.axes for one in axis.inputs}
+    if all((number, 0) in cut for number in taken):
+        return []
+    given = {one for axis in work.axes for one in axis.outputs}
+    return [
+        leaf
+        for number, leaf in enumerate(work.outputs)
+        if leaf.type.shape and leaf.type.shape[0] > 1 and (number, 0) not in given
+    ]
+
+
+def _spread(
+    program: Program,
+    problem: ShardingProblem,
+    placements: Placements,
+    mesh: Mesh,
+    request: PlanRequest,
+) -> ProgramSharding:
+    inputs = tuple([placements.outputs(work)[0] for work in problem.inputs])
+    by_output = {output: inputs[number] for output, number in program.in_place.items()}
+    writes = tuple(
+        [
+            by_output.get(place, Placement(((),) * len(program.graph.output.type[place].shape)))
+            for place in range(program.results, program.results + len(program.writes))
+        ]
+    )
+    parts = (
+        frozenset()
+        if request.whole_batch
+        else frozenset(
+            [i for i, given in enumerate(program.inputs) if given.source is InputSource.ARGUMENT]
+        )
+    )
+    return ProgramSharding(mesh, inputs, writes, parts)

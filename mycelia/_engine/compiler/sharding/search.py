@@ -1,0 +1,156 @@
+"""The searches: one table solved at once, one mesh axis after another, or exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
+from math import inf
+from typing import TYPE_CHECKING, Protocol
+
+from mycelia._engine.compiler.sharding.cost_model import CostModel
+from mycelia._engine.compiler.sharding.cost_table import CostTable, OperatorGroups, build_cost_table
+from mycelia._engine.compiler.sharding.exact_elimination import eliminate
+from mycelia._engine.compiler.sharding.problem import OperatorInstance
+from mycelia._engine.compiler.sharding.strategies import (
+    SearchConstraints,
+    Strategy,
+    extensions,
+    strategies,
+)
+from mycelia._engine.core.lazy_import import LazyModule
+from mycelia._engine.distributed.mesh import Mesh
+
+if TYPE_CHECKING:
+    from mycelia._engine.compiler.sharding import integer_program
+else:  # it needs scipy
+    integer_program = LazyModule("mycelia._engine.compiler.sharding.integer_program")
+
+SWEEPS = 4  # of the recursive search over all axes of the mesh
+PAIRED = 4  # so many axes of a mesh are few enough to decide two at once
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """Strategies for all works, and what they cost by the table they were chosen from."""
+
+    chosen: dict[OperatorInstance, Strategy]
+    cost: float
+
+
+def dynamic_programming(
+    works: Sequence[OperatorInstance],
+    limits: SearchConstraints,
+    prices: CostModel,
+    *,
+    shared: bool = True,
+) -> SearchResult:
+    """Dynamic programming over all strategies of all works."""
+    table = full_table(works, limits, prices, shared=shared)
+    chosen = eliminate(table.choices)
+    return _found(table.groups, table.strategies(chosen), table.choices.total(chosen))
+
+
+def integer_programming(
+    works: Sequence[OperatorInstance],
+    limits: SearchConstraints,
+    prices: CostModel,
+    *,
+    shared: bool = True,
+) -> SearchResult:
+    """The optimum, by an integer program; its solver is loaded only now."""
+    table = full_table(works, limits, prices, shared=shared)
+    found = integer_program.solve_integer_program(table.choices)
+    return _found(table.groups, table.strategies(found.chosen), found.cost)
+
+
+def recursive_programming(
+    works: Sequence[OperatorInstance],
+    limits: SearchConstraints,
+    prices: CostModel,
+    *,
+    shared: bool = True,
+) -> SearchResult:
+    """One mesh axis after another: each divides what the ones before left.
+
+    Devices are halved (or cut by another prime) again and again, as in double recursion, so the
+    time grows with the logarithm of their number. Then axes are decided once more, now that the
+    others are known (two at once, if there are few), as long as the whole gets cheaper.
+    """
+    groups = _groups(works, limits, shared)
+    now = [Strategy(((),) * len(work.axes)) for work in groups.first]
+    cost, axes = inf, prices.mesh.axes
+    first = [((axis,), axes[: place + 1]) for place, axis in enumerate(axes)]
+    together = 2 if len(axes) <= PAIRED else 1
+    again = [(block, axes) for block in combinations(axes, min(together, len(axes)))]
+    for sweep in range(SWEEPS):
+        before = cost
+        for block, known in again if sweep else first:
+            allowed = partial(_further, groups, now, block, known, prices.mesh, limits)
+            table = build_cost_table(groups, allowed, prices)
+            chosen = eliminate(table.choices)
+            total = table.choices.total(chosen)
+            if sweep == 0 or total < cost:
+                now, cost = table.strategies(chosen), total
+        if cost > before * (1 - 1e-3):
+            break
+    return _found(groups, now, cost)
+
+
+def _further(
+    groups: OperatorGroups,
+    now: Sequence[Strategy],
+    block: Sequence[int],
+    known: Collection[int],
+    mesh: Mesh,
+    limits: SearchConstraints,
+    number: int,
+) -> list[Strategy]:
+    """The strategies that some mesh axes can make of the one of the moment."""
+    found, work = [now[number]], groups.first[number]
+    for axis in block:
+        found = [s for base in found for s in extensions(work, base, axis, known, mesh, limits)]
+    return list(dict.fromkeys(found))
+
+
+def full_table(
+    works: Sequence[OperatorInstance], limits: SearchConstraints, prices: CostModel, *, shared: bool
+) -> CostTable:
+    """All strategies of all works."""
+    groups = _groups(works, limits, shared)
+    return build_cost_table(
+        groups, lambda n: strategies(groups.first[n], prices.mesh, limits), prices
+    )
+
+
+def _groups(
+    works: Sequence[OperatorInstance], limits: SearchConstraints, shared: bool
+) -> OperatorGroups:
+    told_apart = {work: limits.identity(work) for work in works}
+    return OperatorGroups.of(works, told_apart, shared=shared)
+
+
+def _found(groups: OperatorGroups, strategies_: Sequence[Strategy], cost: float) -> SearchResult:
+    return SearchResult({work: strategies_[n] for work, n in groups.variable.items()}, cost)
+
+
+class SearchAlgorithm(Protocol):
+    """A way to search."""
+
+    def __call__(
+        self,
+        works: Sequence[OperatorInstance],
+        limits: SearchConstraints,
+        prices: CostModel,
+        *,
+        shared: bool = True,
+    ) -> SearchResult: ...
+
+
+SEARCHES: dict[str, SearchAlgorithm] = {
+    "dynamic_programming": dynamic_programming,
+    "recursive_programming": recursive_programming,
+    "sharding_propagation": dynamic_programming,
+    "exact": integer_programming,
+}

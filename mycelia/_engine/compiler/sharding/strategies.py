@@ -1,0 +1,166 @@
+"""The ways a work can be cut over a mesh: which axis of the mesh cuts which axis of the work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+from mycelia._engine.compiler.sharding.problem import OperatorInstance
+from mycelia._engine.distributed.mesh import Mesh, Placement, replicated
+from mycelia._engine.ir.types import TensorType
+from mycelia._engine.operators.axes import Axis
+
+MOST = 256  # strategies of one work: the ones that cut most come first
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """For each axis of the work, the mesh axes that cut it."""
+
+    cuts: tuple[tuple[int, ...], ...]
+
+    @cached_property
+    def axes(self) -> tuple[int, ...]:
+        return tuple([axis for cut in self.cuts for axis in cut])
+
+    def inputs(self, work: OperatorInstance) -> tuple[Placement, ...]:
+        """How the work wants its inputs laid out."""
+        return tuple(
+            [
+                _placement(type_, [a.inputs for a in work.axes], self.cuts, place)
+                for place, type_ in enumerate(work.input_types)
+            ]
+        )
+
+    def outputs(self, work: OperatorInstance) -> tuple[Placement, ...]:
+        """How its results are laid out."""
+        return tuple(
+            [
+                _placement(type_, [a.outputs for a in work.axes], self.cuts, place)
+                for place, type_ in enumerate(work.output_types)
+            ]
+        )
+
+
+def _placement(
+    type_: TensorType,
+    places: Sequence[tuple[tuple[int, int], ...]],
+    cuts: tuple[tuple[int, ...], ...],
+    leaf: int,
+) -> Placement:
+    if not any(cuts):
+        return replicated(type_.ndim)
+    dims: list[tuple[int, ...]] = [()] * type_.ndim
+    for found, cut in zip(places, cuts, strict=True):
+        for number, dim in found:
+            if number == leaf and cut:
+                dims[dim] = cut
+    return Placement(tuple(dims))
+
+
+@dataclass(frozen=True)
+class SearchConstraints:
+    """What may be chosen: only some strategies of some works, only some axes of the rest.
+
+    `told_apart` says what else must not be planned together, though it is alike. With
+    `uses_all`, operators that can use all devices do.
+    """
+
+    pins: Mapping[OperatorInstance, tuple[Strategy, ...]] = field(default_factory=dict)
+    axes: Callable[[OperatorInstance], Collection[int]] | None = None
+    told_apart: Mapping[OperatorInstance, Any] = field(default_factory=dict)
+    uses_all: bool = False
+
+    def may_cut(self, work: OperatorInstance) -> Collection[int]:
+        """The axes of a work that may be cut."""
+        return range(len(work.axes)) if self.axes is None else self.axes(work)
+
+    def identity(self, work: OperatorInstance) -> Any:
+        """What tells a work apart from others that are alike."""
+        own = self.told_apart.get(work)
+        if work in self.pins:
+            return (own, self.pins[work])
+        return own if self.axes is None else (own, tuple(sorted(self.axes(work))))
+
+
+def strategies(work: OperatorInstance, mesh: Mesh, limits: SearchConstraints) -> list[Strategy]:
+    """All ways to cut a work, the one that cuts nothing first.
+
+    Parts must be of one size for tensors that stay on the devices between two runs. Elsewhere they
+    may differ, if no axis of the work can be cut evenly: XLA pads them.
+    """
+    if work in limits.pins:
+        return list(limits.pins[work])
+    found = list(_assignments(work, mesh, limits, even=True))
+    if len(found) == 1 and not work.is_input:
+        found = list(_assignments(work, mesh, limits, even=False))
+    if limits.uses_all and not (work.is_input or work.is_edge):
+        found = [s for s in found if len(s.axes) == len(mesh.axes)] or found
+    found.sort(key=lambda s: -len(s.axes))
+    none = [s for s in found if not s.axes]
+    return (none + [s for s in found if s.axes])[:MOST]
+
+
+def extensions(
+    work: OperatorInstance,
+    base: Strategy,
+    axis: int,
+    known: Collection[int],
+    mesh: Mesh,
+    limits: SearchConstraints,
+) -> list[Strategy]:
+    """The strategy without a mesh axis, and with it wherever it may cut; `known` are decided."""
+    bare = _only(base, [a for a in known if a != axis])
+    every = [_further_cut(bare, place, axis) for place in limits.may_cut(work)]
+    if work in limits.pins:
+        others = [a for a in known if a != axis]
+        pins = [p for p in limits.pins[work] if _only(p, others) == bare]
+        return list(dict.fromkeys([_only(p, {*known, axis}) for p in pins])) or [base]
+    even = [s for s in every if _is_possible(work, s, mesh, even=True)]
+    if not even and not work.is_input:
+        even = [s for s in every if _is_possible(work, s, mesh, even=False)]
+    if even and limits.uses_all and not (work.is_input or work.is_edge):
+        return even
+    return [bare, *even]
+
+
+def _only(strategy: Strategy, axes: Collection[int]) -> Strategy:
+    """What a strategy does with some mesh axes."""
+    cuts = [tuple([axis for axis in cut if axis in axes]) for cut in strategy.cuts]
+    return Strategy(tuple(cuts))
+
+
+def _further_cut(base: Strategy, place: int, axis: int) -> Strategy:
+    """The strategy with one more mesh axis cutting an axis of the work."""
+    cuts = list(base.cuts)
+    cuts[place] = tuple(sorted((*cuts[place], axis)))
+    return Strategy(tuple(cuts))
+
+
+def _assignments(
+    work: OperatorInstance, mesh: Mesh, limits: SearchConstraints, *, even: bool
+) -> Iterator[Strategy]:
+    count = len(work.axes)
+    places = [-1, *limits.may_cut(work)]
+    for choice in product(places, repeat=len(mesh.axes)):
+        cuts: list[tuple[int, ...]] = [()] * count
+        for mesh_axis, axis in zip(mesh.axes, choice, strict=True):
+            if axis >= 0:
+                cuts[axis] = (*cuts[axis], mesh_axis)
+        strategy = Strategy(tuple(cuts))
+        if _is_possible(work, strategy, mesh, even=even):
+            yield strategy
+
+
+def _is_possible(work: OperatorInstance, strategy: Strategy, mesh: Mesh, *, even: bool) -> bool:
+    pairs = zip(work.axes, strategy.cuts, strict=True)
+    return all(_may_cut(axis, mesh.degree(cut), even) for axis, cut in pairs)
+
+
+def _may_cut(axis: Axis, degree: int, even: bool) -> bool:
+    if degree == 1:
+        return True
+    return axis.divides % degree == 0 if even else axis.size >= degree

@@ -1,0 +1,1 @@
+"""Slice pushdown: compute only the part of a result that is read."""

@@ -1,0 +1,1 @@
+"""Files: atomic writes, text and JSON, checksums, encryption, protobuf."""

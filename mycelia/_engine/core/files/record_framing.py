@@ -1,0 +1,18 @@
+"""How TFRecord and event files frame a record: its length and data, each with a checksum."""
+
+from __future__ import annotations
+
+import struct
+
+from mycelia._engine.core.files.crc32c import masked_crc32c
+
+
+def framed_record(record: bytes) -> bytes:
+    """A record as it stands in a file."""
+    length = struct.pack("<Q", len(record))
+    parts = (length, _checksum(length), record, _checksum(record))
+    return b"".join(parts)
+
+
+def _checksum(data: bytes) -> bytes:
+    return struct.pack("<I", masked_crc32c(data))

@@ -1,0 +1,66 @@
+"""Misspelled keyword arguments, with the nearest right ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from inspect import CO_VARKEYWORDS
+from typing import Any
+
+from mycelia._engine.core.errors import did_you_mean, problem
+
+
+def check_keywords(cls: type, given: Mapping[str, Any]) -> None:
+    """Refuse keyword arguments that the `__init__` of a class does not have.
+
+    A constructor with `**kwargs`, or one that is not written in Python, checks them itself.
+    """
+    names = _names(cls.__init__)  # type: ignore[misc]
+    if names is not None:
+        refuse_others(f"{cls.__name__}.__init__", given, names[1:])
+
+
+def misspelled(function: Any, args: Sequence[Any], given: Mapping[str, Any]) -> TypeError | None:
+    """The error for a call with a keyword argument that a function does not have, or None."""
+    names = _names(function)
+    unknown = [name for name in given if names is not None and name not in names]
+    if names is None or not unknown:
+        return None
+    if function.__name__ == "__init__" and args:
+        return _unknown(f"{type(args[0]).__name__}.__init__", unknown[0], names[1:])
+    is_method = names[:1] == ("self",)
+    return _unknown(function.__qualname__, unknown[0], names[1:] if is_method else names)
+
+
+def refuse_others(owner: str, given: Iterable[str], names: Sequence[str]) -> None:
+    """Raise if one of the keyword arguments that are `given` is not among `names`."""
+    for name in given:
+        if name not in names:
+            raise _unknown(owner, name, names)
+
+
+def _unknown(owner: str, name: str, names: Sequence[str]) -> TypeError:
+    return problem(
+        TypeError,
+        f"{owner}() got an unexpected keyword argument '{name}'",
+        expected=f"one of {', '.join(names)}" if names else "no arguments",
+        fix=did_you_mean(name, names),
+    )
+
+
+def _names(function: Any) -> tuple[str, ...] | None:
+    """The arguments of a function in Python; None if it takes any, or is another kind."""
+    function = getattr(function, "__wrapped__", function)
+    code = getattr(function, "__code__", None)
+    if code is None or code.co_flags & CO_VARKEYWORDS:
+        return None
+    names: tuple[str, ...] = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return names
+
+
+class CheckedKeywords:
+    """A class whose constructor refuses misspelled keyword arguments, with a suggestion."""
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            check_keywords(cls, kwargs)
+        return super().__new__(cls)

@@ -1,0 +1,1 @@
+"""Descriptions of distributed training: meshes, layouts, clusters, settings, plans."""

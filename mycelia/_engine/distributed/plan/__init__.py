@@ -1,0 +1,1 @@
+"""Sharding plans as data, text, HTML, and SVG."""

@@ -1,0 +1,1 @@
+"""The intermediate representation: types, primitives, nodes, graphs, and analyses of them."""

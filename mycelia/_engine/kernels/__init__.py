@@ -1,0 +1,1 @@
+"""Array functions that compute operators fast on CPU."""

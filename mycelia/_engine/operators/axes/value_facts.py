@@ -1,0 +1,94 @@
+"""What is known of the numbers in a value: that they are zero, or positions along a dimension.
+
+Zeros matter because sums into them may be left unfinished. Positions matter because looking up row
+i of a table at place i is no lookup at all: `x[arange(n), index]` goes along the rows of x.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mycelia._engine.operators.axes.primitive_steps import PrimitiveStep
+
+_KEEP_ZERO = frozenset(
+    ("broadcast_in_dim", "convert_element_type", "copy", "neg", "reshape", "squeeze", "transpose")
+)
+
+
+def learn(step: PrimitiveStep) -> None:
+    """Note what follows for the outputs of a step from what is known of its inputs."""
+    if step.name in _KEEP_ZERO and step.inputs[0].is_zero:
+        step.outputs[0].is_zero = True
+    rule = _LEARNED.get(step.name)
+    if rule is not None:
+        rule(step)
+
+
+def _iota(step: PrimitiveStep) -> None:
+    step.outputs[0].counts = step.params["dimension"]
+
+
+def _keep(step: PrimitiveStep) -> None:
+    step.outputs[0].counts = step.inputs[0].counts
+    step.outputs[0].columns = step.inputs[0].columns
+
+
+def _broadcast(step: PrimitiveStep) -> None:
+    (value, *_), (made,) = step.inputs, step.outputs
+    if value.counts is None:
+        return
+    place = step.params["broadcast_dimensions"][value.counts]
+    if made.shape[place] == value.shape[value.counts]:
+        made.counts = place
+        made.columns = (place,) if made.shape[-1] == 1 else ()
+
+
+def _reshape(step: PrimitiveStep) -> None:
+    """Dimensions of size 1 come and go without changing positions."""
+    (value, *_), (made,) = step.inputs, step.outputs
+    before = [place for place, size in enumerate(value.shape) if size != 1]
+    after = [place for place, size in enumerate(made.shape) if size != 1]
+    if value.counts is None or value.counts not in before:
+        return
+    if [value.shape[i] for i in before] == [made.shape[i] for i in after]:
+        made.counts = after[before.index(value.counts)]
+        made.columns = (made.counts,) if made.shape[-1] == 1 else ()
+
+
+def _less(step: PrimitiveStep) -> None:
+    """No position is below 0."""
+    one, other = step.inputs
+    step.outputs[0].is_false = one.counts is not None and other.is_zero
+
+
+def _select(step: PrimitiveStep) -> None:
+    which, chosen, *_ = step.inputs
+    if which.is_false:
+        step.outputs[0].counts = chosen.counts
+        step.outputs[0].columns = chosen.columns
+
+
+def _concatenate(step: PrimitiveStep) -> None:
+    """Columns of positions put side by side."""
+    (made,) = step.outputs
+    if step.params["dimension"] != made.ndim - 1:
+        return
+    found: list[int | None] = []
+    for value in step.inputs:
+        width = value.shape[-1]
+        found += value.columns if len(value.columns) == width else [None] * width
+    made.columns = tuple(found)
+
+
+_LEARNED: dict[str, Callable[[PrimitiveStep], None]] = {
+    "iota": _iota,
+    "copy": _keep,
+    "convert_element_type": _keep,
+    "stop_gradient": _keep,
+    "broadcast_in_dim": _broadcast,
+    "reshape": _reshape,
+    "squeeze": _reshape,
+    "lt": _less,
+    "select_n": _select,
+    "concatenate": _concatenate,
+}

@@ -1,0 +1,36 @@
+"""What the files of programs may name: the framework's operators, and nothing else."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from mycelia._engine.ir.serialization import SerializableTypes
+from mycelia._engine.operators.operator import REGISTRY, Op
+from mycelia._engine.operators.window import Window
+
+_PACKAGE = "mycelia.ops."
+
+
+@cache
+def vocabulary() -> SerializableTypes:
+    """All operators of the package: public ones by their names, others as `file.Name`."""
+    return SerializableTypes({_name(cls): cls for cls in _operators(Op)}, {"Window": Window}, _make)
+
+
+def _operators(cls: type[Op]) -> list[type[Op]]:
+    own = [cls] if cls.__module__.startswith(_PACKAGE) else []
+    return own + [found for inner in cls.__subclasses__() for found in _operators(inner)]
+
+
+def _name(cls: type[Op]) -> str:
+    if REGISTRY.get(cls.__name__) is cls:
+        return cls.__name__
+    return f"{cls.__module__.removeprefix(_PACKAGE)}.{cls.__name__}"
+
+
+def _make(cls: type, fields: dict[str, Any]) -> Op:
+    """An operator with these fields, also where its class is called with other arguments."""
+    op: Op = object.__new__(cls)
+    Op.__init__(op, **fields)
+    return op

@@ -1,0 +1,1 @@
+"""Compilation for several devices: multi-device programs and pipelines."""

@@ -1,0 +1,1 @@
+"""Pipeline parallelism: partition a step into stages, plan, schedule, and run them."""

@@ -1,0 +1,206 @@
+"""Devices of the stages of a pipeline, and running programs and putting arrays there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+import numpy as np
+
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.wait_registry import busy, collective_wait
+from mycelia._engine.distributed.mesh import Mesh, Placement, replicated
+from mycelia._engine.ir.graph import Graph
+from mycelia._engine.ir.types import TensorType
+from mycelia._engine.operators.device import reference_implementations
+from mycelia._engine.runtime.distributed.multiprocess_jit import translate_error
+from mycelia._engine.runtime.distributed.stage_transfer import (
+    StageArray,
+    own_rank,
+    ranks_of,
+    replicate_everywhere,
+    transfer,
+)
+from mycelia._engine.runtime.xla.compile import spread_options, start_engine, without_engine_frames
+from mycelia._engine.runtime.xla.lowering import LoweredGraph
+from mycelia.ops.collective.redistribute import over, sharding
+
+
+def stage_devices(stages: int, wanted: int | None, alone: bool) -> list[tuple[Any, ...]]:
+    """The devices of each stage, in the order of processes; one for each if `alone`.
+
+    All devices are used: where stages do not divide them, the first stages have one more.
+    """
+    devices = sorted(jax.devices(), key=lambda device: (device.process_index, device.id))
+    count = len(devices) if wanted is None else wanted
+    if count > len(devices) or count < stages:
+        raise problem(
+            RuntimeError,
+            "a pipeline needs a device for each stage",
+            got=f"{stages} stages, device_num={wanted}, {len(devices)} devices",
+            fix="set pipeline_stages to fewer, or start with more (virtual) devices or processes",
+        )
+    ends = np.cumsum([0, *stage_sizes(stages, count)])
+    found = [tuple(devices[ends[s] : ends[s + 1]]) for s in range(stages)]
+    return [own[:1] for own in found] if alone else found
+
+
+def stage_sizes(stages: int, devices: int) -> list[int]:
+    """How many devices each stage has."""
+    each, more = divmod(devices, stages)
+    return [each + (stage < more) for stage in range(stages)]
+
+
+class StageDevices:
+    """The devices of one stage.
+
+    In a job of several processes its values are `StageArray`: every process knows of them, those that
+    have its devices hold them, and only those run its programs. All processes call all methods, in
+    one order. A place that is not `is_shared` belongs to this process alone, and its values too.
+    """
+
+    def __init__(self, devices: Sequence[Any], is_shared: bool | None = None) -> None:
+        self.devices = tuple(devices)
+        self.everywhere = Mesh((len(self.devices),))
+        self.is_shared = jax.process_count() > 1 if is_shared is None else is_shared
+        self.ranks = ranks_of(self.devices)
+        self.is_mine = own_rank() in self.ranks
+
+    def sharding(self, placement: Placement, mesh: Mesh | None = None) -> Any:
+        return sharding(self.devices, mesh or self.everywhere, placement)
+
+    def put(self, array: Any, wanted: Any) -> Any:
+        """An array, wherever it is, as `wanted` says, on devices of this place."""
+        if self.is_shared:
+            return transfer(array, wanted)
+        return jax.device_put(replicate_everywhere(array), wanted)
+
+    def whole(self, array: Any) -> Any:
+        """An array, whole on each device of the stage."""
+        return self.put(array, self.sharding(replicated(array.ndim)))
+
+    def holds(self, array: Any) -> bool:
+        """Whether an array lies on the devices of the stage, in whatever way."""
+        kind = StageArray if self.is_shared else jax.Array
+        return isinstance(array, kind) and set(array.devices()) == set(self.devices)
+
+    def has(self, array: Any, wanted: Any) -> bool:
+        """Whether an array lies on the devices of the stage as `wanted` says."""
+        return self.holds(array) and array.sharding.is_equivalent_to(wanted, array.ndim)
+
+    def compiled(
+        self, graph: Graph, donated: Iterable[int] = (), outputs: Sequence[Any] | None = None
+    ) -> Callable[..., Any]:
+        """A graph as a function on arrays that lie on these devices.
+
+        `outputs` are shardings of the results, None where the engine may choose; a result that
+        other processes are to know of needs one.
+        """
+        start_engine()
+        lowered = LoweredGraph(graph)
+        chosen: dict[str, Any] = {}
+        if outputs is not None:
+            extra = [self.sharding(replicated(0))] * lowered.extra
+            chosen = {"out_shardings": (*outputs, *extra)}
+        program = jax.jit(
+            lowered,
+            donate_argnums=tuple(donated),
+            compiler_options=spread_options(graph),
+            keep_unused=True,
+            **chosen,
+        )
+        if not self.is_shared:
+            run = self.run(program)
+            return lambda *arrays: lowered.noted(run(*arrays))
+        types = graph.output.type
+        wanted = outputs or [None] * len(types)
+        return _MultiProcessStageProgram(self, graph.name, program, types, wanted, lowered)
+
+    def run(self, program: Callable[..., Any]) -> Callable[..., Any]:
+        """A compiled function that is traced for these devices."""
+
+        def call(*arrays: Any) -> Any:
+            try:
+                with self.tracing():
+                    return program(*arrays)
+            except Exception as error:
+                raise without_engine_frames(error) from None
+
+        return call
+
+    def zeros(self, types: Sequence[TensorType], shardings: Sequence[Any]) -> Callable[[], Any]:
+        """A function that makes arrays of zeros here."""
+
+        def make() -> Any:
+            return tuple([jax.numpy.zeros(t.shape, t.dtype.numpy) for t in types])
+
+        program = jax.jit(make, out_shardings=tuple(shardings))
+        if not self.is_shared:
+            return program
+        return _MultiProcessStageProgram(self, "zeros", program, types, shardings)
+
+    @contextmanager
+    def tracing(self) -> Any:
+        """What is traced inside is for these devices."""
+        with (
+            over(self.devices),
+            reference_implementations() if len(self.devices) > 1 else _nothing(),
+        ):
+            yield
+
+
+class _MultiProcessStageProgram:
+    """A program of one stage in a job of several processes; those without its devices run nothing.
+
+    If several processes have its devices, they meet at every run, and wait for its end.
+    """
+
+    def __init__(
+        self,
+        place: StageDevices,
+        name: str,
+        program: Any,
+        types: Sequence[Any],
+        outputs: Sequence[Any],
+        lowered: LoweredGraph | None = None,
+    ) -> None:
+        self._lowered = lowered
+        self._place, self._name, self._program = place, name, program
+        self._types, self._outputs = types, outputs
+        self._compiled: dict[Any, Any] = {}  # by how the arguments lie
+
+    def __call__(self, *values: Any) -> list[Any]:
+        found: Sequence[Any] = [None] * len(self._types)
+        if self._place.is_mine:
+            arrays = [v.array if isinstance(v, StageArray) else v for v in values]
+            try:
+                found = self._run(arrays)
+            except Exception as error:
+                raise without_engine_frames(error) from None
+            found = found if self._lowered is None else self._lowered.noted(found)
+        return [
+            array if wanted is None else StageArray(type_.shape, type_.dtype.numpy, wanted, array)
+            for array, type_, wanted in zip(found, self._types, self._outputs, strict=True)
+        ]
+
+    def _run(self, arrays: Sequence[Any]) -> Any:
+        place = self._place
+        key = tuple([array.sharding for array in arrays])
+        if key not in self._compiled:
+            with busy(), place.tracing():
+                self._compiled[key] = self._program.lower(*arrays).compile()
+        program = self._compiled[key]
+        if len(place.ranks) == 1:
+            return program(*arrays)
+        with collective_wait(self._name, place.ranks):
+            try:
+                return jax.block_until_ready(program(*arrays))
+            except Exception as error:
+                raise translate_error(error, self._name, place.ranks) from None
+
+
+@contextmanager
+def _nothing() -> Any:
+    yield

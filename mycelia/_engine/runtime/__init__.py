@@ -1,0 +1,1 @@
+"""Execution: eager dispatch, XLA programs, the fallback interpreter, devices, memory."""

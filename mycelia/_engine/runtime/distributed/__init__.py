@@ -1,0 +1,1 @@
+"""Execution on several devices and processes."""

@@ -1,0 +1,252 @@
+"""Calling one operator: arguments to arrays, host kernel or XLA program, results to tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.seed import next_key
+from mycelia._engine.ir.handlers import handlers
+from mycelia._engine.ir.primitive import Primitive, tagged
+from mycelia._engine.ir.types import TensorType
+from mycelia._engine.operators.operator import Op
+from mycelia._engine.runtime.distributed.multiprocess_jit import between, needs_other_processes
+from mycelia._engine.runtime.distributed.stage_arrays import StageArraysFlag, move_to_default_device
+from mycelia._engine.runtime.eager.atomic_calls import run_atomically
+from mycelia._engine.runtime.eager.thread_mode import thread_mode
+from mycelia._engine.runtime.index_checks import check_call
+from mycelia._engine.runtime.uninterruptible import first_call
+from mycelia._engine.runtime.xla.compile import (
+    ProgramCache,
+    compile,
+    kinds_of,
+    without_engine_frames,
+)
+from mycelia.tensor.consumed_array import ConsumedArray, check_not_consumed
+from mycelia.tensor.promotion import have_same_dtype, not_a_tensor, promote
+from mycelia.tensor.tensor import Tensor
+from mycelia.tensor.views import relate
+
+_programs = ProgramCache()
+
+
+def dispatch(op: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run `op` now on tensors, and remember the call when gradients are being recorded.
+
+    Two small tensors of one dtype on the host take the shortest way, in one piece: each call and
+    each look at the thread's mode would cost as much as the sum itself. What is wrong with the
+    arguments, the long way says.
+    """
+    kernel = op.pair_kernel
+    if kernel is not None and len(args) == 2 and not kwargs:
+        x, y = args
+        if (type(y) is float or type(y) is int) and type(x) is Tensor and op.promotes:
+            x, y = args = promote(op, args)
+        if type(x) is Tensor and type(y) is Tensor and not x._shared and not y._shared:
+            a, b, run = x._data, y._data, thread_mode.at_once
+            if (
+                run is not None
+                and type(a) is ndarray
+                and type(b) is ndarray
+                and a.dtype is b.dtype
+                and a.size <= op.host_limit >= b.size
+            ):
+                try:
+                    result = run(kernel, a, b)
+                except (ValueError, TypeError, IndexError):
+                    return _dispatch(op, args, kwargs)
+                if type(result) is ndarray:
+                    return Tensor._wrap(result)
+                return _wrap(_host_arrays(result))
+    return _dispatch(op, args, kwargs)
+
+
+def _dispatch(op: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    arguments = op.arguments
+    if kwargs or arguments.static or len(args) != len(arguments.names):
+        args, static = arguments.bind(op.name, args, kwargs)
+    else:
+        static = ()
+    if op.promotes and not have_same_dtype(args):
+        args = promote(op, args)
+    if op.draws:
+        args = (*args, Tensor._wrap(next_key()))
+    arrays = tuple(
+        [a._data if type(a) is Tensor and not a._shared else _array(op, a) for a in args]
+    )
+    result = _run(op, arrays, static)
+    updates: tuple[Any, ...] = ()
+    if op.writes:
+        result, updates = result
+    wrapped = _wrap(result)
+    recording = thread_mode.recording
+    if recording is not None and op.differentiable:
+        recording.record(op, static, args, arrays, wrapped)
+    if op.view is not None and handlers.before_write is None and not thread_mode.inline:
+        relate(op, args[0], args[1:], static, wrapped)
+    if updates:
+        run_atomically(_write, op, args, updates)
+        if result is None:
+            return args[arguments.names.index(op.writes[0])]
+    return wrapped
+
+
+def _run(op: Primitive, arrays: tuple[Any, ...], static: tuple[Any, ...]) -> Any:
+    if thread_mode.inline:
+        return op.lower(*op.arguments.merge(arrays, static))
+    if op.bounds is not None:
+        check_call(op, op.arguments.merge(arrays, static))
+    if op.host is not None:
+        if op.host_only:
+            return _run_on_host(op, _fetched(arrays), static)
+        if _on_host(op, arrays):
+            return _run_on_host(op, arrays, static)
+    key = (op, tagged(static), kinds_of(arrays))
+    program = _programs.use(key)
+    is_new = program is None
+    if program is None:
+        checked = _checked(op, static)
+        program = between(op, checked) if needs_other_processes(op) else compile(checked)
+        _programs.keep(key, program)
+    if StageArraysFlag.present:
+        arrays = move_to_default_device(arrays)
+    if ConsumedArray.present:
+        check_not_consumed(arrays)
+    try:
+        return first_call(program, *arrays) if is_new else program(*arrays)
+    except Exception as error:
+        raise without_engine_frames(error) from None
+
+
+def _on_host(op: Primitive, arrays: tuple[Any, ...]) -> bool:
+    limit = op.host_limit
+    for array in arrays:
+        if type(array) is ndarray:
+            if array.size > limit:
+                return False
+        elif isinstance(array, tuple):
+            if not _on_host(op, array):
+                return False
+        elif not isinstance(array, np.generic):
+            return False
+    return True
+
+
+def _run_on_host(op: Primitive, arrays: tuple[Any, ...], static: tuple[Any, ...]) -> Any:
+    """Small arrays already on the host: numpy gives the same numbers without a dispatch."""
+    kernel: Any = op.host
+    try:
+        if static:
+            arrays = op.arguments.merge(arrays, static)
+        result = kernel(*arrays) if op.host_only else thread_mode.quietly(kernel, *arrays)
+    except (ValueError, TypeError, IndexError):
+        op.infer(*_types(arrays))  # says what is wrong, if it can
+        raise
+    return _host_arrays(result)
+
+
+def _host_arrays(result: Any) -> Any:
+    """What a numpy kernel gave, as arrays: numpy makes scalars of results without axes."""
+    if type(result) is ndarray:
+        return result
+    if isinstance(result, tuple):
+        return tuple([np.asarray(r) for r in result])
+    return np.asarray(result)
+
+
+def _fetched(arrays: Any) -> Any:
+    if isinstance(arrays, tuple):
+        return tuple([_fetched(a) for a in arrays])
+    return None if arrays is None else np.asarray(arrays)
+
+
+def _checked(op: Primitive, static: tuple[Any, ...]) -> Any:
+    """`op.lower` with its `infer` run first, once for each program, so that errors are ours."""
+    merge = op.arguments.merge
+    has_infer = type(op).infer is not Op.infer
+
+    def run(*arrays: Any) -> Any:
+        types = _types(arrays)
+        try:
+            if has_infer:
+                op.infer(*merge(types, static))
+            return op.lower(*merge(arrays, static))
+        except (TypeError, ValueError, IndexError, NotImplementedError) as error:
+            raise _explained(op, types, static, error) from None
+        except (AttributeError, ZeroDivisionError) as error:
+            raise _misused(op, types, error) from None
+
+    run.__name__ = op.name
+    return run
+
+
+def _explained(op: Primitive, types: Any, static: tuple[Any, ...], error: Exception) -> Exception:
+    text = str(error)
+    if "\n  got:" in text or "\n\n  " in text:
+        return error
+    kind = type(error) if type(error) in (TypeError, ValueError, IndexError) else TypeError
+    said = text.splitlines()[0] if text else type(error).__name__
+    shown = ", ".join([*(_show(t) for t in types), *(repr(s) for s in static)])
+    return problem(kind, f"{op.name}: {said}", got=f"{op!r} called with {shown}")
+
+
+def _misused(op: Primitive, types: Any, error: Exception) -> Exception:
+    """A rule met something that is no tensor (None, a list), or a shape it cannot divide by."""
+    shown = ", ".join(_show(t) for t in types)
+    if isinstance(error, ZeroDivisionError):
+        return problem(ValueError, f"{op.name}: a size is zero where it must not be", got=shown)
+    return problem(
+        TypeError,
+        f"{op.name}: an argument is not a Tensor",
+        got=shown,
+        expected=f"{op.name}()({', '.join(op.arguments.names)}) with Tensors",
+    )
+
+
+def _show(type_: Any) -> str:
+    if isinstance(type_, tuple):
+        return f"({', '.join(_show(t) for t in type_)})"
+    return str(type_)
+
+
+def _types(arrays: Any) -> Any:
+    if isinstance(arrays, tuple):
+        return tuple(_types(a) for a in arrays)
+    if not hasattr(arrays, "dtype"):
+        return arrays
+    return TensorType(dtypes.from_numpy(arrays.dtype), tuple(arrays.shape))
+
+
+def _array(op: Primitive, value: Any) -> Any:
+    if isinstance(value, Tensor):
+        array = value._data
+        return array.copy() if value._shared and type(array) is ndarray else array
+    if value is None or isinstance(value, np.generic):
+        return value
+    if isinstance(value, (tuple, list)) and op.takes_sequences:
+        return tuple([_array(op, v) for v in value])
+    raise not_a_tensor(op, value)
+
+
+def _wrap(result: Any) -> Any:
+    if type(result) is ndarray:
+        return Tensor._wrap(result)
+    if isinstance(result, (tuple, list)):
+        return tuple([_wrap(r) for r in result])
+    return None if result is None else Tensor._wrap(result)
+
+
+def _write(op: Primitive, args: tuple[Any, ...], updates: tuple[Any, ...]) -> None:
+    for name, update in zip(op.writes, updates, strict=True):
+        target = args[op.arguments.names.index(name)]
+        if update is None:
+            continue
+        if isinstance(target, Tensor):
+            target._replace(update)
+        else:
+            for one, new in zip(target, update, strict=True):
+                one._replace(new)

@@ -1,0 +1,195 @@
+"""Checks of indices: of eager calls before they run, of programs by a number they give besides.
+
+A program that has operators with bounds (`Primitive.bounds`) gives one int64 more: 0, or which
+check failed, with the number that was wrong. It is looked at when results are read.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from mycelia._engine.core import pending_checks, settings
+from mycelia._engine.core.errors import IndexOutOfRangeError
+from mycelia._engine.core.source_location import Span, current_span
+from mycelia._engine.ir.analysis import ordered, reachable_graphs
+from mycelia._engine.ir.control_flow import primitive_of, tuple_elements
+from mycelia._engine.ir.graph import Graph
+from mycelia._engine.ir.node import Apply, GraphNode
+from mycelia._engine.operators import index_bounds
+from mycelia._engine.operators.index_bounds import IndexBound
+from mycelia._engine.runtime.value_ranges import is_proven
+
+_BITS = 40  # of the wrong number; what is left says which check it was
+_LIMIT = (1 << (_BITS - 1)) - 1
+
+
+def check_call(op: Any, args: tuple[Any, ...]) -> None:
+    """Raise if an operator is called with an index out of range, unless the settings say no.
+
+    What is wrong with the shapes of the arguments, the call itself says.
+    """
+    if not settings.current().check_indices:
+        return
+    try:
+        index_bounds.check(op, args, _fetched)
+    except IndexOutOfRangeError:
+        raise
+    except (ValueError, TypeError, IndexError, AttributeError):
+        return
+
+
+def _fetched(array: Any) -> Any:
+    """An argument on the host; None where other processes hold parts of it."""
+    if isinstance(array, jax.Array):
+        return np.asarray(array) if array.is_fully_addressable else None
+    return np.asarray(array)
+
+
+@dataclass(frozen=True, eq=False)
+class IndexCheck:
+    """One check of a program: which argument of which operator, and the user's line."""
+
+    number: int
+    owner: str
+    argument: str
+    bound: IndexBound
+    span: Span | None
+
+    def failure(self, number: int) -> Exception:
+        return index_bounds.out_of_range(self.owner, self.argument, self.bound, number, self.span)
+
+
+class IndexChecks:
+    """The checks of a graph and of all graphs inside, or of some nodes: the first numbered highest.
+
+    So the largest of several failures is the one that comes first.
+    """
+
+    def __init__(self, nodes: Iterable[Sequence[GraphNode]]) -> None:
+        self.by_node: dict[GraphNode, list[IndexCheck]] = {}
+        self._graphs: set[Graph] = set()
+        if settings.current().check_indices:
+            self._number([pair for of_one in nodes for pair in _checked(of_one)])
+        self.count = sum(map(len, self.by_node.values()))
+
+    @classmethod
+    def of(cls, graph: Graph) -> IndexChecks:
+        """Those of all that a graph runs."""
+        inside = {g: ordered(g) for g in reachable_graphs(graph)}
+        sites = cls(inside.values())
+        if sites.count:
+            own = {g for g, nodes in inside.items() if not sites.by_node.keys().isdisjoint(nodes)}
+            sites._graphs = {g for g in inside if not own.isdisjoint(reachable_graphs(g))}
+        return sites
+
+    def are_in(self, graph: Graph) -> bool:
+        """Whether anything in a graph, or in a graph inside, is checked."""
+        return graph in self._graphs
+
+    def numbered(self, number: int) -> IndexCheck:
+        """The check that is called by a number."""
+        return next(s for sites in self.by_node.values() for s in sites if s.number == number)
+
+    def _number(self, found: Sequence[tuple[Apply, IndexBound]]) -> None:
+        here = current_span()  # where the program is first run
+        for number, (node, bound) in zip(range(len(found), 0, -1), found, strict=True):
+            owner, argument = index_bounds.names(primitive_of(node), bound)
+            site = IndexCheck(number, owner, argument, bound, node.span or here)
+            self.by_node.setdefault(node, []).append(site)
+
+
+def _checked(nodes: Iterable[GraphNode]) -> Iterator[tuple[Apply, IndexBound]]:
+    """The nodes of one graph that are checked, but for what is known to be right, or is said."""
+    said: set[Any] = set()
+    for node in nodes:
+        if not isinstance(node, Apply):
+            continue
+        for bound in index_bounds.of_node(node):
+            numbers = argument_of(node, bound.place)
+            key = numbers, replace(bound, place=0, named=None)
+            if bound.read is None and (key in said or is_proven(bound, numbers)):
+                continue
+            said.add(key)
+            yield node, bound
+
+
+def argument_of(node: Apply, place: index_bounds.Place) -> GraphNode:
+    """The node behind an argument, or behind a part of one."""
+    if isinstance(place, int):
+        return node.args[place]
+    whole = node.args[place[0]]
+    return tuple_elements(whole)[place[1]] if tuple_elements(whole) else whole
+
+
+@dataclass(frozen=True, eq=False)
+class IndexCheckOutput:
+    """What a program computes for one check: the wrong numbers, but for an offset, and zeros."""
+
+    site: IndexCheck
+    row: Any
+    offset: int
+
+
+def index_check_outputs(
+    sites: Sequence[IndexCheck], args: Sequence[Any]
+) -> Iterator[IndexCheckOutput]:
+    """What the checks of a node find wrong in its arguments."""
+    for site in sites:
+        numbers = site.bound.numbers(tuple(args), jnp.asarray)
+        if numbers.size:
+            yield IndexCheckOutput(site, *index_bounds.marked(site.bound, numbers))
+
+
+def first_failure(found: Sequence[IndexCheckOutput], failures: Sequence[Any] = ()) -> Any:
+    """As one int64: the check that failed first, with the number; 0 if none did.
+
+    Rows of one length are looked at together, so that many short ones cost little. Other
+    `failures` may have been put together before.
+    """
+    groups: dict[Any, list[IndexCheckOutput]] = defaultdict(list)
+    for one in found:
+        groups[one.row.size, one.row.dtype].append(one)
+    known = [jnp.reshape(failure, (1,)) for failure in failures]
+    known += [_failures(group) for group in groups.values()]
+    return jnp.max(jnp.concatenate(known)) if known else jnp.zeros((), jnp.int64)
+
+
+def _failures(group: Sequence[IndexCheckOutput]) -> Any:
+    """The failure of each of several checks."""
+    worst = index_bounds.largest(jnp.stack([one.row for one in group]))
+    number = worst.astype(jnp.int32 if worst.dtype == jnp.uint32 else jnp.int64).astype(jnp.int64)
+    number = number + np.array([one.offset for one in group])
+    places = np.array([one.site.number << _BITS for one in group])
+    rest = jnp.clip(number, -_LIMIT, _LIMIT) & ((1 << _BITS) - 1)
+    return jnp.where(worst != 0, places | rest, 0)
+
+
+@dataclass(frozen=True, eq=False)
+class _PendingIndexCheck:
+    """What one run of a program found out about its indices."""
+
+    sites: IndexChecks
+    failure: Any
+
+    def is_ready(self) -> bool:
+        return self.failure.is_ready()
+
+    def ask(self) -> None:
+        failures = np.ravel(self.failure.addressable_data(0))  # one for each step
+        if failures.any():
+            found = int(failures[np.flatnonzero(failures)[0]])
+            number = found & ((1 << _BITS) - 1)
+            signed = number - (1 << _BITS) if number > _LIMIT else number
+            raise self.sites.numbered(found >> _BITS).failure(signed)
+
+
+def add_index_check(sites: IndexChecks, failure: Any) -> None:
+    """Remember what a run gave besides its results, to be looked at when numbers are read."""
+    pending_checks.add_check(_PendingIndexCheck(sites, failure))

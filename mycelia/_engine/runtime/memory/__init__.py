@@ -1,0 +1,1 @@
+"""Memory of the process: the allocator, huge pages, usage counters."""

@@ -1,0 +1,1 @@
+"""Parameters in the layout that programs want: stacked, packed, transposed."""

@@ -1,0 +1,257 @@
+"""Parameters that live on the device in another form than users see, as programs want them.
+
+A program of many equal blocks works on their weights as stacks; convolutions want the axes of their
+weights in another order; the parameters of a small network are handed over as one. Kept that way
+between two calls, they cost neither copies nor a kernel for each of them. Whoever looks at such a
+parameter meanwhile gets it in its own form; whoever gives it another array takes it out of the
+pack, which is then made anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from typing import Any
+from weakref import WeakValueDictionary, ref
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from mycelia._engine.core import dtype as dtypes
+from mycelia._engine.core.shape import Shape, size
+from mycelia._engine.ir.tensor_protocol import TensorProtocol
+from mycelia.tensor.parameter import Parameter
+from mycelia.tensor.tensor import Tensor
+
+_SLOT: Any = Tensor.__dict__["_data"]  # where a tensor holds its array
+_RELATION: Any = Tensor.__dict__["_relation"]
+_PACKS: WeakValueDictionary[tuple[Any, ...], ParameterPack] = WeakValueDictionary()
+
+
+class ParameterPack(TensorProtocol):
+    """Parameters of one dtype as one array; to programs it is a tensor."""
+
+    _shared = False  # nobody else looks at the array: what members give are copies
+    is_viewed = False  # a member has views
+
+    def __init__(self, members: Sequence[Parameter]) -> None:
+        self.members = tuple(members)
+        self._array: Any = None
+        self._outside = set(range(len(members)))  # members that have an array of their own
+
+    @property
+    def _data(self) -> Any:
+        if self._outside:
+            self._gather()
+        return self._array
+
+    @_data.setter
+    def _data(self, array: Any) -> None:
+        self._array = array
+
+    def is_made_of(self, source: Any) -> bool:
+        """Whether what was made of an array, given as a weak reference, is still right."""
+        return source is not None and source() is self._array
+
+    @property
+    def _relation(self) -> ParameterPack | None:
+        return self if self.is_viewed else None
+
+    def outdate(self, root: Any) -> None:
+        """Take the arrays of all views of members away."""
+        for member in self.members:
+            if member._relation is not None:
+                member._relation.outdate(member)
+
+    def leave(self, place: int) -> None:
+        """A member has another array from now on."""
+        self._outside.add(place)
+
+    def member(self, place: int) -> Any:
+        """The array of one member."""
+        raise NotImplementedError
+
+    def shape_of(self, place: int) -> Shape:
+        """The shape of one member."""
+        raise NotImplementedError
+
+    def _joined(self) -> Any:
+        """The array of the pack for those of its members."""
+        raise NotImplementedError
+
+    def _gather(self) -> None:
+        """Join the arrays of all members, and make those views that are none."""
+        self._array = self._joined()
+        for place in self._outside:
+            member = self.members[place]
+            if type(member) is PackedParameter and (view := _view(member)) is not None:
+                view.leave()
+            self.is_viewed = self.is_viewed or member._relation is not None
+            member.__class__ = PackedParameter
+            _SLOT.__set__(member, _PackMember(self, place))
+            member._shared = False
+        self._outside.clear()
+
+
+class StackedPack(ParameterPack):
+    """The arrays of its members one after another along a new first axis."""
+
+    def member(self, place: int) -> Any:
+        return self._array[place]
+
+    def shape_of(self, place: int) -> Shape:
+        return tuple(self._array.shape[1:])
+
+    def _joined(self) -> Any:
+        return jnp.stack([jnp.asarray(member._data) for member in self.members])
+
+
+class TransposedPack(ParameterPack):
+    """One parameter with its axes in another order."""
+
+    def __init__(self, members: Sequence[Parameter], order: Shape) -> None:
+        super().__init__(members)
+        self._order, self._back = order, tuple(np.argsort(order).tolist())
+
+    def member(self, place: int) -> Any:
+        return jnp.transpose(self._array, self._back)
+
+    def shape_of(self, place: int) -> Shape:
+        return tuple([self._array.shape[axis] for axis in self._back])
+
+    def _joined(self) -> Any:
+        return jnp.transpose(self.members[0]._data, self._order)
+
+
+class ConcatenatedPack(ParameterPack):
+    """Small parameters of any shape, their numbers one after another.
+
+    A program that needs some of them as they are needs most, so that all are taken apart at once.
+    """
+
+    def __init__(self, members: Sequence[Parameter]) -> None:
+        super().__init__(members)
+        self._shapes = [member.shape for member in members]
+        self._ends = list(accumulate(map(size, self._shapes)))
+        self._apart: tuple[Any, list[Any]] = None, []  # of which array, and its parts
+        self._take_apart = jax.jit(self._parts)
+
+    def member(self, place: int) -> Any:
+        if not self.is_made_of(self._apart[0]):
+            array = self._array
+            self._apart = ref(array), self._take_apart(array)
+        return self._apart[1][place]
+
+    def shape_of(self, place: int) -> Shape:
+        return self._shapes[place]
+
+    def _joined(self) -> Any:
+        """Written on the host, where a few new members need no other."""
+        if self._array is None:
+            return np.concatenate([np.ravel(member._data) for member in self.members])
+        found = np.array(self._array)
+        for place in self._outside:
+            end = self._ends[place]
+            found[end - size(self._shapes[place]) : end] = np.ravel(self.members[place]._data)
+        return found
+
+    def _parts(self, array: Any) -> list[Any]:
+        pairs = zip(jnp.split(array, self._ends[:-1]), self._shapes, strict=True)
+        return [part.reshape(shape) for part, shape in pairs]
+
+
+class _PackMember:
+    """What a packed parameter holds instead of an array."""
+
+    def __init__(self, pack: ParameterPack, place: int) -> None:
+        self.pack, self.place = pack, place
+        self._made: tuple[Any, Any] = None, None  # of which array of the pack, and the own array
+
+    @property
+    def array(self) -> Any:
+        if not self.pack.is_made_of(self._made[0]):
+            source = ref(self.pack._array)
+            self._made = source, self.pack.member(self.place)
+        return self._made[1]
+
+    def leave(self) -> None:
+        self.pack.leave(self.place)
+
+
+class PackedParameter(Parameter):
+    """A parameter while it is a part of a pack."""
+
+    @property
+    def _data(self) -> Any:
+        held = _SLOT.__get__(self)
+        return held.array if type(held) is _PackMember else held
+
+    @_data.setter
+    def _data(self, array: Any) -> None:
+        """Leave the pack, in an order in which an interruption leaves the old array or the new."""
+        view = _view(self)
+        if view is not None:
+            view.leave()
+        _SLOT.__set__(self, array)
+        self.__class__ = Parameter  # type: ignore[assignment]
+
+    @property
+    def _relation(self) -> Any:
+        return _RELATION.__get__(self)
+
+    @_relation.setter
+    def _relation(self, relation: Any) -> None:
+        view = _view(self)
+        if view is not None and relation is not None:
+            view.pack.is_viewed = True
+        _RELATION.__set__(self, relation)
+
+    @property
+    def shape(self) -> Shape:
+        view = _view(self)
+        return tuple(self._data.shape) if view is None else view.pack.shape_of(view.place)
+
+    @property
+    def dtype(self) -> Any:
+        view = _view(self)
+        array = self._data if view is None else view.pack._array
+        return dtypes.from_numpy(np.dtype(array.dtype))
+
+
+def _view(parameter: Parameter) -> _PackMember | None:
+    """What a packed parameter holds; a copy in the making holds nothing yet.
+
+    One whose class or array was about to change when it was interrupted holds an array.
+    """
+    try:
+        held = _SLOT.__get__(parameter)
+    except AttributeError:
+        return None
+    return held if type(held) is _PackMember else None
+
+
+def unpack_parameters(tensors: Iterable[Any]) -> None:
+    """Let parameters hold their arrays themselves: then others are assigned without Python code."""
+    for tensor in tensors:
+        if type(tensor) is PackedParameter:
+            tensor._data = tensor._data
+
+
+def pack_of(kind: type[ParameterPack], members: Sequence[Parameter], *how: Any) -> ParameterPack:
+    """The pack of these parameters, the same for all programs."""
+    key = (kind, *map(id, members), *how)
+    found = _PACKS.get(key)
+    if found is None or any(a is not b for a, b in zip(found.members, members, strict=True)):
+        found = _PACKS[key] = kind(members, *how)
+    return found
+
+
+def joined_packs() -> list[ConcatenatedPack]:
+    """What programs joined so far."""
+    return [pack for pack in _PACKS.values() if isinstance(pack, ConcatenatedPack)]
+
+
+def may_be_packed(value: Any) -> bool:
+    """Whether an input of a program is a plain parameter of a network."""
+    return type(value) in (Parameter, PackedParameter)

@@ -1,0 +1,175 @@
+"""Streams and events on a device that does one thing after another.
+
+All streams are the same queue: work is done in the order it was given, whichever stream is current.
+"""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import Any
+
+import jax
+
+from mycelia._engine.core import settings
+from mycelia._engine.core.errors import problem, wrong_type
+from mycelia._engine.core.pending_checks import wait_for_checks
+
+
+class Event:
+    """A point in the work of a stream; with `enable_timing` it knows when it was reached."""
+
+    def __init__(self, enable_timing: bool = False, blocking: bool = False) -> None:
+        for name, value in (("enable_timing", enable_timing), ("blocking", blocking)):
+            if not isinstance(value, bool):
+                raise problem(
+                    TypeError,
+                    f"For 'Event', the '{name}' must be a bool, but got {type(value).__name__}.",
+                )
+        self._timed, self._blocking = enable_timing, blocking
+        self._reached: float | None = None
+
+    def record(self, stream: Stream | None = None) -> None:
+        """Stand after all work given so far."""
+        _check_stream("Event.record", stream)
+        synchronize()
+        self._reached = time.perf_counter()
+
+    def wait(self, stream: Stream | None = None) -> None:
+        """Let later work of a stream wait for this point, which is behind it anyway."""
+        _check_stream("Event.wait", stream)
+
+    def query(self) -> bool:
+        """Whether the work before this point is done."""
+        return True
+
+    def synchronize(self) -> None:
+        """Wait until the work before this point is done: `record` did."""
+
+    def elapsed_time(self, other_event: Event) -> float:
+        """The milliseconds from this point to another one."""
+        if not isinstance(other_event, Event):
+            raise wrong_type("Event.elapsed_time", "other_event", other_event, "Event")
+        for event in (self, other_event):
+            if not event._timed or event._reached is None:
+                raise problem(
+                    RuntimeError,
+                    "Event.elapsed_time: an event has no time",
+                    fix="make both with enable_timing=True and record them",
+                )
+        assert self._reached is not None and other_event._reached is not None
+        return (other_event._reached - self._reached) * 1000
+
+    def __repr__(self) -> str:
+        made = int(self._reached is not None)
+        return (
+            f"Event(enable_timing={self._timed:d}, blocking:{self._blocking:d}, is_created:{made})"
+        )
+
+
+class Stream:
+    """The queue of work of the device."""
+
+    def __init__(self, priority: int = 0, **kwargs: Any) -> None:
+        self.priority = priority
+        self.id = kwargs.get("stream_id", 0)
+
+    def record_event(self, event: Event | None = None) -> Event:
+        """An event after all work given so far."""
+        event = Event() if event is None else event
+        if not isinstance(event, Event):
+            raise wrong_type("Stream.record_event", "event", event, "Event")
+        event.record(self)
+        return event
+
+    def wait_event(self, event: Event) -> None:
+        """Let later work wait for an event."""
+        if not isinstance(event, Event):
+            raise wrong_type("Stream.wait_event", "event", event, "Event")
+        event.wait(self)
+
+    def wait_stream(self, stream: Stream) -> None:
+        """Let later work wait for the work of another stream, which is the same queue."""
+        _check_stream("Stream.wait_stream", stream, required=True)
+
+    def query(self) -> bool:
+        """Whether all work is done; waits for it."""
+        synchronize()
+        return True
+
+    def synchronize(self) -> None:
+        """Wait until all work is done."""
+        synchronize()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Stream) and other.id == self.id
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+    def __repr__(self) -> str:
+        now = settings.current()
+        device = f"device_name={now.device_target}, device_id:{now.device_id}"
+        return f"Stream({device}, stream id:{self.id})"
+
+
+class StreamCtx:
+    """Give work to a stream for a while: `with StreamCtx(stream): ...`."""
+
+    def __init__(self, ctx_stream: Stream) -> None:
+        _check_stream("StreamCtx", ctx_stream, required=True)
+        self.stream = ctx_stream
+
+    def __enter__(self) -> None:
+        self._before = current_stream()
+        set_cur_stream(self.stream)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        set_cur_stream(self._before)
+
+
+_DEFAULT = Stream()
+
+
+class _CurrentStream:
+    stream: Stream = _DEFAULT
+
+
+def current_stream() -> Stream:
+    """The stream that work is given to."""
+    return _CurrentStream.stream
+
+
+def default_stream() -> Stream:
+    """The stream a process starts with."""
+    return _DEFAULT
+
+
+def communication_stream() -> Stream:
+    """The stream of collective operators: the same queue."""
+    return _DEFAULT
+
+
+def set_cur_stream(stream: Stream | None) -> None:
+    """Give work to `stream` from now on."""
+    _check_stream("set_cur_stream", stream)
+    _CurrentStream.stream = _DEFAULT if stream is None else stream
+
+
+def synchronize() -> None:
+    """Wait until the device has done everything it was given; raise if an index was wrong."""
+    jax.effects_barrier()
+    for array in jax.live_arrays():
+        if not array.is_deleted():
+            array.block_until_ready()
+    wait_for_checks()
+
+
+def _check_stream(owner: str, stream: Any, required: bool = False) -> None:
+    if not isinstance(stream, Stream) and (required or stream is not None):
+        raise wrong_type(owner, "stream", stream, "Stream")

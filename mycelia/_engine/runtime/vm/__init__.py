@@ -1,0 +1,1 @@
+"""The fallback interpreter: Python runs control flow, compiled segments compute."""

@@ -1,0 +1,1 @@
+"""XLA programs: lowering, compilation, and caching."""

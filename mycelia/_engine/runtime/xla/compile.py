@@ -1,0 +1,159 @@
+"""Compiling functions on arrays into XLA programs, with the options measured to be best."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from itertools import chain
+from typing import Any, ClassVar
+
+import jax
+
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.lru_dict import LRUDict
+from mycelia._engine.core.shape import size
+from mycelia._engine.distributed.auto_parallel_settings import parallel_settings
+from mycelia._engine.ir.analysis import nodes_by_graph, ordered
+from mycelia._engine.ir.control_flow import primitive_of
+from mycelia._engine.ir.graph import Graph
+from mycelia._engine.ir.node import Apply
+from mycelia._engine.ir.types import TensorType
+from mycelia._engine.operators.device import on_cpu
+from mycelia._engine.operators.operator import Op
+from mycelia._engine.runtime.uninterruptible import uninterruptible
+from mycelia.ops.convolution.convolution import Conv2D
+
+# On CPU, matmuls stay in XLA's small library and convolutions go to Eigen, which uses all cores.
+_CPU_OPTIONS = {
+    "xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT",
+}
+
+# The library takes products together with the loops after them: see `_engine/kernels/dot.py`.
+_JOINED_OPTIONS = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_DOT"}
+
+# For convolutions of small images: XLA's older kernels for loops compile in half the time there and
+# run as fast. (Elsewhere they take longer: a small transformer 28 s instead of 5.)
+_QUICK_OPTIONS = {"xla_cpu_use_fusion_emitters": False}
+_SMALL = 1 << 18  # numbers
+
+# Over several devices XLA for CPU joins all sums of gradients into one, for which all of them are
+# kept twice. One by one they take as long or less: 44 ms a step of a small transformer become 35.
+_APART_OPTIONS = {"xla_disable_hlo_passes": "cpu-all-reduce-combiner"}
+
+
+def options(graph: Graph | None = None) -> dict[str, Any] | None:
+    """The compiler options for the device programs run on, and for the graph to be compiled."""
+    if jax.default_backend() != "cpu":
+        return None
+    quick = _QUICK_OPTIONS if graph is not None and _is_small_with_images(graph) else {}
+    return _CPU_OPTIONS | quick
+
+
+def joined_options(graph: Graph, products: int) -> dict[str, Any] | None:
+    """The same for a program that is lowered knowing its number of `small_products`."""
+    chosen = options(graph)
+    return chosen | _JOINED_OPTIONS if chosen is not None and products else chosen
+
+
+def small_products(graph: Graph) -> int:
+    """How many operators multiply so small matrices that one core would do it alone."""
+    nodes = chain.from_iterable(nodes_by_graph(graph).values())
+    return sum(map(_has_small_products, nodes)) if on_cpu() else 0
+
+
+def spread_options(graph: Graph) -> dict[str, Any] | None:
+    """The same for a program over several devices; `comm_fusion` may join sums of gradients."""
+    chosen, fusion = options(graph), parallel_settings()["comm_fusion"]
+    is_joined = fusion["openstate"] and fusion["allreduce"]["mode"] != "auto"
+    return chosen if chosen is None or is_joined else chosen | _APART_OPTIONS
+
+
+def _has_small_products(node: Apply) -> bool:
+    op = primitive_of(node)
+    return isinstance(op, Op) and op.has_small_products(*[a.type for a in node.args])
+
+
+def _is_small_with_images(graph: Graph) -> bool:
+    """Whether a graph has convolutions, and no large arrays."""
+    nodes = ordered(graph)
+    if not any(isinstance(primitive_of(node), Conv2D) for node in nodes):
+        return False
+    return all(_elements(node.type) <= _SMALL for node in nodes)
+
+
+def _elements(type_: Any) -> int:
+    """The numbers of the largest tensor of a type."""
+    if isinstance(type_, tuple):
+        return max(map(_elements, type_), default=0)
+    return size(type_.shape) if isinstance(type_, TensorType) else 0
+
+
+class ProgramCache(LRUDict):
+    """Compiled programs by what they compute and for which arrays, the last used ones.
+
+    They are forgotten when programs are to be made anew.
+    """
+
+    _all: ClassVar[list[ProgramCache]] = []
+    generation: ClassVar[int] = 0  # how often they were forgotten
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._all.append(self)
+
+
+def forget_programs() -> None:
+    """From here on, all programs are compiled again: how operators are lowered has changed."""
+    ProgramCache.generation += 1
+    for programs in ProgramCache._all:
+        programs.clear()
+
+
+def without_engine_frames(error: Exception) -> Exception:
+    """`error` as raised while a program was traced, without jax's own frames and remarks."""
+    error.__dict__.pop("__notes__", None)
+    error.__cause__ = None
+    return error.with_traceback(None)
+
+
+def kinds_of(arrays: Any) -> Any:
+    """What a program for arrays (in tuples or lists) depends on: their shapes and dtypes."""
+    if isinstance(arrays, (tuple, list)):
+        return tuple([kinds_of(array) for array in arrays])
+    return None if arrays is None else (arrays.shape, arrays.dtype)
+
+
+class _EngineState:
+    is_started: ClassVar[bool] = False
+    is_lost: ClassVar[bool] = False  # it was left behind in the process that this one is a copy of
+
+
+def start_engine() -> None:
+    """Let the engine set itself up, undisturbed: it would not recover from an interruption."""
+    if _EngineState.is_lost:
+        raise problem(
+            RuntimeError,
+            "this process was forked from one that had used XLA, whose threads were left behind",
+            got="a program to compile or run in the child process, which would wait forever",
+            expected="processes that are forked before the first operator, or spawned",
+            fix='start them with multiprocessing.get_context("spawn")',
+        )
+    if not _EngineState.is_started:
+        uninterruptible(lambda: jax.jit(abs).lower(0))
+        _EngineState.is_started = True
+
+
+def _forked() -> None:
+    """In a child process: nothing runs that needs the threads of the parent."""
+    if _EngineState.is_started:
+        _EngineState.is_lost = True
+        forget_programs()
+
+
+os.register_at_fork(after_in_child=_forked)
+
+
+def compile(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """`fn` as a function compiled once for each set of argument shapes and dtypes."""
+    start_engine()
+    return jax.jit(fn, compiler_options=options())

@@ -1,0 +1,347 @@
+"""Graphs as functions on arrays: each node by its operator's `lower`, control flow by XLA's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.experimental import io_callback
+
+from mycelia._engine.ir.analysis import ordered
+from mycelia._engine.ir.control_flow import (
+    CALL,
+    RECOMPUTE,
+    SWITCH,
+    TUPLE,
+    WHILE,
+    Custom,
+    Effect,
+    Item,
+    Named,
+    Scan,
+    Vmap,
+    graphs_of,
+    operands_of,
+    primitive_of,
+)
+from mycelia._engine.ir.graph import Graph
+from mycelia._engine.ir.node import Apply, GraphConstant, GraphNode, GraphParameter
+from mycelia._engine.ir.primitive import Primitive
+from mycelia._engine.operators.device import drops_barriers, joined_products, on_cpu
+from mycelia._engine.operators.operator import Op
+from mycelia._engine.runtime.index_checks import (
+    IndexCheckOutput,
+    IndexChecks,
+    add_index_check,
+    first_failure,
+    index_check_outputs,
+)
+from mycelia._engine.runtime.xla.buffer_reuse import other_readers
+from mycelia._engine.runtime.xla.channels_last import LayoutLowering
+from mycelia._engine.runtime.xla.materialization import (
+    delayed_until,
+    materialized,
+    values_to_materialize,
+)
+from mycelia.ops.collective.redistribute import SpreadBarrier
+from mycelia.ops.shapes.reshape import Barrier
+
+
+class LoweredGraph:
+    """A graph as a function from arrays to the arrays of its output.
+
+    It may be given one argument more, `keeping.one()`, of which nothing is known in advance: then
+    XLA computes values that are worth keeping once. `in_place` says which output takes the place
+    of which input: it comes after everything that reads the input, so that no copy is needed.
+    If it has `small_products`, the program is compiled with `joined_options`.
+
+    If there are `checks` of indices, it gives one number more, which `index_checks.note` takes.
+    """
+
+    def __init__(
+        self, graph: Graph, in_place: dict[int, int] | None = None, small_products: int = 0
+    ) -> None:
+        self.__name__ = graph.name.replace("<", "").replace(">", "") or "program"
+        self.choices: dict[str, int] = {}  # how often something was chosen, once it was called
+        self._graph = graph
+        self._readers = other_readers(graph, in_place or {})
+        self._small_products = small_products
+        self.checks = IndexChecks.of(graph)
+
+    @property
+    def extra(self) -> int:
+        """How many numbers come after the results."""
+        return 1 if self.checks.count else 0
+
+    @property
+    def size(self) -> int:
+        """How many arrays it gives."""
+        return len(self._graph.output.type) + self.extra
+
+    def noted(self, found: Sequence[Any]) -> Sequence[Any]:
+        """The results of a run; what comes after them is remembered until they are read."""
+        if not self.checks.count:
+            return found
+        add_index_check(self.checks, found[-1])
+        return found[:-1]
+
+    def __call__(self, *arrays: Any) -> Any:
+        with joined_products() if self._small_products else nullcontext():
+            return self._traced(*arrays)
+
+    def _traced(self, *arrays: Any) -> Any:
+        count = len(self._graph.parameters)
+        order = _GraphEvaluator(arrays[count] if len(arrays) > count else None, self.checks)
+        values = order.values(self._graph, arrays[:count])
+        found = order.layouts.plain(values[self._graph.output])
+        if order.holds_back:
+            found = list(found)
+            for place, nodes in self._readers.items():
+                after = [values[n] for n in nodes]
+                found[place] = delayed_until([found[place]], after, order.one)[0]
+        self.choices = order.choices(len(self._readers), self._small_products)
+        return (*found, *([order.failure()] if self.extra else []))
+
+
+class _GraphEvaluator:
+    """Remembers the order of the nodes of each graph while one program is traced."""
+
+    def __init__(self, one: Any, checks: IndexChecks) -> None:
+        self._orders: dict[Graph, tuple[list[GraphNode], set[GraphNode]]] = {}
+        self._checks = checks
+        self._marked: list[IndexCheckOutput] = []  # by checks, in the graph being traced
+        self._failures: list[Any] = []  # of graphs inside
+        self.layouts = LayoutLowering()
+        self.holds_back = (
+            drops_barriers() and one is not None
+        )  # what XLA would compute early, or twice
+        self.one = one
+
+    def choices(self, in_place: int, small_products: int) -> dict[str, int]:
+        """What was chosen for the device, and how often; only what was chosen at all."""
+        found = {
+            "operators with channels last": self.layouts.kept,
+            "images transposed": len(self.layouts.moved),
+            "values kept": sum(len(kept) for _, kept in self._orders.values()),
+            "weights written after other readers": in_place,
+            "operators with small products on all cores": small_products,
+            **self.layouts.forms,
+        }
+        return {name: count for name, count in found.items() if count and self.holds_back}
+
+    def run(self, graph: Graph, arrays: Sequence[Any]) -> Any:
+        return self.values(graph, arrays)[graph.output]
+
+    def values(self, graph: Graph, arrays: Sequence[Any]) -> dict[GraphNode, Any]:
+        """What each node of a graph gives."""
+        values: dict[GraphNode, Any] = dict(zip(graph.parameters, arrays, strict=True))
+        found = self._orders.get(graph)
+        if found is None:
+            nodes = ordered(graph)
+            found = self._orders[graph] = nodes, values_to_materialize(nodes)
+        for node in found[0]:
+            if isinstance(node, GraphConstant):
+                values[node] = node.value
+            elif isinstance(node, Apply):
+                value = self._apply(node, values)
+                keeps = self.holds_back and node in found[1]
+                values[node] = materialized(value, self.one) if keeps else value
+            elif isinstance(node, GraphParameter) and node not in values:
+                raise RuntimeError(f"{graph.name} uses {node.name} of {node.graph.name}")
+        return values
+
+    def plain(self, graph: Graph, arrays: Sequence[Any]) -> Any:
+        return self.layouts.plain(self.run(graph, arrays))
+
+    def _apply(self, node: Apply, values: dict[GraphNode, Any]) -> Any:
+        op = primitive_of(node)
+        if op is SWITCH:
+            return self._switch(node, values)
+        if op is WHILE:
+            return self._while(node, values)
+        if op is CALL or op is RECOMPUTE:
+            return self.run(graphs_of(node)[0], [values[n] for n in operands_of(node)])
+        if type(op) is Vmap:
+            return self._vmap(op, node, values)
+        if type(op) is Scan:
+            return self._scan(op, node, values)
+        args = [values[a] for a in node.args]
+        if type(op) is Barrier and self.holds_back:
+            return self._held_back(node, *args)
+        if type(op) is SpreadBarrier and self.holds_back:
+            return tuple(op.locally(partial(delayed_until, by=self.one), *args))
+        if is_operator(op):
+            if sites := self._checks.by_node.get(node):
+                self._marked += index_check_outputs(sites, self.layouts.plain(args))
+            return self.layouts.apply(op, self._in_time(op, args))
+        if type(op) is Effect:
+            args = self.layouts.plain(args)
+        return apply_node(op, args)
+
+    def _in_time(self, op: Any, args: list[Any]) -> list[Any]:
+        """The arguments of an operator, those held back that it would rearrange too early."""
+        if self.holds_back and isinstance(op, Op) and on_cpu():
+            for late, before in op.late().items():
+                args[late] = delayed_until([args[late]], [args[before]], self.one)[0]
+        return args
+
+    def _held_back(self, node: Apply, values: tuple[Any, ...], after: tuple[Any, ...]) -> Any:
+        """What a barrier gives: the program's own parameters are there in any case."""
+        assert isinstance(node.args[0], Apply)
+        computed = [not isinstance(n, GraphParameter) for n in node.args[0].args]
+        if not any(computed):
+            return delayed_until(values, after, self.one)
+        waiting = [v for v, c in zip(values, computed) if c]
+        found = iter(delayed_until(waiting, after, self.one, once=True))
+        return tuple([next(found) if c else v for v, c in zip(values, computed)])
+
+    def _operands(self, node: Apply, values: dict[GraphNode, Any]) -> list[Any]:
+        """What the graphs of a control primitive receive."""
+        return self.layouts.plain([values[n] for n in operands_of(node)])
+
+    def failure(self) -> Any:
+        """The first check that failed so far, as one number."""
+        return first_failure(self._marked, self._failures)
+
+    def _apart(self, graph: Graph) -> Callable[..., tuple[Any, Any]]:
+        """A graph as a function that XLA runs by itself: its results, and its failure or None."""
+        types = graph.output.type
+
+        def run(*arrays: Any) -> tuple[Any, Any]:
+            outer = self._marked, self._failures
+            self._marked, self._failures = [], []
+            found = self.plain(graph, arrays)
+            found = _typed(found, types) if isinstance(types, tuple) else found
+            failure = self.failure() if self._checks.are_in(graph) else None
+            self._marked, self._failures = outer
+            return found, failure
+
+        return run
+
+    def _vmap(self, op: Vmap, node: Apply, values: dict[GraphNode, Any]) -> Any:
+        run = self._apart(graphs_of(node)[0])
+        mapped = jax.vmap(run, op.in_axes, (op.out_axes, 0), axis_size=op.size)
+        found, failures = mapped(*self._operands(node, values))
+        if failures is not None:
+            self._failures.append(jnp.max(failures, initial=0))
+        return found
+
+    def _scan(self, op: Scan, node: Apply, values: dict[GraphNode, Any]) -> Any:
+        graph = graphs_of(node)[0]
+        run = self._apart(graph)
+        operands = self._operands(node, values)
+        fixed = operands[op.carry + op.mapped :]
+
+        def body(carry: Any, places: Any) -> Any:
+            before, failed_before = carry
+            found, failure = run(*before, *places, *fixed)
+            return (found[: op.carry], _first(failed_before, failure)), found[op.carry :]
+
+        start = _typed(tuple(operands[: op.carry]), graph.output.type[: op.carry])
+        mapped = tuple(operands[op.carry : op.carry + op.mapped])
+        begin = start, self._none(graph)
+        (last, failure), results = lax.scan(body, begin, mapped, op.length, reverse=op.reverse)
+        self._add(failure)
+        return *last, *results
+
+    def _switch(self, node: Apply, values: dict[GraphNode, Any]) -> Any:
+        index = values[node.args[0]]
+        operands = self._operands(node, values)
+        graphs = graphs_of(node)
+        none = jnp.zeros((), jnp.int64) if any(map(self._checks.are_in, graphs)) else None
+
+        def branch(graph: Graph) -> Callable[..., Any]:
+            run = self._apart(graph)
+
+            def with_failure(*arrays: Any) -> Any:
+                found, failure = run(*arrays)
+                return found, none if failure is None else failure
+
+            return with_failure
+
+        branches = [branch(graph) for graph in graphs]
+        if jnp.asarray(index).dtype == jnp.bool_:
+            found, failure = lax.cond(index, branches[1], branches[0], *operands)
+        else:
+            found, failure = lax.switch(index, branches, *operands)
+        self._add(failure)
+        return found
+
+    def _while(self, node: Apply, values: dict[GraphNode, Any]) -> Any:
+        """A loop; it ends where a check of its own fails, as its numbers mean nothing then."""
+        goes_on, step = graphs_of(node)
+        operands = self._operands(node, values)
+        types = step.output.type
+        count = len(types)
+        fixed = operands[count:]
+        ask, run = self._apart(goes_on), self._apart(step)
+
+        def test(carry: Any) -> Any:
+            arrays, failure = carry
+            goes, own = ask(*arrays, *fixed)
+            for found in (failure, own):
+                goes = goes if found is None else goes & (found == 0)
+            return goes
+
+        def body(carry: Any) -> Any:
+            arrays, failure = carry
+            found, own = run(*arrays, *fixed)
+            return found, _first(failure, own)
+
+        # Behind a barrier the start is no constant: XLA would else run known loops while compiling.
+        start = lax.optimization_barrier(_typed(tuple(operands[:count]), types))
+        last, failure = lax.while_loop(test, body, (start, self._none(step)))
+        self._add(failure)
+        if self._checks.are_in(goes_on):
+            self._add(ask(*last, *fixed)[1])
+        return last
+
+    def _none(self, graph: Graph) -> Any:
+        """No failure, where a graph might have one."""
+        return jnp.zeros((), jnp.int64) if self._checks.are_in(graph) else None
+
+    def _add(self, failure: Any) -> None:
+        if failure is not None:
+            self._failures.append(failure)
+
+
+def _first(before: Any, failure: Any) -> Any:
+    """The failure of a loop up to now: the first one stays."""
+    return before if before is None or failure is None else jnp.where(before == 0, failure, before)
+
+
+def is_operator(op: Any) -> bool:
+    """Whether a primitive computes by a `lower` of its own."""
+    return isinstance(op, Primitive) and not isinstance(op, Named)
+
+
+def apply_node(op: Any, values: list[Any]) -> Any:
+    """What a primitive without graphs gives for arrays and static values."""
+    if op is TUPLE:
+        return tuple(values)
+    if type(op) is Item:
+        return values[0][op.index]
+    if type(op) is Effect:
+        token, *arrays = values
+        io_callback(op.run, None, *arrays, ordered=True)
+        return jnp.asarray(token)
+    if type(op) is Custom:
+        return values[-1]
+    if not isinstance(op, Primitive):
+        raise RuntimeError(f"the program calls {op!r}, which is no operator")
+    return op.lower(*values)
+
+
+def _typed(values: tuple[Any, ...], types: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Values as arrays of exactly the inferred types, so that all sides of a choice agree."""
+    return tuple(
+        [
+            jax.lax.convert_element_type(jnp.asarray(v), t.dtype.numpy)
+            for v, t in zip(values, types, strict=True)
+        ]
+    )

@@ -1,0 +1,133 @@
+"""How much of MindSpore's public interface is served, name by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.resources import files
+from typing import Any
+
+from mycelia.compat.modules import served_paths, targets
+from mycelia.compat.names import Name, names
+from mycelia.compat.signatures import difference
+
+SERVED, OTHER_SIGNATURE, ABSENT = "served", "other signature", "absent"
+_NOTHING = object()
+
+
+@dataclass(frozen=True)
+class NameStatus:
+    """What is here for one name: `state`, and how the signature differs if it does."""
+
+    name: Name
+    state: str
+    difference: str = ""
+
+    @property
+    def tested(self) -> bool:
+        return self.name.path in tested_names()
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """The state of all names; its text is a table by module."""
+
+    states: tuple[NameStatus, ...]
+
+    @property
+    def names(self) -> float:
+        """The part of the names that are served."""
+        return len(self.served) / len(self.states)
+
+    @property
+    def uses(self) -> float:
+        """The part of the uses in real scripts that are served."""
+        return self._uses(self.served) / self._uses(self.states)
+
+    @property
+    def served(self) -> tuple[NameStatus, ...]:
+        return tuple(s for s in self.states if s.state == SERVED)
+
+    @property
+    def absent(self) -> tuple[NameStatus, ...]:
+        return tuple(s for s in self.states if s.state == ABSENT)
+
+    def within(self, *modules: str) -> Coverage:
+        """The same for some modules, with what is below them."""
+        return Coverage(tuple(s for s in self.states if _is_within(s.name.module, modules)))
+
+    def without(self, *modules: str) -> Coverage:
+        """The same without some modules."""
+        return Coverage(tuple(s for s in self.states if not _is_within(s.name.module, modules)))
+
+    def __str__(self) -> str:
+        rows = ["| module | names | served | tested | uses served |", "|---|---:|---:|---:|---:|"]
+        modules = dict.fromkeys(status.name.module for status in self.states)
+        for module in sorted(modules):
+            rows.append(self._row(module, [s for s in self.states if s.name.module == module]))
+        return "\n".join([*rows, self._row("**all**", self.states)])
+
+    def _row(self, title: str, states: Any) -> str:
+        served = [s for s in states if s.state == SERVED]
+        tested, uses = sum(s.tested for s in served), self._uses(states)
+        part = f"{self._uses(served) / uses:.1%}" if uses else "-"
+        return f"| {title} | {len(states)} | {len(served)} | {tested} | {part} |"
+
+    @staticmethod
+    def _uses(states: Any) -> int:
+        return sum(status.name.uses for status in states)
+
+
+def coverage() -> Coverage:
+    """What of MindSpore's public interface is served here. `print(coverage())` shows a table."""
+    return Coverage(tuple(map(status, names())))
+
+
+def status(name: Name) -> NameStatus:
+    """What is here for a name, under its own path or one of its aliases."""
+    paths = (name.path, *name.aliases)
+    found = next((f for f in map(resolve, paths) if f is not _NOTHING), _NOTHING)
+    if found is _NOTHING:
+        return NameStatus(name, ABSENT)
+    differs = difference(name, found)
+    return NameStatus(name, OTHER_SIGNATURE if differs else SERVED, differs)
+
+
+def resolve(path: str) -> Any:
+    """The object that `path` gives through the alias, or a mark that there is none."""
+    parts = path.split(".")
+    for count in range(len(parts) - 1, 0, -1):
+        modules = targets(".".join(parts[:count]))
+        for module in modules:
+            found = _attribute(import_module(module), parts[count:])
+            if found is not _NOTHING:
+                return found
+    modules = targets(path) if path in served_paths() else ()
+    return import_module(modules[0]) if modules else _NOTHING
+
+
+def is_there(path: str) -> bool:
+    """Whether the alias serves a path."""
+    return resolve(path) is not _NOTHING
+
+
+def _attribute(found: Any, parts: list[str]) -> Any:
+    for part in parts:
+        found = getattr(found, part, _NOTHING)
+        if found is _NOTHING:
+            return _NOTHING
+    return found
+
+
+def _is_within(module: str, above: tuple[str, ...]) -> bool:
+    return any(module == one or module.startswith(one + ".") for one in above)
+
+
+@cache
+def tested_names() -> frozenset[str]:
+    """The names that a test calls, as listed by the tests in tested_names.txt."""
+    listed = files("mycelia.compat").joinpath("tested_names.txt")
+    return (
+        frozenset(listed.read_text(encoding="utf-8").split()) if listed.is_file() else frozenset()
+    )

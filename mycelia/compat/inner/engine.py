@@ -1,8 +1,0 @@
-"""`mindspore._c_expression`: the few names of its compiled core that scripts import."""
-
-from mycelia.nn.cell import Cell as Cell_
-from mycelia.ops.composite import HyperMap as HyperMap_
-from mycelia.ops.composite import MultitypeFuncGraph as MultitypeFuncGraph_
-from mycelia.tensor.tensor import Tensor
-
-__all__ = ["Cell_", "HyperMap_", "MultitypeFuncGraph_", "Tensor"]

@@ -1,0 +1,78 @@
+"""Internal names of `mindspore.common.initializer`: fans, gains, and random arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.seed import next_generator
+from mycelia.tensor.initializer import _ALIASES, _check_mode, fans, gain_of, truncated_normal
+
+
+def _assignment(arr: np.ndarray, num: Any) -> np.ndarray:
+    """Write a number, or numbers of the same shape, into `arr`."""
+    if arr.shape == ():
+        arr = arr.reshape(1)
+    arr[...] = num
+    return arr
+
+
+def _numpy_seed() -> int:
+    """A seed for NumPy that follows from `set_seed`."""
+    return int(next_generator().integers(1 << 31))
+
+
+def _calculate_fan_in_and_fan_out(shape: Any) -> tuple[int, int]:
+    """How many inputs and outputs each unit of a weight of `shape` is joined to."""
+    if len(shape) < 2:
+        raise problem(
+            ValueError,
+            "the fans of a tensor with fewer than 2 dimensions are not defined",
+            got=f"shape {tuple(shape)}",
+        )
+    return fans(tuple(shape))
+
+
+def _calculate_in_and_out(arr: Any) -> tuple[int, int]:
+    """The same, of an array: outputs and inputs are the other way round."""
+    return _calculate_fan_in_and_fan_out(arr.shape)[::-1]
+
+
+def _calculate_correct_fan(shape: Any, mode: str) -> int:
+    """The fan that `mode` (fan_in or fan_out) names."""
+    found = _calculate_fan_in_and_fan_out(shape)
+    return found[0] if _check_mode(mode.lower()) == "fan_in" else found[1]
+
+
+def _calculate_gain(nonlinearity: str, param: float | None = None) -> float:
+    """The factor by which a nonlinearity asks its weights to be larger."""
+    return gain_of(nonlinearity) if param is None else gain_of(nonlinearity, param)
+
+
+def _init_random_normal(mean: float, sigma: float, shape: Any) -> np.ndarray:
+    """Normal numbers."""
+    return next_generator().normal(mean, sigma, shape).astype(np.float32)
+
+
+def _init_random_uniform(a: float, b: float, shape: Any) -> np.ndarray:
+    """Uniform numbers."""
+    return next_generator().uniform(a, b, shape).astype(np.float32)
+
+
+def _init_truncated_normal(a: float, b: float, mean: float, sigma: float, shape: Any) -> np.ndarray:
+    """Normal numbers within `a` and `b` deviations."""
+    values = truncated_normal(next_generator(), tuple(shape), a, b) * sigma + mean
+    return values.astype(np.float32)
+
+
+def _register(*aliases: str) -> Callable[[type], type]:
+    """A decorator that gives an Initializer further names."""
+
+    def decorate(cls: type) -> type:
+        _ALIASES.update({alias.lower(): cls.__name__.lower() for alias in aliases})
+        return cls
+
+    return decorate

@@ -1,1 +1,0 @@
-"""The compiler: Python source read into graphs, gradients of graphs, better graphs."""

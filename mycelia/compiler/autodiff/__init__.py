@@ -1,1 +1,0 @@
-"""Gradients of graphs, by the rules of the operators."""

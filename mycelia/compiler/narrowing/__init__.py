@@ -1,1 +1,0 @@
-"""Only what is read is computed: windows of axes are cut out before the work, not after it."""

@@ -1,1 +1,0 @@
-"""Programs over several devices: what can be cut, what it costs, and the search for layouts."""

@@ -1,1 +1,0 @@
-"""Lists of small rules that make graphs better."""

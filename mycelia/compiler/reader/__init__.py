@@ -1,1 +1,0 @@
-"""Reading Python source into typed graphs: an interpreter whose tensors are nodes."""

@@ -1,1 +1,0 @@
-"""Facts every layer shares: dtypes, shapes, user source positions, errors, settings."""

@@ -1,0 +1,175 @@
+"""The operations of a map as a worker calls them: with random numbers, hooks and a clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from mycelia.dataset.ir.operation import Operation, put_into
+from mycelia.dataset.ir.operations import MapNode, RowBoundary
+from mycelia.dataset.runtime.operator import RunOptions
+from mycelia.dataset.runtime.process.process_pool import ProcessPool
+from mycelia.dataset.runtime.randomness import borrowed_generator
+from mycelia.dataset.runtime.row import Values
+from mycelia.dataset.runtime.row_errors import name_of
+from mycelia.dataset.runtime.run_metrics import StepMeter
+
+_SEEDS = 2**32 - 1
+Key = tuple[int, int]  # epoch and index of a row
+
+
+class OperationCall:
+    """One operation: a user's function here, a subclass for what knows more."""
+
+    takes_many = False
+    crew: ProcessPool | None = None
+
+    def __init__(self, operation: Any) -> None:
+        self.operation = operation
+
+    def run(self, row: Values, key: Key) -> Values:
+        """The operation on one row."""
+        return _as_row(self.operation(*row))
+
+    def run_into(self, row: Values, key: Key, outs: list[np.ndarray]) -> Values | None:
+        """The same, put into arrays; what does not fit them is given back instead."""
+        return put_into(self.run(row, key), outs)
+
+    def run_many(self, columns: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...] | None:
+        """The same for stacked rows; None where that cannot be."""
+        return None
+
+    def run_remotely(self, rows: Sequence[Values], keys: Sequence[Key]) -> list[Values]:
+        """The same for rows in another process."""
+        raise NotImplementedError
+
+
+class TransformCall(OperationCall):
+    """A transform without chance."""
+
+    def __init__(self, operation: Operation) -> None:
+        super().__init__(operation)
+        self.takes_many = operation.takes_many
+
+    def run(self, row: Values, key: Key) -> Values:
+        return _as_row(self.operation.run(row, None))
+
+    def run_into(self, row: Values, key: Key, outs: list[np.ndarray]) -> Values | None:
+        return self.operation.run_into(row, None, outs)
+
+    def run_many(self, columns: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...] | None:
+        return self.operation.run_many(columns)
+
+
+class RandomTransformCall(OperationCall):
+    """A transform with chance in it."""
+
+    def __init__(self, operation: Operation, seed: int, number: int) -> None:
+        super().__init__(operation)
+        self._seed = seed
+        self._number = number
+
+    def run(self, row: Values, key: Key) -> Values:
+        random = borrowed_generator(self._seed, self._number, *key)
+        return _as_row(self.operation.run(row, random))
+
+    def run_into(self, row: Values, key: Key, outs: list[np.ndarray]) -> Values | None:
+        random = borrowed_generator(self._seed, self._number, *key)
+        return self.operation.run_into(row, random, outs)
+
+
+class RemoteCall(OperationCall):
+    """A user's function in processes of its own."""
+
+    def __init__(self, operation: Any, crew: ProcessPool, seed: int, number: int) -> None:
+        super().__init__(operation)
+        self.crew = crew
+        self._seed = seed
+        self._number = number
+
+    def run_remotely(self, rows: Sequence[Values], keys: Sequence[Key]) -> list[Values]:
+        assert self.crew is not None
+        seeds = [hash((self._seed, self._number, *key)) & _SEEDS for key in keys]
+        return [_as_row(made) for made in self.crew.run(rows, seeds)]
+
+
+class HookedCall(OperationCall):
+    """An operation, and the hooks of the debug mode that see what it gives, and what the first
+    operation of a map takes."""
+
+    def __init__(self, call: OperationCall, hooks: Sequence[Any], *, is_first: bool) -> None:
+        super().__init__(call.operation)
+        self._call = call
+        self._hooks = hooks
+        self._is_first = is_first
+
+    def run(self, row: Values, key: Key) -> Values:
+        if self._is_first:
+            self._show(row)
+        made = self._call.run(row, key)
+        self._show(made)
+        return made
+
+    def _show(self, values: Values) -> None:
+        for hook in self._hooks:
+            hook.set_previous_op_name(name_of(self.operation))
+            hook.compute(values)
+
+
+def calls_of(node: MapNode, options: RunOptions, meter: StepMeter) -> list[OperationCall]:
+    """How a worker of this run calls the operations of a map."""
+    calls = [
+        _call_of(operation, number, options, meter, remotely=node.python_multiprocessing)
+        for operation, number in zip(node.operations, node.numbers, strict=True)
+    ]
+    return _hooked(calls, options.hooks) if options.hooks else calls
+
+
+def _hooked(calls: Sequence[OperationCall], hooks: Sequence[Any]) -> list[OperationCall]:
+    made: list[OperationCall] = []
+    is_first = True
+    for call in calls:
+        is_seam = isinstance(call.operation, RowBoundary)  # nothing of the user's
+        made.append(call if is_seam else HookedCall(call, hooks, is_first=is_first))
+        is_first = is_seam
+    return made
+
+
+def _call_of(
+    operation: Any, number: int, options: RunOptions, meter: StepMeter, *, remotely: bool
+) -> OperationCall:
+    made: OperationCall
+    if not isinstance(operation, Operation):
+        made = OperationCall(operation)
+        if remotely and not options.in_turn:
+            made = RemoteCall(operation, options.hired(operation), options.seed, number)
+    elif operation.is_random:
+        made = RandomTransformCall(operation, options.seed, number)
+    else:
+        made = TransformCall(operation)
+    if options.meters.operations:
+        _put_clocks(made, lambda seconds: options.meters.part(meter, name_of(operation), seconds))
+    return made
+
+
+def _put_clocks(call: OperationCall, tell: Callable[[float], None]) -> None:
+    """Measure every way to run an operation."""
+    for way in ("run", "run_into", "run_many", "run_remotely"):
+        setattr(call, way, _clocked(getattr(call, way), tell))
+
+
+def _clocked(function: Callable[..., Any], tell: Callable[[float], None]) -> Callable[..., Any]:
+    def timed(*arguments: Any) -> Any:
+        began = perf_counter()
+        made = function(*arguments)
+        tell(perf_counter() - began)
+        return made
+
+    return timed
+
+
+def _as_row(made: Any) -> Values:
+    return made if isinstance(made, tuple) else (made,)

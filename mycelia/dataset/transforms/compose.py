@@ -1,0 +1,86 @@
+"""The transforms made of other transforms: in a row, by chance, one of them, in any order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mycelia.dataset.transforms.checks import check_number, check_steps
+from mycelia.dataset.transforms.transform import Transform, needs_random, run_step
+
+
+@dataclass(frozen=True, eq=False)
+class _CompositeTransform(Transform):
+    """Steps that are transforms or users' functions."""
+
+    transforms: list[Any]
+
+    def __post_init__(self) -> None:
+        check_steps("transforms", self.transforms)
+
+    def checked(self, value: Any) -> Any:
+        return value  # each step checks what it gets
+
+    def parameters(self) -> dict[str, Any]:
+        return {"transforms": list(self.transforms)}
+
+
+@dataclass(frozen=True, eq=False)
+class Compose(_CompositeTransform):
+    """All steps, one after another."""
+
+    @property
+    def is_random(self) -> bool:
+        return needs_random(self.transforms)
+
+    def run(self, values: tuple[Any, ...], random: np.random.Generator | None) -> Any:
+        for step in self.transforms:
+            values = run_step(step, values, random)
+        return values
+
+
+@dataclass(frozen=True, eq=False)
+class RandomApply(_CompositeTransform):
+    """All steps or none of them."""
+
+    is_random = True
+    prob: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_number("prob", self.prob, 0.0, 1.0)
+
+    def run(self, values: tuple[Any, ...], random: Any) -> Any:
+        if random.random() >= self.prob:
+            return values
+        for step in self.transforms:
+            values = run_step(step, values, random)
+        return values
+
+    def parameters(self) -> dict[str, Any]:
+        return {"prob": self.prob, **super().parameters()}
+
+
+@dataclass(frozen=True, eq=False)
+class RandomChoice(_CompositeTransform):
+    """One of the steps."""
+
+    is_random = True
+
+    def run(self, values: tuple[Any, ...], random: Any) -> Any:
+        step = self.transforms[int(random.integers(len(self.transforms)))]
+        return run_step(step, values, random)
+
+
+@dataclass(frozen=True, eq=False)
+class RandomOrder(_CompositeTransform):
+    """All steps, in a random order."""
+
+    is_random = True
+
+    def run(self, values: tuple[Any, ...], random: Any) -> Any:
+        for place in random.permutation(len(self.transforms)):
+            values = run_step(self.transforms[place], values, random)
+        return values

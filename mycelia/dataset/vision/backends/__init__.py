@@ -1,0 +1,1 @@
+"""OpenCV, Pillow, and PyAV, used if they are installed."""

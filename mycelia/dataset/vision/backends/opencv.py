@@ -1,0 +1,27 @@
+"""OpenCV, if it is installed: fast resampling and warping of arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.lazy_import import optional_module
+
+
+def _keep_to_one_thread(module: Any) -> None:
+    """The workers of a pipeline share the processors already."""
+    module.setNumThreads(1)
+
+
+cv2 = optional_module("cv2", _keep_to_one_thread)
+
+
+def opencv(owner: str) -> Any:
+    """The module cv2; an error that names the extra if it is absent."""
+    if cv2 is None:
+        raise problem(
+            ImportError,
+            f"{owner}: needs OpenCV, which is not installed",
+            fix="pip install 'mycelia[dataset]'",
+        )
+    return cv2

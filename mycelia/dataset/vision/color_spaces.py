@@ -1,0 +1,122 @@
+"""The transforms of arrays as vectors: hues, a matrix, another type."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mycelia._engine.core.errors import problem
+from mycelia.dataset.transforms.arrays import TypeCast
+from mycelia.dataset.transforms.checks import check_bool, wrong_type
+from mycelia.dataset.vision.image import ImageTransform
+
+
+@dataclass(frozen=True, eq=False)
+class RgbToHsv(ImageTransform):
+    """Hue, saturation and value of colours, as float64."""
+
+    is_hwc: bool = False
+
+    def __post_init__(self) -> None:
+        check_bool("is_hwc", self.is_hwc)
+
+    def apply(self, value: Any, random: Any) -> np.ndarray:
+        axis = _colour_axis("RgbToHsv", value, self.is_hwc)
+        colours = value.astype(np.float64)
+        red, green, blue = np.moveaxis(colours, axis, 0)
+        top, low = colours.max(axis=axis), colours.min(axis=axis)
+        span = top - low
+        safe = np.where(span == 0, 1.0, span)
+        hue = np.where(
+            top == red,
+            (green - blue) / safe,
+            np.where(top == green, 2 + (blue - red) / safe, 4 + (red - green) / safe),
+        )
+        hue = np.where(span == 0, 0.0, hue / 6 % 1)
+        return np.stack([hue, span / np.where(top == 0, 1.0, top), top], axis=axis)
+
+
+@dataclass(frozen=True, eq=False)
+class HsvToRgb(ImageTransform):
+    """Colours of hue, saturation and value, as float64."""
+
+    is_hwc: bool = False
+
+    def __post_init__(self) -> None:
+        check_bool("is_hwc", self.is_hwc)
+
+    def apply(self, value: Any, random: Any) -> np.ndarray:
+        axis = _colour_axis("HsvToRgb", value, self.is_hwc)
+        hue, saturation, top = np.moveaxis(value.astype(np.float64), axis, 0)
+        sector = np.floor(hue * 6)
+        part = hue * 6 - sector
+        low = top * (1 - saturation)
+        falling, rising = top * (1 - saturation * part), top * (1 - saturation * (1 - part))
+        place = sector.astype(np.int64) % 6
+        colours = (
+            (top, falling, low, low, rising, top),
+            (rising, top, top, falling, low, low),
+            (low, low, rising, top, top, falling),
+        )
+        return np.stack([np.choose(place, choices) for choices in colours], axis=axis)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearTransformation(ImageTransform):
+    """The values of an image less a mean, times a square matrix."""
+
+    transformation_matrix: Any
+    mean_vector: Any
+
+    def __post_init__(self) -> None:
+        for name in ("transformation_matrix", "mean_vector"):
+            if not isinstance(getattr(self, name), np.ndarray):
+                raise wrong_type(name, getattr(self, name), "numpy.ndarray")
+        shape = self.transformation_matrix.shape
+        if len(shape) < 2 or shape[0] != shape[1]:
+            raise problem(ValueError, "transformation_matrix: not square", got=f"shape {shape}")
+        if self.mean_vector.shape[0] != shape[0]:
+            raise problem(
+                ValueError,
+                "mean_vector: as long as a side of the matrix",
+                got=f"{self.mean_vector.shape[0]} for a matrix of {shape}",
+            )
+
+    def apply(self, value: Any, random: Any) -> np.ndarray:
+        if not isinstance(value, np.ndarray):
+            raise problem(
+                TypeError, "LinearTransformation: takes an array", got=type(value).__name__
+            )
+        if value.size != self.transformation_matrix.shape[0]:
+            raise problem(
+                ValueError,
+                "LinearTransformation: the matrix is for another number of values",
+                got=f"{self.transformation_matrix.shape} for an image of {value.shape}",
+            )
+        moved = value.reshape(1, -1) - self.mean_vector
+        return (moved @ self.transformation_matrix).reshape(value.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class ToType(TypeCast):
+    """The values in another type."""
+
+
+def _colour_axis(owner: str, image: Any, is_hwc: bool) -> int:
+    """Where an array of [H, W, C], [C, H, W] or a stack of these has its three colours."""
+    if not isinstance(image, np.ndarray):
+        raise problem(
+            TypeError, f"{owner}: takes an array", got=type(image).__name__, fix="ToNumpy() before"
+        )
+    axis = -1 if is_hwc else -3
+    if image.ndim not in (3, 4) or image.shape[axis] != 3:
+        raise problem(
+            TypeError,
+            f"{owner}: the array has no axis of three colours",
+            got=f"shape {image.shape}",
+            expected="[..., H, W, 3]" if is_hwc else "[..., 3, H, W]",
+            fix=f"is_hwc={not is_hwc}, if the image has its channels there",
+        )
+    return axis

@@ -1,0 +1,180 @@
+"""Softmax and its logarithm, computed without overflow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mycelia._engine.core.checks import check_int, is_int
+from mycelia._engine.core.dtype import as_dtype
+from mycelia._engine.core.errors import problem, wrong_type, wrong_value
+from mycelia._engine.core.shape import normalize_axes, normalize_axis
+from mycelia._engine.ir.example import case
+from mycelia._engine.ir.types import TensorType
+from mycelia._engine.jax_setup import Array, jnp, lax
+from mycelia._engine.kernels.max_min import largest
+from mycelia._engine.kernels.sums import last_sum, summed
+from mycelia._engine.operators.operator import Op, unsupported_dtype
+from mycelia._engine.operators.working_precision import widened
+from mycelia.ops.shapes.reshape import cast
+
+_CASES = (case("f32[2,3]"), case("f32[2,3,4]", axis=1), case("f32[2,0]"), case("f32[0,3]"))
+
+
+class Softmax(Op):
+    """exp(x) divided by its sum along `axis`."""
+
+    axis: int | tuple[int, ...] = -1
+    examples = (*_CASES, case("f32[2,3]", axis=(0, 1)))
+
+    def normalize(self) -> dict[str, Any]:
+        axes = (self.axis,) if is_int(self.axis) else self.axis
+        if not isinstance(axes, (tuple, list)) or not all(is_int(a) for a in axes):
+            raise wrong_type("Softmax", "axis", self.axis, "int or tuple of int")
+        if not axes:
+            raise wrong_value("Softmax", "axis", self.axis, "at least one axis")
+        return {"axis": tuple(axes)}
+
+    def infer(self, x: TensorType) -> TensorType:
+        axes = self.axis if isinstance(self.axis, tuple) else (self.axis,)
+        _check(self.name, x, axes)
+        return x
+
+    def lower(self, x: Array) -> Array:
+        powers = jnp.exp(widened(x) - _peak(x, self.axis))
+        return (powers / _total(powers, self.axis)).astype(x.dtype)
+
+    def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        return (SoftmaxGrad.of(self.axis)(out, dout),)
+
+
+class SoftmaxGrad(Op, register=False):
+    """The gradient of Softmax from its result."""
+
+    axis: tuple[int, ...]
+
+    def infer(self, y: TensorType, dout: TensorType) -> TensorType:
+        return y
+
+    def lower(self, y: Array, dout: Array) -> Array:
+        wide, pulled = widened(y), widened(dout)
+        weighted = _total(pulled * wide, self.axis)
+        return (wide * (pulled - weighted)).astype(y.dtype)
+
+
+class Softmin(Softmax):
+    """exp(-x) divided by its sum along `axis`."""
+
+    def lower(self, x: Array) -> Array:
+        return super().lower(-x)
+
+    def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        return (SoftminGrad.of(self.axis)(out, dout),)
+
+
+class SoftminGrad(SoftmaxGrad, register=False):
+    """The gradient of Softmin from its result."""
+
+    def lower(self, y: Array, dout: Array) -> Array:
+        return -super().lower(y, dout)
+
+
+class LogSoftmax(Op):
+    """The logarithm of softmax along `axis`."""
+
+    axis: int = -1
+    examples = (*_CASES, case("f32[]", axis=0))
+
+    def normalize(self) -> dict[str, Any]:
+        return {"axis": check_int("LogSoftmax", "axis", self.axis)}
+
+    def infer(self, x: TensorType) -> TensorType:
+        if x.ndim or self.axis not in (0, -1):
+            _check(self.name, x, (self.axis,))
+        return x
+
+    def lower(self, x: Array) -> Array:
+        if x.ndim == 0:
+            return x - x
+        shifted = widened(x) - _peak(x, self.axis)
+        return (shifted - jnp.log(_total(jnp.exp(shifted), self.axis))).astype(x.dtype)
+
+    def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        return (LogSoftmaxGrad.of(self.axis)(out, dout),)
+
+
+class LogSoftmaxGrad(Op, register=False):
+    """The gradient of LogSoftmax from its result."""
+
+    axis: int
+
+    def infer(self, y: TensorType, dout: TensorType) -> TensorType:
+        return y
+
+    def lower(self, y: Array, dout: Array) -> Array:
+        if y.ndim == 0:
+            return dout - dout
+        pulled = widened(dout)
+        return (pulled - jnp.exp(widened(y)) * _total(pulled, self.axis)).astype(y.dtype)
+
+
+class LogSoftmaxExt(LogSoftmax):
+    """The other name of LogSoftmax."""
+
+
+def softmax(input: Any, axis: int = -1, *, dtype: Any = None) -> Any:
+    """exp(input) divided by its sum along `axis`, computed in `dtype` if given."""
+    if not is_int(axis):
+        raise wrong_type("softmax", "axis", axis, "int")
+    return Softmax.of(int(axis))(_in_dtype(input, dtype))
+
+
+def softmin(x: Any, axis: int = -1, *, dtype: Any = None) -> Any:
+    """The softmax of -x."""
+    return Softmin.of(axis)(_in_dtype(x, dtype))
+
+
+def log_softmax(logits: Any, axis: int = -1) -> Any:
+    """The logarithm of softmax along `axis`."""
+    return LogSoftmax.of(check_int("log_softmax", "axis", axis))(logits)
+
+
+def _in_dtype(x: Any, dtype: Any) -> Any:
+    return x if dtype is None else cast(x, as_dtype(dtype))
+
+
+def _check(op: str, x: TensorType, axes: tuple[int, ...]) -> None:
+    if not x.dtype.is_float:
+        raise unsupported_dtype(op, x, "a float tensor")
+    if x.ndim == 0:
+        raise problem(ValueError, f"{op}: a scalar has no axis", got=str(x))
+    for axis in axes:
+        normalize_axis(axis, x.ndim, op)
+
+
+def powers(x: Array) -> tuple[Array, Array, Array]:
+    """Of softmax along the last axis: exp(x - peak), their sum, and the peak.
+
+    Whoever asks for them again in one program, as a gradient does, gets the same arrays.
+    """
+    peak = lax.stop_gradient(_peak(x, -1))
+    found = jnp.exp(x - peak)
+    return found, last_sum(found), peak
+
+
+def log_total(x: Array, axis: int | tuple[int, ...]) -> Array:
+    """The logarithm of the sum of exp(x) along `axis`, which stays."""
+    peak = lax.stop_gradient(_peak(x, axis))
+    base = jnp.where(jnp.isfinite(peak), peak, 0)
+    return jnp.log(_total(jnp.exp(x - base), axis)) + base
+
+
+def _peak(x: Array, axis: int | tuple[int, ...]) -> Array:
+    """The largest value along `axis`, which keeps exp from overflowing."""
+    return largest(widened(x), normalize_axes(axis, x.ndim, "Softmax"), True, -np.inf)
+
+
+def _total(x: Array, axis: int | tuple[int, ...]) -> Array:
+    """The sum along `axis`, which stays."""
+    return summed(x, normalize_axes(axis, x.ndim, "Softmax"), keepdims=True)

@@ -1,0 +1,1 @@
+"""Collective communication, point-to-point messages, and resharding."""

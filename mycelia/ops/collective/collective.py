@@ -1,0 +1,355 @@
+"""Collective operators: tensors that meet those of the other processes in a group.
+
+With one member in the group, what comes from all members together is what this one gave. With more,
+the operator is part of a program over several processes (`_engine/runtime/distributed/multiprocess_jit.py`). Gradients are those
+of the sum of what all processes compute.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from mycelia._engine.core.checks import check_int
+from mycelia._engine.core.errors import problem, wrong_type
+from mycelia._engine.core.process_groups import DEFAULT_WORLD_GROUP, world
+from mycelia._engine.core.shape import normalize_axis
+from mycelia._engine.core.wait_registry import Ranks
+from mycelia._engine.ir.example import case
+from mycelia._engine.ir.types import TensorType
+from mycelia._engine.jax_setup import Array, jnp
+from mycelia._engine.kernels import ring_collectives as circles
+from mycelia._engine.kernels.ring_collectives import Ring, ring_of
+from mycelia._engine.operators.operator import Op
+from mycelia.ops.elementwise.arithmetic import div, mul
+from mycelia.ops.elementwise.comparison import equal
+from mycelia.ops.shapes.reshape import cast
+
+
+class ReduceOp:
+    """How numbers of several processes become one."""
+
+    SUM = "sum"
+    MAX = "max"
+    MIN = "min"
+    PROD = "prod"
+    AVG = "avg"
+
+
+REDUCTIONS = (ReduceOp.SUM, ReduceOp.MAX, ReduceOp.MIN, ReduceOp.PROD, ReduceOp.AVG)
+
+
+class Collective(Op, register=False):
+    """A tensor that goes through the processes of `group`.
+
+    `op`, if there is one, says how numbers are combined; `peer` names the field with the member
+    that sends or receives alone.
+    """
+
+    peer: ClassVar[str] = ""
+
+    def normalize(self) -> dict[str, Any]:
+        owner = type(self).__name__
+        given = vars(self)
+        if not isinstance(given["group"], str):
+            raise wrong_type(owner, "group", given["group"], "str")
+        if "op" in given:
+            check_reduction(owner, given["op"])
+        if self.peer:
+            check_int(owner, self.peer, given[self.peer])
+        return {}
+
+    def infer(self, x: TensorType) -> TensorType:
+        self.members()
+        return x
+
+    def lower(self, x: Any) -> Any:
+        members = self.ranks()
+        if len(members) == 1:
+            return self.alone(x)
+        given = tuple(map(circles.own, x)) if isinstance(x, tuple) else circles.own(x)
+        return self.among(given, ring_of(self.name, members))
+
+    def alone(self, x: Any) -> Any:
+        """What comes from a group of one: what it gave."""
+        return tuple([jnp.asarray(one) for one in x]) if isinstance(x, tuple) else jnp.asarray(x)
+
+    def among(self, x: Any, circle: Ring) -> Any:
+        """What comes from several members, inside a program over their processes."""
+        raise NotImplementedError
+
+    def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        return (dout,)
+
+    def ranks(self) -> Ranks:
+        """The processes of the group, by their ranks in the world."""
+        return world().members(vars(self)["group"])
+
+    def participants(self) -> Ranks:
+        """The processes that must run this for it to end, in the order of the program's axis."""
+        return self.ranks()
+
+    def members(self) -> int:
+        """How many processes take part; this one, and the one named by `peer`, among them."""
+        given, rank = vars(self), world().rank
+        ranks = self.ranks()
+        if rank not in ranks:
+            raise problem(
+                RuntimeError,
+                f"{self.name}: this process is not in the group {given['group']}",
+                got=f"rank {rank}",
+                expected=f"one of {list(ranks)}",
+            )
+        if self.peer and not 0 <= given[self.peer] < len(ranks):
+            raise problem(
+                ValueError,
+                f"{self.name}: {self.peer} is no rank of the group {given['group']}",
+                got=str(given[self.peer]),
+                expected=f"0 to {len(ranks) - 1}",
+            )
+        return len(ranks)
+
+
+class Combining(Collective, register=False):
+    """A collective that makes one number of those of all members, in the way `op`."""
+
+    def infer(self, x: TensorType) -> TensorType:
+        way = vars(self)["op"]
+        if way in (ReduceOp.MAX, ReduceOp.MIN) and x.dtype.is_complex:
+            raise problem(TypeError, f"{self.name}: complex numbers have no {way}", got=str(x))
+        self.members()
+        return x
+
+    def weights(self, x: Any, out: Any) -> Any:
+        """How the combined numbers change with those of this member; equal ones share it."""
+        given = vars(self)
+        if given["op"] == ReduceOp.PROD:
+            return ProductOfOthers.of(given["group"])(x)
+        hit = cast(equal(x, out), x.dtype)
+        return div(hit, AllReduce.of(ReduceOp.SUM, given["group"])(hit))
+
+
+class AllReduce(Combining):
+    """The tensors of all members combined; every member gets the result."""
+
+    op: str = ReduceOp.SUM
+    group: str = DEFAULT_WORLD_GROUP
+    examples = (case("f32[2,3]"), case("f32[]", op="max"), case("i32[4]", op="prod"))
+
+    def among(self, x: Array, circle: Ring) -> Array:
+        return circles.reduced(x, self.op, circle)
+
+    def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        if self.op in (ReduceOp.SUM, ReduceOp.AVG):
+            return (AllReduce.of(self.op, self.group)(dout),)
+        total = AllReduce.of(ReduceOp.SUM, self.group)(dout)
+        return (mul(total, self.weights(x, out)),)
+
+
+class ProductOfOthers(Collective, register=False):
+    """The product of the tensors of all other members."""
+
+    group: str = DEFAULT_WORLD_GROUP
+
+    def alone(self, x: Array) -> Array:
+        return jnp.ones_like(x)
+
+    def among(self, x: Array, circle: Ring) -> Array:
+        stacked = circles.gathered(x, circle)
+        others = stacked.at[circle.index()].set(jnp.ones_like(x))
+        return jnp.prod(others, axis=0, dtype=others.dtype)
+
+
+class AllGather(Collective):
+    """The tensors of all members, one below the other; every member gets the result."""
+
+    group: str = DEFAULT_WORLD_GROUP
+    examples = (case("f32[2,3]"), case("i32[4]"))
+
+    def infer(self, x: TensorType) -> TensorType:
+        return rows_times(self, x, self.members())
+
+    def among(self, x: Array, circle: Ring) -> Array:
+        return circles.joined(circles.gathered(x, circle))
+
+    def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        return (ReduceScatter.of(ReduceOp.SUM, self.group)(dout),)
+
+
+class ReduceScatter(Combining):
+    """The tensors of all members combined; every member gets its share of the rows."""
+
+    op: str = ReduceOp.SUM
+    group: str = DEFAULT_WORLD_GROUP
+    examples = (case("f32[2,3]"), case("f32[4]", op="min"))
+
+    def infer(self, x: TensorType) -> TensorType:
+        return share_of_rows(self, super().infer(x), self.members())
+
+    def among(self, x: Array, circle: Ring) -> Array:
+        return circles.scattered(x, self.op, circle)
+
+    def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        gather = AllGather.of(self.group)
+        if self.op == ReduceOp.SUM:
+            return (gather(dout),)
+        if self.op == ReduceOp.AVG:
+            return (mul(gather(dout), 1.0 / self.members()),)
+        return (mul(gather(dout), self.weights(x, gather(out))),)
+
+
+class Reduce(Combining):
+    """The tensors of all members combined; the member `dest_rank` gets it, the others zeros."""
+
+    peer = "dest_rank"
+    dest_rank: int
+    op: str = ReduceOp.SUM
+    group: str = DEFAULT_WORLD_GROUP
+    examples = (case("f32[2,3]", dest_rank=0), case("f32[4]", dest_rank=0, op="max"))
+
+    def among(self, x: Array, circle: Ring) -> Array:
+        return circles.only_at(circles.reduced(x, self.op, circle), self.dest_rank, circle)
+
+    def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        there = Broadcast.of(self.dest_rank, self.group)
+        total = there((dout,))[0]
+        if self.op == ReduceOp.SUM:
+            return (total,)
+        if self.op == ReduceOp.AVG:
+            return (mul(total, 1.0 / self.members()),)
+        return (mul(total, self.weights(x, there((out,))[0])),)
+
+
+class CollectiveGather(Collective):
+    """The tensors of all members, one below the other; `dest_rank` gets it, the others zeros."""
+
+    peer = "dest_rank"
+    dest_rank: int
+    group: str = DEFAULT_WORLD_GROUP
+    examples = (case("f32[2,3]", dest_rank=0),)
+
+    def infer(self, x: TensorType) -> TensorType:
+        return rows_times(self, x, self.members())
+
+    def among(self, x: Array, circle: Ring) -> Array:
+        whole = circles.joined(circles.gathered(x, circle))
+        return circles.only_at(whole, self.dest_rank, circle)
+
+    def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        return (CollectiveScatter.of(self.dest_rank, self.group)(dout),)
+
+
+class CollectiveScatter(Collective):
+    """The tensor of the member `src_rank`, its rows shared out among all."""
+
+    peer = "src_rank"
+    src_rank: int = 0
+    group: str = DEFAULT_WORLD_GROUP
+    examples = (case("f32[2,3]"),)
+
+    def infer(self, x: TensorType) -> TensorType:
+        return share_of_rows(self, x, self.members())
+
+    def among(self, x: Array, circle: Ring) -> Array:
+        return circles.share(circles.from_member(x, self.src_rank, circle), circle)
+
+    def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        return (CollectiveGather.of(self.src_rank, self.group)(dout),)
+
+
+class Broadcast(Collective):
+    """The tensors of the member `root_rank`, for every member."""
+
+    peer = "root_rank"
+    root_rank: int
+    group: str = DEFAULT_WORLD_GROUP
+    examples = (case(("f32[2,3]", "i32[2]"), root_rank=0), case(("f32[]",), root_rank=0))
+
+    def infer(self, x: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+        self.members()
+        return x
+
+    def among(self, x: tuple[Array, ...], circle: Ring) -> tuple[Array, ...]:
+        return tuple([circles.from_member(one, self.root_rank, circle) for one in x])
+
+    def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        back = Reduce.of(self.root_rank, ReduceOp.SUM, self.group)
+        return (tuple([one if one is None else back(one) for one in dout]),)
+
+
+class AlltoAll(Collective):
+    """Blocks along `split_dim`, one for each member; the blocks got are joined at `concat_dim`."""
+
+    split_count: int
+    split_dim: int
+    concat_dim: int
+    group: str = DEFAULT_WORLD_GROUP
+    examples = (
+        case("f32[2,3]", split_count=1, split_dim=0, concat_dim=1),
+        case("i32[4,1,2]", split_count=1, split_dim=-1, concat_dim=0),
+    )
+
+    def normalize(self) -> dict[str, Any]:
+        for name in ("split_count", "split_dim", "concat_dim"):
+            check_int("AlltoAll", name, getattr(self, name))
+        return super().normalize()
+
+    def infer(self, x: TensorType) -> TensorType:
+        members = self.members()
+        if self.split_count != members:
+            raise problem(
+                ValueError,
+                "For 'AlltoAll', the 'split_count' must be equal to 'rank_size', but got "
+                f"'split_count': {self.split_count}, 'rank_size': {members}",
+            )
+        split = normalize_axis(self.split_dim, x.ndim, "AlltoAll")
+        joined = normalize_axis(self.concat_dim, x.ndim, "AlltoAll")
+        shape = list(x.shape)
+        if shape[split] % members:
+            raise problem(
+                ValueError,
+                "AlltoAll: the blocks for the members would not be equal",
+                got=f"{x}, cut along axis {split} for {members} processes",
+            )
+        shape[split] //= members
+        shape[joined] *= members
+        return TensorType(x.dtype, tuple(shape))
+
+    def among(self, x: Array, circle: Ring) -> Array:
+        blocks = jnp.stack(jnp.split(x, circle.count, axis=self.split_dim))
+        return circles.joined(circles.exchanged(blocks, circle), axis=self.concat_dim)
+
+    def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        ways = self.split_count, self.concat_dim, self.split_dim, self.group
+        return (AlltoAll.of(*ways)(dout),)
+
+
+def check_reduction(owner: str, way: Any) -> str:
+    """The way of a reduction, if there is one of that name."""
+    if not isinstance(way, str):
+        raise wrong_type(owner, "op", way, "str")
+    if way not in REDUCTIONS:
+        raise problem(
+            TypeError,
+            f"{owner}: there is no such reduction",
+            got=repr(way),
+            expected=f"one of {', '.join(REDUCTIONS)}",
+        )
+    return way
+
+
+def rows_times(op: Op, x: TensorType, count: int) -> TensorType:
+    """The type of `count` tensors like `x` one below the other."""
+    if not x.ndim:
+        raise problem(ValueError, f"{op.name}: a number has no rows to gather", got=str(x))
+    return TensorType(x.dtype, (x.shape[0] * count, *x.shape[1:]))
+
+
+def share_of_rows(op: Op, x: TensorType, count: int) -> TensorType:
+    """The type of one of `count` equal shares of the rows of `x`."""
+    if not x.ndim or x.shape[0] % count:
+        raise problem(
+            ValueError,
+            f"{op.name}: the rows cannot be shared out evenly",
+            got=f"{x} for {count} processes",
+        )
+    return TensorType(x.dtype, (x.shape[0] // count, *x.shape[1:]))

@@ -1,0 +1,72 @@
+"""Marks in programs of pipelines: where a stage begins."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from mycelia._engine.ir.example import case
+from mycelia._engine.ir.node import GraphNode
+from mycelia._engine.ir.tensor_protocol import TensorProtocol
+from mycelia._engine.ir.types import TensorType
+from mycelia._engine.jax_setup import Array, jnp
+from mycelia._engine.operators.operator import Op
+
+
+class EnterStage(Op):
+    """The tensor itself, from here on in a stage of a pipeline.
+
+    Only networks that are about to be cut into stages have it; the cut takes it out.
+    """
+
+    stage: int = 0
+    segment: int = -1  # which time this stage comes; -1: the next time
+    examples = (case("f32[2,3]", stage=1), case("i32[2]"))
+
+    def infer(self, x: TensorType) -> TensorType:
+        return x
+
+    def lower(self, x: Array) -> Array:
+        return jnp.asarray(x)
+
+    def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        return (dout,)
+
+
+class _StageMarking(threading.local):
+    wanted = False
+
+
+_MARKING = _StageMarking()
+
+
+@contextmanager
+def marking() -> Iterator[None]:
+    """Inside, programs are read with the marks of their stages."""
+    before, _MARKING.wanted = _MARKING.wanted, True
+    try:
+        yield
+    finally:
+        _MARKING.wanted = before
+
+
+def is_marking() -> bool:
+    """Whether the program being read is to be cut into stages."""
+    return _MARKING.wanted
+
+
+def entered(value: Any, stage: int, segment: int | None) -> Any:
+    """The arguments of a cell, their tensors marked as used in its stage."""
+    if isinstance(value, (tuple, list)):
+        return type(value)([entered(v, stage, segment) for v in value])
+    if isinstance(value, dict):
+        return {name: entered(v, stage, segment) for name, v in value.items()}
+    if not isinstance(value, TensorProtocol) or not isinstance(
+        getattr(value, "_data", None), GraphNode
+    ):
+        return value
+    if getattr(value, "_is_parameter", False) or hasattr(value, "kind"):  # a weight, a number
+        return value
+    return EnterStage.of(stage, -1 if segment is None else segment)(value)

@@ -1,0 +1,1 @@
+"""Loops, hooks, side effects, Python scalars, and custom operators."""

@@ -1,0 +1,83 @@
+"""Operators about order, printing and device flags rather than numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mycelia._engine.core.dtype import float32
+from mycelia._engine.ir.example import case
+from mycelia._engine.ir.handlers import run_effect
+from mycelia._engine.ir.primitive import Primitive
+from mycelia._engine.ir.tensor_protocol import TensorProtocol
+from mycelia._engine.ir.types import TensorType
+from mycelia._engine.jax_setup import Array, jnp
+from mycelia._engine.operators.operator import Op
+
+_STATUS = TensorType(float32, (8,))
+
+
+class Depend(Primitive):
+    """The first value, computed after the second."""
+
+    def __call__(self, value: Any, expr: Any) -> Any:
+        return value
+
+
+class Print(Primitive):
+    """Print each argument on its own line."""
+
+    def __call__(self, *values: Any) -> None:
+        tensors = [v for v in values if isinstance(v, TensorProtocol)]
+
+        def show(*given: Any) -> None:
+            rest = iter(given)
+            for value in values:
+                print(repr(next(rest)) if isinstance(value, TensorProtocol) else value, flush=True)
+
+        run_effect(show, "print", *tensors)
+
+
+class OverflowFlags(Op, register=False):
+    """The overflow flags of an accelerator, all clear: overflow is found in the numbers here."""
+
+    differentiable = False
+
+    def infer(self, *args: TensorType) -> TensorType:
+        return _STATUS
+
+
+class NPUAllocFloatStatus(OverflowFlags):
+    """Fresh overflow flags."""
+
+    examples = (case(),)
+
+    def lower(self) -> Array:
+        return jnp.zeros(_STATUS.shape, jnp.float32)
+
+
+class NPUGetFloatStatus(OverflowFlags):
+    """The overflow flags since they were last cleared."""
+
+    examples = (case("f32[8]"),)
+
+    def lower(self, input: Array) -> Array:
+        return jnp.zeros(_STATUS.shape, jnp.float32)
+
+
+class NPUClearFloatStatus(OverflowFlags):
+    """The overflow flags, cleared."""
+
+    examples = (case("f32[8]"),)
+
+    def lower(self, input: Array) -> Array:
+        return jnp.zeros(_STATUS.shape, jnp.float32)
+
+
+def depend(value: Any, expr: Any) -> Any:
+    """The first value, computed after the second."""
+    return value
+
+
+def print_(*input_x: Any) -> None:
+    """Print each argument on its own line."""
+    Print()(*input_x)

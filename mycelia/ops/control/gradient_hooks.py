@@ -1,0 +1,180 @@
+"""Python functions inside of programs: on gradients on their way back, and as operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mycelia._engine.core.dtype import as_dtype
+from mycelia._engine.core.errors import problem, wrong_type
+from mycelia._engine.core.shape import as_shape
+from mycelia._engine.ir.handlers import call_user_function
+from mycelia._engine.ir.primitive import Primitive, freeze
+from mycelia._engine.ir.tensor_protocol import TensorProtocol
+from mycelia._engine.ir.types import TensorType
+from mycelia._engine.jax_setup import Array, jax, jnp
+from mycelia._engine.operators.operator import Op
+from mycelia.ops.shapes.reshape import identity
+
+
+class InsertGradientOf(Op, register=False):
+    """A value as it is, whose gradient becomes what `f` makes of it."""
+
+    f: Callable[[Any], Any]
+    python_gradient: ClassVar[bool] = True
+
+    def normalize(self) -> dict[str, Any]:
+        if not callable(self.f):
+            raise wrong_type(type(self).__name__, "f", self.f, "function")
+        return {}
+
+    def infer(self, x: Any) -> Any:
+        return x
+
+    def lower(self, x: Array) -> Array:
+        return jnp.asarray(x)
+
+    def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        return (call_user_function(self.f, dout),)
+
+
+class RegisteredHooks:
+    """Functions that see a gradient, and may replace it; a handle can take one out again."""
+
+    def __init__(self, functions: Iterable[Callable[[Any], Any]] = ()) -> None:
+        self.functions = list(functions)
+
+
+class Hooked(Op, register=False):
+    """A value as it is, whose gradient is shown to registered functions."""
+
+    registered: RegisteredHooks
+
+    def infer(self, x: Any) -> Any:
+        return x
+
+    def lower(self, x: Array) -> Array:
+        return jnp.asarray(x)
+
+    def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        return (shown(self.registered.functions, dout),)
+
+
+def shown(functions: Iterable[Callable[[Any], Any]], gradient: Any) -> Any:
+    """A gradient shown to functions, each of which may replace it."""
+    for function in functions:
+        changed = call_user_function(function, gradient)
+        gradient = gradient if changed is None else changed
+    return gradient
+
+
+class _InsertGradients(Op, register=False):
+    """Values as they are, whose gradients become what `f` makes of all of them."""
+
+    f: Callable[[Any], Any]
+    python_gradient: ClassVar[bool] = True
+
+    def infer(self, inputs: Any) -> Any:
+        return tuple(inputs)
+
+    def lower(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
+        return tuple([jnp.asarray(x) for x in inputs])
+
+    def grad(self, inputs: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        return (self.f(tuple(dout)),)
+
+
+class HookBackward(Primitive):
+    """Values as they are, whose gradients are shown to `hook_fn`, which may return others."""
+
+    def __init__(self, hook_fn: Callable[[Any], Any], cell_id: str = "") -> None:
+        if not callable(hook_fn) or isinstance(hook_fn, type):
+            raise wrong_type("HookBackward", "hook_fn", hook_fn, "function")
+        if not isinstance(cell_id, str):
+            raise wrong_type("HookBackward", "cell_id", cell_id, "str")
+        super().__init__()
+        self.hook_fn, self.cell_id = hook_fn, cell_id
+
+    def __call__(self, *inputs: Any) -> Any:
+        """The one input, or all of them in a tuple."""
+        for value in inputs or (None,):
+            if not isinstance(value, TensorProtocol):
+                raise wrong_type("HookBackward", "input", value, "Tensor")
+        if len(inputs) > 1:
+            return _InsertGradients(self._replaced)(inputs)
+        passed: Any = identity(inputs[0])
+        passed.register_hook(lambda gradient: self._replaced((gradient,))[0])
+        return passed
+
+    def _replaced(self, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Gradients come to the function, and go from it, in a tuple."""
+        found = call_user_function(self.hook_fn, gradients)
+        if found is None:
+            return gradients
+        changed = found if isinstance(found, tuple) else (found,)
+        if len(changed) != len(gradients):
+            raise problem(
+                TypeError,
+                "HookBackward: the function returned the wrong number of gradients",
+                got=str(len(changed)),
+                expected=f"a tuple of {len(gradients)}, or None to keep them",
+            )
+        return changed
+
+
+class PyFunc(Op, register=False):
+    """A function of numpy arrays as an operator; it runs in Python whenever the program does."""
+
+    fn: Callable[..., Any]
+    in_types: tuple[Any, ...]
+    in_shapes: tuple[Any, ...]
+    out_types: tuple[Any, ...]
+    out_shapes: tuple[Any, ...]
+    stateful: bool = True
+    differentiable = False
+    calls_python = True
+
+    def normalize(self) -> dict[str, Any]:
+        if not callable(self.fn):
+            raise wrong_type("PyFunc", "fn", self.fn, "function")
+        if len(self.in_types) != len(self.in_shapes) or len(self.out_types) != len(self.out_shapes):
+            raise problem(
+                ValueError,
+                "PyFunc: give one type and one shape for each input and output",
+                got=f"{len(self.in_types)} and {len(self.in_shapes)} for inputs, "
+                f"{len(self.out_types)} and {len(self.out_shapes)} for outputs",
+            )
+        names = ("in_types", "in_shapes", "out_types", "out_shapes")
+        return {name: freeze(getattr(self, name)) for name in names}
+
+    def infer(self, *args: Any) -> Any:
+        given = tuple(args[0] if len(args) == 1 and isinstance(args[0], tuple) else args)
+        wanted = self._types(self.in_types, self.in_shapes)
+        if given != wanted:
+            raise problem(
+                ValueError,
+                "PyFunc: the inputs are not what was announced",
+                got=", ".join(map(str, given)),
+                expected=", ".join(map(str, wanted)),
+            )
+        return self._types(self.out_types, self.out_shapes)
+
+    def lower(self, *args: Any) -> tuple[Array, ...]:
+        arrays = tuple(args[0] if len(args) == 1 and isinstance(args[0], tuple) else args)
+        types = self._types(self.out_types, self.out_shapes)
+        specs = tuple(jax.ShapeDtypeStruct(t.shape, t.dtype.numpy) for t in types)
+
+        def run(*values: Any) -> tuple[Any, ...]:
+            found = self.fn(*(np.asarray(v) for v in values))
+            listed = found if isinstance(found, (tuple, list)) else (found,)
+            return tuple(
+                np.asarray(v, s.dtype).reshape(s.shape) for v, s in zip(listed, specs, strict=True)
+            )
+
+        return tuple(jax.pure_callback(run, specs, *arrays))
+
+    def _types(self, types: Any, shapes: Any) -> tuple[TensorType, ...]:
+        pairs = zip(types, shapes, strict=True)
+        return tuple(TensorType(as_dtype(t), as_shape(s, "PyFunc")) for t, s in pairs)

@@ -1,0 +1,46 @@
+"""Stacks of fixed size: what a loop remembers of each pass for its gradient, what calls leave."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mycelia._engine.ir.example import case
+from mycelia._engine.ir.types import TensorType
+from mycelia._engine.jax_setup import Array, jnp, lax
+from mycelia._engine.operators.operator import Op
+from mycelia.ops.shapes.creation import zeros_like
+
+
+class StackWrite(Op):
+    """The stack with `value` at place `index`; a place beyond the end counts as the last."""
+
+    examples = (case("f32[4,3]", "i64[]:<4", "f32[3]"), case("f32[2]", "i64[]:<2", "f32[]"))
+
+    def infer(self, stack: TensorType, index: TensorType, value: TensorType) -> TensorType:
+        return stack
+
+    def lower(self, stack: Array, index: Array, value: Array) -> Array:
+        value = jnp.asarray(value).astype(stack.dtype)
+        return lax.dynamic_update_index_in_dim(jnp.asarray(stack), value, _place(stack, index), 0)
+
+    def grad(self, stack: Any, index: Any, value: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        return StackWrite.of()(dout, index, zeros_like(value)), None, StackRead.of()(dout, index)
+
+
+class StackRead(Op):
+    """The value at place `index` of the stack."""
+
+    examples = (case("f32[4,3]", "i64[]:<4"), case("f32[2]", "i64[]:<2"))
+
+    def infer(self, stack: TensorType, index: TensorType) -> TensorType:
+        return stack.with_shape(stack.shape[1:])
+
+    def lower(self, stack: Array, index: Array) -> Array:
+        return lax.dynamic_index_in_dim(jnp.asarray(stack), _place(stack, index), 0, keepdims=False)
+
+    def grad(self, stack: Any, index: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        return StackWrite.of()(zeros_like(stack), index, dout), None
+
+
+def _place(stack: Array, index: Array) -> Array:
+    return jnp.clip(jnp.asarray(index), 0, stack.shape[0] - 1)

@@ -1,0 +1,1 @@
+"""Convolutions, transposed and deformable convolutions, unfold and fold."""

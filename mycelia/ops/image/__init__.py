@@ -1,0 +1,1 @@
+"""Image operators: interpolation, cropping, sampling grids, bounding boxes."""

@@ -1,0 +1,265 @@
+"""How images change size: which input pixels an output pixel reads, and with what weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mycelia._engine.core.checks import check_bool, check_int
+from mycelia._engine.core.errors import problem, wrong_type, wrong_value
+from mycelia._engine.core.shape import Shape
+from mycelia._engine.ir.primitive import Primitive, freeze
+from mycelia._engine.ir.types import TensorType
+from mycelia._engine.jax_setup import Array, jnp, lax
+from mycelia._engine.operators.operator import Op, unsupported_dtype
+
+FEW_TAPS = 4  # up to here a sum of gathers beats a product with the weight matrix
+CUBIC_STEPS = 1024  # MindSpore reads cubic weights off a table with this many steps a pixel
+
+
+@dataclass(frozen=True)
+class Taps:
+    """For one axis: the pixels every output pixel reads and their weights, both [taps, output].
+
+    Without weights there is one tap, which is copied.
+    """
+
+    length: int
+    indices: np.ndarray
+    weights: np.ndarray | None = None
+
+    def apply(self, x: Array, axis: int) -> Array:
+        """The resized axis."""
+        if self.weights is None:
+            return self._copied(x, axis)
+        if len(self.indices) > FEW_TAPS:
+            return _product(x, axis, self.matrix(x.dtype))
+        shape = _along(axis, x.ndim, self.indices.shape[1])
+        parts = [
+            jnp.take(x, index, axis=axis, mode="clip") * weight.reshape(shape).astype(x.dtype)
+            for index, weight in zip(self.indices, self.weights, strict=True)
+        ]
+        return sum(parts[1:], start=parts[0])
+
+    def transpose(self, dout: Array, axis: int) -> Array:
+        """What `apply` does to gradients. A product with the weights: scattering is far slower."""
+        factor = self._factor() if self.weights is None else 0
+        if factor:
+            blocks = (*dout.shape[:axis], self.length, factor, *dout.shape[axis + 1 :])
+            return jnp.sum(jnp.reshape(dout, blocks), axis=axis + 1, dtype=dout.dtype)
+        return _product(dout, axis, self.matrix(dout.dtype).T)
+
+    def matrix(self, dtype: Any) -> np.ndarray:
+        """The weights as a matrix [output, input]."""
+        count = self.indices.shape[1]
+        full = np.zeros((count, self.length))
+        weights = np.ones(self.indices.shape) if self.weights is None else self.weights
+        np.add.at(full, (np.arange(count), self.indices), weights)
+        return full.astype(dtype)
+
+    def _copied(self, x: Array, axis: int) -> Array:
+        factor = self._factor()
+        if not factor:
+            return jnp.take(x, self.indices[0], axis=axis, mode="clip")
+        before, after = x.shape[:axis], x.shape[axis + 1 :]
+        wide = jnp.broadcast_to(
+            jnp.expand_dims(x, axis + 1), (*before, self.length, factor, *after)
+        )
+        return jnp.reshape(wide, (*before, self.length * factor, *after))
+
+    def _factor(self) -> int:
+        """How often each pixel in turn is repeated, or 0 where it is not that regular."""
+        factor, rest = divmod(self.indices.shape[1], self.length)
+        regular = not rest and np.array_equal(
+            self.indices[0], np.repeat(np.arange(self.length), factor)
+        )
+        return factor if regular else 0
+
+
+class Resize(Op, register=False):
+    """Operators that resize some axes, each with taps of its own. The result is linear in `x`."""
+
+    def plan(self, shape: Shape, *static: Any) -> dict[int, Taps]:
+        """The taps for each axis that changes, from the shape and the static arguments."""
+        raise problem(RuntimeError, f"{self.name} has no plan of its taps")
+
+    def lower(self, x: Array, *static: Any) -> Array:
+        plan = self.plan(x.shape, *static)
+        copies = all(t.weights is None for t in plan.values())
+        result = jnp.asarray(x) if copies else _working(x)
+        for axis, taps in plan.items():
+            result = taps.apply(result, axis)
+        return result.astype(x.dtype)
+
+    def grad(self, x: Any, *rest: Any) -> tuple[Any, ...]:
+        *static, _, dout = rest
+        return (ResizeBack.of(self, tuple(x.shape), freeze(tuple(static)))(dout),)
+
+
+class ResizeBack(Op, register=False):
+    """The gradient of a resize: every output gradient goes back to the pixels it was read from."""
+
+    op: Primitive
+    shape: Shape
+    static_values: tuple[Any, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return f"Back({self.op.name})"
+
+    def infer(self, dout: TensorType) -> TensorType:
+        return dout.with_shape(self.shape)
+
+    def lower(self, dout: Array) -> Array:
+        result = _working(dout)
+        for axis, taps in self.op.plan(self.shape, *self.static_values).items():  # type: ignore[attr-defined]
+            result = taps.transpose(result, axis)
+        return result.astype(dout.dtype)
+
+    def grad(self, dout: Any, out: Any, dback: Any) -> tuple[Any, ...]:
+        return (self.op(dback, *self.static_values),)
+
+
+def nearest_taps(length: int, count: int, rule: str, ratio: float | None = None) -> Taps:
+    """Taps that copy the pixel nearest by `rule`: asymmetric, half_pixel, align_corners.
+
+    In float32, whose roundings decide which of two pixels is nearer.
+    """
+    scale = np.float32(_ratio(length, count, rule) if ratio is None else ratio)
+    places = np.arange(count).astype(np.float32)
+    match rule:
+        case "half_pixel":
+            found = np.floor((places + np.float32(0.5)) * scale)
+        case "align_corners":
+            found = np.floor(places * scale + np.float32(0.5))
+        case _:
+            found = np.floor(places * scale)
+    return Taps(length, np.clip(found, 0, length - 1).astype(np.int32)[None])
+
+
+def linear_taps(length: int, count: int, rule: str, ratio: float | None = None) -> Taps:
+    """Taps that mix the two pixels around each place."""
+    places = np.clip(_places(length, count, rule, ratio), 0, length - 1)
+    low = np.floor(places).astype(np.int32)
+    high = np.minimum(low + 1, length - 1)
+    share = places - low
+    return Taps(length, np.stack([low, high]), np.stack([1 - share, share]))
+
+
+def line_taps(length: int, count: int, rule: str, ratio: float | None = None) -> Taps:
+    """Linear taps of signals: unlike in images, a single output value is the first one."""
+    if count == 1:
+        return nearest_taps(length, count, "asymmetric", ratio)
+    return linear_taps(length, count, rule, ratio)
+
+
+def cubic_taps(length: int, count: int, rule: str, ratio: float | None = None) -> Taps:
+    """Taps that mix four pixels by cubic convolution (Keys 1981).
+
+    With half pixels the kernel is softer, and pixels beyond the border are left out while the other
+    weights grow to make up; else the border repeats.
+    """
+    soft = rule == "half_pixel"
+    places = _places(length, count, rule, ratio)
+    low = np.floor(places)
+    offsets = np.arange(-1, 3)[:, None]
+    shares = np.rint((places - low) * CUBIC_STEPS) / CUBIC_STEPS
+    weights = _keys(np.abs(shares - offsets), -0.5 if soft else -0.75)
+    indices = (low + offsets).astype(np.int32)
+    if soft:
+        weights = np.where((indices >= 0) & (indices < length), weights, 0.0)
+        weights = weights / weights.sum(0)
+    return Taps(length, np.clip(indices, 0, length - 1), weights)
+
+
+def area_taps(length: int, starts: np.ndarray, stops: np.ndarray) -> Taps:
+    """Taps that average what lies between `starts` and `stops`, parts of pixels included."""
+    first = np.floor(starts).astype(np.int64)
+    widest = int((np.ceil(stops) - first).max())
+    indices = first + np.arange(widest)[:, None]
+    covered = np.minimum(indices + 1, stops) - np.maximum(indices, starts)
+    weights = np.maximum(covered, 0.0)
+    return Taps(length, np.clip(indices, 0, length - 1), weights / weights.sum(0))
+
+
+def _keys(distance: np.ndarray, a: float) -> np.ndarray:
+    near = ((a + 2) * distance - (a + 3)) * distance * distance + 1
+    far = ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a
+    return np.where(distance <= 1, near, np.where(distance < 2, far, 0.0))
+
+
+def _places(length: int, count: int, rule: str, ratio: float | None) -> np.ndarray:
+    scale = _ratio(length, count, rule) if ratio is None else ratio
+    places = np.arange(count)
+    return (places + 0.5) * scale - 0.5 if rule == "half_pixel" else places * scale
+
+
+def _ratio(length: int, count: int, rule: str) -> float:
+    if rule == "align_corners":
+        return (length - 1) / (count - 1) if count > 1 else 0.0
+    return length / max(count, 1)
+
+
+def coordinate_rule(align_corners: bool, half_pixel_centers: bool) -> str:
+    """The name of the rule that two flags of MindSpore's operators choose."""
+    if align_corners:
+        return "align_corners"
+    return "half_pixel" if half_pixel_centers else "asymmetric"
+
+
+def check_corner_flags(owner: str, align_corners: Any, half_pixel_centers: Any) -> None:
+    check_bool(owner, "align_corners", align_corners)
+    check_bool(owner, "half_pixel_centers", half_pixel_centers)
+    if align_corners and half_pixel_centers:
+        raise problem(
+            ValueError,
+            f"{owner}: 'align_corners' and 'half_pixel_centers' exclude each other",
+            got="both True",
+            fix="set one of them to False",
+        )
+
+
+def check_size(owner: str, size: Any, count: int) -> Shape:
+    """`size` as `count` positive ints."""
+    given = freeze(size)
+    if not isinstance(given, tuple):
+        raise wrong_type(owner, "size", size, f"a tuple or list of {count} ints")
+    numbers = tuple(check_int(owner, "size", n) for n in given)
+    if len(numbers) != count or min(numbers) < 1:
+        raise wrong_value(owner, "size", size, f"{count} ints greater than 0")
+    return numbers
+
+
+def check_image(
+    owner: str, x: TensorType, rank: int, axes: Sequence[int], *, fractions: bool
+) -> None:
+    """Refuse images of a wrong rank or without pixels, or where `fractions` matter, of integers."""
+    if x.ndim != rank:
+        raise problem(
+            ValueError,
+            f"{owner}: the image must have {rank} dimensions",
+            got=str(x),
+            fix="add the missing dimensions with expand_dims",
+        )
+    if any(x.shape[axis] == 0 for axis in axes):
+        raise problem(ValueError, f"{owner}: an image without pixels cannot be resized", got=str(x))
+    if fractions and x.dtype.kind != "float":
+        raise unsupported_dtype(owner, x, "an image of floats")
+
+
+def _working(x: Array) -> Array:
+    """`x` in the dtype weights are applied in: at least float32."""
+    x = jnp.asarray(x)
+    return x if x.dtype in (jnp.float32, jnp.float64) else x.astype(jnp.float32)
+
+
+def _product(x: Array, axis: int, matrix: np.ndarray) -> Array:
+    result = jnp.tensordot(x, matrix, ((axis,), (1,)), precision=lax.Precision.HIGHEST)
+    return jnp.moveaxis(result, -1, axis)
+
+
+def _along(axis: int, rank: int, count: int) -> Shape:
+    return tuple(count if i == axis else 1 for i in range(rank))

@@ -1,0 +1,1 @@
+"""Gather, scatter, slicing, subscripts, embeddings, sorting, and unique elements."""

@@ -1,0 +1,368 @@
+"""Operators that change a Parameter in place: assign, scatter_update, scatter_add, index_add."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mycelia._engine.core.dtype import promote
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.shape import normalize_axis
+from mycelia._engine.ir.example import case
+from mycelia._engine.ir.tensor_protocol import TensorProtocol
+from mycelia._engine.ir.types import TensorType
+from mycelia._engine.jax_setup import Array, jnp
+from mycelia._engine.operators.index_arguments import (
+    all_of,
+    check_indices,
+    check_updates,
+    positions,
+    write_at,
+)
+from mycelia._engine.operators.index_bounds import IndexBound
+from mycelia._engine.operators.operator import Op
+from mycelia.ops.indexing.gather import gather
+from mycelia.ops.shapes.reshape import scalar_to_tensor
+
+
+class Assign(Op):
+    """The variable takes the value."""
+
+    writes = ("variable",)
+    differentiable = False
+    examples = (case("f32[2,3]", "f32[2,3]"), case("f32[2]", "i32[2]"), case("f32[]", "f32[]"))
+
+    def infer(self, variable: TensorType, value: TensorType) -> tuple[Any, ...]:
+        if promote(variable.dtype, value.dtype) is not variable.dtype:
+            raise problem(
+                TypeError,
+                f"{self.name}: the value does not fit into the variable's dtype",
+                got=f"variable {variable}, value {value}",
+                fix="cast the value to the dtype of the variable",
+            )
+        if variable.shape != value.shape:
+            raise problem(
+                ValueError,
+                f"{self.name}: variable and value have different shapes",
+                got=f"variable {variable}, value {value}",
+            )
+        return None, (variable,)
+
+    def lower(self, variable: Array, value: Array) -> Any:
+        return None, (self.combined(variable, jnp.asarray(value).astype(variable.dtype)),)
+
+    def combined(self, variable: Array, value: Array) -> Array:
+        return value
+
+
+class AssignAdd(Assign):
+    """The value is added to the variable."""
+
+    def combined(self, variable: Array, value: Array) -> Array:
+        return jnp.add(variable, value)
+
+
+class AssignSub(Assign):
+    """The value is taken away from the variable."""
+
+    def combined(self, variable: Array, value: Array) -> Array:
+        return jnp.subtract(variable, value)
+
+
+class ScatterRows(Op, register=False):
+    """Rows of a variable changed: one row of updates for each index."""
+
+    use_locking: bool = False
+    verb = "set"
+    writes = ("input_x",)
+    differentiable = False
+    examples = (
+        case("f32[4,2]", "i32[1]:<4", "f32[1,2]:positive"),
+        case("f32[4]", "i64[1,1]:<4", "f32[1,1]:positive"),
+        case("f32[4,2]", "i64[0]:<4", "f32[0,2]"),
+    )
+
+    def infer(self, input_x: TensorType, indices: TensorType, updates: TensorType) -> Any:
+        check_indices(self.name, indices)
+        self._check(input_x, updates)
+        wanted = (*indices.shape, *input_x.shape[1:])
+        if not input_x.ndim or updates.shape != wanted:
+            raise problem(
+                ValueError,
+                f"{self.name}: the updates do not fit the indices",
+                got=f"variable {input_x}, indices {indices}, updates {updates}",
+                expected=f"updates of shape {list(wanted)}",
+            )
+        return None, (input_x,)
+
+    def bounds(self, input_x: Any, indices: Any, updates: Any) -> tuple[IndexBound, ...]:
+        return (IndexBound.indices(1, input_x.shape[0]),)
+
+    def lower(self, input_x: Array, indices: Array, updates: Array) -> Any:
+        return None, (write_at(input_x, jnp.asarray(indices), updates, self.verb),)
+
+    def _check(self, input_x: TensorType, updates: TensorType) -> None:
+        if promote(input_x.dtype, updates.dtype) is not input_x.dtype:
+            raise problem(
+                TypeError,
+                f"{self.name}: the updates do not fit into the variable's dtype",
+                got=f"variable {input_x}, updates {updates}",
+            )
+
+
+class ScatterUpdate(ScatterRows):
+    """The updates in place of rows of the variable."""
+
+    use_locking: bool = True
+
+
+class ScatterAdd(ScatterRows):
+    """The updates added to rows of the variable."""
+
+    verb = "add"
+
+
+class ScatterSub(ScatterRows):
+    """The updates taken away from rows of the variable."""
+
+    verb = "subtract"
+
+
+class ScatterMul(ScatterRows):
+    """Rows of the variable times the updates."""
+
+    verb = "multiply"
+
+
+class ScatterDiv(ScatterRows):
+    """Rows of the variable by the updates."""
+
+    verb = "divide"
+
+
+class ScatterMax(ScatterRows):
+    """The larger of rows of the variable and the updates."""
+
+    verb = "max"
+
+
+class ScatterMin(ScatterRows):
+    """The smaller of rows of the variable and the updates."""
+
+    verb = "min"
+
+
+class ScatterPositions(ScatterRows, register=False):
+    """Slices of a variable at full positions changed: one slice of updates for each position."""
+
+    examples = (
+        case("f32[4,2]", "i32[1,1]:<4", "f32[1,2]:positive"),
+        case("f32[4,2]", "i64[1,2]:<2", "f32[1]:positive"),
+        case("f32[4,2]", "i64[0,1]:<4", "f32[0,2]"),
+    )
+
+    def infer(self, input_x: TensorType, indices: TensorType, updates: TensorType) -> Any:
+        check_indices(self.name, indices)
+        self._check(input_x, updates)
+        check_updates(self.name, input_x.shape, indices.shape, updates.shape)
+        return None, (input_x,)
+
+    def bounds(self, input_x: Any, indices: Any, updates: Any) -> tuple[IndexBound, ...]:
+        return (IndexBound.positions(1, input_x.shape, indices.shape),)
+
+    def lower(self, input_x: Array, indices: Array, updates: Array) -> Any:
+        place = positions(jnp.asarray(indices))
+        return None, (write_at(input_x, place, updates, self.verb),)
+
+
+class ScatterNdUpdate(ScatterPositions):
+    """The updates in place of slices of the variable."""
+
+    use_locking: bool = True
+
+
+class ScatterNdAdd(ScatterPositions):
+    """The updates added to slices of the variable."""
+
+    verb = "add"
+
+
+class ScatterNonAliasingAdd(ScatterPositions):
+    """The updates added to slices of the variable."""
+
+    verb = "add"
+
+
+class ScatterNdSub(ScatterPositions):
+    """The updates taken away from slices of the variable."""
+
+    verb = "subtract"
+
+
+class ScatterNdMul(ScatterPositions):
+    """Slices of the variable times the updates."""
+
+    verb = "multiply"
+
+
+class ScatterNdDiv(ScatterPositions):
+    """Slices of the variable by the updates."""
+
+    verb = "divide"
+
+
+class ScatterNdMax(ScatterPositions):
+    """The larger of slices of the variable and the updates."""
+
+    verb = "max"
+
+
+class ScatterNdMin(ScatterPositions):
+    """The smaller of slices of the variable and the updates."""
+
+    verb = "min"
+
+
+class IndexAdd(Op):
+    """Slices of `y` added to the variable along an axis; the result has a gradient."""
+
+    axis: int
+    use_lock: bool = True
+    check_index_bound: bool = True
+    writes = ("x",)
+    examples = (
+        case("f32[3,2]", "i32[2]:<3", "f32[2,2]", axis=0),
+        case("f32[2,3]", "i32[4]:<3", "f32[2,4]", axis=-1),
+    )
+
+    def infer(self, x: TensorType, indices: TensorType, y: TensorType) -> Any:
+        check_indices(self.name, indices)
+        place = normalize_axis(self.axis, x.ndim, self.name)
+        wanted = (*x.shape[:place], *indices.shape, *x.shape[place + 1 :])
+        if indices.ndim != 1 or y.shape != wanted or y.dtype is not x.dtype:
+            raise problem(
+                ValueError if y.dtype is x.dtype else TypeError,
+                f"{self.name}: y does not fit the variable and the indices",
+                got=f"x {x}, indices {indices}, y {y}",
+                expected=f"a vector of indices and y of shape {list(wanted)} and x's dtype",
+            )
+        return x, (x,)
+
+    def bounds(self, x: Any, indices: Any, y: Any) -> tuple[IndexBound, ...]:
+        axis = normalize_axis(self.axis, len(x.shape), self.name)
+        return (IndexBound.indices(1, x.shape[axis]),) if self.check_index_bound else ()
+
+    def lower(self, x: Array, indices: Array, y: Array) -> Any:
+        place = normalize_axis(self.axis, x.ndim, self.name)
+        result = write_at(x, (*all_of(place), jnp.asarray(indices)), y, "add")
+        return result, (result,)
+
+    def grad(self, x: Any, indices: Any, y: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        return dout, None, gather(dout, indices, self.axis)
+
+
+class InplaceIndexAdd(IndexAdd):
+    """Slices of the updates added to the variable along an axis."""
+
+
+def assign(variable: Any, value: Any) -> Any:
+    """The variable takes the value; gives the variable."""
+    return Assign.of()(variable, _as_tensor(variable, value))
+
+
+def assign_add(variable: Any, value: Any) -> Any:
+    """The value is added to the variable; gives the variable."""
+    return AssignAdd.of()(variable, _as_tensor(variable, value))
+
+
+def assign_sub(variable: Any, value: Any) -> Any:
+    """The value is taken away from the variable; gives the variable."""
+    return AssignSub.of()(variable, _as_tensor(variable, value))
+
+
+def _as_tensor(variable: Any, value: Any) -> Any:
+    if isinstance(value, TensorProtocol):
+        return value
+    fits = not isinstance(value, float) or variable.dtype.is_inexact
+    return scalar_to_tensor(value, variable.dtype if fits else "float32")
+
+
+def scatter_update(input_x: Any, indices: Any, updates: Any) -> Any:
+    """The updates in place of rows of the variable."""
+    return ScatterUpdate.of()(input_x, indices, updates)
+
+
+def scatter_add(input_x: Any, indices: Any, updates: Any) -> Any:
+    """The updates added to rows of the variable."""
+    return ScatterAdd.of()(input_x, indices, updates)
+
+
+def scatter_mul(input_x: Any, indices: Any, updates: Any) -> Any:
+    """Rows of the variable times the updates."""
+    return ScatterMul.of()(input_x, indices, updates)
+
+
+def scatter_div(input_x: Any, indices: Any, updates: Any) -> Any:
+    """Rows of the variable by the updates."""
+    return ScatterDiv.of()(input_x, indices, updates)
+
+
+def scatter_max(input_x: Any, indices: Any, updates: Any) -> Any:
+    """The larger of rows of the variable and the updates."""
+    return ScatterMax.of()(input_x, indices, updates)
+
+
+def scatter_min(input_x: Any, indices: Any, updates: Any) -> Any:
+    """The smaller of rows of the variable and the updates."""
+    return ScatterMin.of()(input_x, indices, updates)
+
+
+def scatter_nd_update(input_x: Any, indices: Any, updates: Any) -> Any:
+    """The updates in place of slices of the variable."""
+    return ScatterNdUpdate.of()(input_x, indices, updates)
+
+
+def scatter_nd_add(input_x: Any, indices: Any, updates: Any, use_locking: bool = False) -> Any:
+    """The updates added to slices of the variable."""
+    return ScatterNdAdd.of(use_locking)(input_x, indices, updates)
+
+
+def scatter_nd_sub(input_x: Any, indices: Any, updates: Any, use_locking: bool = False) -> Any:
+    """The updates taken away from slices of the variable."""
+    return ScatterNdSub.of(use_locking)(input_x, indices, updates)
+
+
+def scatter_nd_mul(input_x: Any, indices: Any, updates: Any, use_locking: bool = False) -> Any:
+    """Slices of the variable times the updates."""
+    return ScatterNdMul.of(use_locking)(input_x, indices, updates)
+
+
+def scatter_nd_div(input_x: Any, indices: Any, updates: Any, use_locking: bool = False) -> Any:
+    """Slices of the variable by the updates."""
+    return ScatterNdDiv.of(use_locking)(input_x, indices, updates)
+
+
+def scatter_nd_max(input_x: Any, indices: Any, updates: Any, use_locking: bool = False) -> Any:
+    """The larger of slices of the variable and the updates."""
+    return ScatterNdMax.of(use_locking)(input_x, indices, updates)
+
+
+def scatter_nd_min(input_x: Any, indices: Any, updates: Any, use_locking: bool = False) -> Any:
+    """The smaller of slices of the variable and the updates."""
+    return ScatterNdMin.of(use_locking)(input_x, indices, updates)
+
+
+def index_add(
+    x: Any,
+    indices: Any,
+    y: Any,
+    axis: int,
+    use_lock: bool = True,
+    check_index_bound: bool = True,
+) -> Any:
+    """Slices of `y` added to the variable `x` along `axis`."""
+    return IndexAdd.of(axis, use_lock, check_index_bound)(x, indices, y)
+
+
+def inplace_index_add(var: Any, indices: Any, updates: Any, axis: int) -> Any:
+    """Slices of the updates added to the variable along `axis`."""
+    return InplaceIndexAdd.of(axis)(var, indices, updates)

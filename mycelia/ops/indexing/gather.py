@@ -1,0 +1,344 @@
+"""Reading elements at index positions, and the sums that undo it: gather, gather_d, gather_nd.
+
+Negative indices count from the end. An index out of range raises where the numbers are at hand
+(small host arrays); inside a compiled program it reads the nearest element instead.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.shape import Shape, as_shape, normalize_axis
+from mycelia._engine.ir.example import case
+from mycelia._engine.ir.tensor_protocol import check_tensors
+from mycelia._engine.ir.types import TensorType
+from mycelia._engine.jax_setup import Array, jnp
+from mycelia._engine.operators.index_arguments import (
+    all_of,
+    check_elements,
+    check_indices,
+    check_updates,
+    element_places,
+    over_batch,
+    position_depth,
+    positions,
+)
+from mycelia._engine.operators.index_bounds import IndexBound
+from mycelia._engine.operators.operator import Op
+from mycelia.ops.shapes.reshape import reshape
+
+
+class Gather(Op):
+    """Slices of a tensor along an axis, picked by index; leading `batch_dims` axes go together."""
+
+    static = ("axis",)
+    rows_of = 0
+    batch_dims: int = 0
+    examples = (
+        case("f32[4,3]", "i32[2]:<4", 0),
+        case("f32[2,4]", "i64[2,3]:<4", -1),
+        case("f32[2,3,4]", "i32[2,5]:<4", 2, batch_dims=1),
+        case("f32[4,0]", "i64[]:<4", 0),
+    )
+
+    def infer(self, input_params: TensorType, input_indices: TensorType, axis: Any) -> TensorType:
+        check_indices(self.name, input_indices)
+        batch, place = self._places(input_params.shape, input_indices.shape, axis)
+        before, after = input_params.shape[:place], input_params.shape[place + 1 :]
+        return input_params.with_shape((*before, *input_indices.shape[batch:], *after))
+
+    def bounds(self, input_params: Any, input_indices: Any, axis: Any) -> tuple[IndexBound, ...]:
+        place = self._places(input_params.shape, input_indices.shape, axis)[1]
+        return (IndexBound.indices(1, input_params.shape[place], negative=True),)
+
+    def lower(self, input_params: Array, input_indices: Array, axis: Any) -> Array:
+        batch, place = self._places(input_params.shape, input_indices.shape, axis)
+
+        def take(x: Array, indices: Array) -> Array:
+            return x.at[(*all_of(place - batch), indices)].get(mode="clip")
+
+        return over_batch(take, batch)(jnp.asarray(input_params), jnp.asarray(input_indices))
+
+    def host(self, input_params: Any, input_indices: Any, axis: Any) -> Any:
+        batch, place = self._places(input_params.shape, input_indices.shape, axis)
+        if input_indices.dtype.kind not in "iu":
+            raise TypeError("the indices are no integers")
+        if not batch:
+            return np.take(input_params, input_indices, axis=place)
+        rows = np.ndindex(input_params.shape[:batch])
+        parts = [np.take(input_params[i], input_indices[i], axis=place - batch) for i in rows]
+        kept = input_params.shape[:batch]
+        if not parts:
+            raise ValueError("an empty batch")
+        return np.stack(parts).reshape(kept + parts[0].shape)
+
+    def grad(
+        self, input_params: Any, input_indices: Any, axis: Any, out: Any, dout: Any
+    ) -> tuple[Any, ...]:
+        back = GatherGrad.of(input_params.shape, axis, self.batch_dims)
+        return back(dout, input_indices), None
+
+    def _places(self, shape: Shape, indices: Shape, axis: Any) -> tuple[int, int]:
+        place = normalize_axis(axis, len(shape), self.name)
+        if not shape:
+            raise problem(ValueError, f"{self.name}: a 0-d tensor has nothing to gather")
+        batch = self.batch_dims + len(indices) if self.batch_dims < 0 else self.batch_dims
+        if not 0 <= batch <= min(place, len(indices)) or shape[:batch] != indices[:batch]:
+            raise problem(
+                ValueError,
+                f"{self.name}: the batch axes do not fit",
+                got=f"batch_dims={self.batch_dims}, shapes {list(shape)} and {list(indices)}",
+                expected="equal leading sizes, and no more batch axes than axis",
+            )
+        return batch, place
+
+
+class GatherV2(Gather):
+    """The older name of Gather."""
+
+    batch_dims: int = 0
+
+
+class SparseGatherV2(Gather):
+    """Gather, for parameters that are updated row by row."""
+
+    batch_dims: int = 0
+
+
+class GatherGrad(Op):
+    """The gradient of Gather: what was read at each index is added up there."""
+
+    shape: tuple[int, ...]
+    axis: int = 0
+    batch_dims: int = 0
+    examples = (
+        case("f32[2,3]", "i32[2]:<4", shape=(4, 3)),
+        case("f32[2,3,5]", "i32[2,5]:<4", shape=(2, 3, 4), axis=2, batch_dims=1),
+    )
+
+    def infer(self, dout: TensorType, indices: TensorType) -> TensorType:
+        return dout.with_shape(self.shape)
+
+    def bounds(self, dout: Any, indices: Any) -> tuple[IndexBound, ...]:
+        size = self.shape[normalize_axis(self.axis, len(self.shape), self.name)]
+        return (IndexBound.indices(1, size, negative=True).gradient("Gather", "input_indices"),)
+
+    def lower(self, dout: Array, indices: Array) -> Array:
+        place = normalize_axis(self.axis, len(self.shape), self.name)
+        batch = self.batch_dims + indices.ndim if self.batch_dims < 0 else self.batch_dims
+
+        def put(d: Array, at: Array) -> Array:
+            zeros = jnp.zeros(self.shape[batch:], d.dtype)
+            return zeros.at[(*all_of(place - batch), at)].add(d, mode="clip")
+
+        return over_batch(put, batch)(jnp.asarray(dout), jnp.asarray(indices))
+
+    def grad(self, dout: Any, indices: Any, out: Any, dout_: Any) -> tuple[Any, ...]:
+        return Gather.of(self.batch_dims)(dout_, indices, self.axis), None
+
+
+class GatherD(Op):
+    """Elements picked one by one along `dim`: out[i][j] = x[index[i][j]][j] for dim 0."""
+
+    static = ("dim",)
+    examples = (
+        case("f32[2,3]", 1, "i64[2,2]:<3"),
+        case("f32[2,3]", 0, "i32[1,2]:<2"),
+        case("f32[3]", -1, "i64[0]:<3"),
+    )
+
+    def infer(self, x: TensorType, dim: Any, index: TensorType) -> TensorType:
+        check_indices(self.name, index)
+        check_elements(self.name, x.shape, index.shape, normalize_axis(dim, x.ndim, self.name))
+        return x.with_shape(index.shape)
+
+    def bounds(self, x: Any, dim: Any, index: Any) -> tuple[IndexBound, ...]:
+        place = normalize_axis(dim, len(x.shape), self.name)
+        return (IndexBound.indices(2, x.shape[place], negative=True),)
+
+    def lower(self, x: Array, dim: Any, index: Array) -> Array:
+        place = normalize_axis(dim, x.ndim, self.name)
+        return jnp.asarray(x).at[element_places(jnp.asarray(index), place)].get(mode="clip")
+
+    def host(self, x: Any, dim: Any, index: Any) -> Any:
+        place = normalize_axis(dim, x.ndim, self.name)
+        check_elements(self.name, x.shape, index.shape, place)
+        return x[element_places(index, place)]
+
+    def grad(self, x: Any, dim: Any, index: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        return GatherDGrad.of(x.shape, dim)(dout, index), None
+
+
+class GatherDGrad(Op):
+    """The gradient of GatherD: each element is added up where it was read."""
+
+    shape: tuple[int, ...]
+    dim: int
+    examples = (
+        case("f32[2,2]", "i64[2,2]:<3", shape=(2, 3), dim=1),
+        case("f32[1,2]", "i32[1,2]:<2", shape=(2, 3), dim=0),
+    )
+
+    def infer(self, dout: TensorType, index: TensorType) -> TensorType:
+        return dout.with_shape(self.shape)
+
+    def bounds(self, dout: Any, index: Any) -> tuple[IndexBound, ...]:
+        size = self.shape[normalize_axis(self.dim, len(self.shape), self.name)]
+        return (IndexBound.indices(1, size, negative=True).gradient("GatherD", "index"),)
+
+    def lower(self, dout: Array, index: Array) -> Array:
+        place = normalize_axis(self.dim, len(self.shape), self.name)
+        zeros = jnp.zeros(self.shape, dout.dtype)
+        return zeros.at[element_places(jnp.asarray(index), place)].add(dout, mode="clip")
+
+    def grad(self, dout: Any, index: Any, out: Any, dout_: Any) -> tuple[Any, ...]:
+        return GatherD.of()(dout_, self.dim, index), None
+
+
+class GatherNd(Op):
+    """Slices at full positions: the last axis of `indices` holds one index for each axis."""
+
+    examples = (
+        case("f32[3,3]", "i64[2,2]:<3"),
+        case("f32[3,2]", "i32[2,1]:<3"),
+        case("f32[3,2]", "i32[2]:<2"),
+    )
+
+    def infer(self, input_x: TensorType, indices: TensorType) -> TensorType:
+        check_indices(self.name, indices)
+        depth = position_depth(self.name, input_x.shape, indices.shape)
+        return input_x.with_shape((*indices.shape[:-1], *input_x.shape[depth:]))
+
+    def bounds(self, input_x: Any, indices: Any) -> tuple[IndexBound, ...]:
+        return (IndexBound.positions(1, input_x.shape, indices.shape),)
+
+    def lower(self, input_x: Array, indices: Array) -> Array:
+        return jnp.asarray(input_x).at[positions(jnp.asarray(indices))].get(mode="clip")
+
+    def host(self, input_x: Any, indices: Any) -> Any:
+        position_depth(self.name, input_x.shape, indices.shape)
+        return np.array(input_x[positions(indices)])
+
+    def grad(self, input_x: Any, indices: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        return ScatterNd.of()(indices, dout, input_x.shape), None
+
+
+class ScatterNd(Op):
+    """Zeros of `shape`, with slices added at full positions; the adjoint of GatherNd."""
+
+    static = ("shape",)
+    examples = (
+        case("i64[2,1]:<4", "f32[2,3]", (4, 3)),
+        case("i32[3,2]:<2", "f32[3]", (2, 3)),
+        case("i64[0,1]:<4", "f32[0]", (4,)),
+    )
+
+    def infer(self, indices: TensorType, updates: TensorType, shape: Any) -> TensorType:
+        check_indices(self.name, indices)
+        wanted = as_shape(shape, self.name)
+        check_updates(self.name, wanted, indices.shape, updates.shape)
+        return updates.with_shape(wanted)
+
+    def bounds(self, indices: Any, updates: Any, shape: Any) -> tuple[IndexBound, ...]:
+        return (IndexBound.positions(0, as_shape(shape, self.name), indices.shape),)
+
+    def lower(self, indices: Array, updates: Array, shape: Any) -> Array:
+        zeros = jnp.zeros(as_shape(shape, self.name), updates.dtype)
+        return zeros.at[positions(jnp.asarray(indices))].add(updates, mode="clip")
+
+    def host(self, indices: Any, updates: Any, shape: Any) -> Any:
+        sizes = as_shape(shape, self.name)
+        check_updates(self.name, sizes, indices.shape, updates.shape)
+        result = np.zeros(sizes, updates.dtype)
+        np.add.at(result, positions(indices), updates)
+        return result
+
+    def grad(self, indices: Any, updates: Any, shape: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        return None, GatherNd.of()(dout, indices)
+
+
+class EmbeddingLookup(Op):
+    """Rows of a table whose first row has the number `offset`; zeros for numbers outside."""
+
+    static = ("offset",)
+    rows_of = 0
+    examples = (case("f32[4,2]", "i64[3]:<6", 0), case("f32[4,2]", "i32[2,2]:<6", 2))
+
+    def infer(self, input_params: TensorType, input_indices: TensorType, offset: Any) -> TensorType:
+        check_indices(self.name, input_indices)
+        return input_params.with_shape((*input_indices.shape, *input_params.shape[1:]))
+
+    def lower(self, input_params: Array, input_indices: Array, offset: Any) -> Array:
+        rows = jnp.asarray(input_indices) - offset
+        inside = (rows >= 0) & (rows < input_params.shape[0])
+        found = jnp.take(jnp.asarray(input_params), rows, axis=0, mode="clip")
+        wide = jnp.expand_dims(inside, tuple(range(inside.ndim, found.ndim)))
+        return jnp.where(wide, found, jnp.zeros((), found.dtype))
+
+
+class UnravelIndex(Op):
+    """Numbers of elements of a flattened tensor of shape `dims`, as positions: one row an axis."""
+
+    static = ("dims",)
+    differentiable = False
+    examples = (case("i64[2]:<6", (2, 3)), case("i32[]:<6", (6,)))
+
+    def infer(self, indices: TensorType, dims: Any) -> TensorType:
+        check_indices(self.name, indices)
+        return indices.with_shape((len(as_shape(dims, self.name)), *indices.shape))
+
+    def bounds(self, indices: Any, dims: Any) -> tuple[IndexBound, ...]:
+        return (IndexBound.indices(0, prod(as_shape(dims, self.name))),)
+
+    def lower(self, indices: Array, dims: Any) -> Array:
+        return jnp.stack(jnp.unravel_index(jnp.asarray(indices), dims)).astype(indices.dtype)
+
+    def host(self, indices: Any, dims: Any) -> Any:
+        return np.stack(np.unravel_index(indices, dims)).astype(indices.dtype)
+
+
+def gather(input_params: Any, input_indices: Any, axis: Any, batch_dims: int = 0) -> Any:
+    """Slices of `input_params` along `axis`, picked by index."""
+    return Gather.of(batch_dims)(input_params, input_indices, axis)
+
+
+def gather_d(x: Any, dim: Any, index: Any) -> Any:
+    """Elements of `x` picked one by one along `dim`."""
+    return GatherD.of()(x, dim, index)
+
+
+def gather_elements(input: Any, dim: Any, index: Any) -> Any:
+    """Elements of `input` picked one by one along `dim`."""
+    return GatherD.of()(input, dim, index)
+
+
+def gather_nd(input_x: Any, indices: Any) -> Any:
+    """Slices of `input_x` at full positions."""
+    check_tensors("gather_nd", input_x=input_x, indices=indices)
+    return GatherNd.of()(input_x, indices if indices.shape else reshape(indices, (1,)))
+
+
+def scatter_nd(indices: Any, updates: Any, shape: Any) -> Any:
+    """Zeros of `shape`, with `updates` added at full positions."""
+    return ScatterNd.of()(indices, updates, shape)
+
+
+def index_select(input: Any, axis: int, index: Any) -> Any:
+    """Slices of `input` along `axis`, picked by a vector of indices."""
+    check_tensors("index_select", input=input, index=index)
+    if len(index.shape) != 1:
+        raise problem(
+            ValueError,
+            "index_select: the index must be a vector",
+            got=f"shape {list(index.shape)}",
+        )
+    return Gather.of()(input, index, axis)
+
+
+def take(input: Any, index: Any) -> Any:
+    """Elements of the flattened `input`, in the shape of `index`."""
+    return Gather.of()(reshape(input, (-1,)), index, 0)

@@ -1,0 +1,347 @@
+"""Subscripts of tensors as operators: reading x[...], writing x[...] = v, and their gradients.
+
+A subscript comes as a specification, one entry for each part of it, and as data. Ints and the
+starts of plain slices are data, so that x[0] and x[1], or x[0:4] and x[4:8], are one program:
+
+    ("new",)                     a new axis
+    ("full",)                    a whole axis; trailing ones are left out
+    ("int",)                     one index, which removes its axis          data: 0-d integer
+    ("window", length)           `length` elements in a row                 data: their start
+    ("steps", start, count, step)  elements at equal distances
+    ("array",)                   an index array, with numpy's rules         data: the array
+
+Negative numbers in index arrays count from the end; in compiled programs, numbers out of range are
+moved to the nearest end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.shape import Shape, normalize_axis
+from mycelia._engine.ir.example import case
+from mycelia._engine.ir.types import TensorType
+from mycelia._engine.jax_setup import Array, jax, jnp, lax
+from mycelia._engine.operators.index_bounds import IndexBound
+from mycelia._engine.operators.operator import Op
+from mycelia.ops.shapes.creation import ANY_SIZE
+from mycelia.ops.shapes.reshape import cast, reshape, scalar_to_tensor, sum_to
+
+Spec = tuple[tuple[Any, ...], ...]
+
+NEW, FULL, INT, ARRAY = ("new",), ("full",), ("int",), ("array",)
+
+ONE = (INT,)  # the most common subscript
+
+_READS = (
+    case("f32[4,3]", "i64[]:<4", spec=(INT,)),
+    case("f32[4,3]", "i64[]:<2", spec=(("window", 2), NEW, ("steps", 2, 2, -2))),
+    case("f32[3,4,2]", "i64[]:<3", "i64[2]:<4", spec=(INT, ARRAY)),
+    case("f32[3,4,2]", "i64[2]:<3", "i64[2]:<2", spec=(ARRAY, FULL, ARRAY)),
+    case("f32[0,3]", spec=()),
+)
+
+
+class Subscript(Op):
+    """x[...]: what a subscript names, as a new tensor."""
+
+    spec: Spec
+    host_limit = ANY_SIZE
+    examples = _READS
+
+    def bounds(self, x: Any, *data: Any) -> tuple[IndexBound, ...]:
+        return _bounds(self.spec, x.shape, 1)
+
+    def lower(self, x: Array, *data: Array) -> Array:
+        return _read(_SubscriptBox.of(self.spec, x.shape, data), jnp.asarray(x))
+
+    def host(self, x: Any, *data: Any) -> Any:
+        index = data[0] if self.spec is ONE else _numpy_index(self.spec, data)
+        return np.array(x[index])
+
+    @cached_property
+    def view(self) -> Callable[..., Any] | None:
+        return None if ARRAY in self.spec else self._seen
+
+    @cached_property
+    def keeps_order(self) -> bool:
+        *first, last = [entry[0] for entry in self.spec] or ["int"]
+        return all(kind == "int" for kind in first) and last in ("int", "window")
+
+    def _seen(self, x: Any, *data: Any) -> Any:
+        return x[(*_numpy_index(self.spec, data), ...)]
+
+    def put_back(self, x: Any, *rest: Any) -> Any:
+        *data, value = rest
+        return SubscriptAssign.of(self.spec)(x, value, *data)
+
+    def grad(self, x: Any, *rest: Any) -> tuple[Any, ...]:
+        *data, _, dout = rest
+        return (SubscriptAddTo.of(self.spec, x.shape)(dout, *data), *(None for _ in data))
+
+    def box(self, shape: Shape, *data: Any) -> tuple[slice, ...] | None:
+        """What is read of each axis; None if arrays say it."""
+        if ARRAY in self.spec:
+            return None
+        entries = [entry for entry in _numpy_index(self.spec, data) if entry is not None]
+        named = [
+            slice(entry % size, entry % size + 1, 1) if isinstance(entry, int) else entry
+            for entry, size in zip(entries, shape, strict=False)
+        ]
+        rest = [slice(None)] * (len(shape) - len(named))
+        return tuple(
+            _with_numbers(entry, size) for entry, size in zip((*named, *rest), shape, strict=True)
+        )
+
+
+class SubscriptAddTo(Op):
+    """The gradient of Subscript: zeros of `shape`, with each element added where it was read."""
+
+    spec: Spec
+    shape: tuple[int, ...]
+    examples = (
+        case("f32[3]", "i64[]:<4", spec=(INT,), shape=(4, 3)),
+        case(
+            "f32[2,1,2]", "i64[]:<2", spec=(("window", 2), NEW, ("steps", 2, 2, -2)), shape=(4, 3)
+        ),
+        case("f32[2,4]", "i64[2]:<3", "i64[2]:<2", spec=(ARRAY, FULL, ARRAY), shape=(3, 4, 2)),
+    )
+
+    def infer(self, dout: TensorType, *data: TensorType) -> TensorType:
+        return dout.with_shape(self.shape)
+
+    def bounds(self, dout: Any, *data: Any) -> tuple[IndexBound, ...]:
+        found = _bounds(self.spec, self.shape, 1)
+        return tuple([b.gradient("Subscript", f"index {i}") for i, b in enumerate(found)])
+
+    def lower(self, dout: Array, *data: Array) -> Array:
+        box = _SubscriptBox.of(self.spec, self.shape, data)
+        if box.is_plain:
+            part = jnp.reshape(dout, box.sizes)
+        else:
+            part = jnp.zeros(box.sizes, dout.dtype).at[box.inner].add(dout, mode="clip")
+        if not box.is_narrow:
+            return part
+        return lax.dynamic_update_slice(jnp.zeros(self.shape, dout.dtype), part, box.starts)
+
+    def host(self, dout: Any, *data: Any) -> Any:
+        result = np.zeros(self.shape, dout.dtype)
+        np.add.at(result, _numpy_index(self.spec, data), dout)
+        return result
+
+    def grad(self, dout: Any, *rest: Any) -> tuple[Any, ...]:
+        *data, _, dout_ = rest
+        return (Subscript.of(self.spec)(dout_, *data), *(None for _ in data))
+
+
+class SubscriptAssign(Op):
+    """A copy of x after x[...] = value; the value is broadcast and takes the dtype of x."""
+
+    spec: Spec
+    host_limit = ANY_SIZE
+    examples = (
+        case("f32[4,3]", "f32[3]", "i64[]:<4", spec=(INT,)),
+        case("f32[4,3]", "f32[]", "i64[]:<2", spec=(("window", 2), NEW, ("steps", 2, 2, -2))),
+        case("f32[3,4,2]", "f32[1,1,2]", "i64[]:<3", "i64[1]:<4", spec=(INT, ARRAY)),
+        case("i32[3]", "f32[3]", spec=()),
+    )
+
+    def infer(self, x: TensorType, value: TensorType, *data: TensorType) -> TensorType:
+        super().infer(x, value, *data)
+        return x
+
+    def bounds(self, x: Any, value: Any, *data: Any) -> tuple[IndexBound, ...]:
+        return _bounds(self.spec, x.shape, 2)
+
+    def lower(self, x: Array, value: Array, *data: Array) -> Array:
+        x = jnp.asarray(x)
+        box = _SubscriptBox.of(self.spec, x.shape, data)
+        target = jax.eval_shape(lambda: _read(box, x)).shape
+        filled = jnp.broadcast_to(_without_lead(value, len(target)), target).astype(x.dtype)
+        if box.is_plain:
+            part = filled.reshape(box.sizes)
+        else:
+            part = _narrowed(box, x).at[box.inner].set(filled, mode="clip")
+        return lax.dynamic_update_slice(x, part, box.starts) if box.is_narrow else part
+
+    def host(self, x: Any, value: Any, *data: Any) -> Any:
+        result = np.array(x)
+        result[(*_numpy_index(self.spec, data), ...)] = value.astype(x.dtype)
+        return result
+
+    def grad(self, x: Any, value: Any, *rest: Any) -> tuple[Any, ...]:
+        *data, _, dout = rest
+        cleared = SubscriptAssign.of(self.spec)(dout, scalar_to_tensor(0, dout.dtype), *data)
+        piece = Subscript.of(self.spec)(dout, *data)
+        extra = max(len(value.shape) - len(piece.shape), 0)
+        summed = reshape(sum_to(piece, value.shape[extra:]), value.shape)
+        return (cleared, cast(summed, value.dtype), *(None for _ in data))
+
+
+def _bounds(spec: Spec, shape: Shape, first: int) -> tuple[IndexBound, ...]:
+    """What the data of a subscript may be, which are arguments from number `first` on."""
+    found = []
+    axis, place = 0, first
+    for kind, *sizes in spec:
+        if kind == "window":
+            found.append(IndexBound.indices(place, shape[axis] - sizes[0] + 1))
+        elif kind in ("int", "array"):
+            found.append(IndexBound.indices(place, shape[axis], negative=True))
+        place += kind in ("int", "window", "array")
+        axis += kind != "new"
+    return tuple(found)
+
+
+class _SubscriptBox(NamedTuple):
+    """A subscript in two steps: cut out a box (`starts`, `sizes`), then apply `inner` to it."""
+
+    starts: tuple[Any, ...]
+    sizes: Shape
+    inner: tuple[Any, ...]
+    is_narrow: bool  # the box is smaller than the tensor
+    is_plain: bool  # `inner` only adds and removes axes of size 1
+
+    @classmethod
+    def of(cls, spec: Spec, shape: Shape, data: Sequence[Any]) -> _SubscriptBox:
+        rest = iter(data)
+        starts: list[Any] = []
+        sizes: list[int] = []
+        inner: list[Any] = []
+        box: tuple[Any, int]
+        step: Any
+        for entry in spec:
+            size = 0 if entry[0] == "new" else shape[len(sizes)]
+            match entry:
+                case ("new",):
+                    inner.append(None)
+                    continue
+                case ("full",):
+                    box, step = (0, size), slice(None)
+                case ("int",):
+                    place = jnp.asarray(next(rest)).astype(jnp.int64)
+                    box, step = (jnp.where(place < 0, place + size, place), 1), 0
+                case ("window", length):
+                    box, step = (jnp.asarray(next(rest)).astype(jnp.int64), length), slice(None)
+                case ("steps", start, count, distance):
+                    box, step = (0, size), _steps(start, count, distance)
+                case _:
+                    box, step = (0, size), jnp.asarray(next(rest))
+            starts.append(jnp.asarray(box[0], jnp.int64))
+            sizes.append(box[1])
+            inner.append(step)
+        tail = shape[len(sizes) :]
+        kinds = {entry[0] for entry in spec}
+        return cls(
+            (*starts, *(jnp.zeros((), jnp.int64) for _ in tail)),
+            (*sizes, *tail),
+            tuple(inner),
+            not kinds.isdisjoint(("int", "window")),
+            kinds.isdisjoint(("steps", "array")),
+        )
+
+
+def _narrowed(box: _SubscriptBox, x: Array) -> Array:
+    return lax.dynamic_slice(x, box.starts, box.sizes) if box.is_narrow else x
+
+
+def _read(box: _SubscriptBox, x: Array) -> Array:
+    part = _narrowed(box, x)
+    if any(isinstance(entry, jax.Array) for entry in box.inner):
+        return part.at[box.inner].get(mode="clip")
+    return part[box.inner]
+
+
+def _numpy_index(spec: Spec, data: Sequence[Any]) -> tuple[Any, ...]:
+    """The subscript as numpy takes it."""
+    rest = iter(data)
+    index: list[Any] = []
+    for entry in spec:
+        match entry:
+            case ("new",):
+                index.append(None)
+            case ("full",):
+                index.append(slice(None))
+            case ("int",):
+                index.append(int(next(rest)))
+            case ("window", length):
+                start = int(next(rest))
+                index.append(slice(start, start + length))
+            case ("steps", start, count, distance):
+                index.append(_steps(start, count, distance))
+            case _:
+                index.append(next(rest))
+    return tuple(index)
+
+
+def _with_numbers(entry: slice, size: int) -> slice:
+    """A slice of an axis that says where it starts, how far it goes and in which steps."""
+    return slice(*entry.indices(size)) if entry.step in (None, 1) else entry
+
+
+def _steps(start: int, count: int, distance: int) -> slice:
+    stop = start + count * distance
+    return slice(start, stop if stop >= 0 else None, distance)
+
+
+def _without_lead(value: Array, rank: int) -> Array:
+    """`value` without leading axes of size 1 that its place does not have."""
+    extra = max(value.ndim - rank, 0)
+    if any(n != 1 for n in value.shape[:extra]):
+        raise problem(
+            ValueError,
+            "a value of more dimensions than its place cannot be assigned",
+            got=f"a value of shape {list(value.shape)} for a place of {rank} dimensions",
+        )
+    return jnp.reshape(value, value.shape[extra:])
+
+
+def slice_scatter(
+    input: Any, src: Any, axis: int = 0, start: Any = None, end: Any = None, step: int = 1
+) -> Any:
+    """`input` with every `step`-th slice from `start` to `end` along `axis` replaced by `src`."""
+    place = normalize_axis(axis, len(input.shape), "slice_scatter")
+    first, stop, distance = slice(start, end, step).indices(input.shape[place])
+    count = len(range(first, stop, distance))
+    _check_source("slice_scatter", src, (*input.shape[:place], count, *input.shape[place + 1 :]))
+    entries = (*(FULL,) * place, ("steps", first, count, distance))
+    return SubscriptAssign.of(entries)(input, src)
+
+
+def select_scatter(input: Any, src: Any, axis: int, index: int) -> Any:
+    """`input` with the slice number `index` along `axis` replaced by `src`."""
+    place = normalize_axis(axis, len(input.shape), "select_scatter")
+    number = normalize_axis(index, input.shape[place], "select_scatter")
+    _check_source("select_scatter", src, (*input.shape[:place], *input.shape[place + 1 :]))
+    entries = (*(FULL,) * place, INT)
+    return SubscriptAssign.of(entries)(input, src, scalar_to_tensor(number, "int64"))
+
+
+def with_box(x: Any, box: Sequence[slice], value: Any) -> Any:
+    """`x` with a box of it, one slice with all numbers known for each axis, replaced."""
+    spec: list[tuple[Any, ...]] = []
+    starts = []
+    for one in box:
+        step = one.step or 1
+        stop = -1 if one.stop is None and step < 0 else one.stop
+        count = len(range(one.start, stop, step))
+        if step == 1:
+            spec.append(("window", count))
+            starts.append(np.int64(one.start))
+        else:
+            spec.append(("steps", one.start, count, step))
+    return SubscriptAssign.of(tuple(spec))(x, value, *starts)
+
+
+def _check_source(owner: str, src: Any, shape: Shape) -> None:
+    if src.shape != shape:
+        raise problem(
+            ValueError,
+            f"{owner}: src does not fit",
+            got=f"shape {list(src.shape)}",
+            expected=f"shape {list(shape)}",
+        )

@@ -1,0 +1,1 @@
+"""Optimizer updates, gradient clipping, second-order statistics."""

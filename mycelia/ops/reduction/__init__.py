@@ -1,0 +1,1 @@
+"""Reductions, cumulative operators, argmax, quantiles."""

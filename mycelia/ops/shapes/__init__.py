@@ -1,0 +1,1 @@
+"""Creating, reshaping, joining, padding, and repeating tensors."""

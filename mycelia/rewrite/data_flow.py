@@ -1,0 +1,150 @@
+"""Which statement gives which argument: worked out from the code, block by block."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from mycelia.rewrite.node_type import NodeType
+from mycelia.rewrite.operands import slots, targets
+from mycelia.rewrite.statement import Statement, StatementBlock, inside
+
+Provider = tuple[Statement, int]  # a statement and which of its targets
+Use = tuple[Statement, int]  # a statement and which of its arguments
+
+_OPAQUE = (NodeType.Python, NodeType.ControlFlow)  # the last assignment inside is not known
+
+
+def providers(statement: Statement) -> dict[int, Provider]:
+    """For each argument that a statement before gives: that statement and which target it is.
+
+    Statements inside control flow and outside of it are not linked, nor are variables that
+    control flow or a Python node may have assigned: which statement gave them is not known.
+    """
+    block = statement.block
+    if block is None:
+        return {}
+    if block.is_container:
+        place = block.statements.index(statement)
+        return {0: (block.statements[place - 1], 0)} if block.is_chain and place else {}
+    earlier = block.statements[: block.statements.index(statement)]
+    found = {
+        place: _last_to_assign(ast.unparse(slot.get()), earlier)
+        for place, slot in enumerate(slots(statement))
+        if _named(slot.get())
+    }
+    return {place: provider for place, provider in found.items() if provider is not None}
+
+
+def users(statement: Statement) -> dict[int, list[Use]]:
+    """For each target that is taken, the statements that take it, and as which argument."""
+    block = statement.block
+    if block is None:
+        return {}
+    later = block.statements[block.statements.index(statement) + 1 :]
+    if block.is_container:
+        return {0: [(later[0], 0)]} if block.is_chain and later else {}
+    uses = {i: _uses(str(target), later) for i, target in enumerate(targets(statement))}
+    return {target: found for target, found in uses.items() if found}
+
+
+def _last_to_assign(name: str, earlier: Sequence[Statement]) -> Provider | None:
+    """The last statement to assign `name`, if it can be known."""
+    for statement in reversed(earlier):
+        if name in bound(statement):
+            names = [str(target) for target in targets(statement)]
+            is_known = name in names and statement.kind not in _OPAQUE
+            return (statement, names.index(name)) if is_known else None
+    return None
+
+
+def _uses(name: str, later: Sequence[Statement]) -> list[Use]:
+    """Who takes `name` until it is assigned again."""
+    found: list[Use] = []
+    for statement in later:
+        for place, slot in enumerate(slots(statement)):
+            if _named(slot.get()) and ast.unparse(slot.get()) == name:
+                found.append((statement, place))
+        if name in bound(statement):
+            break
+    return found
+
+
+def readers(statement: Statement) -> set[Statement]:
+    """All statements that may read what this one assigns, hidden uses included."""
+    block = statement.block
+    assert block is not None
+    if block.is_container:
+        return {other for uses in users(statement).values() for other, _ in uses}
+    return {other for name in _roots(statement) for other in _readers_of(statement, name)}
+
+
+def bound(statement: Statement) -> set[str]:
+    """The variables that a statement assigns, wherever in it."""
+    if statement.kind is NodeType.Input:
+        return {statement.code.arg}
+    return {name for code in _codes(statement) for name in _stored(code)}
+
+
+def read(statement: Statement) -> set[str]:
+    """The variables that a statement reads, wherever in it."""
+    return {
+        node.id
+        for code in _codes(statement)
+        for node in ast.walk(code)
+        if isinstance(node, ast.Name)
+        and (isinstance(node.ctx, ast.Load) or isinstance(code, ast.AugAssign))
+    }
+
+
+def _readers_of(statement: Statement, name: str) -> Iterator[Statement]:
+    block = statement.block
+    assert block is not None and block.routine is not None
+    for later in block.statements[block.statements.index(statement) + 1 :]:
+        if name in read(later):
+            yield later
+        if name in bound(later) and later.kind is not NodeType.ControlFlow:
+            return
+    if block is not block.routine.body:  # it may live on, after the control flow or in a next pass
+        yield from (s for s in inside(block.routine.body) if _own(s, block) and name in read(s))
+
+
+def _own(statement: Statement, block: StatementBlock) -> bool:
+    """Whether a statement is of the same function, and no head with all that is in it."""
+    return (
+        statement.block is not None
+        and statement.block.routine is block.routine
+        and statement.kind is not NodeType.ControlFlow
+    )
+
+
+def _roots(statement: Statement) -> set[str]:
+    return {str(target).split(".")[0] for target in targets(statement)}
+
+
+def _codes(statement: Statement) -> Iterator[ast.AST]:
+    """The code of a statement and, of control flow, of all in it."""
+    if statement.kind is NodeType.Input:
+        return
+    if statement.code is not None:
+        yield statement.code
+    if statement.kind is NodeType.ControlFlow and statement.body is not None:
+        for inner in statement.body.statements:
+            yield from _codes(inner)
+
+
+def _stored(code: ast.AST) -> Iterator[str]:
+    """Names and attributes of names that code assigns."""
+    for node in ast.walk(code):
+        if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(
+            node.ctx, (ast.Store, ast.Del)
+        ):
+            yield ast.unparse(node)
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            yield node.name
+        elif isinstance(node, ast.alias):
+            yield (node.asname or node.name).split(".")[0]
+
+
+def _named(expression: ast.expr) -> bool:
+    return isinstance(expression, (ast.Name, ast.Attribute))

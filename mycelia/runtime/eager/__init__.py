@@ -1,1 +1,0 @@
-"""Eager mode: operators run one at a time and are recorded for gradients when asked."""

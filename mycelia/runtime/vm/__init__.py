@@ -1,1 +1,0 @@
-"""The machine for programs XLA cannot hold: Python decides, compiled segments compute."""

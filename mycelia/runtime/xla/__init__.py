@@ -1,1 +1,0 @@
-"""XLA programs: how functions on arrays are compiled."""

@@ -1,0 +1,62 @@
+"""What stands where an array was that a failed step consumed: any use says how to go on."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+
+from mycelia._engine.core.errors import problem
+from mycelia._engine.core.shape import Shape, size
+
+
+class ConsumedArray:
+    """The shape and dtype of an array whose numbers are gone."""
+
+    __slots__ = ("__weakref__", "dtype", "name", "shape")
+    present: ClassVar[bool] = False  # whether there has been any in this process
+
+    def __init__(self, array: Any, name: str) -> None:
+        ConsumedArray.present = True
+        self.shape: Shape = tuple(array.shape)
+        self.dtype = np.dtype(array.dtype)
+        self.name = name
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return size(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.dtype.itemsize
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        self.__jax_array__()
+
+    def __getitem__(self, index: Any) -> NoReturn:
+        self.__jax_array__()
+
+    def __jax_array__(self) -> NoReturn:
+        raise self.error()
+
+    def error(self) -> Exception:
+        """What to tell whoever wants the numbers."""
+        return problem(
+            RuntimeError,
+            f"the numbers of {self.name} were lost: the device failed in the middle of a step",
+            got="a step that had started to overwrite its parameters",
+            fix="reload them: load_checkpoint(file, network), or train(..., resume_from=folder)",
+        )
+
+
+def check_not_consumed(arrays: Any) -> None:
+    """Raise if there is a lost array in nested tuples and lists."""
+    if isinstance(arrays, (tuple, list)):
+        for array in arrays:
+            check_not_consumed(array)
+    elif type(arrays) is ConsumedArray:
+        raise arrays.error()

@@ -1,0 +1,165 @@
+"""Loading a checkpoint in parts into a network: each process reads what its devices need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mycelia._engine.core.checks import check_bool
+from mycelia._engine.core.errors import problem, wrong_type
+from mycelia._engine.core.process_groups import world
+from mycelia._engine.core.warn_once import logger
+from mycelia._engine.runtime.distributed.sharded_arrays import Region, filled_like
+from mycelia.nn.cell import Cell
+from mycelia.tensor.parameter import Parameter
+from mycelia.tensor.tensor import Tensor
+from mycelia.train.background_writer import finish
+from mycelia.train.checkpoint import check_fits
+from mycelia.train.distributed_checkpoint.catalogue import ShardCatalogue
+from mycelia.train.distributed_checkpoint.index import INDEX_SUFFIX, found_index, is_index
+from mycelia.train.distributed_checkpoint.part_file import opened
+from mycelia.train.distributed_checkpoint.whole_files import whole_file
+
+_OWNER = "load_distributed_checkpoint"
+
+
+def load_distributed_checkpoint(
+    network: Cell,
+    checkpoint_filenames: Sequence[str] | str | None = None,
+    predict_strategy: Any = None,
+    train_strategy_filename: str | None = None,
+    strict_load: bool = False,
+    dec_key: bytes | None = None,
+    dec_mode: str = "AES-GCM",
+    format: str = "ckpt",
+    unified_safetensors_dir: str | None = None,
+    dst_safetensors_dir: str | None = None,
+    rank_id: int | None = None,
+    output_format: str = "safetensors",
+    name_map: Mapping[str, str] | None = None,
+    max_process_num: int = 64,
+    return_param_dict: bool = False,
+) -> dict[str, Parameter] | None:
+    """Set the parameters of `network` from a checkpoint that any number of processes saved.
+
+    The checkpoint is the index or the folder `unified_safetensors_dir`, or the files of all
+    processes, or safetensors files of whole parameters. A parameter that lies on several devices
+    stays as it is cut: of the files, only what devices of this process hold is read. `name_map`
+    has the names in the network by those in the files. The files say themselves where their parts
+    belong, so strategies are not asked for.
+    """
+    if not isinstance(network, Cell):
+        raise wrong_type(_OWNER, "network", network, "Cell")
+    _refuse(dec_key, dst_safetensors_dir, rank_id)
+    check_bool(_OWNER, "return_param_dict", return_param_dict)
+    found = _catalogue(checkpoint_filenames, unified_safetensors_dir)
+    names = _names(found, name_map or {})
+    own = {parameter.name: parameter for parameter in network.get_parameters()}
+    common = [name for name in own if name in names]
+    if not common:
+        raise problem(
+            ValueError,
+            f"{_OWNER}: no parameter of the network is in the checkpoint",
+            got=f"{', '.join(list(names)[:3])}, ... in the files",
+            expected=f"{', '.join(list(own)[:3])}, ...",
+            fix="load into the cell that was saved, or say with name_map which name is which",
+        )
+    for name in common:
+        _check(own[name], found, names[name], strict_load)
+    for name in common:
+        _fill(own[name], found, names[name])
+    _tell_missing(own, names, strict_load)
+    return {name: own[name] for name in common} if return_param_dict else None
+
+
+def _catalogue(files: Sequence[str] | str | None, folder: str | None) -> ShardCatalogue:
+    if (files is None) == (folder is None):
+        raise problem(
+            ValueError,
+            f"{_OWNER}: nothing says where the checkpoint is, or two things do",
+            expected="one of checkpoint_filenames and unified_safetensors_dir",
+        )
+    listed = [files] if isinstance(files, str) else list(files or ())
+    if folder is not None:
+        listed = _in_folder(Path(folder))
+    if len(listed) == 1 and (is_index(Path(listed[0])) or Path(listed[0]).is_dir()):
+        index = found_index(Path(listed[0]))
+        error = finish(index)
+        if error is not None:
+            raise error
+        return ShardCatalogue.of_index(index)
+    found = ShardCatalogue([whole_file(path) or opened(path) for path in map(Path, listed)])
+    found.check()
+    return found
+
+
+def _in_folder(folder: Path) -> list[str]:
+    """The checkpoint in a folder: one in parts, else all files of whole parameters."""
+    if folder.is_dir() and not list(folder.glob(f"*{INDEX_SUFFIX}")):
+        files = sorted(str(file) for file in folder.glob("*.safetensors"))
+        if files:
+            return files
+    return [str(folder)]
+
+
+def _names(found: ShardCatalogue, changed: Mapping[str, str]) -> dict[str, str]:
+    """The names in the files by those in the network."""
+    unknown = [name for name in changed if name not in found.names]
+    if unknown:
+        raise problem(
+            ValueError, f"{_OWNER}: name_map has names that are not in the checkpoint",
+            got=", ".join(unknown[:5]),
+        )  # fmt: skip
+    return {changed.get(name, name): name for name in found.names}
+
+
+def _check(parameter: Parameter, found: ShardCatalogue, name: str, strict: bool) -> None:
+    """Raise if the shape or the dtype in the files is another."""
+    saved = np.broadcast_to(np.zeros((), found.dtype(name)), found.shape(name))
+    check_fits(parameter, Tensor._wrap(saved), strict)
+
+
+def _fill(parameter: Parameter, found: ShardCatalogue, name: str) -> None:
+    def read(region: Region) -> np.ndarray:
+        return found.read(name, region)
+
+    parameter._replace(filled_like(parameter._data, read))
+
+
+def _tell_missing(own: Mapping[str, Any], names: Mapping[str, str], strict: bool) -> None:
+    missing = [name for name in own if name not in names]
+    if missing and strict:
+        raise problem(
+            ValueError,
+            f"{_OWNER}: parameters of the network are not in the checkpoint",
+            got=", ".join(missing[:5]),
+            fix="leave strict_load out to load the others",
+        )
+    if missing:
+        logger.warning(
+            "%d parameters of the network are not in the checkpoint: %s",
+            *(len(missing), ", ".join(missing[:5])),
+        )
+
+
+def _refuse(key: Any, target: Any, rank: Any) -> None:
+    """Refuse what has no meaning for files that are read where they are."""
+    if key is not None:
+        raise problem(ValueError, f"{_OWNER}: a checkpoint in parts is not encrypted")
+    if target is not None:
+        raise problem(
+            ValueError,
+            f"{_OWNER}: it loads into the network and writes no files",
+            got=f"dst_safetensors_dir={target!r}",
+            fix="afterwards: save_checkpoint(network, name, integrated_save=False)",
+        )
+    if rank is not None and rank != world().rank:
+        raise problem(
+            ValueError,
+            f"{_OWNER}: each process loads what its own devices hold",
+            got=f"rank_id={rank}",
+            expected=f"{world().rank}, or leave it out",
+        )
