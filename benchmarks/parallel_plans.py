@@ -31,7 +31,7 @@ import numpy as np  # noqa: E402
 
 import mycelia as ms  # noqa: E402
 from mycelia import nn, ops  # noqa: E402
-from mycelia._engine.compiler.sharding import integer_program, search
+from mycelia._engine.compiler.sharding import integer_program, search  # noqa: E402
 from mycelia._engine.compiler.sharding.cost_model import CostModel  # noqa: E402
 from mycelia._engine.compiler.sharding.exact_elimination import eliminate  # noqa: E402
 from mycelia._engine.compiler.sharding.problem import build_problem  # noqa: E402

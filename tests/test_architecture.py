@@ -61,8 +61,8 @@ def _is_convolution_of_jax(node: ast.AST) -> bool:
     return owner in ("lax", "jnp", "signal") and node.attr.startswith(names) and not is_conversion
 
 
-def test_files_have_at_most_500_lines():
-    assert [p.name for p in FILES if p.name != "__init__.py" and _lines(p) > 500] == []
+def test_files_have_at_most_600_lines():
+    assert [p.name for p in FILES if p.name != "__init__.py" and _lines(p) > 600] == []
 
 
 def test_functions_have_at_most_80_lines():

@@ -19,7 +19,8 @@ def write_stages(name: str, number: int, stages: Sequence[tuple[str, Graph]]) ->
     """Write the graphs of one compilation, as `set_context(save_graphs=...)` asks for.
 
     Level 1 writes the last stage only, 2 all of them, 3 all with pictures; the last stage always
-    has a picture. Stages are copies (`_engine/ir/program_copy.py`): later passes change graphs in place.
+    has a picture. Stages are copies (`_engine/ir/program_copy.py`): later passes change graphs in
+    place.
     """
     level = settings.current().save_graphs
     if level == 0:

@@ -25,7 +25,7 @@ import numpy as np  # noqa: E402
 import mycelia as ms  # noqa: E402
 from mycelia import Tensor, nn  # noqa: E402
 from mycelia import dataset as ds  # noqa: E402
-from mycelia._engine.core import seed
+from mycelia._engine.core import seed  # noqa: E402
 
 BATCH, STEPS = 8, 300
 EAGER = ("eager", "custom", "model")

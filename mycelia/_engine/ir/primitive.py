@@ -34,8 +34,8 @@ class Primitive:
     - `counts_rows`: what it gives for a row depends on how many rows there are.
     - `host`: a numpy kernel with the same results (subnormal numbers aside, which XLA on CPU makes
       zero), for arrays of at most `host_limit` elements.
-    - `bounds`: which numbers the arguments may hold that are indices or labels (`_engine/operators/index_bounds.py`),
-      for arguments as `infer` or `lower` takes them.
+    - `bounds`: which numbers the arguments may hold that are indices or labels
+      (`_engine/operators/index_bounds.py`), for arguments as `infer` or `lower` takes them.
     - `host_only`: the shape of the result depends on values, which XLA cannot hold.
     - `takes_missing_gradients`: in `grad`, an unused output's gradient is None instead of zeros.
     - `integer_gradients`: gradients of integers that come from integers are integers.

@@ -1,7 +1,8 @@
 """Arrays that go round the processes of a group, inside one program over several processes.
 
-Such a program (`_engine/runtime/distributed/multiprocess_jit.py`) runs on one device of each process, along an axis called "rank".
-Each device holds the array of its own process; a group is some of the places on the axis.
+Such a program (`_engine/runtime/distributed/multiprocess_jit.py`) runs on one device of each
+process, along an axis called "rank". Each device holds the array of its process; a group is some
+of the positions on the axis.
 """
 
 from __future__ import annotations

@@ -22,7 +22,8 @@ def on_cpu() -> bool:
     """Whether operators take the special forms that were measured on CPU.
 
     Other devices get the plain XLA forms, which their compilers know; so does everyone who asks for
-    them with `set_context(kernel_selection=False)`, and programs inside `reference_implementations`.
+    them with `set_context(kernel_selection=False)`, and programs inside of
+    `reference_implementations`.
     """
     return not _FORMS.plain and jax.default_backend() == "cpu" and selects_kernels()
 

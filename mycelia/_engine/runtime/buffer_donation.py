@@ -2,10 +2,10 @@
 
 XLA writes the new array of a parameter into the memory of the old one, which is gone as soon as a
 run begins. An interruption between that and the assignment of the new array would leave parameters
-without any. So the engine itself puts the results into a list (a `DeliveredResults`) before the call that
-runs the program returns, and one call of C code assigns what has been delivered, in a `finally`
-block. Where the engine runs Python code of its own after the run began, which it does for the first
-arguments of each kind, all this happens in a thread that nothing interrupts.
+without any. So the engine itself puts the results into a list (a `DeliveredResults`) before the
+call that runs the program returns, and one call of C code assigns what has been delivered, in a
+`finally` block. Where the engine runs Python code of its own after the run began, which it does for
+the first arguments of each kind, all this happens in a thread that nothing interrupts.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Collective operators: tensors that meet those of the other processes in a group.
 
 With one member in the group, what comes from all members together is what this one gave. With more,
-the operator is part of a program over several processes (`_engine/runtime/distributed/multiprocess_jit.py`). Gradients are those
-of the sum of what all processes compute.
+the operator is part of a program over several processes
+(`_engine/runtime/distributed/multiprocess_jit.py`). Gradients are those of the sum of what all
+processes compute.
 """
 
 from __future__ import annotations

@@ -13,11 +13,10 @@ from mycelia._engine.core.shape import Shape
 from mycelia._engine.jax_setup import Array, jax, jnp
 
 if TYPE_CHECKING:
-    from mycelia._engine.kernels.native import machine_code as processors
-    from mycelia._engine.kernels.native import targets
+    from mycelia._engine.kernels.native import ffi_targets, machine_code
 else:
-    processors = LazyModule("mycelia._engine.kernels.native.machine_code")
-    targets = LazyModule("mycelia._engine.kernels.native.ffi_targets")
+    machine_code = LazyModule("mycelia._engine.kernels.native.machine_code")
+    ffi_targets = LazyModule("mycelia._engine.kernels.native.ffi_targets")
 
 _LLVM = optional_module("llvmlite")
 FORM = "a kernel of its own"
@@ -26,20 +25,20 @@ MADE: dict[str, Any] = {}  # machine code that XLA may call, by the names of tar
 
 def lanes() -> int:
     """How many float32 a register holds; 0 if there are no kernels for this processor."""
-    found = None if _LLVM is None else processors.processor()
+    found = None if _LLVM is None else machine_code.processor()
     return 0 if found is None else found.lanes
 
 
 def parts() -> int:
     """How many parts the work of a kernel is cut into."""
-    return processors.cores()
+    return machine_code.cores()
 
 
 def call(name: str, results: Sequence[Any], *arrays: Array) -> list[Array]:
     """The results (of such shapes and dtypes) of a kernel, where there are any."""
-    processor = processors.processor()
+    processor = machine_code.processor()
     assert processor is not None, "no kernels for this processor"
-    return targets.call(name, processor, results, *arrays)
+    return ffi_targets.call(name, processor, results, *arrays)
 
 
 def arrays(*shapes: Shape) -> list[Any]:
@@ -64,4 +63,4 @@ def are_ready(wanted: Collection[str]) -> bool:
     """Make the kernels that a kept program calls; False if it was made for another processor."""
     if not wanted:
         return True
-    return bool(lanes()) and targets.are_ready(wanted)
+    return bool(lanes()) and ffi_targets.are_ready(wanted)

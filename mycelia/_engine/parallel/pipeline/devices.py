@@ -56,9 +56,10 @@ def stage_sizes(stages: int, devices: int) -> list[int]:
 class StageDevices:
     """The devices of one stage.
 
-    In a job of several processes its values are `StageArray`: every process knows of them, those that
-    have its devices hold them, and only those run its programs. All processes call all methods, in
-    one order. A place that is not `is_shared` belongs to this process alone, and its values too.
+    In a job of several processes its values are `StageArray`: every process knows of them, those
+    that have its devices hold them, and only those run its programs. All processes call all
+    methods, in one order. A place that is not `is_shared` belongs to this process alone, and its
+    values too.
     """
 
     def __init__(self, devices: Sequence[Any], is_shared: bool | None = None) -> None:

@@ -2,8 +2,8 @@
 
 In graphs, images are (batch, channels, *spatial). On CPU, operators over many channels are fastest
 with the channels innermost, so such an operator takes its images that way and gives its result as
-a `ChannelsLastImage`. Operators that do not care (elementwise ones, reductions, concatenations) pass it on; the
-first that does care gets a plain array, which costs a transpose.
+a `ChannelsLastImage`. Operators that do not care (elementwise ones, reductions, concatenations)
+pass it on; the first that does care gets a plain array, which costs a transpose.
 """
 
 from __future__ import annotations
