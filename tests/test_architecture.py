@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -102,3 +104,31 @@ def test_the_public_names_are_the_listed_ones():
 
 def _lines(path: Path) -> int:
     return path.read_text().count("\n")
+
+
+def test_the_architecture_page_names_modules_that_exist():
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    named = {name.split(":")[0] for name in re.findall(r"`([\w/]+(?:\.py\b|/))", text)}
+    files = {p.relative_to(ROOT).as_posix() for p in FILES}
+    paths = files | {f"{folder}/" for path in files for folder in _folders(path)}
+    gone = [n for n in sorted(named) if not any(p == n or p.endswith(f"/{n}") for p in paths)]
+    assert gone == []
+
+
+def test_every_package_is_in_a_layer():
+    layers = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    listed = {name for row in layers["contracts"][0]["layers"] for name in re.split(r" [|:] ", row)}
+    folders = [ROOT / "mycelia", ROOT / "mycelia" / "_engine"]
+    modules = {
+        p for folder in folders for p in folder.iterdir() if p.suffix == ".py" or _is_package(p)
+    }
+    names = {".".join(p.relative_to(ROOT).with_suffix("").parts) for p in modules}
+    assert {n for n in names if not n.endswith("__init__")} - {"mycelia._engine"} == listed
+
+
+def _folders(path: str) -> list[str]:
+    return [p.as_posix() for p in Path(path).parents]
+
+
+def _is_package(path: Path) -> bool:
+    return (path / "__init__.py").exists()

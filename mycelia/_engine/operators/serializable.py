@@ -9,7 +9,7 @@ from mycelia._engine.ir.serialization import SerializableTypes
 from mycelia._engine.operators.operator import REGISTRY, Op
 from mycelia._engine.operators.window import Window
 
-_PACKAGE = "mycelia.ops."
+_PACKAGE = "mycelia."
 
 
 @cache
@@ -26,7 +26,7 @@ def _operators(cls: type[Op]) -> list[type[Op]]:
 def _name(cls: type[Op]) -> str:
     if REGISTRY.get(cls.__name__) is cls:
         return cls.__name__
-    return f"{cls.__module__.removeprefix(_PACKAGE)}.{cls.__name__}"
+    return f"{cls.__module__.rpartition('.')[2]}.{cls.__name__}"
 
 
 def _make(cls: type, fields: dict[str, Any]) -> Op:
