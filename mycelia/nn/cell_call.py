@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mycelia._engine.compiler.frontend.tracer import active_tracer
 from mycelia._engine.core.errors import problem
+from mycelia._engine.core.tracebacks import mark_call
 from mycelia._engine.ir.control_flow import BLOCK, RECOMPUTE
 from mycelia._engine.ir.handlers import call_user_function, handlers
 from mycelia._engine.runtime.eager.thread_mode import recording_on_tape, thread_mode
@@ -86,7 +87,11 @@ def _construct(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
     if handlers.call is not None:
         return _read_construct(cell, args, kwargs)
     if thread_mode.recording is None or not hasattr(cell, "bprop"):
-        return cell.construct(*args, **kwargs)
+        try:
+            return cell.construct(*args, **kwargs)
+        except TypeError as error:
+            mark_call(error)
+            raise
     recording = thread_mode.recording
     with recording_on_tape(None):
         output = cell.construct(*args, **kwargs)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from inspect import signature
+from types import FunctionType
 from typing import Any
 
 from mycelia import ops
 from mycelia._engine.core.dtype import promote
 from mycelia._engine.core.errors import problem
+from mycelia._engine.core.keyword_suggestions import unfitting
 from mycelia.ops.tensor_method_forms import FORMS, IN_PLACE_FORMS
 
 SAME = """
@@ -91,6 +93,10 @@ def attach(cls: type) -> None:
         setattr(cls, name, _in_place(function, name.rstrip("_")))
     for name in OWN:
         setattr(cls, name, _method(getattr(cls, name), name))
+    for base in cls.__mro__:
+        for name, member in vars(base).items():
+            if isinstance(member, FunctionType) and not name.startswith("_"):
+                member.__qualname__ = f"{cls.__name__}.{name}"  # as users and errors call it
 
 
 def _method(fn: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -100,9 +106,16 @@ def _method(fn: Callable[..., Any], name: str) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         if kwargs and others:
             kwargs = {others.get(given, given): value for given, value in kwargs.items()}
-        return fn(self, *args, **kwargs)
+        try:
+            return fn(self, *args, **kwargs)
+        except TypeError as error:
+            better = unfitting(error, fn, f"Tensor.{method.__name__}", kwargs)
+            if better is not None:
+                raise better from None
+            raise
 
     method.__name__ = name
+    method.__qualname__ = f"Tensor.{name}"
     return method
 
 
@@ -119,10 +132,18 @@ def _other_names(fn: Callable[..., Any]) -> dict[str, str]:
 
 def _in_place(fn: Callable[..., Any], name: str) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        self._become(_fitting(fn(self, *args, **kwargs), self, method.__name__))
+        try:
+            result = fn(self, *args, **kwargs)
+        except TypeError as error:
+            better = unfitting(error, fn, f"Tensor.{method.__name__}", kwargs)
+            if better is not None:
+                raise better from None
+            raise
+        self._become(_fitting(result, self, method.__name__))
         return self
 
     method.__name__ = name + "_"
+    method.__qualname__ = f"Tensor.{method.__name__}"
     method.__doc__ = f"`{name}`, its result put into this very tensor."
     return method
 

@@ -186,9 +186,10 @@ class Tensor(TensorMethods):
 
     def __bool__(self) -> bool:
         if self.size != 1:
-            raise ValueError(
+            raise problem(
+                ValueError,
                 "The truth value of an array with several elements is ambiguous. "
-                f"Use any() or all(). Got shape {self.shape}."
+                f"Use any() or all(). Got shape {self.shape}.",
             )
         return bool(np.asarray(self._read()).item())
 

@@ -93,12 +93,77 @@ def test_the_environment_can_ask_for_all_frames(monkeypatch):
 
 def test_an_error_that_is_not_explained_keeps_its_frames():
     def broken(x):
-        return ops.HyperMap()(lambda y: y.missing, [x])
+        return ops.HyperMap()(len, [1])
 
-    with pytest.raises(AttributeError) as caught:
+    with pytest.raises(TypeError) as caught:
         ms.grad(broken)(X)
     names = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
     assert "_map" in names and "broken" in names
+
+
+PLAIN: dict[str, Callable[[Any], Any]] = {
+    "attribute": lambda x: x.missing,
+    "number of arguments": lambda x: ops.relu(x, 2, 3),
+    "arguments of a user's function": lambda x: weights(x),
+    "argument of a method": lambda x: x.sum(axs=1),
+    "name": lambda x: undefined + x,  # type: ignore[name-defined]  # noqa: F821
+    "index": lambda x: [1, 2][5] * x,
+    "key": lambda x: {}["k"] * x,
+    "types": lambda x: x * ("a" + 1),  # type: ignore[operator]
+    "module": lambda x: ops.not_there(x),
+    "number": lambda x: int("abc") * x,
+    "division": lambda x: 1 // 0 * x,
+    "length": lambda x: x * len(5),  # type: ignore[arg-type]
+    "truth": lambda x: x if x else -x,
+    "call": lambda x: x(3),
+}
+WAYS: dict[str, Callable[[Any], Callable[..., Any]]] = {
+    "plain": lambda fn: fn,
+    "jit": ms.jit,
+    "grad": ms.grad,
+    "value_and_grad": ms.value_and_grad,
+    "GradOperation": lambda fn: ops.GradOperation()(fn),
+    "vmap": ms.vmap,
+    "jit of grad": lambda fn: ms.jit(ms.grad(fn)),
+    "grad of jit": lambda fn: ms.grad(ms.jit(fn)),
+}
+
+
+@pytest.mark.parametrize("mode", [ms.PYNATIVE_MODE, ms.GRAPH_MODE])
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("mistake", PLAIN)
+def test_errors_of_plain_python_keep_no_frames_of_the_framework(mistake: str, way: str, mode: int):
+    ms.set_context(mode=mode)
+    fn = PLAIN[mistake]
+    with pytest.raises(Exception) as caught:
+        WAYS[way](fn)(X)
+    assert most_frames_in_between(caught.value) <= 3
+    notes = "".join(getattr(caught.value, "__notes__", ()))
+    frames = traceback.extract_tb(caught.value.__traceback__)
+    line = f'"{mistake}": lambda x'
+    assert line in notes or line in str(caught.value) or any(line in str(f.line) for f in frames)
+
+
+@pytest.mark.parametrize("mode", [ms.PYNATIVE_MODE, ms.GRAPH_MODE])
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("args", [(X,), (X, X, X)])
+def test_wrong_numbers_of_arguments_keep_no_frames_of_the_framework(way: str, mode: int, args: Any):
+    def add(x, y):
+        return x + y
+
+    ms.set_context(mode=mode)
+    with pytest.raises(TypeError, match="add.*argument") as caught:
+        WAYS[way](add)(*args)
+    assert most_frames_in_between(caught.value) <= 3
+
+
+def most_frames_in_between(error: BaseException) -> int:
+    """The longest run of frames that are not of this file."""
+    most = count = 0
+    for frame in traceback.extract_tb(error.__traceback__):
+        count = 0 if frame.filename == __file__ else count + 1
+        most = max(most, count)
+    return most
 
 
 def test_an_earlier_error_of_the_user_stays_visible():
@@ -147,6 +212,8 @@ def behind_the_user(error: BaseException) -> list[str]:
         (lambda: train.Accuracy(eval_typ="x"), TypeError, "did you mean 'eval_type'"),
         (lambda: rows().shuffle(buffersize=3), TypeError, "did you mean 'buffer_size'"),
         (lambda: X.to(devic="CPU"), TypeError, "did you mean 'device'"),
+        (lambda: X.sum(axs=1), TypeError, r"Tensor.sum\(\) .*(\n.*)*did you mean 'axis'"),
+        (lambda: X.add(othr=1), TypeError, r"Tensor.add\(\) .*(\n.*)*did you mean 'other'"),
         (lambda: nn.TrainOneStepCell(Net(), 3), AttributeError, "expected: +an optimizer"),
         (lambda: ms.grad(Net(), None, Net())(X), TypeError, r"pass net.trainable_params\(\)"),
         (lambda: nn.Adam(Net()), TypeError, r"pass net.trainable_params\(\)"),

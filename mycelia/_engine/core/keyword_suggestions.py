@@ -31,6 +31,23 @@ def misspelled(function: Any, args: Sequence[Any], given: Mapping[str, Any]) -> 
     return _unknown(function.__qualname__, unknown[0], names[1:] if is_method else names)
 
 
+def unfitting(
+    error: TypeError, function: Any, name: str, given: Mapping[str, Any]
+) -> TypeError | None:
+    """A better error for a call whose arguments do not fit, or None if it is another error.
+
+    The frame that made the call for a public function, which is called `name`, caught the error.
+    """
+    trace = error.__traceback__
+    if trace is None or trace.tb_next is not None:
+        return None  # raised inside of the function
+    names = _names(function)
+    unknown = [one for one in given if names is not None and one not in names]
+    if names is not None and unknown:
+        return _unknown(name, unknown[0], names[1:])
+    return problem(TypeError, f"{name}() {str(error).partition('() ')[2] or error}")
+
+
 def refuse_others(owner: str, given: Iterable[str], names: Sequence[str]) -> None:
     """Raise if one of the keyword arguments that are `given` is not among `names`."""
     for name in given:

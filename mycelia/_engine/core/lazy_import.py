@@ -9,6 +9,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from mycelia._engine.core.tracebacks import mark_explained
+
 
 class LazyModule:
     """Stands for a module, which is imported when one of its names is first asked for.
@@ -54,7 +56,9 @@ def no_attribute(module: str, name: str, known: Iterable[str]) -> AttributeError
     text = f"module {module!r} has no attribute {name!r}"
     is_special = name.startswith("__")
     close = [] if is_special else get_close_matches(name, known, n=1, cutoff=0.6)
-    return AttributeError(f"{text}; did you mean {close[0]!r}?" if close else text)
+    error = AttributeError(f"{text}; did you mean {close[0]!r}?" if close else text)
+    mark_explained(error)
+    return error
 
 
 def suggesting(module: str) -> Callable[[str], Any]:

@@ -77,6 +77,11 @@ def is_user_file(file: str) -> bool:
     return not (file.startswith((_FRAMEWORK, _LIBRARY)) or any(part in file for part in _FOREIGN))
 
 
+def is_own_file(file: str) -> bool:
+    """Whether `file` is this package's or one of Python's own modules."""
+    return file.startswith((_PACKAGE, _LIBRARY, "<frozen")) and "site-packages" not in file
+
+
 def _span_of(frame: FrameType) -> Span:
     code = frame.f_code
     positions = next(islice(code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)

@@ -40,6 +40,7 @@ from mycelia._engine.core.atomic_assignment import assign_atomically
 from mycelia._engine.core.lazy_import import LazyModule
 from mycelia._engine.core.seed import drawing, peek_key
 from mycelia._engine.core.source_location import traced_source
+from mycelia._engine.core.tracebacks import mark_call
 from mycelia._engine.ir.graph import Graph
 from mycelia._engine.ir.node import GraphNode
 from mycelia._engine.ir.program import InputSource, Program, ProgramInput
@@ -266,4 +267,8 @@ def run_in_vm(fn: Callable[..., Any], name: str, args: Any, kwargs: Any, segment
 
 
 def _call_plainly(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return fn(*args, **kwargs)
+    try:
+        return fn(*args, **kwargs)
+    except TypeError as error:
+        mark_call(error)
+        raise

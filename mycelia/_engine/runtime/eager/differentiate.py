@@ -10,6 +10,7 @@ import numpy as np
 
 from mycelia._engine.core.dtype import DType
 from mycelia._engine.core.pending_checks import poll_checks
+from mycelia._engine.core.tracebacks import mark_call
 from mycelia._engine.runtime.eager.backward import backward_pass
 from mycelia._engine.runtime.eager.tape import Tape, ValueId
 from mycelia._engine.runtime.eager.thread_mode import recording_on_tape, thread_mode
@@ -96,6 +97,9 @@ def record_call(
         with recording_on_tape(recording):
             value = fn(*[watched.get(i, a) for i, a in enumerate(args)], **kwargs)
         result_marks = {id(w): _mark(w, recording) for w in weights}
+    except TypeError as error:
+        mark_call(error)
+        raise
     finally:
         back()
         for weight, mark in zip(weights, marks_before, strict=True):

@@ -14,6 +14,7 @@ import numpy as np
 from mycelia._engine.compiler.frontend.interpreter.base import InterpreterBase
 from mycelia._engine.compiler.frontend.interpreter.formatted_strings import SymbolicString, text_of
 from mycelia._engine.compiler.frontend.interpreter.iterables import elements, known_length
+from mycelia._engine.compiler.frontend.interpreter.trace_stack import note_line
 from mycelia._engine.compiler.frontend.interpreter.unsupported import unsupported
 from mycelia._engine.compiler.frontend.interpreter.user_function import Frame, UserFunction
 from mycelia._engine.compiler.frontend.mutation_journal import MISSING
@@ -51,7 +52,11 @@ class ExpressionInterpreter(InterpreterBase):
         method = getattr(self, f"eval_{type(node).__name__}", None)
         if method is None:
             raise unsupported(self, node, frame)
-        return method(node, frame)
+        try:
+            return method(node, frame)
+        except Exception as error:
+            note_line(error, node, frame)
+            raise
 
     # ---- names and constants ----------------------------------------------------------------
 

@@ -22,6 +22,7 @@ from mycelia._engine.compiler.frontend.interpreter.formatted_strings import (
 )
 from mycelia._engine.compiler.frontend.interpreter.iterables import elements
 from mycelia._engine.compiler.frontend.interpreter.patterns import PatternInterpreter
+from mycelia._engine.compiler.frontend.interpreter.trace_stack import note_line
 from mycelia._engine.compiler.frontend.interpreter.unsupported import unsupported
 from mycelia._engine.compiler.frontend.interpreter.user_function import Frame, UserFunction
 from mycelia._engine.compiler.frontend.mutation_journal import MISSING, VariableLocation
@@ -112,7 +113,11 @@ class StatementInterpreter(
         method = getattr(self, f"run_{type(node).__name__}", None)
         if method is None:
             raise unsupported(self, node, frame)
-        end = method(node, frame)
+        try:
+            end = method(node, frame)
+        except Exception as error:
+            note_line(error, node, frame)
+            raise
         return FALLS if end is None else end
 
     # ---- branches ---------------------------------------------------------------------------

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 from typing import Any
 
 from mycelia._engine.compiler.frontend.graph_builder import type_of_array
-from mycelia._engine.compiler.frontend.interpreter.user_function import UserFunction
+from mycelia._engine.compiler.frontend.interpreter.base import span_of
+from mycelia._engine.compiler.frontend.interpreter.user_function import Frame, UserFunction
 from mycelia._engine.compiler.frontend.symbolic import SymbolicNumber
 from mycelia._engine.core.source_location import Span
+from mycelia._engine.core.tracebacks import innermost_frame, mark_explained, shows_all_frames
 from mycelia.tensor.tensor import Tensor
 
 _MOST_SHOWN = 12
-_CALLS = "mycelia_calls"
+_CALLS, _LINE = "mycelia_calls", "mycelia_line"
+_READER = str(Path(__file__).parent)
+
+
+def note_line(error: Exception, node: ast.AST, frame: Frame) -> None:
+    """Remember in an error the user's line that it came up in: the innermost one."""
+    if _LINE not in error.__dict__:
+        error.__dict__[_LINE] = span_of(node, frame)
 
 
 def note_call(
@@ -26,14 +36,27 @@ def note_call(
 
 
 def with_stack(error: Exception) -> Exception:
-    """The error with the calls it passed through, and without the reader's own frames."""
+    """The error with the user's line and calls it passed through, without the reader's frames."""
     calls = error.__dict__.pop(_CALLS, None)
+    line = error.__dict__.pop(_LINE, None)
+    is_located = "\n\n  " in str(error)
+    if line is not None and not is_located:
+        error.add_note(f"\n{line.show()}")
     if calls:
         lines = calls[::-1][:_MOST_SHOWN]
         rest = len(calls) - len(lines)
         lines += [f"... and {rest} more"] if rest else []
         error.add_note("\n  while compiling\n" + "\n".join(f"    {line}" for line in lines))
-    return error.with_traceback(None) if "\n\n  " in str(error) else error
+    if shows_all_frames() or not (is_located or (line is not None and _is_users(error))):
+        return error
+    mark_explained(error)
+    return error.with_traceback(None)
+
+
+def _is_users(error: Exception) -> bool:
+    """Whether Python raised an error for what the user's line says, and no other code did."""
+    code = innermost_frame(error)
+    return code is None or code.co_name == "__getattr__" or code.co_filename.startswith(_READER)
 
 
 def _argument(name: str, value: Any) -> str:
