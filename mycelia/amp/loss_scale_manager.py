@@ -6,13 +6,14 @@ from typing import Any
 
 from mycelia._engine.core.checks import check_positive_int
 from mycelia._engine.core.errors import problem
+from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 from mycelia.nn.cell import Cell
 from mycelia.nn.wrap.loss_scale import DynamicLossScaleUpdateCell, FixedLossScaleUpdateCell
 
 _MOST_OVERFLOWS = 1000  # in a row: then the training has failed
 
 
-class LossScaleManager:
+class LossScaleManager(CheckedKeywords):
     """The base class: a scale, how it changes after a step, and the cell that changes it."""
 
     def get_loss_scale(self) -> Any:

@@ -10,6 +10,7 @@ from mycelia._engine.core.checks import check_instance, check_positive_int
 from mycelia._engine.core.dtype import bool_, float32, int32
 from mycelia._engine.core.error_boundary import entry_point
 from mycelia._engine.core.errors import problem
+from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 from mycelia.amp.loss_scale_manager import check_scale
 from mycelia.ops.elementwise.arithmetic import maximum
 from mycelia.ops.elementwise.comparison import isfinite, logical_and
@@ -34,7 +35,7 @@ def all_finite(inputs: Any) -> Any:
 
 
 @jit_class
-class LossScaler(ABC):
+class LossScaler(CheckedKeywords, ABC):
     """The base class: `scale` the loss, `unscale` the gradients, `adjust` after each step."""
 
     @abstractmethod

@@ -10,6 +10,7 @@ import numpy as np
 from mycelia._engine.core import dtype as dtypes
 from mycelia._engine.core.checks import is_int
 from mycelia._engine.core.errors import problem
+from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 from mycelia._engine.ir.handlers import call_user_function
 from mycelia.boost.freeze_schedule import planned_turns
 from mycelia.boost.grad_accumulation import GradientAccumulation
@@ -54,7 +55,7 @@ class FreezeOpt(Cell):
         self.opts = CellList(made, auto_prefix=False)
 
 
-class GradientFreeze:
+class GradientFreeze(CheckedKeywords):
     """Chooses the groups and the steps of training with frozen layers.
 
     `freeze_p` is the share of the steps that train the whole network.

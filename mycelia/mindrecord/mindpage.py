@@ -7,6 +7,7 @@ from typing import Any
 
 from mycelia._engine.core.checks import is_int
 from mycelia._engine.core.errors import problem
+from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 from mycelia.mindrecord.exceptions import (
     MRMDefineCategoryError,
     MRMFetchDataError,
@@ -19,7 +20,7 @@ from mycelia.mindrecord.names import check_consumers, check_file_names
 from mycelia.mindrecord.records import Records
 
 
-class MindPage:
+class MindPage(CheckedKeywords):
     """Groups the rows of MindRecord files by an index field and reads the groups by pages."""
 
     def __init__(self, file_name: str | list[str], num_consumer: int = 4) -> None:

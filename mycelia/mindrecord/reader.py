@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 from mycelia._engine.core.warn_once import warn_once
 from mycelia.mindrecord.exceptions import ParamTypeError
 from mycelia.mindrecord.names import check_consumers, check_file_names
 from mycelia.mindrecord.records import Records
 
 
-class FileReader:
+class FileReader(CheckedKeywords):
     """Reads all shards beside `file_name`, or exactly the files of a list.
 
     `num_consumer` is checked as in MindSpore; rows always come in their order.

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from mycelia._engine.core.errors import problem
+from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 from mycelia.mindrecord.contents import content
 from mycelia.mindrecord.exceptions import MRMOpenError, MRMReadCategoryInfoError
 from mycelia.mindrecord.header import damaged, read_header
@@ -21,7 +22,7 @@ from mycelia.mindrecord.shard_rows import Column, ShardRows
 _CHUNK = 64  # rows that are decoded together when all are read in their order
 
 
-class Records:
+class Records(CheckedKeywords):
     """The rows of a dataset: of all shards beside one file, or of exactly the files in a list.
 
     `records[i]` is a dict of the chosen columns. Rows are in the order of the shards.

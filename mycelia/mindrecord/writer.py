@@ -8,6 +8,7 @@ from typing import Any
 
 from mycelia._engine.core.checks import is_int
 from mycelia._engine.core.errors import problem, wrong_type
+from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 from mycelia._engine.core.warn_once import logger
 from mycelia.mindrecord.contents import content
 from mycelia.mindrecord.dense import (
@@ -52,7 +53,7 @@ from mycelia.mindrecord.shard import PackedRow, ShardFile, pack_row
 _MOST_SHARDS = 1000
 
 
-class FileWriter:
+class FileWriter(CheckedKeywords):
     """Writes rows to one file or several shards. The files appear, whole, at `commit`."""
 
     def __init__(self, file_name: str, shard_num: int = 1, overwrite: bool = False) -> None:

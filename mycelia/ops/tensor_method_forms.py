@@ -8,6 +8,7 @@ from typing import Any
 from mycelia._engine.core.checks import check_bool, check_int, check_string, is_int
 from mycelia._engine.core.dtype import DType, as_dtype, float32, int32, int64
 from mycelia._engine.core.errors import problem, wrong_type
+from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 from mycelia._engine.core.shape import Shape, normalize_axis
 from mycelia._engine.ir.example import case
 from mycelia._engine.ir.tensor_protocol import TensorProtocol
@@ -134,7 +135,7 @@ class CauchyNumbers(Drawn):
         return jax.random.cauchy(self.stream(key), shape, jnp.float32)
 
 
-class Cauchy:
+class Cauchy(CheckedKeywords):
     """Numbers from the Cauchy distribution, of a given size."""
 
     def __init__(self, size: Any, median: float = 0.0, sigma: float = 1.0) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from mycelia import log
 from mycelia._engine.core.errors import problem, wrong_type
+from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 from mycelia.profiler.options import ProfilerActivity, _ExperimentalConfig
 from mycelia.profiler.recorder import OPERATOR, PROGRAM, Recorder
 from mycelia.profiler.report import analyse_files, summarized, write_spans
@@ -17,7 +18,7 @@ from mycelia.profiler.schedule import ProfilerAction
 _RECORDS = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 
 
-class _ProfilerBase:
+class _ProfilerBase(CheckedKeywords):
     """What both profilers share: measuring by hand, or step by step as a schedule says."""
 
     def __init__(

@@ -6,6 +6,7 @@ from enum import Enum
 
 from mycelia import log
 from mycelia._engine.core.checks import is_int
+from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 
 
 class ProfilerAction(Enum):
@@ -17,7 +18,7 @@ class ProfilerAction(Enum):
     RECORD_AND_SAVE = 3
 
 
-class Schedule:
+class Schedule(CheckedKeywords):
     """Called with a step number, it says what to do.
 
     After `skip_first` steps come rounds of `wait` idle, `warmup` and `active` recorded steps, the

@@ -9,6 +9,7 @@ from typing import Any
 
 from mycelia._engine.core.checks import check_instance
 from mycelia._engine.core.errors import problem
+from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 from mycelia.nn.cell import Cell
 from mycelia.rewrite import edits
 from mycelia.rewrite.data_flow import bound, read, readers
@@ -21,7 +22,7 @@ from mycelia.rewrite.symbol_tree import SymbolTree
 Matched = OrderedDict[str, Node]
 
 
-class PatternNode:
+class PatternNode(CheckedKeywords):
     """One node of a pattern: the type of what is called, and patterns of the inputs.
 
     Without patterns for the inputs, any inputs will do.
@@ -124,7 +125,7 @@ class Replacement(ABC):
         return self.build(pattern, is_chain_pattern, matched)
 
 
-class PatternEngine:
+class PatternEngine(CheckedKeywords):
     """Replaces what fits a pattern, in a tree and in everything inside it."""
 
     def __init__(

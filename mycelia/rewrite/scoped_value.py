@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from mycelia._engine.core.checks import check_instance
 from mycelia._engine.core.errors import problem
+from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 
 
 class ValueType(Enum):
@@ -26,7 +27,7 @@ _CONSTANTS = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis))
 _SEQUENCES: dict[Any, ValueType] = {tuple: ValueType.TupleValue, list: ValueType.ListValue}
 
 
-class ScopedValue:
+class ScopedValue(CheckedKeywords):
     """One value: `scope.value` for names, the value itself for constants and objects.
 
     The value of an expression that is none of these (UnsupportedValue) is its text.

@@ -9,6 +9,7 @@ from typing import Any
 from mycelia._engine.core.checks import check_instance, check_int
 from mycelia._engine.core.errors import problem
 from mycelia._engine.core.files.atomic_write import write_atomically
+from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 from mycelia.nn.cell import Cell
 from mycelia.rewrite import edits
 from mycelia.rewrite.cell_generation import build_network, network_text
@@ -23,7 +24,7 @@ from mycelia.rewrite.table import table
 _FILE = "./network_define.py"
 
 
-class SymbolTree:
+class SymbolTree(CheckedKeywords):
     """A network as nodes, one for each statement of `construct`.
 
     A cell of the user's that is called inside has a tree of its own; the nodes of all trees, of

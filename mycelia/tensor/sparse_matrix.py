@@ -10,11 +10,12 @@ from mycelia._engine.core import dtype as dtypes
 from mycelia._engine.core.checks import is_int
 from mycelia._engine.core.dtype import DType
 from mycelia._engine.core.errors import problem, wrong_type
+from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 from mycelia._engine.core.shape import Shape
 from mycelia.tensor.tensor import Tensor
 
 
-class SparseTensorBase:
+class SparseTensorBase(CheckedKeywords):
     """What all tensors with few numbers have: values, and the shape of the whole."""
 
     values: Tensor

@@ -6,12 +6,13 @@ from typing import Any
 
 from mycelia import ops
 from mycelia._engine.core.errors import problem, wrong_type
+from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 from mycelia._engine.core.shape import Shape
 from mycelia.tensor.sparse_matrix import COOTensor
 from mycelia.tensor.tensor import Tensor
 
 
-class RowTensor:
+class RowTensor(CheckedKeywords):
     """A tensor by some of its rows: `values[i]` is the row `indices[i]`, the others are 0."""
 
     indices: Tensor

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mycelia._engine.core.checks import check_bool, check_int, check_positive_int
 from mycelia._engine.core.dtype import DType, from_numpy
 from mycelia._engine.core.errors import problem
+from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 from mycelia._engine.core.lazy_import import LazyModule
 from mycelia.nn.cell import Cell
 from mycelia.tensor.tensor import Tensor
@@ -19,7 +20,7 @@ else:
     iterators = LazyModule("mycelia.dataset.api.iterators")
 
 
-class DatasetHelper:
+class DatasetHelper(CheckedKeywords):
     """Iterates over a dataset once for each epoch.
 
     Without `dataset_sink_mode` each iteration gives the batches of one epoch, as lists of tensors.

@@ -9,6 +9,7 @@ from typing import Any
 from mycelia import log
 from mycelia._engine.core.checks import check_bool
 from mycelia._engine.core.errors import problem, wrong_type
+from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 from mycelia._engine.core.tracebacks import shorten
 from mycelia._engine.parallel.pipeline.step_tracing import is_pipelined, trace_gradients
 from mycelia._engine.runtime.eager.differentiate import ones_like
@@ -85,7 +86,7 @@ def get_grad(gradients: Any, identifier: Any) -> Tensor:
     raise problem(RuntimeError, f"no gradient belongs to {wanted!r}", got=repr(gradients))
 
 
-class GradOperation:
+class GradOperation(CheckedKeywords):
     """The gradient transform as an object, the older interface.
 
     `get_all` gives the gradients of all inputs, `get_by_list` those of parameters, `sens_param`

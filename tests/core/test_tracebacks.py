@@ -1,8 +1,11 @@
 """Tracebacks end near the user's line, and misspelled names get a suggestion."""
 
+import importlib
+import inspect
 import pickle
 import traceback
 from collections.abc import Callable
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -258,3 +261,45 @@ def test_key_errors_show_their_message_as_other_errors_do():
     assert str(caught.value).splitlines()[0] == "get_metric_fn: no metric is called 'acuracy'"
     assert traceback.format_exception_only(caught.value)[0].startswith("KeyError: get_metric_fn")
     assert type(pickle.loads(pickle.dumps(caught.value))) is KeyError
+
+
+MODULES = """
+mycelia mycelia.nn mycelia.train mycelia.ops mycelia.amp mycelia.boost mycelia.dataset
+mycelia.dataset.vision mycelia.dataset.text mycelia.dataset.audio mycelia.dataset.transforms
+mycelia.mint.nn mycelia.mint.optim mycelia.experimental.optim.lr_scheduler mycelia.mindrecord
+mycelia.nn.probability.distribution mycelia.nn.probability.bijector mycelia.profiler
+mycelia.parallel mycelia.rewrite mycelia.hal
+""".split()
+WITH_OTHER_CHECKS = {  # any keywords, none of their own, or objects that only the framework makes
+    "Adam", "AutoBoost", "CheckpointConfig", "Dataset", "JitConfig", "Model", "Node",
+    "ParameterTuple", "Plan", "RNN", "Stream", "Symbol",
+}  # fmt: skip
+
+
+def public_classes() -> list[type]:
+    found: dict[type, None] = {}
+    for name in MODULES:
+        module = importlib.import_module(name)
+        members = [getattr(module, n) for n in dir(module) if not n.startswith("_")]
+        found |= dict.fromkeys(m for m in members if isinstance(m, type))
+    plain = [cls for cls in found if not issubclass(cls, (Enum, BaseException))]
+    return [cls for cls in plain if cls.__module__.startswith("mycelia.")]
+
+
+def test_every_public_class_suggests_the_keyword_that_was_meant():
+    without = []
+    for cls in public_classes():
+        found = inspect.signature(cls).parameters.values()
+        kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+        names = [p.name for p in found if p.kind in kinds and len(p.name) >= 4]
+        if not names or cls.__name__ in WITH_OTHER_CHECKS:
+            continue
+        required = {p.name: 1 for p in found if p.default is p.empty and p.kind in kinds}
+        required.pop(names[-1], None)
+        try:
+            cls(**required, **{names[-1] + "x": 1})
+            without.append(cls.__name__)
+        except Exception as error:
+            if "did you mean" not in str(error) or most_frames_in_between(error) > 3:
+                without.append(cls.__name__)
+    assert not without

@@ -12,12 +12,13 @@ from typing import Any
 from mycelia._engine.core.errors import problem
 from mycelia._engine.core.files.atomic_write import write_atomically
 from mycelia._engine.core.files.text_files import json_value, made_of
+from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 from mycelia._engine.core.tracebacks import is_explained
 from mycelia._engine.distributed.mesh import Mesh
 
 
 @dataclass(frozen=True)
-class Cluster:
+class Cluster(CheckedKeywords):
     """`hosts` with `devices_per_host` each; rates in units a second, `memory` in bytes.
 
     Links inside a host and between hosts have speeds of their own (bytes a second for each device,

@@ -10,6 +10,7 @@ from typing import Any
 
 from mycelia._engine.core.checks import is_int
 from mycelia._engine.core.errors import problem, wrong_type
+from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 from mycelia._engine.distributed.mesh import Mesh, prime_factors
 
 UNSHARDED = "None"
@@ -17,7 +18,7 @@ INTERLEAVED = "interleaved_parallel"
 
 
 @dataclass(frozen=True)
-class Layout:
+class Layout(CheckedKeywords):
     """Devices as a grid with named axes; called with names, how a tensor lies over them.
 
     `Layout((2, 4), ("dp", "mp"))("dp", "mp")` cuts the first dimension in 2 and the second in 4.

@@ -12,6 +12,7 @@ import numpy as np
 
 from mycelia._engine.core.dtype import DType
 from mycelia._engine.core.errors import problem
+from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 from mycelia._engine.core.tracebacks import shorten
 from mycelia._engine.distributed.layout import checked_strategy, flat_strategies
 from mycelia._engine.ir.example import Case
@@ -19,7 +20,7 @@ from mycelia._engine.ir.handlers import handlers
 from mycelia._engine.ir.tensor_protocol import TensorProtocol
 
 
-class Primitive:
+class Primitive(CheckedKeywords):
     """The base of every operator, ours and the users'.
 
     The rules are methods: `infer` (types to types), `lower` (arrays to arrays), `grad` (plain

@@ -10,7 +10,7 @@ import numpy as np
 
 from mycelia._engine.core.checks import check_bool
 from mycelia._engine.core.dtype import from_numpy
-from mycelia._engine.core.errors import problem
+from mycelia._engine.core.errors import did_you_mean, problem
 from mycelia._engine.core.shape import Shape
 from mycelia._engine.ir.primitive import Primitive, tagged
 from mycelia._engine.ir.types import TensorType
@@ -45,6 +45,10 @@ class _OperatorSignature:
     """How an operator is made, or called once it is made, for `help` and editors."""
 
     def __get__(self, made: Op | None, cls: type[Op]) -> inspect.Signature:
+        if made is None and cls.__init__ is not Op.__init__:
+            own = inspect.signature(cls.__init__)
+            arguments = list(own.parameters.values())[1:]
+            return own.replace(parameters=arguments, return_annotation=inspect.Signature.empty)
         named = cls.fields if made is None else dict.fromkeys(made.arguments.names, _Required)
         return inspect.Signature(
             [
@@ -98,6 +102,7 @@ class Op(Primitive):
                 f"{type(self).__name__}: wrong fields",
                 got=f"{len(args)} by position, {', '.join(kwargs) or 'none'} by name",
                 expected=", ".join(self.fields) or "no fields",
+                fix=did_you_mean(unknown[0], self.fields) if unknown else "",
             )
         for name in self.flags:
             check_bool(self.name, name, values[name])

@@ -13,10 +13,11 @@ import jax
 
 from mycelia._engine.core import settings
 from mycelia._engine.core.errors import problem, wrong_type
+from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 from mycelia._engine.core.pending_checks import wait_for_checks
 
 
-class Event:
+class Event(CheckedKeywords):
     """A point in the work of a stream; with `enable_timing` it knows when it was reached."""
 
     def __init__(self, enable_timing: bool = False, blocking: bool = False) -> None:
@@ -113,7 +114,7 @@ class Stream:
         return f"Stream({device}, stream id:{self.id})"
 
 
-class StreamCtx:
+class StreamCtx(CheckedKeywords):
     """Give work to a stream for a while: `with StreamCtx(stream): ...`."""
 
     def __init__(self, ctx_stream: Stream) -> None:

@@ -15,13 +15,14 @@ import numpy as np
 
 from mycelia._engine.core.dtype import DType
 from mycelia._engine.core.errors import problem
+from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 from mycelia.dataset.api import arguments as check
 from mycelia.dataset.ir.cache import CacheOptions
 from mycelia.dataset.ir.node import DatasetNode, walk
 from mycelia.dataset.ir.operation import Operation
 
 
-class DatasetCache:
+class DatasetCache(CheckedKeywords):
     """Rows made once and kept: in memory up to `size` megabytes, then on disk with `spilling`.
 
     MindSpore keeps them in a server of its own. Here they stay in the process, so `session_id`

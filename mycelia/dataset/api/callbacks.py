@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from mycelia._engine.core.errors import problem
+from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 from mycelia.dataset.api import arguments as check
 from mycelia.dataset.runtime.map_callbacks import DSRunContext
 
 
-class DSCallback:
+class DSCallback(CheckedKeywords):
     """Told when a map begins, and when its epochs and every `step_size`-th of its rows do."""
 
     def __init__(self, step_size: int = 1) -> None:

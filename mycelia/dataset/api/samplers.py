@@ -11,6 +11,7 @@ from typing import Any
 
 from mycelia._engine.core.checks import is_int, is_number
 from mycelia._engine.core.errors import problem
+from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 from mycelia.dataset.ir import samplers as S
 
 _ITERATORS = ("builtins", "itertools")  # modules whose iterators cannot begin anew
@@ -26,7 +27,7 @@ class Shuffle(StrEnum):
     PARTIAL = "partial"
 
 
-class BuiltinSampler:
+class BuiltinSampler(CheckedKeywords):
     """A sampler of a known kind; a child chooses first, and this one among what it chose."""
 
     _shuffles = False

@@ -12,6 +12,7 @@ from mycelia._engine.core.checks import is_int
 from mycelia._engine.core.dtype import DType, as_dtype
 from mycelia._engine.core.errors import problem
 from mycelia._engine.core.files.text_files import read_json
+from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 from mycelia._engine.core.type_names import string
 from mycelia.dataset.api import arguments as check
 from mycelia.dataset.formats.schema import TYPES, ColumnSchema, parsed_columns
@@ -19,7 +20,7 @@ from mycelia.dataset.formats.schema import TYPES, ColumnSchema, parsed_columns
 _FIELDS = ("datasetType", "numRows", "columns")
 
 
-class Schema:
+class Schema(CheckedKeywords):
     """The names, types and shapes of columns, and how many rows there are (0: not said)."""
 
     def __init__(self, schema_file: str | None = None) -> None:

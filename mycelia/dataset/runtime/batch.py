@@ -12,6 +12,7 @@ import numpy as np
 
 from mycelia._engine.core.checks import is_int
 from mycelia._engine.core.errors import problem
+from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 from mycelia.dataset.formats.values import value_of
 from mycelia.dataset.ir import operations as O
 from mycelia.dataset.runtime.operator import RowOperator, RunOptions
@@ -23,7 +24,7 @@ from mycelia.dataset.runtime.run_metrics import StepMeter
 from mycelia.dataset.runtime.thread_pool import WorkerPool
 
 
-class BatchInfo:
+class BatchInfo(CheckedKeywords):
     """What the functions given to `batch` may know of the batch they work on."""
 
     def __init__(self, epoch: int = 0, batch: int = 0) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mycelia._engine.core.error_boundary import entry_point
+from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 from mycelia.dataset import config
 from mycelia.dataset.ir.operation import Operation
 from mycelia.dataset.runtime.randomness import generator
@@ -17,7 +18,7 @@ _BY_HAND = 2**64 - 1
 
 
 @dataclass(frozen=True, eq=False)
-class Transform(Operation):
+class Transform(CheckedKeywords, Operation):
     """Changes each value it is given; the fields are its parameters."""
 
     def __init_subclass__(cls) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from mycelia._engine.core.checks import is_int
 from mycelia._engine.core.errors import problem
+from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 from mycelia.dataset.transforms.checks import wrong_type
 from mycelia.dataset.transforms.transform import Transform
 from mycelia.dataset.vision.backends.pyav import decoded, opened
@@ -97,7 +98,7 @@ class DecodeVideo(Transform):
         return video.frames, video.sound
 
 
-class VideoDecoder:
+class VideoDecoder(CheckedKeywords):
     """Single frames of a video file, and facts about it."""
 
     def __init__(self, source: str) -> None:

@@ -12,13 +12,14 @@ from mycelia import ops
 from mycelia._engine.core.checks import is_int, is_number
 from mycelia._engine.core.dtype import float32, int32
 from mycelia._engine.core.errors import problem, wrong_type
+from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 from mycelia._engine.ir.handlers import call_user_function, handlers
 from mycelia.experimental.optim.optimizer import Optimizer
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 
 
-class LRScheduler:
+class LRScheduler(CheckedKeywords):
     """A rate for each group and epoch, which a subclass computes in `rate_at`.
 
     Making a scheduler sets the rates of the first epoch; each `step` sets those of the next. The
@@ -293,7 +294,7 @@ class MultiplicativeLR(LRScheduler):
         return [rate * factor for rate, factor in zip(rates, factors, strict=True)]
 
 
-class SequentialLR:
+class SequentialLR(CheckedKeywords):
     """One scheduler after another, each from its milestone on."""
 
     def __init__(
@@ -328,7 +329,7 @@ class SequentialLR:
         return [group["lr"].value() for group in self.optimizer.param_groups]
 
 
-class ReduceLROnPlateau:
+class ReduceLROnPlateau(CheckedKeywords):
     """The rate times `factor` when a value has not become better for `patience` epochs."""
 
     def __init__(

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from mycelia._engine.core.errors import problem
+from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 from mycelia.mindrecord.converters.conversion import check_jpeg, to_jpeg, write_rows
 from mycelia.mindrecord.exceptions import SUCCESS, ConversionStatus, PathNotExistsError
 from mycelia.mindrecord.names import check_file_name
@@ -20,7 +21,7 @@ from mycelia.mindrecord.writer import FileWriter
 _reconstruct = np.empty(0).__reduce__()[0]  # by which pickles make arrays
 
 
-class _CifarToMR:
+class _CifarToMR(CheckedKeywords):
     """Writes the train part to `destination`, the test part to `<destination>_test`."""
 
     train: str  # a pattern for the names of the files

@@ -10,6 +10,7 @@ from typing import Any
 
 from mycelia._engine.core.errors import problem
 from mycelia._engine.core.files.text_files import read_text
+from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 from mycelia.mindrecord.converters.conversion import (
     check_partition_number,
     image_writer,
@@ -23,7 +24,7 @@ _BOOLEANS = {"True": 1, "TRUE": 1, "true": 1, "False": 0, "FALSE": 0, "false": 0
 _INT64 = 1 << 63
 
 
-class CsvToMR:
+class CsvToMR(CheckedKeywords):
     """Writes the columns of a CSV file, whose first line has their names."""
 
     def __init__(

@@ -8,6 +8,7 @@ from typing import Any
 
 from mycelia._engine.core.errors import problem
 from mycelia._engine.core.files.text_files import is_count, read_lines
+from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 from mycelia._engine.core.warn_once import logger
 from mycelia.mindrecord.converters.conversion import (
     check_partition_number,
@@ -24,7 +25,7 @@ _SCHEMA = {
 }
 
 
-class ImageNetToMR:
+class ImageNetToMR(CheckedKeywords):
     """Writes label, file_name and image of all JPEG files.
 
     Each line of `map_file` is the name of a folder in `image_dir`, a space, and its label.

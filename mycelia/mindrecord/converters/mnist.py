@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from mycelia._engine.core.errors import problem
+from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 from mycelia.mindrecord.converters.conversion import (
     check_jpeg,
     check_partition_number,
@@ -27,7 +28,7 @@ _SCHEMA = {"label": {"type": "int64"}, "data": {"type": "bytes"}}
 _IMAGES, _LABELS = 0x803, 0x801  # the magic numbers of the two kinds of files
 
 
-class MnistToMR:
+class MnistToMR(CheckedKeywords):
     """Writes `<destination>_train.mindrecord` and `<destination>_test.mindrecord`."""
 
     def __init__(self, source: str, destination: str, partition_number: int = 1) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from mycelia._engine.core.checks import is_int
 from mycelia._engine.core.errors import problem
 from mycelia._engine.core.files.text_files import decoded
+from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 from mycelia.mindrecord.converters.conversion import write_rows
 from mycelia.mindrecord.example import Values
 from mycelia.mindrecord.exceptions import SUCCESS, ConversionStatus
@@ -30,7 +31,7 @@ _TYPES = {
 _SPECIAL = str.maketrans(dict.fromkeys(punctuation.replace("_", "") + " ", "_"))
 
 
-class TFRecordToMR:
+class TFRecordToMR(CheckedKeywords):
     """Writes the features of `feature_dict`: scalars, texts, bytes and lists of numbers.
 
     Its values are `FixedLenFeature(shape, dtype)`, ours or TensorFlow's; a dtype may also be a

@@ -8,11 +8,12 @@ from typing import Any
 
 from mycelia._engine.core.dtype import DType
 from mycelia._engine.core.errors import problem, wrong_type
+from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 from mycelia._engine.ir.handlers import call_user_function
 from mycelia._engine.ir.tensor_protocol import TensorProtocol
 
 
-class HyperMap:
+class HyperMap(CheckedKeywords):
     """Apply a function to every leaf of nested tuples and lists; results are tuples."""
 
     def __init__(self, ops: Any = None, reverse: bool = False) -> None:
@@ -59,7 +60,7 @@ def _described(value: Any) -> str:
     return f"{kind} of {len(value)}" if isinstance(value, (tuple, list)) else kind
 
 
-class MultitypeFuncGraph:
+class MultitypeFuncGraph(CheckedKeywords):
     """One name for several functions, chosen by the types of the arguments.
 
     Register each with the names of its argument types: Tensor, Number, Bool, String, Tuple, ... A

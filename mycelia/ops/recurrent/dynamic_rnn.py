@@ -12,6 +12,7 @@ from mycelia._engine.core.checks import (
     check_string,
 )
 from mycelia._engine.core.errors import problem, wrong_value
+from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 from mycelia._engine.ir.example import case
 from mycelia._engine.ir.types import TensorType
 from mycelia._engine.jax_setup import Array, jax, jnp, lax
@@ -200,7 +201,7 @@ class DynamicGRUV2(Op):
         return tuple(part.astype(kind) for part in found)
 
 
-class LSTM:
+class LSTM(CheckedKeywords):
     """A stacked LSTM over (time, batch, features) with all weights in one tensor.
 
     The weight holds, layer by layer: the input weights of each direction, the state weights of

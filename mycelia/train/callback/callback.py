@@ -30,7 +30,7 @@ class CallbackParameters(dict[str, Any]):
         self[name] = value
 
 
-class RunContext:
+class RunContext(CheckedKeywords):
     """What a callback is given: the facts of the run, and the way to end it."""
 
     def __init__(self, original_args: dict[str, Any]) -> None:

@@ -18,6 +18,7 @@ from mycelia._engine.core import settings
 from mycelia._engine.core.checks import check_bool, check_instance, check_int, check_positive_int
 from mycelia._engine.core.errors import problem, wrong_type, wrong_value
 from mycelia._engine.core.events import subscribe
+from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 from mycelia._engine.runtime.streams import synchronize
 from mycelia.insight.event import graph_event, summary_event
 from mycelia.insight.event_file import EventFile
@@ -32,7 +33,7 @@ _NAME_PART = re.compile(r"\w[\w.]*", re.ASCII)
 _MODES = ("train", "eval")
 
 
-class SummaryRecord:
+class SummaryRecord(CheckedKeywords):
     """A file of summaries in `log_dir`: values by step, which TensorBoard shows.
 
     Values come from `add_value` and from the summary operators of networks that run while the
