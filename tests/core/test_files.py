@@ -1,5 +1,6 @@
 """Files written whole or not at all, with the permissions users expect."""
 
+import errno
 import os
 
 import pytest
@@ -38,6 +39,17 @@ def test_a_failure_keeps_the_old_file_and_leaves_nothing_beside_it(tmp_path):
         write_atomically(path, chunks())
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_full_disk_is_told_with_the_name_of_the_file(tmp_path):
+    def chunks():
+        yield b"1"
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left on device: .*weights") as caught:
+        write_atomically(tmp_path / "weights", chunks())
+    assert caught.value.errno == errno.ENOSPC
+    assert os.listdir(tmp_path) == []
 
 
 def test_files_of_living_writers_and_of_others_stay(tmp_path):

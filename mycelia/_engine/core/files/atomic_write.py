@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import BinaryIO
 from uuid import uuid4
 
+from mycelia._engine.core.tracebacks import mark_explained
+
 try:
     from fcntl import LOCK_EX, LOCK_NB, flock
 except ImportError:  # not on this system: nothing left behind is ever removed
@@ -38,9 +40,18 @@ def write_atomically(path: str | Path, chunks: Iterable[bytes]) -> None:
             if target.exists():
                 shutil.copymode(target, temporary)
             os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno is not None and error.filename is None:
+            raise _of_file(error, target) from None
         raise
+
+
+def _of_file(error: OSError, target: Path) -> OSError:
+    """The system's error, such as a full disk, with the file that could not be written."""
+    named = OSError(error.errno, error.strerror, str(target))
+    mark_explained(named)
+    return named
 
 
 def unfinished_name(target: Path) -> Path:
