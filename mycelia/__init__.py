@@ -38,7 +38,6 @@ from mycelia._engine.core.dtype import uint16 as uint16
 from mycelia._engine.core.dtype import uint32 as uint32
 from mycelia._engine.core.dtype import uint64 as uint64
 from mycelia._engine.core.lazy_import import LazyNames as _LazyNames
-from mycelia._engine.core.lazy_import import suggesting as _suggesting
 from mycelia._engine.core.seed import get_seed as get_seed
 from mycelia._engine.core.seed import set_seed as set_seed
 from mycelia._engine.core.settings import COMPATIBLE as COMPATIBLE
@@ -64,8 +63,7 @@ from mycelia._engine.core.type_names import uint as uint
 from mycelia._engine.core.type_names import uintc as uintc
 from mycelia._engine.core.type_names import uintp as uintp
 from mycelia._engine.core.type_names import ushort as ushort
-from mycelia._engine.ir.handlers import Slot as _Slot
-from mycelia._engine.runtime.distributed.cluster_probe import probe_cluster as _probe_cluster
+from mycelia._engine.ir import handlers as _handlers
 from mycelia._engine.runtime.distributed.sharded_execution import gathered as _gathered
 from mycelia._engine.runtime.eager.dispatch import dispatch as _dispatch
 from mycelia._engine.runtime.installation import run_check as run_check
@@ -76,26 +74,19 @@ from mycelia.context import get_current_device as get_current_device
 from mycelia.context import set_context as set_context
 from mycelia.context import set_deterministic as set_deterministic
 from mycelia.context import set_device as set_device
-from mycelia.export import GraphCell as _GraphCell
 from mycelia.export import export as export
 from mycelia.export import load as load
 from mycelia.log import get_level as get_level
 from mycelia.log import get_log_config as get_log_config
-from mycelia.nn.wrap.auto_parallel import AutoParallel as _AutoParallel
-from mycelia.nn.wrap.pipeline import Pipeline as _Pipeline
 from mycelia.ops.collective.redistribute import reshard as reshard
 from mycelia.parallel import Layout as Layout
 from mycelia.parallel import ParallelMode as ParallelMode
-from mycelia.parallel import auto_parallel as _auto_parallel
 from mycelia.parallel import build_searched_strategy as build_searched_strategy
-from mycelia.parallel import checkpoint_transform as _checkpoint_transform
-from mycelia.parallel import function as _function
 from mycelia.parallel import get_algo_parameters as get_algo_parameters
 from mycelia.parallel import get_auto_parallel_context as get_auto_parallel_context
 from mycelia.parallel import get_offload_context as get_offload_context
 from mycelia.parallel import get_ps_context as get_ps_context
 from mycelia.parallel import merge_pipeline_strategys as merge_pipeline_strategys
-from mycelia.parallel import nn as _parallel_nn
 from mycelia.parallel import reset_algo_parameters as reset_algo_parameters
 from mycelia.parallel import reset_auto_parallel_context as reset_auto_parallel_context
 from mycelia.parallel import reset_ps_context as reset_ps_context
@@ -104,7 +95,6 @@ from mycelia.parallel import set_auto_parallel_context as set_auto_parallel_cont
 from mycelia.parallel import set_offload_context as set_offload_context
 from mycelia.parallel import set_ps_context as set_ps_context
 from mycelia.tensor import initializer as initializer
-from mycelia.tensor import sparse_functions as _sparse_functions
 from mycelia.tensor.generator import Generator as Generator
 from mycelia.tensor.generator import default_generator as default_generator
 from mycelia.tensor.generator import get_rng_state as get_rng_state
@@ -140,12 +130,7 @@ from mycelia.transforms import recompute as recompute
 from mycelia.transforms import value_and_grad as value_and_grad
 from mycelia.transforms import vjp as vjp
 from mycelia.transforms import vmap as vmap
-from mycelia.transforms.memory_report import memory_report as _memory_report
-from mycelia.transforms.plan import plan as _plan
-from mycelia.transforms.plan import plans_of as _plans_of
-from mycelia.transforms.plan import simulate as _simulate
 from mycelia.transforms.shard import shard as shard
-from mycelia.transforms.show import show as _show
 
 if _TYPE_CHECKING:  # as `_lazy` finds them
     from mycelia import train as train
@@ -215,34 +200,10 @@ __version__ = "0.1.0"
 
 _allocator.keep_memory()
 _cache.apply()
-_Slot.dispatch = staticmethod(_dispatch)  # from here on, calling an operator runs it
-_Slot.gather = staticmethod(_gathered)
+_handlers.install(dispatch=_dispatch, gather=_gathered)
 
 from_numpy = Tensor.from_numpy
 ms_class = jit_class  # the older name
-
-# A misspelled layer or operator gets the nearest name.
-for _module in (nn, ops):
-    _module.__getattr__ = _suggesting(_module.__name__)  # type: ignore[method-assign]
-del _module
-
-# MindSpore users also look for these in `ops`, a layer that may not know them itself.
-for _module in (transforms, _sparse_functions):
-    for _name in _module.__all__:
-        setattr(ops, _name, getattr(_module, _name))
-del _module, _name
-ops.operations = ops.functional = ops  # type: ignore[attr-defined]  # the names of older scripts
-nn.GraphCell = _GraphCell  # type: ignore[attr-defined]
-ir.show = _show  # type: ignore[attr-defined]
-runtime.memory_report = _memory_report  # type: ignore[attr-defined]
-for _found in (_plan, _plans_of, _simulate, _probe_cluster, shard, reshard):
-    setattr(parallel, _found.__name__, _found)
-parallel.AutoParallel = _auto_parallel.AutoParallel = _AutoParallel  # type: ignore[attr-defined]
-_function.reshard = reshard  # type: ignore[attr-defined]
-_parallel_nn.GradAccumulation = nn.GradAccumulationCell  # type: ignore[attr-defined]
-for _cell in (nn.MicroBatchInterleaved, nn.PipelineCell, _Pipeline, nn.PipelineGradReducer):
-    setattr(_parallel_nn, _cell.__name__, _cell)
-del _found, _cell
 
 # Parts that many programs do without are imported when they are asked for.
 _TRAINING = """
@@ -261,10 +222,6 @@ load_distributed_checkpoint load_segmented_checkpoints merge_sliced_parameter
 sync_pipeline_shared_parameters unified_safetensors
 """.split()
 _TRAINING += _CHECKPOINTS_IN_PARTS
-for _module in (parallel, _checkpoint_transform):  # MindSpore users look for them here as well
-    _names = _LazyNames(_module.__name__, dict.fromkeys(_CHECKPOINTS_IN_PARTS, "mycelia.train:"))
-    _module.__getattr__ = _names.find  # type: ignore[method-assign]
-del _module, _names
 _SCALING = (
     "DynamicLossScaleManager",
     "FixedLossScaleManager",

@@ -1,1 +1,3 @@
-"""What graphs are made of: types, operators as values, nodes, graphs; and what is known of them."""
+"""Inspecting graphs: `show` prints what a function or cell is traced into."""
+
+from mycelia.transforms.show import show as show

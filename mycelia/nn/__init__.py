@@ -3,6 +3,9 @@
 Written by scripts/export_names from the modules of this folder.
 """
 
+from typing import Any as _Any
+
+from mycelia._engine.core.lazy_import import LazyNames as _LazyNames
 from mycelia.nn.cell import Cell as Cell
 from mycelia.nn.dynamic_lr import cosine_decay_lr as cosine_decay_lr
 from mycelia.nn.dynamic_lr import exponential_decay_lr as exponential_decay_lr
@@ -233,3 +236,19 @@ from mycelia.nn.wrap.micro_batches import GradAccumulationCell as GradAccumulati
 from mycelia.nn.wrap.micro_batches import MicroBatchInterleaved as MicroBatchInterleaved
 from mycelia.nn.wrap.pipeline import PipelineCell as PipelineCell
 from mycelia.nn.wrap.pipeline import PipelineGradReducer as PipelineGradReducer
+
+_lazy = _LazyNames(
+    __name__,
+    {
+        "GraphCell": "mycelia.export:",
+    },
+)
+__all__ = [*(n for n in list(globals()) if not n.startswith("_")), *_lazy.sources]
+
+
+def __getattr__(name: str) -> _Any:
+    return _lazy.find(name)
+
+
+def __dir__() -> list[str]:
+    return _lazy.listed()

@@ -3,6 +3,9 @@
 Written by scripts/export_names from the modules of this folder.
 """
 
+from typing import Any as _Any
+
+from mycelia._engine.core.lazy_import import LazyNames as _LazyNames
 from mycelia._engine.ir.primitive import Primitive as Primitive
 from mycelia.ops.activation.piecewise import CeLU as CeLU
 from mycelia.ops.activation.piecewise import Elu as Elu
@@ -1309,3 +1312,54 @@ from mycelia.ops.tensor_method_forms import Cauchy as Cauchy
 from mycelia.ops.tensor_method_forms import CauchyNumbers as CauchyNumbers
 from mycelia.ops.tensor_method_forms import IndexCopy as IndexCopy
 from mycelia.ops.tensor_method_forms import NonDeterministicInts as NonDeterministicInts
+
+_lazy = _LazyNames(
+    __name__,
+    {
+        "GradOperation": "mycelia.transforms:",
+        "constexpr": "mycelia.transforms:",
+        "coo2csr": "mycelia.tensor.sparse_functions:",
+        "coo_add": "mycelia.tensor.sparse_functions:",
+        "coo_concat": "mycelia.tensor.sparse_functions:",
+        "coo_tensor_get_dense_shape": "mycelia.tensor.sparse_functions:",
+        "coo_tensor_get_indices": "mycelia.tensor.sparse_functions:",
+        "coo_tensor_get_values": "mycelia.tensor.sparse_functions:",
+        "csr2coo": "mycelia.tensor.sparse_functions:",
+        "csr_add": "mycelia.tensor.sparse_functions:",
+        "csr_div": "mycelia.tensor.sparse_functions:",
+        "csr_gather": "mycelia.tensor.sparse_functions:",
+        "csr_mm": "mycelia.tensor.sparse_functions:",
+        "csr_mul": "mycelia.tensor.sparse_functions:",
+        "csr_mv": "mycelia.tensor.sparse_functions:",
+        "csr_reduce_sum": "mycelia.tensor.sparse_functions:",
+        "csr_softmax": "mycelia.tensor.sparse_functions:",
+        "csr_tensor_get_dense_shape": "mycelia.tensor.sparse_functions:",
+        "csr_tensor_get_indices": "mycelia.tensor.sparse_functions:",
+        "csr_tensor_get_indptr": "mycelia.tensor.sparse_functions:",
+        "csr_tensor_get_values": "mycelia.tensor.sparse_functions:",
+        "csr_to_coo": "mycelia.tensor.sparse_functions:",
+        "csr_to_dense": "mycelia.tensor.sparse_functions:",
+        "dense_to_sparse_coo": "mycelia.tensor.sparse_functions:",
+        "dense_to_sparse_csr": "mycelia.tensor.sparse_functions:",
+        "functional": "mycelia.ops",
+        "get_grad": "mycelia.transforms:",
+        "grad": "mycelia.transforms:",
+        "jacfwd": "mycelia.transforms:",
+        "jacrev": "mycelia.transforms:",
+        "jvp": "mycelia.transforms:",
+        "make_sparse_tensor": "mycelia.tensor.sparse_functions:",
+        "operations": "mycelia.ops",
+        "value_and_grad": "mycelia.transforms:",
+        "vjp": "mycelia.transforms:",
+        "vmap": "mycelia.transforms:",
+    },
+)
+__all__ = [*(n for n in list(globals()) if not n.startswith("_")), *_lazy.sources]
+
+
+def __getattr__(name: str) -> _Any:
+    return _lazy.find(name)
+
+
+def __dir__() -> list[str]:
+    return _lazy.listed()

@@ -1,1 +1,3 @@
-"""MindSpore's path to AutoParallel, a cell: `mycelia/__init__.py` puts it here."""
+"""MindSpore's path to AutoParallel."""
+
+from mycelia.nn.wrap.auto_parallel import AutoParallel as AutoParallel

@@ -1,4 +1,4 @@
-"""Running operators and graphs: on XLA, on the host, recorded for gradients."""
+"""The device at run time: memory statistics, streams, events."""
 
 from mycelia._engine.runtime.memory.usage import empty_cache as empty_cache
 from mycelia._engine.runtime.memory.usage import max_memory_allocated as max_memory_allocated
@@ -22,3 +22,4 @@ from mycelia._engine.runtime.streams import current_stream as current_stream
 from mycelia._engine.runtime.streams import default_stream as default_stream
 from mycelia._engine.runtime.streams import set_cur_stream as set_cur_stream
 from mycelia._engine.runtime.streams import synchronize as synchronize
+from mycelia.transforms.memory_report import memory_report as memory_report

@@ -16,7 +16,7 @@ from weakref import ref
 import numpy as np
 
 from mycelia._engine.core.errors import problem
-from mycelia._engine.ir.handlers import Slot, handlers
+from mycelia._engine.ir.handlers import Handlers, handlers
 from mycelia._engine.ir.node import GraphNode
 from mycelia._engine.ir.primitive import Primitive
 from mycelia.ops.indexing.subscript import ARRAY, SubscriptAssign
@@ -143,9 +143,8 @@ class TensorView:
     def shown(self, x: Any) -> Any:
         """The step as an operator call, which gradients record."""
         is_traced = self.is_traced or isinstance(x._data, GraphNode)
-        run = (
-            handlers.dispatch if is_traced and handlers.before_write is not None else Slot.dispatch
-        )
+        is_tracing = is_traced and handlers.before_write is not None
+        run = handlers.dispatch if is_tracing else Handlers.dispatch
         outer, _replay.is_running = _replay.is_running, True
         try:
             found = run(self.op, self.call(x), {})

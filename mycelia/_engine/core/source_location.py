@@ -79,7 +79,7 @@ def is_user_file(file: str) -> bool:
 
 def is_own_file(file: str) -> bool:
     """Whether `file` is this package's or one of Python's own modules."""
-    return file.startswith((_PACKAGE, _LIBRARY, "<frozen")) and "site-packages" not in file
+    return file.startswith((_FRAMEWORK, _LIBRARY, "<frozen")) and "site-packages" not in file
 
 
 def _span_of(frame: FrameType) -> Span:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 
-class Slot(threading.local):
+class Handlers(threading.local):
     """Calling an operator goes through `dispatch`: by default eager mode, set once for all threads.
 
     While a function is read into a graph, its thread has other doors here:
@@ -34,7 +34,12 @@ class Slot(threading.local):
     hook: Callable[[Any, Callable[[Any], Any]], Any] | None = None
 
 
-handlers = Slot()
+handlers = Handlers()
+
+
+def install(*, dispatch: Callable[..., Any], gather: Callable[[Any], Any]) -> None:
+    """Set what handles operator calls and sharded arrays, in all threads, outside of tracing."""
+    Handlers.dispatch, Handlers.gather = staticmethod(dispatch), staticmethod(gather)
 
 
 def run_effect(run: Callable[..., None], title: str, *values: Any) -> None:

@@ -42,7 +42,7 @@ from mycelia._engine.core.dtype import bool_, uint32
 from mycelia._engine.core.errors import located
 from mycelia._engine.core.source_location import Span, user_span
 from mycelia._engine.ir.control_flow import Custom, Effect
-from mycelia._engine.ir.handlers import Slot, handlers
+from mycelia._engine.ir.handlers import Handlers, handlers
 from mycelia._engine.ir.node import GraphConstant, GraphNode, GraphParameter
 from mycelia._engine.ir.primitive import Primitive
 from mycelia._engine.ir.types import TensorType
@@ -188,7 +188,7 @@ class Tracer:
             check_static(op, value)
         if self._foldable(op, data, static):
             self._rely_on(data)
-            return self._relate(op, data, static, Slot.dispatch(op, args, kwargs))
+            return self._relate(op, data, static, Handlers.dispatch(op, args, kwargs))
         data = tuple(
             [a.strong if isinstance(a, SymbolicNumber) else a for a in self._promoted(op, data)]
         )
@@ -214,7 +214,7 @@ class Tracer:
                 next((n for n in nodes if not isinstance(n, GraphConstant)), None), why
             )
         known = tuple([Tensor._wrap(np.asarray(n)) if n.type is not None else None for n in nodes])
-        found = Slot.dispatch(op, op.arguments.merge(known, static), {})
+        found = Handlers.dispatch(op, op.arguments.merge(known, static), {})
         parts = found if isinstance(found, tuple) else (found,)
         types = tuple([type_of_array(p._data) for p in parts])
         args = tuple(
