@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia._engine.core.errors import problem
+from mycelia._engine.core.source_location import current_span
 from mycelia._engine.ir.primitive import Primitive, tagged
+from mycelia._engine.ir.rule_errors import RULE_ERRORS, explained
 
 _KNOWN: dict[Any, Any] = {}
 
@@ -26,21 +27,9 @@ def _ask(op: Primitive, data: tuple[Any, ...], static: tuple[Any, ...]) -> Any:
     full = op.arguments.merge(data, static)
     try:
         return _as_tuples(op.infer(*full))
-    except (AttributeError, ZeroDivisionError) as error:
-        raise _misused(op, data, error) from None
+    except RULE_ERRORS as error:
+        raise explained(op, full, error, current_span()) from None
 
 
 def _as_tuples(found: Any) -> Any:
     return tuple(map(_as_tuples, found)) if isinstance(found, (list, tuple)) else found
-
-
-def _misused(op: Primitive, types: tuple[Any, ...], error: Exception) -> Exception:
-    shown = ", ".join(map(str, types))
-    if isinstance(error, ZeroDivisionError):
-        return problem(ValueError, f"{op.name}: a size is zero where it must not be", got=shown)
-    return problem(
-        TypeError,
-        f"{op.name}: an argument is not a Tensor",
-        got=shown,
-        expected=f"{op.name}()({', '.join(op.arguments.names)}) with Tensors",
-    )

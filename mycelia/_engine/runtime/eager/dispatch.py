@@ -8,10 +8,11 @@ import numpy as np
 from numpy import ndarray
 
 from mycelia._engine.core import dtype as dtypes
-from mycelia._engine.core.errors import problem
 from mycelia._engine.core.seed import next_key
+from mycelia._engine.core.source_location import current_span
 from mycelia._engine.ir.handlers import handlers
 from mycelia._engine.ir.primitive import Primitive, tagged
+from mycelia._engine.ir.rule_errors import RULE_ERRORS, explained
 from mycelia._engine.ir.types import TensorType
 from mycelia._engine.operators.operator import Op
 from mycelia._engine.runtime.distributed.multiprocess_jit import between, needs_other_processes
@@ -97,7 +98,7 @@ def _dispatch(op: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
 
 def _run(op: Primitive, arrays: tuple[Any, ...], static: tuple[Any, ...]) -> Any:
     if thread_mode.inline:
-        return op.lower(*op.arguments.merge(arrays, static))
+        return _inlined(op, op.arguments.merge(arrays, static))
     if op.bounds is not None:
         check_call(op, op.arguments.merge(arrays, static))
     if op.host is not None:
@@ -122,6 +123,14 @@ def _run(op: Primitive, arrays: tuple[Any, ...], static: tuple[Any, ...]) -> Any
         raise without_engine_frames(error) from None
 
 
+def _inlined(op: Primitive, args: tuple[Any, ...]) -> Any:
+    """What an operator gives in a program that is being traced."""
+    try:
+        return op.lower(*args)
+    except RULE_ERRORS as error:
+        raise explained(op, _types(args), error, current_span()) from None
+
+
 def _on_host(op: Primitive, arrays: tuple[Any, ...]) -> bool:
     limit = op.host_limit
     for array in arrays:
@@ -143,10 +152,20 @@ def _run_on_host(op: Primitive, arrays: tuple[Any, ...], static: tuple[Any, ...]
         if static:
             arrays = op.arguments.merge(arrays, static)
         result = kernel(*arrays) if op.host_only else thread_mode.quietly(kernel, *arrays)
-    except (ValueError, TypeError, IndexError):
-        op.infer(*_types(arrays))  # says what is wrong, if it can
-        raise
+    except (ValueError, TypeError, IndexError) as error:
+        if op.calls_python:
+            raise
+        raise _explained_on_host(op, _types(arrays), error) from None
     return _host_arrays(result)
+
+
+def _explained_on_host(op: Primitive, types: tuple[Any, ...], error: Exception) -> Exception:
+    """What is wrong with the arguments by the operator's types, or else what numpy said."""
+    try:
+        op.infer(*types)
+    except RULE_ERRORS as better:
+        error = better
+    return explained(op, types, error, current_span())
 
 
 def _host_arrays(result: Any) -> Any:
@@ -175,42 +194,11 @@ def _checked(op: Primitive, static: tuple[Any, ...]) -> Any:
             if has_infer:
                 op.infer(*merge(types, static))
             return op.lower(*merge(arrays, static))
-        except (TypeError, ValueError, IndexError, NotImplementedError) as error:
-            raise _explained(op, types, static, error) from None
-        except (AttributeError, ZeroDivisionError) as error:
-            raise _misused(op, types, error) from None
+        except RULE_ERRORS as error:
+            raise explained(op, merge(types, static), error, current_span()) from None
 
     run.__name__ = op.name
     return run
-
-
-def _explained(op: Primitive, types: Any, static: tuple[Any, ...], error: Exception) -> Exception:
-    text = str(error)
-    if "\n  got:" in text or "\n\n  " in text:
-        return error
-    kind = type(error) if type(error) in (TypeError, ValueError, IndexError) else TypeError
-    said = text.splitlines()[0] if text else type(error).__name__
-    shown = ", ".join([*(_show(t) for t in types), *(repr(s) for s in static)])
-    return problem(kind, f"{op.name}: {said}", got=f"{op!r} called with {shown}")
-
-
-def _misused(op: Primitive, types: Any, error: Exception) -> Exception:
-    """A rule met something that is no tensor (None, a list), or a shape it cannot divide by."""
-    shown = ", ".join(_show(t) for t in types)
-    if isinstance(error, ZeroDivisionError):
-        return problem(ValueError, f"{op.name}: a size is zero where it must not be", got=shown)
-    return problem(
-        TypeError,
-        f"{op.name}: an argument is not a Tensor",
-        got=shown,
-        expected=f"{op.name}()({', '.join(op.arguments.names)}) with Tensors",
-    )
-
-
-def _show(type_: Any) -> str:
-    if isinstance(type_, tuple):
-        return f"({', '.join(_show(t) for t in type_)})"
-    return str(type_)
 
 
 def _types(arrays: Any) -> Any:

@@ -32,6 +32,7 @@ from mycelia._engine.ir.control_flow import (
 from mycelia._engine.ir.graph import Graph
 from mycelia._engine.ir.node import Apply, GraphConstant, GraphNode, GraphParameter
 from mycelia._engine.ir.primitive import Primitive
+from mycelia._engine.ir.rule_errors import RULE_ERRORS, explained
 from mycelia._engine.operators.device import drops_barriers, joined_products, on_cpu
 from mycelia._engine.operators.operator import Op
 from mycelia._engine.runtime.index_checks import (
@@ -178,10 +179,16 @@ class _GraphEvaluator:
         if is_operator(op):
             if sites := self._checks.by_node.get(node):
                 self._marked += index_check_outputs(sites, self.layouts.plain(args))
-            return self.layouts.apply(op, self._in_time(op, args))
+            return self._lower(op, node, self._in_time(op, args))
         if type(op) is Effect:
             args = self.layouts.plain(args)
         return apply_node(op, args)
+
+    def _lower(self, op: Primitive, node: Apply, args: list[Any]) -> Any:
+        try:
+            return self.layouts.apply(op, args)
+        except RULE_ERRORS as error:
+            raise explained(op, tuple(map(_given, node.args)), error, node.span) from None
 
     def _in_time(self, op: Any, args: list[Any]) -> list[Any]:
         """The arguments of an operator, those held back that it would rearrange too early."""
@@ -308,6 +315,11 @@ class _GraphEvaluator:
     def _add(self, failure: Any) -> None:
         if failure is not None:
             self._failures.append(failure)
+
+
+def _given(node: GraphNode) -> Any:
+    """The type of an argument, or the value if it is static."""
+    return node.value if isinstance(node, GraphConstant) and node.type is None else node.type
 
 
 def _first(before: Any, failure: Any) -> Any:

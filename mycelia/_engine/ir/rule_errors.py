@@ -1,0 +1,55 @@
+"""Errors that an operator's rules raise, in the form that users read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mycelia._engine.core.errors import located
+from mycelia._engine.core.source_location import Span
+from mycelia._engine.core.tracebacks import is_explained
+from mycelia._engine.ir.primitive import Primitive
+from mycelia._engine.ir.types import TensorType
+
+RULE_ERRORS = (
+    TypeError,
+    ValueError,
+    IndexError,
+    NotImplementedError,
+    AttributeError,
+    ZeroDivisionError,
+)
+
+
+def explained(
+    op: Primitive, args: tuple[Any, ...], error: Exception, span: Span | None
+) -> Exception:
+    """`error`, raised by a rule for `args` (types and static values), with our message.
+
+    A message of ours stays as it is. Of an engine's or a Python error the first line and the type
+    stay; the rest names the operator, what it was given, and the user's line.
+    """
+    if is_explained(error):
+        return error
+    shown = f"{op!r} called with {', '.join(map(shown_type, args)) or 'no arguments'}"
+    if isinstance(error, ZeroDivisionError):
+        what = f"{op.name}: a size is zero where it must not be"
+        return located(ValueError, what, got=shown, span=span)
+    if isinstance(error, AttributeError) and not all(isinstance(a, TensorType) for a in args):
+        return located(
+            TypeError,
+            f"{op.name}: an argument is not a Tensor",
+            got=shown,
+            expected=f"{op.name}()({', '.join(op.arguments.names)}) with Tensors",
+            span=span,
+        )
+    kinds = [kind for kind in (TypeError, ValueError, IndexError) if isinstance(error, kind)]
+    said = (str(error).splitlines() or [type(error).__name__])[0]
+    return located((kinds or [TypeError])[0], f"{op.name}: {said}", got=shown, span=span)
+
+
+def shown_type(value: Any) -> str:
+    """A type, a static value, or a tuple of those, as messages show it."""
+    if isinstance(value, tuple):
+        parts = ", ".join(map(shown_type, value))
+        return f"({parts},)" if len(value) == 1 else f"({parts})"
+    return repr(value) if isinstance(value, str) else str(value)
