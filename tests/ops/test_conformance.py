@@ -10,23 +10,16 @@ import numpy as np
 import pytest
 
 import mycelia  # noqa: F401  (registers every operator)
-from mycelia._engine.core.dtype import from_numpy
 from mycelia._engine.ir.example import Case
-from mycelia._engine.ir.types import TensorType
 from mycelia._engine.operators.operator import REGISTRY, Op
 from mycelia._engine.runtime.eager.thread_mode import inlined
 from mycelia.tensor.tensor import Tensor
-
-KEY = np.array([7, 11], np.uint32)
-
-
-def _is_array(value: Any) -> bool:
-    return hasattr(value, "dtype") and hasattr(value, "shape")
+from tests.ops.abstract import abstract, is_array, is_array_tuple, type_of, type_of_result, with_key
 
 
 def _is_inexact(value: Any) -> bool:
     leaves = jax.tree.leaves(value)
-    return bool(leaves) and all(_is_array(v) and np.issubdtype(v.dtype, np.inexact) for v in leaves)
+    return bool(leaves) and all(is_array(v) and np.issubdtype(v.dtype, np.inexact) for v in leaves)
 
 
 def _cases() -> list[Any]:
@@ -61,15 +54,15 @@ def test_every_operator_has_examples_and_a_docstring():
 @pytest.mark.parametrize(("cls", "example"), [p for p in _cases() if not p.values[0].host_only])
 def test_infer_and_eager_agree_with_lower(cls: type[Op], example: Case):
     op = cls(**example.fields)
-    arrays = _with_key(op, example.arrays())
-    lowered = _abstract(op, arrays)
-    inferred = op.infer(*(_type_of(a) for a in arrays))
+    arrays = with_key(op, example.arrays())
+    lowered = abstract(op, arrays)
+    inferred = op.infer(*(type_of(a) for a in arrays))
     if op.writes:
         inferred, lowered = inferred[0], lowered[0]
-    assert _type_of_result(lowered) == inferred
+    assert type_of_result(lowered) == inferred
     result = op(*(_tensor_of(a) for a in example.arrays()))
     if inferred is not None:
-        assert _type_of_result(_plain(result)) == inferred
+        assert type_of_result(_plain(result)) == inferred
 
 
 @pytest.mark.parametrize(
@@ -89,7 +82,7 @@ def test_the_host_kernel_gives_what_lower_gives(cls: type[Op], example: Case):
 @pytest.mark.parametrize(("cls", "example"), _differentiable_cases())
 def test_grad_is_the_derivative(cls: type[Op], example: Case):
     op = cls(**example.fields)
-    arrays = tuple(_to_double(a) for a in _with_key(op, example.arrays()))
+    arrays = tuple(_to_double(a) for a in with_key(op, example.arrays()))
     data, static = op.arguments.split(arrays)
     chosen = [i for i, a in enumerate(data) if _is_inexact(a) and i not in example.constants]
 
@@ -171,45 +164,10 @@ def _against_differences(
     assert exact == pytest.approx(numeric, rel=tolerance, abs=tolerance)
 
 
-def _abstract(op: Op, arrays: tuple[Any, ...]) -> Any:
-    """The types that `lower` gives, without compiling it."""
-    data, static = op.arguments.split(arrays)
-    return jax.eval_shape(lambda *d: op.lower(*op.arguments.merge(d, static)), *data)
-
-
-def _with_key(op: Op, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
-    if not op.draws:
-        return arrays
-    missing = [
-        op.arguments.defaults[i]
-        for i in range(len(arrays), len(op.arguments.names))
-        if i in op.arguments.defaults
-    ]
-    return (*arrays, *missing, KEY)
-
-
-def _is_array_tuple(value: Any) -> bool:
-    return isinstance(value, (tuple, list)) and any(_is_array(v) for v in value)
-
-
-def _type_of(value: Any) -> Any:
-    if _is_array_tuple(value):
-        return tuple(_type_of(v) for v in value)
-    if _is_array(value):
-        return TensorType(from_numpy(value.dtype), tuple(value.shape))
-    return value
-
-
-def _type_of_result(value: Any) -> Any:
-    if isinstance(value, (tuple, list)):
-        return tuple(_type_of_result(v) for v in value)
-    return _type_of(value)
-
-
 def _tensor_of(value: Any) -> Any:
-    if _is_array_tuple(value):
+    if is_array_tuple(value):
         return tuple(_tensor_of(v) for v in value)
-    return Tensor._wrap(value) if _is_array(value) else value
+    return Tensor._wrap(value) if is_array(value) else value
 
 
 def _plain(value: Any) -> Any:
@@ -219,9 +177,9 @@ def _plain(value: Any) -> Any:
 
 
 def _to_double(value: Any) -> Any:
-    if _is_array_tuple(value):
+    if is_array_tuple(value):
         return tuple(_to_double(v) for v in value)
-    if _is_array(value) and value.dtype in (np.float32, np.float16):
+    if is_array(value) and value.dtype in (np.float32, np.float16):
         return value.astype(np.float64)
     return value
 

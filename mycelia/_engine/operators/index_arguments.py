@@ -50,9 +50,18 @@ def position_depth(owner: str, shape: Shape, indices: Shape) -> int:
     return depth
 
 
-def check_updates(owner: str, shape: Shape, indices: Shape, updates: Shape) -> None:
-    """Refuse updates that do not have one slice for each position."""
+def check_updates(
+    owner: str, shape: Shape, indices: Shape, updates: Shape, *, least: int = 1
+) -> None:
+    """Refuse updates that do not have one slice for each position, of `least` axes or more."""
     depth = position_depth(owner, shape, indices)
+    if depth < least:
+        raise problem(
+            ValueError,
+            f"{owner}: the positions are empty",
+            got=f"indices of shape {list(indices)}",
+            expected=f"a last axis of at least {least}",
+        )
     wanted = (*indices[:-1], *shape[depth:])
     if tuple(updates) != wanted:
         raise problem(

@@ -8,6 +8,13 @@ from mycelia._engine.ir.example import case
 from mycelia._engine.ir.types import TensorType
 from mycelia._engine.jax_setup import Array, jnp, lax
 from mycelia._engine.operators.operator import Op
+from mycelia.ops.argument_types import (
+    INTEGERS,
+    check_axes,
+    check_kinds,
+    check_readable,
+    check_shape,
+)
 from mycelia.ops.shapes.creation import zeros_like
 
 
@@ -17,6 +24,8 @@ class StackWrite(Op):
     examples = (case("f32[4,3]", "i64[]:<4", "f32[3]"), case("f32[2]", "i64[]:<2", "f32[]"))
 
     def infer(self, stack: TensorType, index: TensorType, value: TensorType) -> TensorType:
+        place = StackRead.of().infer(stack, index)
+        check_shape(self.name, "value", value, place.shape)
         return stack
 
     def lower(self, stack: Array, index: Array, value: Array) -> Array:
@@ -33,6 +42,10 @@ class StackRead(Op):
     examples = (case("f32[4,3]", "i64[]:<4"), case("f32[2]", "i64[]:<2"))
 
     def infer(self, stack: TensorType, index: TensorType) -> TensorType:
+        check_axes(self.name, "stack", stack)
+        check_shape(self.name, "index", index, ())
+        check_kinds(self.name, INTEGERS, index=index)
+        check_readable(self.name, stack.with_shape(stack.shape[:1]), (1,))
         return stack.with_shape(stack.shape[1:])
 
     def lower(self, stack: Array, index: Array) -> Array:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mycelia._engine.core.errors import problem
-from mycelia._engine.core.shape import Shape, as_shape, normalize_axis
+from mycelia._engine.core.shape import Shape, as_shape, normalize_axis, size
 from mycelia._engine.ir.example import case
 from mycelia._engine.ir.tensor_protocol import check_tensors
 from mycelia._engine.ir.types import TensorType
@@ -29,6 +29,7 @@ from mycelia._engine.operators.index_arguments import (
 )
 from mycelia._engine.operators.index_bounds import IndexBound
 from mycelia._engine.operators.operator import Op
+from mycelia.ops.argument_types import NUMBERS, check_axes, check_kinds, check_readable, check_shape
 from mycelia.ops.shapes.reshape import reshape
 
 
@@ -47,9 +48,9 @@ class Gather(Op):
 
     def infer(self, input_params: TensorType, input_indices: TensorType, axis: Any) -> TensorType:
         check_indices(self.name, input_indices)
-        batch, place = self._places(input_params.shape, input_indices.shape, axis)
-        before, after = input_params.shape[:place], input_params.shape[place + 1 :]
-        return input_params.with_shape((*before, *input_indices.shape[batch:], *after))
+        found = self._result(input_params.shape, input_indices.shape, axis)
+        check_readable(self.name, input_params, found)
+        return input_params.with_shape(found)
 
     def bounds(self, input_params: Any, input_indices: Any, axis: Any) -> tuple[IndexBound, ...]:
         place = self._places(input_params.shape, input_indices.shape, axis)[1]
@@ -57,6 +58,11 @@ class Gather(Op):
 
     def lower(self, input_params: Array, input_indices: Array, axis: Any) -> Array:
         batch, place = self._places(input_params.shape, input_indices.shape, axis)
+
+        if not size(input_params.shape):
+            return jnp.zeros(
+                self._result(input_params.shape, input_indices.shape, axis), input_params.dtype
+            )
 
         def take(x: Array, indices: Array) -> Array:
             return x.at[(*all_of(place - batch), indices)].get(mode="clip")
@@ -71,16 +77,18 @@ class Gather(Op):
             return np.take(input_params, input_indices, axis=place)
         rows = np.ndindex(input_params.shape[:batch])
         parts = [np.take(input_params[i], input_indices[i], axis=place - batch) for i in rows]
-        kept = input_params.shape[:batch]
-        if not parts:
-            raise ValueError("an empty batch")
-        return np.stack(parts).reshape(kept + parts[0].shape)
+        found = self._result(input_params.shape, input_indices.shape, axis)
+        return np.reshape(parts, found).astype(input_params.dtype)
 
     def grad(
         self, input_params: Any, input_indices: Any, axis: Any, out: Any, dout: Any
     ) -> tuple[Any, ...]:
         back = GatherGrad.of(input_params.shape, axis, self.batch_dims)
         return back(dout, input_indices), None
+
+    def _result(self, shape: Shape, indices: Shape, axis: Any) -> Shape:
+        batch, place = self._places(shape, indices, axis)
+        return (*shape[:place], *indices[batch:], *shape[place + 1 :])
 
     def _places(self, shape: Shape, indices: Shape, axis: Any) -> tuple[int, int]:
         place = normalize_axis(axis, len(shape), self.name)
@@ -121,7 +129,11 @@ class GatherGrad(Op):
     )
 
     def infer(self, dout: TensorType, indices: TensorType) -> TensorType:
-        return dout.with_shape(self.shape)
+        x = dout.with_shape(self.shape)
+        read = Gather.of(self.batch_dims).infer(x, indices, self.axis)
+        check_shape(self.name, "dout", dout, read.shape)
+        check_kinds(self.name, NUMBERS, dout=dout)
+        return x
 
     def bounds(self, dout: Any, indices: Any) -> tuple[IndexBound, ...]:
         size = self.shape[normalize_axis(self.axis, len(self.shape), self.name)]
@@ -154,6 +166,7 @@ class GatherD(Op):
     def infer(self, x: TensorType, dim: Any, index: TensorType) -> TensorType:
         check_indices(self.name, index)
         check_elements(self.name, x.shape, index.shape, normalize_axis(dim, x.ndim, self.name))
+        check_readable(self.name, x, index.shape)
         return x.with_shape(index.shape)
 
     def bounds(self, x: Any, dim: Any, index: Any) -> tuple[IndexBound, ...]:
@@ -162,6 +175,8 @@ class GatherD(Op):
 
     def lower(self, x: Array, dim: Any, index: Array) -> Array:
         place = normalize_axis(dim, x.ndim, self.name)
+        if not size(index.shape):
+            return jnp.zeros(index.shape, x.dtype)
         return jnp.asarray(x).at[element_places(jnp.asarray(index), place)].get(mode="clip")
 
     def host(self, x: Any, dim: Any, index: Any) -> Any:
@@ -184,7 +199,11 @@ class GatherDGrad(Op):
     )
 
     def infer(self, dout: TensorType, index: TensorType) -> TensorType:
-        return dout.with_shape(self.shape)
+        x = dout.with_shape(self.shape)
+        read = GatherD.of().infer(x, self.dim, index)
+        check_shape(self.name, "dout", dout, read.shape)
+        check_kinds(self.name, NUMBERS, dout=dout)
+        return x
 
     def bounds(self, dout: Any, index: Any) -> tuple[IndexBound, ...]:
         size = self.shape[normalize_axis(self.dim, len(self.shape), self.name)]
@@ -210,21 +229,31 @@ class GatherNd(Op):
 
     def infer(self, input_x: TensorType, indices: TensorType) -> TensorType:
         check_indices(self.name, indices)
-        depth = position_depth(self.name, input_x.shape, indices.shape)
-        return input_x.with_shape((*indices.shape[:-1], *input_x.shape[depth:]))
+        check_axes(self.name, "indices", indices)
+        found = self._result(input_x.shape, indices.shape)
+        check_readable(self.name, input_x, found)
+        return input_x.with_shape(found)
 
     def bounds(self, input_x: Any, indices: Any) -> tuple[IndexBound, ...]:
         return (IndexBound.positions(1, input_x.shape, indices.shape),)
 
     def lower(self, input_x: Array, indices: Array) -> Array:
+        found = self._result(input_x.shape, indices.shape)
+        if not size(input_x.shape) or not indices.shape[-1]:
+            return (
+                jnp.broadcast_to(input_x, found) if size(found) else jnp.zeros(found, input_x.dtype)
+            )
         return jnp.asarray(input_x).at[positions(jnp.asarray(indices))].get(mode="clip")
 
     def host(self, input_x: Any, indices: Any) -> Any:
-        position_depth(self.name, input_x.shape, indices.shape)
-        return np.array(input_x[positions(indices)])
+        found = self._result(input_x.shape, indices.shape)
+        return np.array(np.broadcast_to(input_x[positions(indices)], found))
 
     def grad(self, input_x: Any, indices: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return ScatterNd.of()(indices, dout, input_x.shape), None
+
+    def _result(self, shape: Shape, indices: Shape) -> Shape:
+        return (*indices[:-1], *shape[position_depth(self.name, shape, indices) :])
 
 
 class ScatterNd(Op):
@@ -240,7 +269,7 @@ class ScatterNd(Op):
     def infer(self, indices: TensorType, updates: TensorType, shape: Any) -> TensorType:
         check_indices(self.name, indices)
         wanted = as_shape(shape, self.name)
-        check_updates(self.name, wanted, indices.shape, updates.shape)
+        check_updates(self.name, wanted, indices.shape, updates.shape, least=0)
         return updates.with_shape(wanted)
 
     def bounds(self, indices: Any, updates: Any, shape: Any) -> tuple[IndexBound, ...]:
@@ -248,17 +277,26 @@ class ScatterNd(Op):
 
     def lower(self, indices: Array, updates: Array, shape: Any) -> Array:
         zeros = jnp.zeros(as_shape(shape, self.name), updates.dtype)
+        if not indices.shape[-1]:
+            return zeros + jnp.sum(updates, _lead(indices), dtype=updates.dtype)
         return zeros.at[positions(jnp.asarray(indices))].add(updates, mode="clip")
 
     def host(self, indices: Any, updates: Any, shape: Any) -> Any:
         sizes = as_shape(shape, self.name)
-        check_updates(self.name, sizes, indices.shape, updates.shape)
+        check_updates(self.name, sizes, indices.shape, updates.shape, least=0)
         result = np.zeros(sizes, updates.dtype)
+        if not indices.shape[-1]:
+            return result + np.sum(updates, _lead(indices), dtype=updates.dtype)
         np.add.at(result, positions(indices), updates)
         return result
 
     def grad(self, indices: Any, updates: Any, shape: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return None, GatherNd.of()(dout, indices)
+
+
+def _lead(indices: Any) -> tuple[int, ...]:
+    """The axes of updates that number the positions."""
+    return tuple(range(indices.ndim - 1))
 
 
 class EmbeddingLookup(Op):
@@ -270,9 +308,13 @@ class EmbeddingLookup(Op):
 
     def infer(self, input_params: TensorType, input_indices: TensorType, offset: Any) -> TensorType:
         check_indices(self.name, input_indices)
+        check_axes(self.name, "input_params", input_params)
         return input_params.with_shape((*input_indices.shape, *input_params.shape[1:]))
 
     def lower(self, input_params: Array, input_indices: Array, offset: Any) -> Array:
+        if not input_params.shape[0]:
+            shape = (*input_indices.shape, *input_params.shape[1:])
+            return jnp.zeros(shape, input_params.dtype)
         rows = jnp.asarray(input_indices) - offset
         inside = (rows >= 0) & (rows < input_params.shape[0])
         found = jnp.take(jnp.asarray(input_params), rows, axis=0, mode="clip")

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from mycelia._engine.core.checks import check_int, check_range
-from mycelia._engine.core.errors import problem
-from mycelia._engine.core.shape import Shape, as_shape, normalize_axis
+from mycelia._engine.core.errors import ShapeError, problem
+from mycelia._engine.core.shape import Shape, as_shape, normalize_axis, size
 from mycelia._engine.ir.example import case
 from mycelia._engine.ir.types import TensorType
 from mycelia._engine.jax_setup import Array, jnp, lax
@@ -196,6 +196,8 @@ class StridedSliceGrad(Op):
     )
 
     def infer(self, dout: TensorType) -> TensorType:
+        counts = dout.shape if self.kept is None else self.kept
+        _check_box(self.name, self.shape, (self.starts, self.steps, counts), dout.shape)
         return dout.with_shape(self.shape)
 
     def lower(self, dout: Array) -> Array:
@@ -228,6 +230,7 @@ class StridedBox(Op):
     )
 
     def infer(self, x: TensorType) -> TensorType:
+        _check_box(self.name, x.shape, (self.starts, self.steps, self.counts), self.shape)
         return x.with_shape(self.shape)
 
     def lower(self, x: Array) -> Array:
@@ -239,6 +242,22 @@ class StridedBox(Op):
 
     def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return (StridedSliceGrad.of(x.shape, self.starts, self.steps, self.counts)(dout),)
+
+
+def _check_box(owner: str, shape: Shape, box: tuple[Shape, Shape, Shape], result: Shape) -> None:
+    """All elements of a box (starts, steps, counts) are there, as many as the result has."""
+    starts, steps, counts = box
+    is_inside = len(counts) == len(shape)
+    for length, start, step, count in zip(shape, starts, steps, counts, strict=False):
+        is_inside &= count == 0 or 0 <= start + step * (count - 1) < length > start
+    if not is_inside or size(counts) != size(result):
+        raise problem(
+            ShapeError,
+            f"{owner}: the box does not fit",
+            got=f"{list(counts)} elements of shape {list(shape)}, "
+            f"from {list(starts)} in {list(steps)}",
+            expected=f"elements of the tensor, as many as the shape {list(result)} has",
+        )
 
 
 def _resolved(entry: Any, size: int) -> builtins.slice:

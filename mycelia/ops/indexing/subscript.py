@@ -22,13 +22,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mycelia._engine.core.errors import problem
-from mycelia._engine.core.shape import Shape, normalize_axis
+from mycelia._engine.core.errors import IndexOutOfRangeError, problem
+from mycelia._engine.core.shape import Shape, broadcast, normalize_axis
 from mycelia._engine.ir.example import case
 from mycelia._engine.ir.types import TensorType
 from mycelia._engine.jax_setup import Array, jax, jnp, lax
 from mycelia._engine.operators.index_bounds import IndexBound
 from mycelia._engine.operators.operator import Op
+from mycelia.ops.argument_types import INTEGERS, NUMBERS, check_kinds, check_readable, check_shape
 from mycelia.ops.shapes.creation import ANY_SIZE
 from mycelia.ops.shapes.reshape import cast, reshape, scalar_to_tensor, sum_to
 
@@ -57,8 +58,11 @@ class Subscript(Op):
     def bounds(self, x: Any, *data: Any) -> tuple[IndexBound, ...]:
         return _bounds(self.spec, x.shape, 1)
 
+    def infer(self, x: TensorType, *data: TensorType) -> TensorType:
+        return x.with_shape(_named_shape(self.name, self.spec, x, data))
+
     def lower(self, x: Array, *data: Array) -> Array:
-        return _read(_SubscriptBox.of(self.spec, x.shape, data), jnp.asarray(x))
+        return _read(self.spec, data, jnp.asarray(x))
 
     def host(self, x: Any, *data: Any) -> Any:
         index = data[0] if self.spec is ONE else _numpy_index(self.spec, data)
@@ -113,7 +117,10 @@ class SubscriptAddTo(Op):
     )
 
     def infer(self, dout: TensorType, *data: TensorType) -> TensorType:
-        return dout.with_shape(self.shape)
+        x = dout.with_shape(self.shape)
+        check_shape(self.name, "dout", dout, _named_shape(self.name, self.spec, x, data))
+        check_kinds(self.name, NUMBERS, dout=dout)
+        return x
 
     def bounds(self, dout: Any, *data: Any) -> tuple[IndexBound, ...]:
         found = _bounds(self.spec, self.shape, 1)
@@ -152,7 +159,8 @@ class SubscriptAssign(Op):
     )
 
     def infer(self, x: TensorType, value: TensorType, *data: TensorType) -> TensorType:
-        super().infer(x, value, *data)
+        place = _named_shape(self.name, self.spec, x, data)
+        _check_value(value.shape, place)
         return x
 
     def bounds(self, x: Any, value: Any, *data: Any) -> tuple[IndexBound, ...]:
@@ -161,8 +169,12 @@ class SubscriptAssign(Op):
     def lower(self, x: Array, value: Array, *data: Array) -> Array:
         x = jnp.asarray(x)
         box = _SubscriptBox.of(self.spec, x.shape, data)
-        target = jax.eval_shape(lambda: _read(box, x)).shape
-        filled = jnp.broadcast_to(_without_lead(value, len(target)), target).astype(x.dtype)
+        target = _shape_of(self.spec, x.shape, [d.shape for d in data])
+        lead = max(value.ndim - len(target), 0)
+        filled = jnp.reshape(value, value.shape[lead:]).astype(x.dtype)
+        filled = jnp.broadcast_to(filled, target)
+        if not x.size:
+            return x
         if box.is_plain:
             part = filled.reshape(box.sizes)
         else:
@@ -249,11 +261,67 @@ def _narrowed(box: _SubscriptBox, x: Array) -> Array:
     return lax.dynamic_slice(x, box.starts, box.sizes) if box.is_narrow else x
 
 
-def _read(box: _SubscriptBox, x: Array) -> Array:
+def _read(spec: Spec, data: Sequence[Any], x: Array) -> Array:
+    if not x.size:
+        return jnp.zeros(_shape_of(spec, x.shape, [d.shape for d in data]), x.dtype)
+    box = _SubscriptBox.of(spec, x.shape, data)
     part = _narrowed(box, x)
     if any(isinstance(entry, jax.Array) for entry in box.inner):
         return part.at[box.inner].get(mode="clip")
     return part[box.inner]
+
+
+def _named_shape(owner: str, spec: Spec, x: TensorType, data: Sequence[TensorType]) -> Shape:
+    """The shape of what a subscript names, whose parts must fit the tensor and their data."""
+    axes, rest = iter(x.shape), iter(data)
+    if sum(entry != NEW for entry in spec) > x.ndim:
+        raise problem(
+            IndexError,
+            f"{owner}: more indices than the tensor has dimensions",
+            got=f"{sum(entry != NEW for entry in spec)} indices of {x}",
+        )
+    for kind, *numbers in spec:
+        length = 0 if kind == "new" else next(axes)
+        if kind in ("int", "window", "array"):
+            index = next(rest)
+            check_kinds(owner, INTEGERS, IndexError, index=index)
+            if kind != "array":
+                check_shape(owner, "index", index, ())
+        if (kind == "int" and not length) or (kind == "window" and numbers[0] > length):
+            raise problem(
+                IndexOutOfRangeError,
+                f"{owner}: an index is out of range",
+                got=f"an axis of size {length} of {x}",
+                expected=f"a size of at least {numbers[0] if numbers else 1}",
+            )
+    found = _shape_of(spec, x.shape, [index.shape for index in data])
+    check_readable(owner, x, found)
+    return found
+
+
+def _shape_of(spec: Spec, shape: Shape, data: Sequence[Shape]) -> Shape:
+    """The shape of what a subscript names, by numpy's rules."""
+    axes, rest = iter(shape), iter(data)
+    parts: list[Shape | None] = []  # None for what index arrays and the ints beside them name
+    picked: list[Shape] = []
+    for kind, *numbers in spec:
+        length = 1 if kind == "new" else next(axes)
+        if kind in ("int", "array"):
+            picked.append(next(rest))
+            parts.append(None)
+        elif kind == "window":
+            next(rest)
+            parts.append((numbers[0],))
+        elif kind == "steps":
+            parts.append((len(range(length)[_steps(*numbers)]),))
+        else:
+            parts.append((length,))
+    named = broadcast(*picked, op="Subscript")
+    places = [i for i, part in enumerate(parts) if part is None]
+    together = not places or places[-1] - places[0] == len(places) - 1
+    first = places[0] if together and places else 0
+    kept = [[n for part in piece for n in part or ()] for piece in (parts[:first], parts[first:])]
+    return (*kept[0], *named, *kept[1], *axes)
 
 
 def _numpy_index(spec: Spec, data: Sequence[Any]) -> tuple[Any, ...]:
@@ -288,16 +356,23 @@ def _steps(start: int, count: int, distance: int) -> slice:
     return slice(start, stop if stop >= 0 else None, distance)
 
 
-def _without_lead(value: Array, rank: int) -> Array:
-    """`value` without leading axes of size 1 that its place does not have."""
-    extra = max(value.ndim - rank, 0)
-    if any(n != 1 for n in value.shape[:extra]):
+def _check_value(shape: Shape, place: Shape) -> None:
+    """A value broadcasts to its place; leading axes of size 1 are left out."""
+    extra = max(len(shape) - len(place), 0)
+    if any(n != 1 for n in shape[:extra]):
         raise problem(
             ValueError,
             "a value of more dimensions than its place cannot be assigned",
-            got=f"a value of shape {list(value.shape)} for a place of {rank} dimensions",
+            got=f"a value of shape {list(shape)} for a place of {len(place)} dimensions",
         )
-    return jnp.reshape(value, value.shape[extra:])
+    sizes = zip(reversed(shape), reversed(place), strict=False)
+    if any(n not in (1, wanted) for n, wanted in sizes):
+        raise problem(
+            ValueError,
+            "the value does not broadcast to its place",
+            got=f"a value of shape {list(shape)} for a place of shape {list(place)}",
+            expected="sizes that are equal to those of the place, or 1",
+        )
 
 
 def slice_scatter(

@@ -134,6 +134,7 @@ class AdamUpdate(Update):
     """One step of Adam for all parameters; not empty `largest_moments` make it AMSGrad."""
 
     writes = ("params", "moments1", "moments2", "largest_moments", "beta1_power", "beta2_power")
+    optional = ("largest_moments",)
     beta1: float = 0.9
     beta2: float = 0.999
     epsilon: float = 1e-8
@@ -282,6 +283,7 @@ class RmsPropUpdate(Update):
     """One step of RMSProp for all parameters; not empty `mean_gradients` make it centered."""
 
     writes = ("params", "mean_gradients", "mean_squares", "moments")
+    optional = ("mean_gradients",)
     decay: float = 0.9
     momentum: float = 0.0
     epsilon: float = 1e-10

@@ -26,6 +26,7 @@ class AdamGroupUpdate(Update):
     """
 
     writes = ("params", "moments1", "moments2", "largest_moments")
+    optional = ("largest_moments",)
     beta1: float = 0.9
     beta2: float = 0.999
     epsilon: float = 1e-8

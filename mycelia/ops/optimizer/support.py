@@ -5,12 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from mycelia._engine.core.errors import ShapeError, problem, wrong_type
+from mycelia._engine.ir.types import TensorType
 from mycelia._engine.jax_setup import Array, jnp
 from mycelia._engine.operators.operator import Op
 from mycelia._engine.operators.working_precision import widened, working_dtype
+from mycelia.ops.argument_types import (
+    FLOATS,
+    NUMBERS,
+    REALS,
+    check_kinds,
+    check_one_number,
+    check_shape,
+)
 
 Arrays = tuple[Array, ...]
 Rates = Array | Arrays
+Types = tuple[TensorType, ...]
 
 
 class Update(Op, register=False):
@@ -18,6 +29,7 @@ class Update(Op, register=False):
 
     differentiable = False
     each_apart = True
+    optional: ClassVar[tuple[str, ...]] = ()  # states that may be empty
     by_norm: ClassVar[bool] = False  # its rule needs the whole parameter, not each number alone
     weight_decay: tuple[float, ...] = ()
     loss_scale: float = 1.0
@@ -26,7 +38,44 @@ class Update(Op, register=False):
     def infer(self, *args: Any) -> Any:
         """No result; what is written keeps its types."""
         given = dict(zip(self.arguments.names, args, strict=False))
+        params = given["params"]
+        for name, value in given.items():
+            if name in ("learning_rates", "decays"):
+                self._check_amounts(name, value, len(params))
+            elif not isinstance(value, tuple):
+                check_one_number(self.name, name, value)
+                check_kinds(self.name, FLOATS if name in self.writes else REALS, **{name: value})
+            elif value or name not in self.optional:
+                self._check_alike(name, value, params)
+        for name in ("weight_decay", "centralize"):
+            self._check_count(name, getattr(self, name) or params, len(params))
         return None, tuple(given[name] for name in self.writes)
+
+    def _check_alike(self, name: str, found: Types, params: Types) -> None:
+        """Of each state, and of the gradients, there is one in the shape of each parameter."""
+        self._check_count(name, found, len(params))
+        for number, (one, param) in enumerate(zip(found, params, strict=True)):
+            check_shape(self.name, f"{name}[{number}]", one, param.shape)
+            check_kinds(self.name, NUMBERS, **{name: one})
+
+    def _check_amounts(self, name: str, found: TensorType | Types | None, count: int) -> None:
+        if isinstance(found, tuple):
+            self._check_count(name, found, count)
+        elif found is not None and name == "decays":
+            raise wrong_type(self.name, name, found, "a tuple of tensors")
+        for one in found if isinstance(found, tuple) else (found,):
+            if one is not None:
+                check_one_number(self.name, name, one)
+                check_kinds(self.name, REALS, **{name: one})
+
+    def _check_count(self, name: str, found: Any, count: int) -> None:
+        if len(found) != count:
+            raise problem(
+                ShapeError,
+                f"{self.name}: '{name}' has a wrong number of entries",
+                got=f"{len(found)} for {count} parameters",
+                expected="one for each parameter",
+            )
 
     def decay_of(self, index: int, decays: Arrays | None) -> Any:
         if decays is not None:

@@ -17,6 +17,15 @@ from mycelia._engine.jax_setup import Array, jnp
 from mycelia._engine.kernels.dot import wide_dtype
 from mycelia._engine.operators.operator import Op, unsupported_dtype
 from mycelia._engine.operators.window import read_window
+from mycelia.ops.argument_types import (
+    INTEGERS,
+    NUMBERS,
+    check_axes,
+    check_kinds,
+    check_readable,
+    check_same_shape,
+    check_shape,
+)
 from mycelia.ops.pooling.window_pooling import WindowAverage, WindowMaximum
 
 Sizes = tuple[int | None, ...]
@@ -79,6 +88,7 @@ class AdaptiveMaxPool2D(Op):
     def infer(self, x: TensorType) -> tuple[TensorType, ...]:
         _check_input(self.name, x, 2)
         values = x.with_shape(_pooled(x.shape, self.output_size))
+        check_readable(self.name, x, values.shape)
         return values, values.with_dtype(int64)
 
     def lower(self, x: Array) -> tuple[Array, ...]:
@@ -101,6 +111,7 @@ class AdaptiveMaxPool3D(Op):
         _check_input(self.name, x, 3)
         sizes = _checked_sizes(self.name, output_size, 3)
         values = x.with_shape(_pooled(x.shape, sizes))
+        check_readable(self.name, x, values.shape)
         return values, values.with_dtype(int32)
 
     def lower(self, x: Array, output_size: Any) -> tuple[Array, ...]:
@@ -122,6 +133,12 @@ class AdaptiveMaxPoolGrad(Op):
     )
 
     def infer(self, dout: TensorType, places: TensorType, shape: Shape) -> TensorType:
+        check_same_shape(self.name, dout=dout, places=places)
+        check_axes(self.name, "dout", dout, least=self.rank)
+        lead = len(shape) - self.rank
+        check_shape(self.name, "dout", dout, (*shape[:lead], *dout.shape[-self.rank :]))
+        check_kinds(self.name, INTEGERS, places=places)
+        check_kinds(self.name, NUMBERS, dout=dout)
         return dout.with_shape(shape)
 
     def lower(self, dout: Array, places: Array, shape: Shape) -> Array:
@@ -151,6 +168,8 @@ def _maximum_and_place(x: Array, shape: Shape, rank: int, dtype: Any) -> tuple[A
     """Maxima and their flat places, one axis after the other from the last."""
     lead = len(shape) - rank
     sizes = x.shape[lead:]
+    if not prod(shape):
+        return jnp.zeros(shape, x.dtype), jnp.zeros(shape, dtype)
     places = jnp.broadcast_to(jnp.arange(prod(sizes), dtype=dtype).reshape(sizes), x.shape)
     values = jnp.asarray(x)
     for axis in reversed(range(lead, len(shape))):

@@ -13,6 +13,7 @@ from mycelia._engine.kernels.average_pooling import average, average_gradient
 from mycelia._engine.kernels.max_pooling import largest, largest_gradient
 from mycelia._engine.operators.operator import Op, unsupported_dtype
 from mycelia._engine.operators.window import Window, read_window
+from mycelia.ops.argument_types import check_same_dtypes, check_shape
 
 
 class WindowMaximum(Op):
@@ -56,6 +57,9 @@ class MaxPoolGrad(Op):
     )  # fmt: skip
 
     def infer(self, x: TensorType, dout: TensorType) -> TensorType:
+        pooled = pooled_type(self.name, x, self.window, self.channels_last)
+        check_shape(self.name, "dout", dout, pooled.shape)
+        check_same_dtypes(self.name, x=x, dout=dout)
         return x
 
     def lower(self, x: Array, dout: Array) -> Array:
@@ -108,6 +112,9 @@ class AvgPoolGrad(Op):
     )  # fmt: skip
 
     def infer(self, dout: TensorType, shape: Shape) -> TensorType:
+        x = dout.with_shape(shape)
+        pooled = pooled_type(self.name, x, self.window, self.channels_last)
+        check_shape(self.name, "dout", dout, pooled.shape)
         return dout.with_shape(shape)
 
     def lower(self, dout: Array, shape: Shape) -> Array:

@@ -18,6 +18,7 @@ from mycelia._engine.ir.types import TensorType
 from mycelia._engine.jax_setup import Array, jax, jnp, lax
 from mycelia._engine.operators.operator import Op
 from mycelia.ops.activation.smooth import sigmoid, tanh
+from mycelia.ops.argument_types import FLOATS, check_kinds, check_shape
 from mycelia.ops.indexing.slice import narrow
 from mycelia.ops.linalg.matmul import matmul
 from mycelia.ops.random.dropout import dropout
@@ -81,6 +82,9 @@ class DynamicRNN(Op):
                 expected=f"x (time, batch, input), w of shape {list(wanted)}, b of {4 * hidden}",
             )
         steps, batch = x.shape[:2] if self.time_major else x.shape[1::-1]
+        check_shape("DynamicRNN", "init_h", init_h, (1, batch, hidden))
+        check_shape("DynamicRNN", "init_c", init_c, (1, batch, hidden))
+        check_kinds("DynamicRNN", FLOATS, x=x, w=w, b=b, init_h=init_h, init_c=init_c)
         found = b.with_shape((steps, batch, hidden))
         return (found, found.with_dtype(x.dtype), *(found for _ in range(6)))
 
@@ -94,6 +98,7 @@ class DynamicRNN(Op):
         def step(state: tuple[Array, Array], now: Array) -> Any:
             hidden, cell = state
             gates = jnp.concatenate([now, hidden.astype(now.dtype)], -1) @ w + b
+            gates = gates.astype(b.dtype)
             i, j, f, o = jnp.split(gates, 4, axis=-1)
             i, f, o = (jax.nn.sigmoid(g) for g in (i, f + self.forget_bias, o))
             j = jnp.tanh(j)
@@ -162,9 +167,16 @@ class DynamicGRUV2(Op):
                 got=f"x {x}, weights {weight_input} and {weight_hidden}, init_h {init_h}",
                 expected="(time, batch, input), (input, 3 hidden), (hidden, 3 hidden)",
             )
+        check_shape("DynamicGRUV2", "init_h", init_h, (x.shape[1], hidden))
+        floats = {"x": x, "weight_input": weight_input, "weight_hidden": weight_hidden}
+        biases = {"bias_input": bias_input, "bias_hidden": bias_hidden}
+        for name, found in biases.items():
+            if found is not None:
+                check_shape("DynamicGRUV2", name, found, (3 * hidden,))
+        check_kinds("DynamicGRUV2", FLOATS, **floats, **biases, init_h=init_h)
         bias = bias_input or bias_hidden or init_h
-        found = TensorType(bias.dtype, (*x.shape[:2], hidden))
-        return tuple(found for _ in range(6))
+        whole = TensorType(bias.dtype, (*x.shape[:2], hidden))
+        return (whole,) * 6
 
     def lower(
         self,

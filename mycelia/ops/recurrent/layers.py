@@ -40,6 +40,7 @@ from mycelia._engine.kernels.recurrent_arrays import (
 from mycelia._engine.kernels.recurrent_gates import activated, shared, slopes_of, tanh_of, zero_of
 from mycelia._engine.kernels.sums import last_sum
 from mycelia._engine.operators.operator import Op
+from mycelia.ops.argument_types import FLOATS, INTEGERS, check_kinds, check_same_dtypes
 from mycelia.ops.shapes.creation import zeros_like
 
 _Pull = Callable[[State, Any, State | None], tuple[State, Array, Array]]
@@ -96,7 +97,16 @@ class Recurrent(Op, register=False):
         given = (out[0], out[-1], d_outputs, tuple(d_last), d_kept)
         return RecurrentGrad.of(self)(x, state, *rest, *given)
 
-    def check(self, x: TensorType, h: TensorType, w_ih: TensorType, w_hh: TensorType) -> None:
+    def check(
+        self,
+        x: TensorType,
+        state: tuple[TensorType, ...],
+        weights: tuple[TensorType, TensorType],
+        biases: tuple[TensorType | None, TensorType | None],
+        seq_length: TensorType | None,
+    ) -> None:
+        """All but the lengths are floats of one dtype, in the shapes of input and `w_hh`."""
+        w_ih, w_hh = weights
         if x.ndim != 3:
             raise problem(
                 ValueError,
@@ -104,19 +114,26 @@ class Recurrent(Op, register=False):
                 got=str(x),
             )
         hidden = self.gates * w_hh.shape[-1] if w_hh.ndim == 2 else -1
-        wanted: dict[str, tuple[TensorType, Shape]] = {
-            "h": (h, (x.shape[1], w_hh.shape[-1])),
+        columns = w_hh.shape[-1] if w_hh.ndim else -1
+        wanted: dict[str, tuple[TensorType | None, Shape]] = {
+            **{name: (part, (x.shape[1], columns)) for name, part in zip("hc", state)},
             "w_ih": (w_ih, (hidden, x.shape[2])),
-            "w_hh": (w_hh, (hidden, w_hh.shape[-1])),
+            "w_hh": (w_hh, (hidden, columns)),
+            **{n: (b, (hidden,)) for n, b in zip(("b_ih", "b_hh"), biases, strict=True)},
+            "seq_length": (seq_length, (x.shape[1],)),
         }
         for name, (found, shape) in wanted.items():
-            if found.shape != shape:
+            if found is not None and found.shape != shape:
                 raise problem(
                     ValueError,
                     f"{self.name}: {name} has a wrong shape",
                     got=f"{found} for the input {x}",
                     expected=f"shape {list(shape)}",
                 )
+        data = {name: found for name, (found, _) in wanted.items() if name != "seq_length"}
+        check_kinds(self.name, FLOATS, x=x)
+        check_same_dtypes(self.name, x=x, **data)
+        check_kinds(self.name, INTEGERS, seq_length=seq_length)
 
 
 class LSTMLayer(Recurrent):
@@ -139,7 +156,7 @@ class LSTMLayer(Recurrent):
         b_hh: TensorType | None,
         seq_length: TensorType | None,
     ) -> tuple[Any, ...]:
-        self.check(x, h, w_ih, w_hh)
+        self.check(x, (h, c), (w_ih, w_hh), (b_ih, b_hh), seq_length)
         return self.outputs(x, h), h, h, self.kept(x, h)
 
     def lower(
@@ -213,7 +230,7 @@ class OneState(Recurrent, register=False):
         b_hh: TensorType | None,
         seq_length: TensorType | None,
     ) -> tuple[Any, ...]:
-        self.check(x, h, w_ih, w_hh)
+        self.check(x, (h,), (w_ih, w_hh), (b_ih, b_hh), seq_length)
         return self.outputs(x, h), h, self.kept(x, h)
 
     def lower(

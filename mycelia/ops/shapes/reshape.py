@@ -16,6 +16,7 @@ from mycelia._engine.ir.types import TensorType
 from mycelia._engine.jax_setup import Array, jnp, lax
 from mycelia._engine.kernels.sums import summed
 from mycelia._engine.operators.operator import Op
+from mycelia.ops.argument_types import NUMBERS, check_kinds, check_spreads_to
 
 
 class Cast(Op):
@@ -178,7 +179,10 @@ class SumTo(Op):
     examples = (case("f32[2,3]", (3,)), case("f32[2,3]", (2, 1)), case("f32[2,3,4]", (1, 4)))
 
     def infer(self, x: TensorType, shape: Any) -> TensorType:
-        return x.with_shape(shape)
+        summed = x.with_shape(shape)
+        check_spreads_to(self.name, "result", summed, x.shape)
+        check_kinds(self.name, NUMBERS, x=x)
+        return summed
 
     def lower(self, x: Array, shape: Any) -> Array:
         extra = x.ndim - len(shape)

@@ -1,0 +1,104 @@
+"""Checks of the types of an operator's arguments, which all families share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mycelia._engine.core.errors import IndexOutOfRangeError, ShapeError, problem
+from mycelia._engine.core.shape import Shape, broadcast, size
+from mycelia._engine.ir.types import TensorType
+
+FLOATS = ("float",)
+INTEGERS = ("int", "uint")
+REALS = (*INTEGERS, *FLOATS)
+NUMBERS = (*REALS, "complex")
+
+
+def check_shape(owner: str, argument: str, found: TensorType, shape: Shape) -> None:
+    """`found` must have exactly this shape."""
+    if found.shape != tuple(shape):
+        raise problem(
+            ShapeError,
+            f"{owner}: '{argument}' has a wrong shape",
+            got=str(found),
+            expected=f"shape {list(shape)}",
+        )
+
+
+def check_same_shape(owner: str, **named: TensorType) -> None:
+    """All must have the shape of the first."""
+    first = next(iter(named.values()))
+    for argument, found in named.items():
+        check_shape(owner, argument, found, first.shape)
+
+
+def check_spreads_to(owner: str, argument: str, found: TensorType, shape: Shape) -> None:
+    """`found` must broadcast to `shape` without making it larger."""
+    if broadcast(found.shape, shape, op=owner) != tuple(shape):
+        raise problem(
+            ShapeError,
+            f"{owner}: '{argument}' does not broadcast to the other arguments",
+            got=str(found),
+            expected=f"a shape that broadcasts to {list(shape)}",
+        )
+
+
+def check_one_number(owner: str, argument: str, found: TensorType) -> None:
+    """`found` must hold exactly one number, with any number of axes."""
+    if size(found.shape) != 1:
+        raise problem(
+            ShapeError,
+            f"{owner}: '{argument}' must be one number",
+            got=str(found),
+            expected="a tensor with one element",
+        )
+
+
+def check_axes(owner: str, argument: str, found: TensorType, *, least: int = 1) -> None:
+    """`found` must have at least so many axes."""
+    if found.ndim < least:
+        raise problem(
+            ShapeError,
+            f"{owner}: '{argument}' has too few dimensions",
+            got=str(found),
+            expected=f"at least {least}",
+        )
+
+
+def check_kinds(
+    owner: str, kinds: tuple[str, ...], kind: type[Exception] = TypeError, **named: Any
+) -> None:
+    """The dtypes of all arguments that are there must be of one of these kinds."""
+    for argument, found in named.items():
+        if found is not None and found.dtype.kind not in kinds:
+            raise problem(
+                kind,
+                f"{owner}: unsupported dtype {found.dtype} of '{argument}'",
+                got=str(found),
+                expected=f"a tensor of kind {', '.join(kinds)}",
+                fix=f"cast it first: {argument}.astype(...)",
+            )
+
+
+def check_same_dtypes(owner: str, **named: TensorType | None) -> None:
+    """All arguments that are there must have one dtype."""
+    given = {argument: found for argument, found in named.items() if found is not None}
+    if len({found.dtype for found in given.values()}) > 1:
+        raise problem(
+            TypeError,
+            f"{owner}: the dtypes differ",
+            got=", ".join(f"{argument} {found}" for argument, found in given.items()),
+            expected="one dtype for all",
+            fix="cast them first: x.astype(mycelia.float32)",
+        )
+
+
+def check_readable(owner: str, found: TensorType, result: Shape) -> None:
+    """Nothing is read from a tensor without elements, but an empty result."""
+    if not size(found.shape) and size(result):
+        raise problem(
+            IndexOutOfRangeError,
+            f"{owner}: there is nothing to read",
+            got=f"{found} for a result of shape {list(result)}",
+            expected="a tensor with elements, or no indices",
+        )
