@@ -17,6 +17,7 @@ from mycelia._engine.kernels.max_min import largest
 from mycelia._engine.kernels.sums import last_sum, summed
 from mycelia._engine.operators.operator import Op, unsupported_dtype
 from mycelia._engine.operators.working_precision import widened
+from mycelia.ops.argument_types import FLOATS, check_kinds
 from mycelia.ops.shapes.reshape import cast
 
 _CASES = (case("f32[2,3]"), case("f32[2,3,4]", axis=1), case("f32[2,0]"), case("f32[0,3]"))
@@ -92,6 +93,7 @@ class LogSoftmax(Op):
     def infer(self, x: TensorType) -> TensorType:
         if x.ndim or self.axis not in (0, -1):
             _check(self.name, x, (self.axis,))
+        check_kinds(self.name, FLOATS, x=x)
         return x
 
     def lower(self, x: Array) -> Array:

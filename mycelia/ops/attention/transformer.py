@@ -11,6 +11,7 @@ from mycelia._engine.ir.example import case
 from mycelia._engine.ir.types import TensorType
 from mycelia._engine.jax_setup import Array, jnp
 from mycelia._engine.operators.operator import Op
+from mycelia.ops.argument_types import REALS, check_kinds, check_spreads_to
 from mycelia.ops.elementwise.arithmetic import add, mul
 from mycelia.ops.indexing.gather import gather
 from mycelia.ops.indexing.slice import narrow
@@ -42,6 +43,9 @@ class RotaryPositionEmbedding(Op):
                 got=f"x {x}, cos {cos}, sin {sin}",
                 expected="four axes, an even number of features",
             )
+        for name, angles in (("cos", cos), ("sin", sin)):
+            check_spreads_to("rotary_position_embedding", name, angles, x.shape)
+        check_kinds("rotary_position_embedding", REALS, x=x, cos=cos, sin=sin)
         return x
 
     def lower(self, x: Array, cos: Array, sin: Array) -> Array:

@@ -217,8 +217,10 @@ class _WeightGradient(_Backward, register=False):
 
     def infer(self, dout: TensorType, x: TensorType, filter_size: Shape) -> TensorType:
         _check_operands(self, dout, x)
+        weight = dout.with_shape(filter_size)
+        _check_weight(self, x.shape, weight)
         self.check_dout(dout, x.shape)
-        return dout.with_shape(filter_size)
+        return weight
 
     def prefers_last(self, dout: Array, x: Array, filter_size: Shape) -> bool:
         return not self.channels_last and convolution.prefers_last(
@@ -251,7 +253,7 @@ class Conv2DBackpropInput(_InputGradient):
 
     def grad(self, dout: Any, weight: Any, input_size: Any, out: Any, ddx: Any) -> tuple[Any, ...]:
         ddout = Conv2D.of(*self.forward_fields())(ddx, weight)
-        fields = _backward_fields(self)
+        fields = tuple(self.attributes.values())
         return ddout, Conv2DBackpropFilter.of(*fields)(dout, ddx, weight.shape)
 
 
@@ -265,7 +267,7 @@ class Conv2DBackpropFilter(_WeightGradient):
 
     def grad(self, dout: Any, x: Any, filter_size: Any, out: Any, ddw: Any) -> tuple[Any, ...]:
         ddout = Conv2D.of(*self.forward_fields())(x, ddw)
-        return ddout, Conv2DBackpropInput.of(*_backward_fields(self))(dout, ddw, x.shape)
+        return ddout, Conv2DBackpropInput.of(*tuple(self.attributes.values()))(dout, ddw, x.shape)
 
 
 class Conv3DBackpropInput(_InputGradient):
@@ -279,7 +281,7 @@ class Conv3DBackpropInput(_InputGradient):
 
     def grad(self, dout: Any, weight: Any, input_size: Any, out: Any, ddx: Any) -> tuple[Any, ...]:
         ddout = Conv3D.of(*self.forward_fields())(ddx, weight)
-        fields = _backward_fields(self)
+        fields = tuple(self.attributes.values())
         return ddout, Conv3DBackpropFilter.of(*fields)(dout, ddx, weight.shape)
 
 
@@ -294,7 +296,7 @@ class Conv3DBackpropFilter(_WeightGradient):
 
     def grad(self, dout: Any, x: Any, filter_size: Any, out: Any, ddw: Any) -> tuple[Any, ...]:
         ddout = Conv3D.of(*self.forward_fields())(x, ddw)
-        return ddout, Conv3DBackpropInput.of(*_backward_fields(self))(dout, ddw, x.shape)
+        return ddout, Conv3DBackpropInput.of(*tuple(self.attributes.values()))(dout, ddw, x.shape)
 
 
 class DepthwiseConv2dNative(Op):
@@ -456,10 +458,6 @@ def _form(op: Any, given: Array, shape: Shape, weight: Shape, found: Convolution
     else:
         way = convolution.algorithm_of(shape, weight, op.window, op.group)
     return "" if way is ConvolutionAlgorithm.PLAIN else way.value
-
-
-def _backward_fields(op: _Backward) -> tuple[Any, ...]:
-    return tuple(op.attributes.values())
 
 
 def _check_operands(op: Any, x: TensorType, weight: TensorType) -> None:

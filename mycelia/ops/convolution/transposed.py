@@ -99,7 +99,15 @@ class Conv3DTranspose(Op):
                 got=f"input {dout} and weight {weight}",
                 expected=f"{self.in_channel} channels and a weight of shape {list(wanted)}",
             )
-        return dout.with_shape(self._result(dout.shape))
+        result = self._result(dout.shape)
+        if min(result) < 0 or not all(dout.shape[2:]):
+            raise problem(
+                ValueError,
+                "Conv3DTranspose: the result would have no size",
+                got=f"input {dout}",
+                expected=f"sizes that give a positive result, not {list(result)}",
+            )
+        return dout.with_shape(result)
 
     def lower(self, dout: Array, weight: Array) -> Array:
         return input_gradient(dout, weight, self.window, self.group, self._result(dout.shape))

@@ -14,6 +14,7 @@ import numpy as np
 from mycelia._engine.ir.example import case
 from mycelia._engine.jax_setup import Array, jnp, lax
 from mycelia._engine.operators.families import Unary
+from mycelia.ops.argument_types import check_kinds, check_same_shape
 from mycelia.ops.elementwise.arithmetic import div, mul, neg, sub
 
 _FAR = 12.5  # where power series and Hankel's expansion are equally exact, to about 1e-11
@@ -70,6 +71,8 @@ class BesselJ1Grad(Unary):
     examples = (case("f32[2]:positive", "f32[2]"),)
 
     def infer(self, x: Any, dout: Any = None) -> Any:
+        check_same_shape(self.name, x=x, dout=dout)
+        check_kinds(self.name, self.kinds, x=x, dout=dout)
         return x
 
     def lower(self, x: Array, dout: Array) -> Array:

@@ -15,6 +15,7 @@ from mycelia._engine.ir.tensor_protocol import TensorProtocol, check_tensors
 from mycelia._engine.ir.types import TensorType
 from mycelia._engine.jax_setup import Array, jnp
 from mycelia._engine.operators.operator import Op
+from mycelia.ops.argument_types import check_readable, check_same_dtypes, check_spreads_to
 from mycelia.ops.indexing.gather import gather
 from mycelia.ops.shapes.concat import unstack
 from mycelia.ops.shapes.reshape import broadcast_to, cast, reshape, scalar_to_tensor, sum_to
@@ -88,10 +89,14 @@ class MaskedScatter(Op):
 
     def infer(self, x: TensorType, mask: TensorType, tensor: TensorType) -> TensorType:
         check_mask(self.name, "mask", mask)
-        broadcast(x.shape, mask.shape, op=self.name)
+        check_spreads_to(self.name, "mask", mask, x.shape)
+        check_same_dtypes(self.name, x=x, tensor=tensor)
+        check_readable(self.name, tensor, x.shape)
         return x
 
     def lower(self, x: Array, mask: Array, tensor: Array) -> Array:
+        if not x.size:
+            return jnp.asarray(x)
         wide = jnp.broadcast_to(mask, x.shape)
         places = jnp.cumsum(wide.ravel(), dtype=jnp.int64).reshape(x.shape) - 1
         source = jnp.ravel(tensor).at[places].get(mode="clip")

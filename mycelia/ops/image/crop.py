@@ -12,6 +12,7 @@ from mycelia._engine.ir.types import TensorType
 from mycelia._engine.jax_setup import Array, jnp, lax
 from mycelia._engine.operators.index_bounds import IndexBound
 from mycelia._engine.operators.operator import Op, unsupported_dtype
+from mycelia.ops.argument_types import check_readable
 from mycelia.ops.image.resampling_weights import check_image, check_size
 
 
@@ -65,7 +66,9 @@ class CropAndResize(Op):
                 expected="boxes [number, 4] and box_indices [number]",
             )
         size = check_size(self.name, crop_size, 2)
-        return TensorType(float32, (boxes.shape[0], *size, image.shape[3]))
+        found = TensorType(float32, (boxes.shape[0], *size, image.shape[3]))
+        check_readable(self.name, image, found.shape)
+        return found
 
     def bounds(
         self, image: Any, boxes: Any, box_indices: Any, crop_size: Any
@@ -74,6 +77,8 @@ class CropAndResize(Op):
 
     def lower(self, image: Array, boxes: Array, box_indices: Array, crop_size: Any) -> Array:
         image = jnp.asarray(image).astype(jnp.float32)
+        if not image.size:
+            return jnp.zeros((boxes.shape[0], *crop_size, image.shape[3]), jnp.float32)
         boxes = jnp.asarray(boxes).astype(jnp.float32)
         height, width = image.shape[1:3]
         rows = self._places(boxes[:, 0], boxes[:, 2], height, crop_size[0])

@@ -180,7 +180,7 @@ class ResizeArea(Op):
 
     def _taps(self, length: int, count: int) -> Taps:
         aligned = self.align_corners and count > 1
-        step = (length - 1) / (count - 1) if aligned else length / count
+        step = (length - 1) / (count - 1) if aligned and length > 1 else length / count
         places = np.arange(count)
         return area_taps(length, places * step, (places + 1) * step)
 

@@ -12,6 +12,7 @@ from mycelia._engine.jax_setup import Array, jnp
 from mycelia._engine.operators.index_arguments import check_indices
 from mycelia._engine.operators.index_bounds import IndexBound
 from mycelia._engine.operators.operator import Op
+from mycelia.ops.argument_types import check_readable
 from mycelia.ops.elementwise.where import where
 from mycelia.ops.in_place_functions import put_into
 from mycelia.ops.reduction.differences import renorm
@@ -34,12 +35,16 @@ class Embedding(Op):
         check_indices("embedding", input)
         if weight.ndim != 2:
             raise problem(ValueError, "embedding: the weight must be a matrix", got=str(weight))
-        return weight.with_shape((*input.shape, weight.shape[1]))
+        found = weight.with_shape((*input.shape, weight.shape[1]))
+        check_readable("embedding", weight, found.shape)
+        return found
 
     def bounds(self, input: Any, weight: Any) -> tuple[IndexBound, ...]:
         return (IndexBound.indices(0, weight.shape[0]),)
 
     def lower(self, input: Array, weight: Array) -> Array:
+        if not weight.size:
+            return jnp.zeros((*input.shape, weight.shape[1]), weight.dtype)
         return jnp.take(jnp.asarray(weight), jnp.asarray(input), axis=0, mode="clip")
 
     def grad(self, input: Any, weight: Any, out: Any, dout: Any) -> tuple[Any, ...]:

@@ -17,6 +17,7 @@ from mycelia._engine.ir.types import TensorType
 from mycelia._engine.jax_setup import Array, jnp
 from mycelia._engine.operators.index_bounds import IndexBound
 from mycelia._engine.operators.operator import Op, unsupported_dtype
+from mycelia.ops.argument_types import INTEGERS, check_kinds, check_spreads_to
 from mycelia.ops.shapes.creation import zeros
 
 
@@ -127,6 +128,9 @@ class ConfusionMatrix(Op):
                 "ConfusionMatrix: labels and predictions must be vectors of one length",
                 got=f"labels {labels}, predictions {predictions}",
             )
+        check_kinds(self.name, INTEGERS, labels=labels, predictions=predictions)
+        if weights is not None:
+            check_spreads_to(self.name, "weights", weights, labels.shape)
         return TensorType(as_dtype(self.dtype), (self.num_classes, self.num_classes))
 
     def bounds(self, labels: Any, predictions: Any, weights: Any = None) -> tuple[IndexBound, ...]:

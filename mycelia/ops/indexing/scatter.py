@@ -28,6 +28,7 @@ from mycelia._engine.operators.index_arguments import (
 )
 from mycelia._engine.operators.index_bounds import IndexBound
 from mycelia._engine.operators.operator import Op
+from mycelia.ops.argument_types import check_axes, check_readable
 from mycelia.ops.elementwise.arithmetic import div, mul, neg
 from mycelia.ops.indexing.gather import GatherD, GatherNd
 from mycelia.ops.shapes.reshape import broadcast_to, scalar_to_tensor
@@ -266,7 +267,9 @@ class IndexFill(Op):
 
     def infer(self, x: TensorType, dim: Any, index: TensorType, value: TensorType) -> TensorType:
         check_indices(self.name, index)
-        normalize_axis(dim, x.ndim, self.name)
+        check_axes(self.name, "x", x)
+        place = normalize_axis(dim, x.ndim, self.name)
+        check_readable(self.name, x.with_shape((x.shape[place],)), index.shape)
         if value.ndim or index.ndim > 1:
             raise problem(
                 ValueError,
@@ -281,6 +284,8 @@ class IndexFill(Op):
 
     def lower(self, x: Array, dim: Any, index: Array, value: Array) -> Array:
         place = normalize_axis(dim, x.ndim, self.name)
+        if not x.size:
+            return jnp.asarray(x)
         return write_at(x, (*all_of(place), jnp.asarray(index)), value, "set")
 
     def host(self, x: Any, dim: Any, index: Any, value: Any) -> Any:

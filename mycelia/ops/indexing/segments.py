@@ -19,6 +19,7 @@ from mycelia._engine.jax_setup import Array, jnp
 from mycelia._engine.operators.index_arguments import check_indices
 from mycelia._engine.operators.index_bounds import IndexBound
 from mycelia._engine.operators.operator import Op
+from mycelia.ops.argument_types import NUMBERS, check_kinds
 from mycelia.ops.elementwise.arithmetic import div, mul
 from mycelia.ops.indexing.gather import gather
 
@@ -38,6 +39,7 @@ class UnsortedSegment(Op, register=False):
 
     def infer(self, input_x: TensorType, segment_ids: TensorType, num_segments: Any) -> TensorType:
         check_indices(self.name, segment_ids)
+        check_kinds(self.name, NUMBERS, input_x=input_x)
         check_positive_int(self.name, "num_segments", num_segments)
         depth = segment_ids.ndim
         if not depth or input_x.shape[:depth] != segment_ids.shape:
@@ -130,6 +132,7 @@ class SortedSegment(Op, register=False):
     )
 
     def infer(self, input_x: TensorType, segment_ids: Any) -> TensorType:
+        check_kinds(self.name, NUMBERS, input_x=input_x)
         ids = _sorted_ids(self.name, segment_ids, input_x)
         return input_x.with_shape((ids[-1] + 1, *input_x.shape[1:]))
 

@@ -16,6 +16,7 @@ from mycelia._engine.ir.types import TensorType
 from mycelia._engine.jax_setup import Array, jax, jnp, lax
 from mycelia._engine.operators.index_bounds import IndexBound
 from mycelia._engine.operators.operator import Op, unsupported_dtype
+from mycelia.ops.argument_types import INTEGERS, check_kinds, check_shape
 
 _ORDERED = ("int", "uint", "float")
 
@@ -127,6 +128,9 @@ class SearchSorted(Op):
                 got=f"{sorted_sequence} and {values}",
                 expected="one sorted row, or as many rows as the values have",
             )
+        if sorter is not None:
+            check_shape(self.name, "sorter", sorter, sorted_sequence.shape)
+            check_kinds(self.name, INTEGERS, sorter=sorter)
         return values.with_dtype(self.dtype)
 
     def bounds(

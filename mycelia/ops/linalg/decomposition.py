@@ -13,6 +13,7 @@ from mycelia._engine.jax_setup import Array, jnp, lax
 from mycelia._engine.kernels.dot import check_matrices
 from mycelia._engine.operators.index_bounds import IndexBound
 from mycelia._engine.operators.operator import Op, unsupported_dtype
+from mycelia.ops.argument_types import check_axes, check_same_dtypes
 from mycelia.ops.linalg.solve import row_order
 
 _HALVES = ("float16", "bfloat16")
@@ -128,7 +129,10 @@ class Orgqr(Op):
 
     def infer(self, x: TensorType, tau: TensorType) -> TensorType:
         _check(self.name, x)
-        if x.shape[-2] < x.shape[-1] or tau.shape[:-1] != x.shape[:-2]:
+        check_axes(self.name, "tau", tau)
+        check_same_dtypes(self.name, x=x, tau=tau)
+        fits = tau.shape[:-1] == x.shape[:-2] and tau.shape[-1] <= x.shape[-1]
+        if x.shape[-2] < x.shape[-1] or not fits:
             raise problem(
                 ValueError,
                 "Orgqr: the reflectors and their scales do not fit",

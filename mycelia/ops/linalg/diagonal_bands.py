@@ -19,6 +19,7 @@ from mycelia._engine.ir.tensor_protocol import TensorProtocol, check_tensors
 from mycelia._engine.ir.types import TensorType
 from mycelia._engine.jax_setup import Array, jnp
 from mycelia._engine.operators.operator import Op
+from mycelia.ops.argument_types import check_same_dtypes, check_shape
 from mycelia.ops.shapes.reshape import scalar_to_tensor
 
 _ALIGNMENTS = ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT")
@@ -84,6 +85,7 @@ class MatrixDiagV3(Op):
     ) -> TensorType:
         band = self._band(x.shape, k, num_rows, num_cols)
         lead = x.shape[:-1] if band.low == band.high else x.shape[:-2]
+        check_shape(self.name, "padding_value", padding_value, ())
         return x.with_shape((*lead, band.rows, band.columns))
 
     def lower(self, x: Array, k: Any, num_rows: Any, num_cols: Any, padding_value: Array) -> Array:
@@ -132,6 +134,7 @@ class MatrixDiagPartV3(Op):
         return {}
 
     def infer(self, x: TensorType, k: Any, padding_value: TensorType) -> TensorType:
+        check_shape(self.name, "padding_value", padding_value, ())
         return x.with_shape(_band_of(self.name, x.shape, k, self.align).packed_shape(x.shape[:-2]))
 
     def lower(self, x: Array, k: Any, padding_value: Array) -> Array:
@@ -167,6 +170,7 @@ class MatrixSetDiagV3(Op):
                 got=f"x {x}, diagonal {diagonal}, k={k}",
                 expected=f"diagonals of shape {list(wanted)}",
             )
+        check_same_dtypes(self.name, x=x, diagonal=diagonal)
         return x
 
     def lower(self, x: Array, diagonal: Array, k: Any) -> Array:

@@ -10,6 +10,7 @@ from mycelia._engine.ir.types import TensorType
 from mycelia._engine.jax_setup import Array, jax, jnp
 from mycelia._engine.kernels.dot import check_matrices
 from mycelia._engine.operators.operator import Op
+from mycelia.ops.argument_types import check_axes, check_same_dtypes, check_same_shape
 
 
 class KrylovSolve(Op):
@@ -32,9 +33,13 @@ class KrylovSolve(Op):
     def infer(
         self, matrix: TensorType, b: TensorType, x0: TensorType, preconditioner: TensorType
     ) -> TensorType:
+        check_axes(self.method, "b", b)
+        check_same_shape(self.method, b=b, x0=x0)
+        given = {"matrix": matrix, "b": b, "x0": x0, "preconditioner": preconditioner}
+        check_same_dtypes(self.method, **given)
         for side in (matrix, preconditioner):
             check_matrices(self.method, side, square=True)
-            if side.shape[-1] != b.shape[0]:
+            if side.shape != (b.shape[0], b.shape[0]):
                 raise problem(
                     ValueError, f"{self.method}: the sizes do not fit", got=f"{side} and b {b}"
                 )

@@ -27,6 +27,7 @@ from mycelia._engine.kernels.dot import (
 from mycelia._engine.kernels.tiled_convolution import TILE, to_tiles
 from mycelia._engine.operators.device import on_cpu
 from mycelia._engine.operators.operator import Op
+from mycelia.ops.argument_types import check_axes, check_same_dtypes
 from mycelia.ops.elementwise.arithmetic import add
 from mycelia.ops.shapes.reshape import broadcast_to, reshape, sum_to
 
@@ -167,6 +168,7 @@ class Dense(Op):
                 got=f"input {x} and weight {w}",
             )
         check_inner_sizes(self.name, x, w, x.shape[-1], w.shape[1])
+        check_same_dtypes(self.name, x=x, b=b)
         if b is not None and b.shape != (w.shape[0],):
             raise problem(
                 ValueError,
@@ -241,6 +243,7 @@ class BiasAddGrad(Op):
     )
 
     def infer(self, dout: TensorType) -> TensorType:
+        check_axes(self.name, "dout", dout, least=2)
         return dout.with_shape((dout.shape[channel_axis(self.name, self.data_format, dout.ndim)],))
 
     def lower(self, dout: Array) -> Array:

@@ -14,6 +14,14 @@ from mycelia._engine.ir.types import TensorType
 from mycelia._engine.jax_setup import Array, jax, jnp, lax
 from mycelia._engine.operators.operator import Op, unsupported_dtype
 from mycelia._engine.operators.working_precision import widened
+from mycelia.ops.argument_types import (
+    FLOATS,
+    NUMBERS,
+    REALS,
+    check_kinds,
+    check_one_number,
+    check_same_dtypes,
+)
 from mycelia.ops.elementwise.arithmetic import div, mul
 from mycelia.ops.linalg.decomposition import svd
 from mycelia.ops.linalg.norms import matrix_norm, norm
@@ -77,6 +85,10 @@ class MatrixSolveLs(Op):
                 got=f"matrix {matrix}, rhs {rhs}",
                 expected="shapes (*, M, N) and (*, M, K)",
             )
+        check_kinds(self.name, (*FLOATS, "complex"), matrix=matrix)
+        check_same_dtypes(self.name, matrix=matrix, rhs=rhs)
+        check_one_number(self.name, "l2_regularizer", l2_regularizer)
+        check_kinds(self.name, REALS, l2_regularizer=l2_regularizer)
         return matrix.with_shape((*matrix.shape[:-2], matrix.shape[-1], rhs.shape[-1]))
 
     def lower(self, matrix: Array, rhs: Array, l2_regularizer: Array) -> Array:
@@ -85,7 +97,8 @@ class MatrixSolveLs(Op):
             return jnp.matmul(jnp.linalg.pinv(a), b).astype(a.dtype)
         adjoint = jnp.conj(jnp.swapaxes(a, -1, -2))
         rows, columns = a.shape[-2:]
-        ridge = jnp.eye(min(rows, columns), dtype=a.dtype) * l2_regularizer.astype(a.dtype)
+        amount = jnp.reshape(l2_regularizer, ()).astype(a.dtype)
+        ridge = jnp.eye(min(rows, columns), dtype=a.dtype) * amount
         if rows >= columns:
             return jnp.linalg.solve(adjoint @ a + ridge, adjoint @ b)
         return adjoint @ jnp.linalg.solve(a @ adjoint + ridge, b)
@@ -109,12 +122,17 @@ class Ormqr(Op):
 
     def infer(self, x: TensorType, tau: TensorType, other: TensorType) -> TensorType:
         side = other.shape[-2 if self.left else -1] if other.ndim > 1 else -1
-        if x.ndim < 2 or x.shape[-2] != side or tau.ndim != x.ndim - 1:
+        check_kinds(self.name, (*FLOATS, "complex"), x=x)
+        check_same_dtypes(self.name, x=x, tau=tau, other=other)
+        lead = x.shape[:-2]
+        fits = x.ndim == other.ndim == tau.ndim + 1 and tau.shape[:-1] == lead == other.shape[:-2]
+        if x.ndim < 2 or x.shape[-2] != side or not fits or tau.shape[-1] > min(x.shape[-2:]):
             raise problem(
                 ValueError,
                 "Ormqr: the matrices do not fit",
                 got=f"x {x}, tau {tau}, other {other}",
-                expected="as many rows of x as the product needs, and one axis less in tau",
+                expected="as many rows of x as the product needs, and a number of tau for each "
+                "column of x at most",
             )
         return other
 
@@ -148,6 +166,9 @@ class TridiagonalMatMul(Op):
                 got=f"{superdiag}, {maindiag}, {subdiag} and rhs {rhs}",
                 expected="three diagonals of shape (..., 1, M) for a matrix (..., M, N)",
             )
+        diagonals = {"superdiag": superdiag, "maindiag": maindiag, "subdiag": subdiag}
+        check_kinds(self.name, NUMBERS, rhs=rhs)
+        check_same_dtypes(self.name, rhs=rhs, **diagonals)
         return rhs
 
     def lower(self, superdiag: Array, maindiag: Array, subdiag: Array, rhs: Array) -> Array:

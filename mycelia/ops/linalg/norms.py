@@ -18,6 +18,7 @@ from mycelia._engine.kernels.sums import summed
 from mycelia._engine.operators.families import reduced_shape
 from mycelia._engine.operators.operator import Op, unsupported_dtype
 from mycelia._engine.operators.working_precision import widened
+from mycelia.ops.argument_types import check_axes
 from mycelia.ops.elementwise.arithmetic import DivNoNan, mul
 from mycelia.ops.reduction.family import OverAxes
 from mycelia.ops.shapes.reshape import cast, reshape
@@ -106,6 +107,12 @@ class MatrixNorm(Op):
         if x.ndim < 2:
             raise problem(ValueError, "matrix_norm: not a matrix", got=str(x))
         axes = normalize_axes(self.axis, x.ndim, "matrix_norm")
+        if self.ord not in ("fro", "nuc") and not all(x.shape[a] for a in axes):
+            raise problem(
+                ValueError,
+                "matrix_norm: a matrix without elements has no such norm",
+                got=f"{x}, ord={self.ord}",
+            )
         return x.with_shape(reduced_shape(x.shape, axes, self.keep_dims))
 
     def lower(self, x: Array) -> Array:
@@ -163,6 +170,7 @@ class LpNorm(Op):
     def infer(self, input: TensorType) -> TensorType:
         if not input.dtype.is_float:
             raise unsupported_dtype(self.name, input, "a float tensor")
+        check_axes(self.name, "input", input)
         axes = normalize_axes(self.axis, input.ndim, self.name)
         return input.with_shape(reduced_shape(input.shape, axes, self.keep_dims))
 

@@ -12,6 +12,7 @@ from mycelia._engine.jax_setup import Array, jnp, lax
 from mycelia._engine.kernels.dot import check_matrices, check_same_dtype, wide_dtype
 from mycelia._engine.operators.index_bounds import IndexBound
 from mycelia._engine.operators.operator import Op
+from mycelia.ops.argument_types import INTEGERS, check_kinds, check_shape
 from mycelia.ops.elementwise.arithmetic import neg
 from mycelia.ops.elementwise.exponential import log
 from mycelia.ops.linalg.matmul import BatchMatMul
@@ -178,6 +179,8 @@ class LuSolve(Op):
 
     def infer(self, x: TensorType, lu_data: TensorType, lu_pivots: TensorType) -> TensorType:
         _check_system(self.name, lu_data, x)
+        check_shape(self.name, "lu_pivots", lu_pivots, lu_data.shape[:-1])
+        check_kinds(self.name, INTEGERS, lu_pivots=lu_pivots)
         return x
 
     def bounds(self, x: Any, lu_data: Any, lu_pivots: Any) -> tuple[IndexBound, ...]:

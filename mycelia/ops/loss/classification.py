@@ -19,6 +19,7 @@ from mycelia._engine.operators.index_bounds import IndexBound
 from mycelia._engine.operators.operator import Op, default_grad, unsupported_dtype
 from mycelia._engine.operators.working_precision import widened
 from mycelia.ops.activation.softmax import powers
+from mycelia.ops.argument_types import REALS, check_kinds, check_spreads_to
 from mycelia.ops.loss.support import (
     check_alike,
     check_labels,
@@ -200,6 +201,9 @@ class BinaryCrossEntropy(Op):
         self, logits: TensorType, labels: TensorType, weight: TensorType | None = None
     ) -> TensorType:
         check_alike(self.name, logits, labels)
+        if weight is not None:
+            check_spreads_to(self.name, "weight", weight, logits.shape)
+            check_kinds(self.name, REALS, weight=weight)
         return reduced_type(logits, self.reduction)
 
     def lower(self, logits: Array, labels: Array, weight: Array | None = None) -> Array:

@@ -183,8 +183,9 @@ class SoftCrossEntropy(Op):
 
     def infer(self, x: TensorType, target: TensorType, weight: TensorType | None) -> TensorType:
         check_alike(self.name, x, target)
+        places = _places(self.name, x)
         _check_weight(self.name, x, weight)
-        return reduced_type(x.with_shape(_places(self.name, x)), self.reduction)
+        return reduced_type(x.with_shape(places), self.reduction)
 
     def lower(self, x: Array, target: Array, weight: Array | None) -> Array:
         wide, axis = widened(x), _class_axis(x)

@@ -18,6 +18,7 @@ from mycelia._engine.jax_setup import Array, jax, jnp, lax
 from mycelia._engine.operators.index_bounds import IndexBound
 from mycelia._engine.operators.operator import Op, unsupported_dtype
 from mycelia._engine.operators.working_precision import widened
+from mycelia.ops.argument_types import INTEGERS, check_kinds, check_shape
 from mycelia.ops.elementwise.arithmetic import mul
 from mycelia.ops.loss.support import check_rank, check_reduction
 from mycelia.ops.shapes.reshape import reshape
@@ -64,6 +65,10 @@ class CTCLossV2(Op):
         _check_time(self.name, log_probs)
         if not 0 <= self.blank < classes:
             raise wrong_value(self.name, "blank", self.blank, f"in [0, {classes})")
+        check_shape(self.name, "targets", targets, (batch, targets.shape[1]))
+        check_kinds(self.name, INTEGERS, targets=targets)
+        for name, lengths in zip(("input", "target"), (input_lengths, target_lengths)):
+            check_lengths(self.name, f"{name}_lengths", lengths, batch)
         loss = log_probs.with_shape((batch,) if self.reduction == "none" else ())
         return loss, log_probs.with_shape((batch, time, 2 * targets.shape[1] + 1))
 
@@ -271,6 +276,16 @@ def _vector(lengths: Any) -> Array:
     if isinstance(lengths, tuple):
         return jnp.stack([jnp.reshape(n, ()) for n in lengths]).astype(jnp.int64)
     return jnp.asarray(lengths).astype(jnp.int64)
+
+
+def check_lengths(op: str, argument: str, lengths: Any, batch: int) -> None:
+    """There is one whole number for each sequence, in a vector or a tuple."""
+    if not isinstance(lengths, tuple):
+        check_shape(op, argument, lengths, (batch,))
+    elif len(lengths) != batch:
+        raise wrong_value(op, argument, len(lengths), f"{batch} numbers")
+    for one in lengths if isinstance(lengths, tuple) else (lengths,):
+        check_kinds(op, INTEGERS, **{argument: one})
 
 
 def _check_time(op: str, type_: TensorType) -> None:

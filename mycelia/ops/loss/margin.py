@@ -14,6 +14,7 @@ from mycelia._engine.jax_setup import Array, jnp
 from mycelia._engine.operators.index_bounds import IndexBound
 from mycelia._engine.operators.operator import Op, unsupported_dtype
 from mycelia._engine.operators.working_precision import widened
+from mycelia.ops.argument_types import FLOATS, REALS, check_axes, check_kinds, check_shape
 from mycelia.ops.loss.support import check_alike, check_rank, check_reduction, reduced, reduced_type
 
 
@@ -78,6 +79,9 @@ class CosineEmbeddingLoss(Op):
 
     def infer(self, x: TensorType, y: TensorType, target: TensorType) -> TensorType:
         shape = broadcast(x.shape, y.shape, op=self.name)
+        check_axes(self.name, "x", x, least=len(shape))
+        check_axes(self.name, "y", y, least=len(shape))
+        check_kinds(self.name, REALS, x=x, y=y)
         if len(shape) < 2 or shape[:1] + shape[2:] != target.shape:
             raise problem(
                 ValueError,
@@ -168,7 +172,10 @@ class MultiMarginLoss(Op):
         self, inputs: TensorType, target: TensorType, weight: TensorType | None = None
     ) -> TensorType:
         check_rank(self.name, "inputs", inputs, 2)
-        check_rank(self.name, "target", target, 1)
+        check_shape(self.name, "target", target, inputs.shape[:1])
+        if weight is not None:
+            check_shape(self.name, "weight", weight, inputs.shape[1:])
+        check_kinds(self.name, FLOATS, inputs=inputs, weight=weight)
         if target.dtype.short != "i64":
             raise unsupported_dtype(self.name, target, "class indices as int64")
         return reduced_type(inputs.with_shape(target.shape), self.reduction)

@@ -13,6 +13,7 @@ from mycelia._engine.jax_setup import Array, jax, jnp, lax
 from mycelia._engine.operators.index_bounds import IndexBound
 from mycelia._engine.operators.operator import Op
 from mycelia._engine.operators.random_streams import stream
+from mycelia.ops.argument_types import INTEGERS, check_kinds
 
 
 class CandidateSampler(Op, register=False):
@@ -46,6 +47,7 @@ class CandidateSampler(Op, register=False):
                 got=str(true_classes),
                 expected=f"[batch, {self.num_true}]",
             )
+        check_kinds(self.name, INTEGERS, true_classes=true_classes)
         return (
             true_classes.with_shape((self.num_sampled,)),
             TensorType(float32, true_classes.shape),

@@ -11,6 +11,7 @@ from mycelia._engine.ir.types import TensorType
 from mycelia._engine.jax_setup import Array, jnp, lax
 from mycelia._engine.operators.operator import Op
 from mycelia._engine.operators.working_precision import widened
+from mycelia.ops.argument_types import FLOATS, REALS, check_axes, check_kinds
 
 
 class GroupNorm(Op):
@@ -35,9 +36,12 @@ class GroupNorm(Op):
                 expected="a number of channels (axis 1) divisible by the number of groups",
             )
         _check_channels("GroupNorm", x, weight, bias)
+        check_kinds("GroupNorm", REALS, x=x, weight=weight, bias=bias)
         return x
 
     def lower(self, x: Array, weight: Array | None, bias: Array | None) -> Array:
+        if not x.size:
+            return jnp.asarray(x)
         groups = widened(x).reshape(x.shape[0], self.num_groups, x.shape[1] // self.num_groups, -1)
         normal = _standardized(groups, (2, 3), self.epsilon)[0].reshape(x.shape)
         return _affine(normal, weight, bias).astype(x.dtype)
@@ -65,7 +69,10 @@ class InstanceNorm(Op):
         mean: TensorType,
         variance: TensorType,
     ) -> Any:
+        check_axes("InstanceNorm", "x", x, least=2)
         _check_channels("InstanceNorm", x, gamma, beta, mean, variance)
+        check_kinds("InstanceNorm", FLOATS, x=x, gamma=gamma, beta=beta)
+        check_kinds("InstanceNorm", FLOATS, mean=mean, variance=variance)
         statistic = TensorType(mean.dtype, (x.shape[0] * x.shape[1],))
         return (x, statistic, statistic), (mean, variance)
 
@@ -77,7 +84,7 @@ class InstanceNorm(Op):
         count = max(1, x.size // max(1, samples * channels))
         unbiased = spread * (count / max(1, count - 1))
         moved = tuple(
-            (1 - self.momentum) * old + self.momentum * jnp.mean(new, axis=0)
+            ((1 - self.momentum) * old + self.momentum * jnp.mean(new, axis=0)).astype(old.dtype)
             for old, new in ((mean, centre), (variance, unbiased))
         )
         return (_affine(normal, gamma, beta).astype(x.dtype), centre.ravel(), spread.ravel()), moved

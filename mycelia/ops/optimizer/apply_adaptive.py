@@ -17,6 +17,7 @@ from mycelia._engine.kernels.optimizer_rules import (
     rms_prop_rule,
 )
 from mycelia._engine.operators.operator import Op
+from mycelia.ops.argument_types import FLOATS, REALS, check_kinds, check_one_number
 from mycelia.ops.optimizer.support import ApplyUpdate
 
 _W, _P, _S = "f32[2,3]", "f32[2,3]:positive", "f32[]:unit"
@@ -246,6 +247,16 @@ class LARSUpdate(Op):
                 got=f"{weight} and {gradient}",
                 expected="one shape",
             )
+        amounts = {
+            "norm_weight": norm_weight,
+            "norm_gradient": norm_gradient,
+            "weight_decay": weight_decay,
+            "learning_rate": learning_rate,
+        }
+        for name, amount in amounts.items():
+            check_one_number(self.name, name, amount)
+        check_kinds(self.name, FLOATS, weight=weight, gradient=gradient)
+        check_kinds(self.name, REALS, **amounts)
         return gradient
 
     def lower(
@@ -260,6 +271,7 @@ class LARSUpdate(Op):
         given = (weight, gradient, norm_weight, norm_gradient, weight_decay, learning_rate)
         working = jnp.promote_types(weight.dtype, jnp.float32)
         wide = [jnp.asarray(x).astype(working) for x in given]
+        wide = [*wide[:2], *[jnp.reshape(amount, ()) for amount in wide[2:]]]
         scaled = lars_rule(
             *wide, epsilon=self.epsilon, coefficient=self.hyperpara, use_clip=self.use_clip
         )

@@ -14,6 +14,7 @@ from mycelia._engine.ir.types import TensorType
 from mycelia._engine.jax_setup import Array, jnp
 from mycelia._engine.kernels.sums import summed
 from mycelia._engine.operators.operator import Op, unsupported_dtype
+from mycelia.ops.argument_types import REALS, check_kinds, check_one_number
 from mycelia.ops.elementwise.arithmetic import add, div, minimum, mul
 from mycelia.ops.linalg.norms import vector_norm
 from mycelia.ops.shapes.concat import stack
@@ -33,6 +34,8 @@ class ClipByGlobalNorm(Op):
         for one in x:
             if one.dtype.kind not in ("int", "uint", "float"):
                 raise unsupported_dtype("clip_by_global_norm", one, "real numbers")
+        check_one_number("clip_by_global_norm", "clip_norm", clip_norm)
+        check_kinds("clip_by_global_norm", REALS, clip_norm=clip_norm)
         return x
 
     def lower(self, x: tuple[Array, ...], clip_norm: Array) -> tuple[Array, ...]:

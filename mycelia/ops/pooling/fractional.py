@@ -13,6 +13,7 @@ from mycelia._engine.ir.types import TensorType
 from mycelia._engine.jax_setup import Array, jnp
 from mycelia._engine.operators.operator import Op
 from mycelia._engine.operators.window import positive_sizes
+from mycelia.ops.argument_types import FLOATS, REALS, check_kinds
 from mycelia.ops.random.distributions import UniformReal
 from mycelia.ops.shapes.reshape import expand_dims, squeeze
 
@@ -40,6 +41,8 @@ class FractionalMaximum(Op, register=False):
                 f"{self.name}: give {rank} random numbers for each channel of each image",
                 got=f"input {input_x}, random_samples {random_samples}",
             )
+        check_kinds(self.name, REALS, input_x=input_x)
+        check_kinds(self.name, FLOATS, random_samples=random_samples)
         sizes = zip(input_x.shape[2:], self.ksize, self.output_shape, strict=True)
         if any(k + o - 1 > n for n, k, o in sizes):
             raise problem(

@@ -15,6 +15,7 @@ from mycelia._engine.ir.types import TensorType
 from mycelia._engine.jax_setup import Array, jax, jnp
 from mycelia._engine.operators.operator import Op
 from mycelia._engine.operators.random_streams import check_seed, check_shape, stream
+from mycelia.ops.argument_types import FLOATS, check_kinds
 from mycelia.ops.elementwise.arithmetic import add, mul
 from mycelia.ops.shapes.reshape import cast
 
@@ -144,6 +145,7 @@ class RandomGamma(Drawn):
     examples = (case((2, 3), "f32[2]:positive"), case((), "f64[1]:positive", seed=4))
 
     def infer(self, shape: Any, alpha: TensorType, key: Any = None) -> TensorType:
+        check_kinds(self.name, FLOATS, alpha=alpha)
         return alpha.with_shape((*check_shape(self.name, shape), *alpha.shape))
 
     def lower(self, shape: Any, alpha: Array, key: Array) -> Array:

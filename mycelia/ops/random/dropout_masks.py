@@ -12,6 +12,7 @@ from mycelia._engine.ir.types import TensorType
 from mycelia._engine.jax_setup import Array, jax, jnp
 from mycelia._engine.operators.operator import Op, unsupported_dtype
 from mycelia._engine.operators.random_streams import stream
+from mycelia.ops.argument_types import REALS, check_kinds, check_one_number
 
 _ALIGNED = 128  # bits in a block; masks have whole blocks
 
@@ -28,12 +29,15 @@ class DropoutGenMask(Op):
     examples = (case((2, 3), "f32[]:unit"), case((130,), "f16[]:unit", Seed0=2))
 
     def infer(self, shape: Any, keep_prob: TensorType, key: Any = None) -> TensorType:
+        check_one_number(self.name, "keep_prob", keep_prob)
+        check_kinds(self.name, REALS, keep_prob=keep_prob)
         return TensorType(uint8, (_mask_bytes(as_shape(shape, self.name)),))
 
     def lower(self, shape: Any, keep_prob: Array, key: Array) -> Array:
         count = 8 * _mask_bytes(as_shape(shape, self.name))
         drawn = jax.random.uniform(stream(key, self.Seed0, self.Seed1), (count,), jnp.float32)
-        return jnp.packbits(drawn < jnp.asarray(keep_prob).astype(jnp.float32), bitorder="little")
+        limit = jnp.reshape(keep_prob, ()).astype(jnp.float32)
+        return jnp.packbits(drawn < limit, bitorder="little")
 
 
 class DropoutDoMask(Op):
@@ -55,11 +59,13 @@ class DropoutDoMask(Op):
                 got=f"x {x}, mask {mask}",
                 expected=f"{_mask_bytes(x.shape)} bytes from DropoutGenMask",
             )
+        check_one_number(self.name, "keep_prob", keep_prob)
+        check_kinds(self.name, REALS, keep_prob=keep_prob)
         return x
 
     def lower(self, x: Array, mask: Array, keep_prob: Array) -> Array:
         bits = jnp.unpackbits(jnp.asarray(mask), bitorder="little", count=size(x.shape))
-        scale = jax.lax.stop_gradient(jnp.asarray(keep_prob)).astype(x.dtype)
+        scale = jax.lax.stop_gradient(jnp.reshape(keep_prob, ())).astype(x.dtype)
         return jnp.where(jnp.reshape(bits, x.shape) != 0, x / scale, 0).astype(x.dtype)
 
 

@@ -21,6 +21,7 @@ from mycelia._engine.jax_setup import Array, jax, jnp, lax
 from mycelia._engine.operators.operator import Op, unsupported_dtype
 from mycelia._engine.operators.random_streams import check_seed, stream
 from mycelia._engine.operators.working_precision import widened
+from mycelia.ops.argument_types import NUMBERS, REALS, check_kinds, check_shape
 
 
 class Multinomial(Op):
@@ -59,13 +60,7 @@ class MultinomialOnce(Op):
     examples = (case("f32[2,4]:positive", 3), case("f32[4]:positive", 4, seed=2))
 
     def infer(self, x: TensorType, num_samples: Any, key: Any = None) -> TensorType:
-        if num_samples > x.shape[-1]:
-            raise problem(
-                ValueError,
-                "multinomial: more samples than classes, without replacement",
-                got=f"num_samples={num_samples} of {x.shape[-1]} classes",
-            )
-        return TensorType(int32, _drawn_shape("multinomial", x, num_samples))
+        return TensorType(int32, _drawn_shape("multinomial", x, num_samples, once=True))
 
     def lower(self, x: Array, num_samples: Any, key: Array) -> Array:
         random = stream(key, self.seed)
@@ -86,7 +81,8 @@ class MultinomialWithReplacement(Op):
     )
 
     def infer(self, x: TensorType, seed: Any, offset: Any, key: Any = None) -> TensorType:
-        return TensorType(int64, _drawn_shape(self.name, x, self.numsamples))
+        once = not self.replacement
+        return TensorType(int64, _drawn_shape(self.name, x, self.numsamples, once=once))
 
     def lower(self, x: Array, seed: Any, offset: Any, key: Array) -> Array:
         random = _repeatable(key, seed, offset)
@@ -243,12 +239,18 @@ class Bernoulli(Op):
     examples = (case("f32[2,3]", "f32[]:unit"), case("i32[3]", "f32[3]:unit", seed=4))
 
     def infer(self, x: TensorType, p: TensorType, key: Any = None) -> TensorType:
+        check_kinds(self.name, REALS, p=p)
+        check_kinds(self.name, (*NUMBERS, "bool"), x=x)
+        if size(p.shape) != 1:
+            check_shape(self.name, "p", p, x.shape)
         return x
 
     def lower(self, x: Array, p: Array, key: Array) -> Array:
         random = _repeatable(key, self.seed, self.offset)
         drawn = jax.random.uniform(random, x.shape, jnp.float32)
-        return (drawn < jnp.asarray(p).astype(jnp.float32)).astype(x.dtype)
+        limit = jnp.asarray(p).astype(jnp.float32)
+        limit = limit if limit.shape == x.shape else jnp.reshape(limit, ())
+        return (drawn < limit).astype(x.dtype)
 
 
 class GumbelSoftmax(Op):
@@ -271,6 +273,8 @@ class GumbelSoftmax(Op):
         return logits
 
     def lower(self, logits: Array, key: Array) -> Array:
+        if not logits.size:
+            return jnp.asarray(logits)
         wide = widened(logits)
         noise = jax.random.gumbel(stream(key), wide.shape, wide.dtype)
         soft = jax.nn.softmax((wide + noise) / self.tau, axis=self.dim)
@@ -334,12 +338,21 @@ def gumbel_softmax(logits: Any, tau: float = 1.0, hard: bool = False, dim: int =
     return GumbelSoftmax.of(temperature, hard, check_int("gumbel_softmax", "dim", dim))(logits)
 
 
-def _drawn_shape(op: str, x: TensorType, count: Any) -> tuple[int, ...]:
+def _drawn_shape(op: str, x: TensorType, count: Any, *, once: bool = False) -> tuple[int, ...]:
+    """The shape of `count` classes for each row, which has as many if each is drawn `once`."""
     if x.ndim not in (1, 2):
         raise problem(ValueError, f"{op}: the input must have 1 or 2 dimensions", got=str(x))
     if x.shape[-1] == 0:
         raise problem(ValueError, f"{op}: there are no classes to draw from", got=str(x))
-    return (*x.shape[:-1], check_non_negative_int(op, "num_samples", count))
+    check_kinds(op, REALS, input=x)
+    shape = (*x.shape[:-1], check_non_negative_int(op, "num_samples", count))
+    if once and count > x.shape[-1]:
+        raise problem(
+            ValueError,
+            f"{op}: more samples than classes, without replacement",
+            got=f"num_samples={count} of {x.shape[-1]} classes",
+        )
+    return shape
 
 
 def _draw_with_repeats(random: Array, weights: Array, count: int) -> Array:

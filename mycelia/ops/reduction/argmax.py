@@ -18,6 +18,7 @@ from mycelia._engine.jax_setup import Array, jnp
 from mycelia._engine.kernels.max_min import argmax_along, argmin_along
 from mycelia._engine.operators.families import reduced_shape
 from mycelia._engine.operators.operator import Op, unsupported_dtype
+from mycelia.ops.argument_types import check_readable
 from mycelia.ops.elementwise.arithmetic import maximum, minimum
 from mycelia.ops.reduction.family import with_initial
 from mycelia.ops.reduction.reduction import ReduceMax, ReduceMin
@@ -138,6 +139,7 @@ class Median(Op):
         _check_choice(self.name, x, axis)
         shape = reduced_shape(x.shape, (axis,), self.keep_dims)
         shape = () if self.global_median else shape
+        check_readable(self.name, x, shape)
         return x.with_shape(shape), TensorType(int64, shape)
 
     def lower(self, x: Array) -> tuple[Array, Array]:

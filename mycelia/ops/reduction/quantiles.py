@@ -13,6 +13,7 @@ from mycelia._engine.ir.tensor_protocol import TensorProtocol
 from mycelia._engine.ir.types import TensorType
 from mycelia._engine.jax_setup import Array, jax, jnp
 from mycelia._engine.operators.operator import Op, unsupported_dtype
+from mycelia.ops.argument_types import check_readable
 from mycelia.ops.shapes.reshape import scalar_to_tensor
 
 
@@ -41,10 +42,14 @@ class Quantile(Op):
             )
         if q.ndim > 1:
             raise problem(ValueError, "quantile: q must be one number or a vector", got=str(q))
-        return input.with_shape((*q.shape, *self._reduced(input.shape)))
+        found = (*q.shape, *self._reduced(input.shape))
+        check_readable("quantile", input, found)
+        return input.with_shape(found)
 
     def lower(self, input: Array, q: Array) -> Array:
         x, shares = jnp.asarray(input), jax.lax.stop_gradient(jnp.asarray(q))
+        if not x.size:
+            return jnp.zeros((*q.shape, *self._reduced(input.shape)), input.dtype)
         find = jnp.nanquantile if self.ignore_nan else jnp.quantile
         found = find(x, shares, axis=self.dim, keepdims=self.keep_dims)
         return found.astype(input.dtype)

@@ -15,6 +15,7 @@ from mycelia._engine.ir.types import TensorType
 from mycelia._engine.jax_setup import Array, jnp
 from mycelia._engine.operators.families import reduced_shape
 from mycelia._engine.operators.operator import Op, unsupported_dtype
+from mycelia.ops.argument_types import check_axes
 from mycelia.ops.elementwise.arithmetic import div, square, sub
 from mycelia.ops.elementwise.exponential import sqrt
 from mycelia.ops.reduction.reduction import ReduceMean, ReduceSum
@@ -41,6 +42,8 @@ class ReduceStd(Op):
     def infer(self, x: TensorType) -> tuple[TensorType, TensorType]:
         if not x.dtype.is_float:
             raise unsupported_dtype(self.name, x, "a float tensor")
+        if self.axis:
+            check_axes(self.name, "x", x)
         axes = normalize_axes(self.axis, x.ndim, self.name)
         result = x.with_shape(reduced_shape(x.shape, axes, self.keep_dims))
         return result, result

@@ -15,6 +15,7 @@ from mycelia._engine.ir.tensor_protocol import TensorProtocol, check_tensors
 from mycelia._engine.ir.types import TensorType
 from mycelia._engine.jax_setup import Array, jnp, lax
 from mycelia._engine.operators.operator import Op
+from mycelia.ops.argument_types import check_axes
 from mycelia.ops.indexing.subscript import with_box
 from mycelia.ops.shapes.reshape import copied, expand_dims, reshape
 from mycelia.ops.shapes.views import atleast_1d, atleast_2d, atleast_3d
@@ -160,6 +161,7 @@ class Split(Op):
     )
 
     def infer(self, x: TensorType) -> tuple[TensorType, ...]:
+        check_axes(self.name, "x", x)
         axis, length = self._part(x.shape)
         part = x.with_shape((*x.shape[:axis], length, *x.shape[axis + 1 :]))
         return (part,) * self.output_num

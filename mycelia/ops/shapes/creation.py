@@ -15,6 +15,7 @@ from mycelia._engine.ir.tensor_protocol import TensorProtocol
 from mycelia._engine.ir.types import TensorType
 from mycelia._engine.jax_setup import Array, jnp
 from mycelia._engine.operators.operator import Op
+from mycelia.ops.argument_types import check_one_number
 from mycelia.ops.shapes.reshape import broadcast_to, cast, copied, scalar_to_tensor
 
 ANY_SIZE = 2**62
@@ -187,13 +188,16 @@ class OneHot(Op):
         count = check_non_negative_int(self.name, "depth", depth)
         place = self._place(indices.ndim)
         shape = (*indices.shape[:place], count, *indices.shape[place:])
+        check_one_number(self.name, "on_value", on_value)
+        check_one_number(self.name, "off_value", off_value)
         return TensorType(on_value.dtype, shape)
 
     def lower(self, indices: Array, depth: Any, on_value: Array, off_value: Array) -> Array:
         place = self._place(indices.ndim)
         counter = jnp.arange(depth, dtype=indices.dtype)
         along = counter.reshape((depth,) + (1,) * (indices.ndim - place))
-        return jnp.where(jnp.expand_dims(indices, place) == along, on_value, off_value)
+        on, off = jnp.reshape(on_value, ()), jnp.reshape(off_value, ())
+        return jnp.where(jnp.expand_dims(indices, place) == along, on, off)
 
     def host(self, indices: Any, depth: Any, on_value: Any, off_value: Any) -> Any:
         if indices.dtype not in (np.int32, np.int64) or on_value.dtype != off_value.dtype:
@@ -201,7 +205,8 @@ class OneHot(Op):
         place = self._place(indices.ndim)
         counter = np.arange(check_non_negative_int(self.name, "depth", depth))
         along = counter.reshape((depth,) + (1,) * (indices.ndim - place))
-        return np.where(np.expand_dims(indices, place) == along, on_value, off_value)
+        on, off = np.reshape(on_value, ()), np.reshape(off_value, ())
+        return np.where(np.expand_dims(indices, place) == along, on, off)
 
     def _place(self, rank: int) -> int:
         if not -1 <= self.axis <= rank:

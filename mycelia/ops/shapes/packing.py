@@ -17,6 +17,7 @@ from mycelia._engine.kernels.shifted_windows import shifted
 from mycelia._engine.operators.index_bounds import IndexBound
 from mycelia._engine.operators.operator import Op, unsupported_dtype
 from mycelia._engine.operators.window import Window
+from mycelia.ops.argument_types import FLOATS, INTEGERS, NUMBERS, check_kinds, check_shape
 from mycelia.ops.indexing.unique import SizedByValues as SizedByValues
 
 _FORMATS = ("NHWC", "NCHW")
@@ -107,6 +108,8 @@ class NoRepeatNGram(Op):
                 "NoRepeatNGram: words and probabilities must be (batch, beam, ...)",
                 got=f"state_seq {state_seq}, log_probs {log_probs}",
             )
+        check_kinds(self.name, INTEGERS, state_seq=state_seq)
+        check_kinds(self.name, FLOATS, log_probs=log_probs)
         return log_probs
 
     def lower(self, state_seq: Array, log_probs: Array) -> Array:
@@ -137,6 +140,9 @@ class SparseToDense(Op):
                 "SparseToDense: give one position for each value",
                 got=f"indices {indices}, values {values}",
             )
+        check_shape(self.name, "indices", indices, (indices.shape[0], len(sparse_shape)))
+        check_kinds(self.name, INTEGERS, indices=indices)
+        check_kinds(self.name, NUMBERS, values=values)
         return values.with_shape(tuple(sparse_shape))
 
     def bounds(self, indices: Any, values: Any, sparse_shape: Any) -> tuple[IndexBound, ...]:

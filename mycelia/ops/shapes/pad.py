@@ -15,6 +15,7 @@ from mycelia._engine.ir.tensor_protocol import TensorProtocol
 from mycelia._engine.ir.types import TensorType
 from mycelia._engine.jax_setup import Array, jnp, lax
 from mycelia._engine.operators.operator import Op
+from mycelia.ops.argument_types import check_one_number, check_shape
 from mycelia.ops.elementwise.arithmetic import sub
 from mycelia.ops.shapes.reshape import cast, identity, scalar_to_tensor, sum_to
 
@@ -63,6 +64,7 @@ class ConstantPad(Op):
     )
 
     def infer(self, x: TensorType, value: TensorType) -> TensorType:
+        check_shape("pad", "value", value, ())
         return x.with_shape(_padded(x.shape, _check_pairs("pad", x.shape, self.paddings)))
 
     def lower(self, x: Array, value: Array) -> Array:
@@ -108,6 +110,10 @@ class PadV3(Op):
         pairs = self._pairs(x.shape, paddings)
         if self.mode == "reflect":
             _check_reflect(self.name, x.shape, pairs, 1)
+        if self.mode == "constant" and value is not None:
+            check_one_number(self.name, "value", value)
+        elif self.mode in ("edge", "circular"):
+            _check_repeated(self.name, x.shape, pairs)
         return x.with_shape(_padded(x.shape, pairs))
 
     def lower(self, x: Array, paddings: Any, value: Array | None = None) -> Array:
@@ -208,6 +214,18 @@ def _check_reflect(owner: str, shape: Shape, pairs: Paddings, kept: int) -> None
                 f"{owner}: a reflected padding is larger than what it reflects",
                 got=f"padding {pair} for an axis of size {n}",
                 expected=f"at most {max(n - kept, 0)}",
+            )
+
+
+def _check_repeated(owner: str, shape: Shape, pairs: Paddings) -> None:
+    """Where elements are repeated, some must be left after negative paddings cut theirs off."""
+    for n, (a, b) in zip(shape, pairs, strict=True):
+        if max(a, b) > 0 and n + min(a, 0) + min(b, 0) <= 0:
+            raise problem(
+                ValueError,
+                f"{owner}: there is nothing to repeat",
+                got=f"padding {(a, b)} for an axis of size {n}",
+                expected="at least one element that is not cut off",
             )
 
 

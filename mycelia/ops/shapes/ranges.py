@@ -22,6 +22,7 @@ from mycelia._engine.ir.tensor_protocol import TensorProtocol
 from mycelia._engine.ir.types import TensorType
 from mycelia._engine.jax_setup import Array, jnp
 from mycelia._engine.operators.operator import Op
+from mycelia.ops.argument_types import FLOATS, check_kinds, check_shape
 from mycelia.ops.shapes.creation import Creation
 from mycelia.ops.shapes.reshape import cast, scalar_to_tensor
 
@@ -83,6 +84,9 @@ class LogSpace(Op):
         return {"dtype": as_dtype(self.dtype)}
 
     def infer(self, start: TensorType, end: TensorType) -> TensorType:
+        for name, found in (("start", start), ("end", end)):
+            check_shape(self.name, name, found, ())
+        check_kinds(self.name, FLOATS, start=start, end=end)
         return TensorType(self.dtype, (self.steps,))
 
     def lower(self, start: Array, end: Array) -> Array:

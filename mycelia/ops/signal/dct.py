@@ -12,6 +12,7 @@ from mycelia._engine.ir.example import case
 from mycelia._engine.ir.types import TensorType
 from mycelia._engine.jax_setup import Array, jnp
 from mycelia._engine.operators.operator import Op, unsupported_dtype
+from mycelia.ops.argument_types import check_axes
 
 
 class CosineTransform(Op):
@@ -34,6 +35,7 @@ class CosineTransform(Op):
     def infer(self, x: TensorType) -> TensorType:
         if not (x.dtype.is_integer or x.dtype.is_float or x.dtype.is_complex):
             raise unsupported_dtype(self.name, x, "a tensor of numbers")
+        check_axes("dct", "input", x)
         axis = normalize_axis(self.axis, x.ndim, "dct")
         sizes = list(x.shape)
         sizes[axis] = self.n or sizes[axis]
@@ -46,6 +48,8 @@ class CosineTransform(Op):
         rows = jnp.moveaxis(x, self.axis, -1)
         if self.n is not None:
             rows = _resized(rows, self.n)
+        if not rows.size:
+            return jnp.moveaxis(rows, -1, self.axis)
         transform = _inverse if self.inverse else _forward
         if jnp.iscomplexobj(rows):
             found = transform(rows.real) + 1j * transform(rows.imag)
