@@ -17,6 +17,7 @@ from mycelia._engine.ir.example import case
 from mycelia._engine.ir.types import TensorType
 from mycelia._engine.jax_setup import Array, jax, jnp
 from mycelia._engine.operators.operator import Op
+from mycelia.ops.argument_types import FLOATS, check_kinds
 from mycelia.ops.convolution.convolution import Conv2D
 from mycelia.ops.linalg.matmul import bias_add
 
@@ -65,6 +66,7 @@ class DeformableOffsets(Op):
                 got=f"x {x}, offsets {offsets}",
                 expected=f"offsets of shape {list(wanted)}",
             )
+        check_kinds("deformable_conv2d", FLOATS, x=x, offsets=offsets)
         return x.with_shape((*x.shape[:2], rows * self.ksize[0], columns * self.ksize[1]))
 
     def lower(self, x: Array, offsets: Array) -> Array:
