@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from mycelia._engine.core.errors import IndexOutOfRangeError, ShapeError, problem
 from mycelia._engine.core.shape import Shape, broadcast, size
 from mycelia._engine.ir.types import TensorType
@@ -65,14 +63,12 @@ def check_axes(owner: str, argument: str, found: TensorType, *, least: int = 1) 
         )
 
 
-def check_kinds(
-    owner: str, kinds: tuple[str, ...], kind: type[Exception] = TypeError, **named: Any
-) -> None:
+def check_kinds(owner: str, kinds: tuple[str, ...], **named: TensorType | None) -> None:
     """The dtypes of all arguments that are there must be of one of these kinds."""
     for argument, found in named.items():
         if found is not None and found.dtype.kind not in kinds:
             raise problem(
-                kind,
+                TypeError,
                 f"{owner}: unsupported dtype {found.dtype} of '{argument}'",
                 got=str(found),
                 expected=f"a tensor of kind {', '.join(kinds)}",

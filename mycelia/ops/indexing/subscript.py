@@ -284,7 +284,7 @@ def _named_shape(owner: str, spec: Spec, x: TensorType, data: Sequence[TensorTyp
         length = 0 if kind == "new" else next(axes)
         if kind in ("int", "window", "array"):
             index = next(rest)
-            check_kinds(owner, INTEGERS, IndexError, index=index)
+            check_kinds(owner, INTEGERS, index=index)
             if kind != "array":
                 check_shape(owner, "index", index, ())
         if (kind == "int" and not length) or (kind == "window" and numbers[0] > length):
