@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
-from mycelia._engine.compiler.frontend.interpreter.calls import is_traced
+from mycelia._engine.compiler.frontend.interpreter.calls import is_read
 from mycelia._engine.compiler.frontend.interpreter.source import FunctionDefinition, definition_of
 from mycelia._engine.core.errors import located
 from mycelia._engine.core.source_location import Span, current_span
@@ -63,7 +63,7 @@ def read_subtree(cell: Cell, forest: ParsedNetwork) -> ParsedCell | None:
     function = _construct_of(cell)
     if not isinstance(function, FunctionType) or "construct" in vars(cell):
         return None
-    if not is_traced(function) or _why_unreadable(function) is not None:
+    if not is_read(function) or _why_unreadable(function) is not None:
         return None
     return _read_tree(cell, function, forest)
 
@@ -254,7 +254,7 @@ class _RoutineReader:
 
     def _opened(self, function: Any, is_method: bool) -> ParsedFunction | None:
         """A function of the user's, read; None for others and for what cannot be read."""
-        if not isinstance(function, FunctionType) or not is_traced(function):
+        if not isinstance(function, FunctionType) or not is_read(function):
             return None
         if function in self._tree.routines:
             return self._tree.routines[function]

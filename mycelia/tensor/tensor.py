@@ -83,6 +83,8 @@ class Tensor(TensorMethods):
         """Give the tensor another array of the same meaning; gradients flow no further back."""
         if handlers.before_write is not None:
             handlers.before_write(self)
+        if handlers.replacement is not None:
+            array = handlers.replacement(self, array)
         if self._relation is None:
             self._data = array
             self._shared = False

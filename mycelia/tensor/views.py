@@ -304,6 +304,21 @@ def replace(tensor: Any, array: Any) -> None:
     write(tensor, new)
 
 
+def as_it_is(tensor: Any) -> Any:
+    """Another tensor with the same numbers and gradient, in which later writes do not show."""
+    found = tensor._wrap(tensor._data)
+    found._mark = tensor._mark
+    return found
+
+
+def follow(tensor: Any, new: Any) -> None:
+    """Let gradients flow through `tensor`, which holds the numbers of `new`, as through `new`."""
+    if tensor._relation is None:
+        tensor._mark = new._mark
+    elif new._mark is not None:
+        write(tensor, new)
+
+
 def numpy_of(view: Any) -> np.ndarray:
     """The numbers of a view: a copy, or the memory of its root if it shows just that."""
     if all(type(step.op) is StopGradient for step in view._relation.steps):

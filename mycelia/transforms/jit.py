@@ -49,6 +49,7 @@ from mycelia._engine.runtime.vm.segments import SegmentRunner
 from mycelia.tensor.hooks import TensorHooks
 from mycelia.tensor.nested import tensors_of
 from mycelia.tensor.tensor import Tensor
+from mycelia.tensor.views import as_it_is, follow
 from mycelia.transforms.argument_signature import (
     ReturnedFunction,
     argument_structure,
@@ -167,7 +168,7 @@ class CompiledFunction:
         """The result of a call; the attributes and containers that it changes are written."""
         read = entry.read
         assert read is not None
-        if not read.changes:
+        if not read.restores:
             return self.result(entry, found)
         leaves = iter(read.identities.restored(found, entry.leaves(args, kwargs)))
         result = _outside(read.result.build(leaves))
@@ -293,15 +294,18 @@ class CompiledFunction:
         """Run inside a gradient of eager mode: the program counts as one operator there."""
         assert entry.read is not None
         program = entry.read.plain
-        if entry.differentiable is None:
-            entry.differentiable = DifferentiableGraph(
-                program.graph, program.results, entry.capacity
-            )
         leaves = [_tensor(leaf) for leaf in entry.leaves(args, kwargs)]
+        written = [leaves[which] if type(which) is int else which for which in program.writes]
+        if entry.differentiable is None:
+            flows = any(t.requires_grad for t in written if t._is_parameter) or not all(
+                t._is_parameter for t in written
+            )
+            seeded = program.results + (len(written) if flows else 0)
+            entry.differentiable = DifferentiableGraph(program.graph, seeded, entry.capacity)
         inputs = [
-            leaves[i.which]
+            as_it_is(leaves[i.which])
             if i.source is InputSource.ARGUMENT
-            else i.which
+            else as_it_is(i.which)
             if i.source is InputSource.STATE
             else Tensor._wrap(peek_key())
             for i in program.inputs
@@ -312,6 +316,9 @@ class CompiledFunction:
         except LoopStackOverflow as overflow:
             entry.differentiable = None
             return self._grow(entry, overflow.needed, args, kwargs)
+        if entry.differentiable.seeded > program.results:
+            for tensor, new in zip(written, found[program.results :], strict=False):
+                follow(tensor, new)
         return self._finished(entry, found[: program.results], args, kwargs)
 
     def _grow(self, entry: Specialization, needed: int, args: Any, kwargs: Any) -> Any:

@@ -346,7 +346,7 @@ def test_every_operator_and_its_default_gradient_come_back():
 
 def test_operators_have_names_of_their_own():
     words = vocabulary().operators
-    assert words["Add"] is ops.Add and words["op.Vjp"] is Vjp
+    assert words["Add"] is ops.Add and words["operator.Vjp"] is Vjp
     assert not {"Custom", "Effect", "PrimitiveWithInfer"} & set(words)
 
 

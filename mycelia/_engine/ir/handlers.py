@@ -14,6 +14,7 @@ class Handlers(threading.local):
 
     - `force` gives the numbers behind a node, or says that they are not known yet,
     - `before_write` hears of every tensor that is about to get another array,
+    - `replacement` gives the array that a tensor gets where gradients shall flow as before,
     - `call_user_function` runs a function users wrote, so that its branches and loops are read too,
     - `enclosed` runs a part as a graph of its own, which a given primitive runs,
     - `run_if` runs a part only where a condition of the program holds,
@@ -26,6 +27,7 @@ class Handlers(threading.local):
     gather: Callable[[Any], Any]  # the numbers of an array that other processes hold parts of
     force: Callable[[Any], Any] | None = None
     before_write: Callable[[Any], None] | None = None
+    replacement: Callable[[Any, Any], Any] | None = None
     call: Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any] | None = None
     enclosed: Callable[[Any, Callable[[], Any]], Any] | None = None
     when: Callable[[Any, Callable[[], None]], None] | None = None

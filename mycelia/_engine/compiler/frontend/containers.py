@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -47,6 +48,18 @@ def contents_of(container: Any) -> Any:
     """A copy of a container, of its type, with the same elements."""
     kind = type(container)
     return kind(container) if kind in (list, dict, set) else copy.copy(container)
+
+
+def is_unchanged(container: Any, before: Any) -> bool:
+    """Whether a container holds the same objects as a copy of its contents, in the same order."""
+    if len(container) != len(before):
+        return False
+    if isinstance(container, dict):
+        pairs = zip(container.values(), before.values(), strict=True)
+        return all(map(operator.is_, container, before)) and all(a is b for a, b in pairs)
+    if isinstance(container, set):
+        return bool(container == before)
+    return all(map(operator.is_, container, before))
 
 
 def refilling_calls(container: Any, contents: Any) -> list[tuple[Any, ...]]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import weakref
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from mycelia._engine.compiler.frontend.containers import contents_of
 from mycelia._engine.core import settings
 from mycelia._engine.core.dtype import DType
 from mycelia._engine.core.network_version import NetworkVersion
@@ -29,6 +31,18 @@ class Guards:
         """A name of a module or object has this value."""
         self._checks[id(holder), name] = lambda: unchanged(holder.get(name), value)
 
+    def presence(self, holder: dict[str, Any], name: str) -> None:
+        """An object has an attribute of its own, or has none."""
+        before = is_present(holder, name)
+        self._checks.setdefault((id(holder), name), lambda: is_present(holder, name) == before)
+
+    def member(
+        self, owner: Any, name: str, value: Any, holder: dict[str, Any] | None = None
+    ) -> None:
+        """An attribute that a class defines has this value; `holder` may come to hide it."""
+        key = id(owner if holder is None else holder), name
+        self._checks[key] = lambda: unchanged(getattr(owner, name, None), value)
+
     def has_entry(self, holder: dict[str, Any], name: str) -> bool:
         """Whether `entry` was called for this name."""
         return (id(holder), name) in self._checks
@@ -49,7 +63,7 @@ class Guards:
         """A list, dict or set made outside holds what it holds now."""
         if len(container) > _MOST_ELEMENTS:
             return
-        before = type(container)(container)
+        before = contents_of(container)
         self._checks[id(container), "contents"] = lambda: _same_contents(container, before)
 
     def tensor(self, tensor: Tensor) -> None:
@@ -93,6 +107,12 @@ def flags(cell: Any, changing: frozenset[str]) -> dict[str, Any]:
     return found
 
 
+def is_present(holder: dict[str, Any], name: str) -> bool:
+    """Whether an object, given by its attributes, has one; those of cells are in three dicts."""
+    parts = holder, holder.get("_params", ()), holder.get("_cells", ())
+    return any(name in part for part in parts)
+
+
 def unchanged(found: Any, before: Any) -> bool:
     """The same object, or an equal plain value of the same type."""
     if found is before:
@@ -104,7 +124,9 @@ def _same_contents(container: Any, before: Any) -> bool:
     if len(container) != len(before):
         return False
     if isinstance(container, dict):
-        return all(k in container and unchanged(container[k], v) for k, v in before.items())
-    if isinstance(container, list):
+        return all(map(unchanged, container, before)) and all(
+            map(unchanged, container.values(), before.values())
+        )
+    if isinstance(container, (list, deque)):
         return all(map(unchanged, container, before))
     return bool(container == before)

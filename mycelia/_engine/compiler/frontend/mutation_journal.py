@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import CellType
 from typing import Any
 from weakref import ref
@@ -185,6 +185,14 @@ class Mutations(dict[Key, tuple[Location, Any]]):
                 place.write(value)
 
 
+@dataclass(eq=False)
+class Watch:
+    """Whether a piece of a program changes anything that it did not make itself."""
+
+    changed: bool = False
+    made: set[int] = field(default_factory=set)
+
+
 class MutationJournal:
     """The places changed since it was opened, with what they held before.
 
@@ -251,6 +259,9 @@ class JournaledStore:
         self.stale: dict[int, tuple[Any, PathConflict]] = {}
         self.read: set[Key] = set()  # places whose old values the program needs
         self.writes = 0  # how many tensors and containers were written
+        self._held: dict[int, Any] = {}  # iterators that variables and containers hold
+        self._scratch: dict[int, Any] = {}  # the variables of comprehensions
+        self._watches: list[Watch] = []
 
     @contextmanager
     def journal(self, graph: Graph) -> Iterator[MutationJournal]:
@@ -266,6 +277,9 @@ class JournaledStore:
 
     def note(self, place: Location) -> None:
         self.journals[-1].note(place)
+        for watch in self._watches:
+            is_scratch = id(place.home) in watch.made or id(place.home) in self._scratch
+            watch.changed = watch.changed or not is_scratch
 
     def is_new(self, thing: Any) -> bool:
         """Whether the program made something."""
@@ -320,6 +334,8 @@ class JournaledStore:
     def made(self, thing: Any) -> Any:
         """Say that a container or the variables of a frame are new."""
         self.journals[-1].made[id(thing)] = thing
+        for watch in self._watches:
+            watch.made.add(id(thing))
         return thing
 
     def made_views(self, tensors: Iterable[Tensor]) -> None:
@@ -329,6 +345,31 @@ class JournaledStore:
             journal.made[id(tensor)] = None
             if len(self.journals) > 1:
                 journal.views.append(ref(tensor))
+
+    def hold(self, value: Any) -> None:
+        """Say that a variable or container holds a value; matters for iterators."""
+        if isinstance(value, Iterator):
+            self._held[id(value)] = value
+
+    def is_held(self, iterator: Any) -> bool:
+        """Whether someone else may still take elements from an iterator."""
+        return id(iterator) in self._held
+
+    @contextmanager
+    def watched(self) -> Iterator[Watch]:
+        """Says whether the block changes anything that was there before."""
+        watch = Watch()
+        self._watches.append(watch)
+        try:
+            yield watch
+        finally:
+            self._watches.remove(watch)
+
+    def scratch(self) -> dict[str, Any]:
+        """The variables of a comprehension; nobody sees them afterwards."""
+        found: dict[str, Any] = self.made({})
+        self._scratch[id(found)] = found
+        return found
 
     def owns(self, container: Any) -> bool:
         return self.own.get(id(container)) is container

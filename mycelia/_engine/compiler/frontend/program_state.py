@@ -7,11 +7,13 @@ what it leaves there is written back after each run.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mycelia._engine.compiler.frontend.containers import makes_objects, refilling_calls
+from mycelia._engine.compiler.frontend.interpreter.formatted_strings import SymbolicString
 from mycelia._engine.compiler.frontend.mutation_journal import (
     ContainerLocation,
     Key,
@@ -23,6 +25,7 @@ from mycelia._engine.compiler.frontend.path_conflict import PathConflict, confli
 from mycelia._engine.compiler.frontend.symbolic import GraphBreak
 from mycelia._engine.compiler.frontend.value_structure import (
     MappingStructure,
+    MaybeUnbound,
     MaybeUnboundStructure,
     SequenceStructure,
     Structure,
@@ -213,6 +216,7 @@ def changes_of(tracer: Tracer) -> tuple[list[StateChange], list[tuple[Any, Any]]
             value = place.read()
             if isinstance(value, PathConflict):
                 raise conflict_error(value)
+            refuse_unfinished(value)
             if isinstance(place, ContainerLocation):
                 tracer.store.adopt(value)  # a copy
             form = retained_structure_of(value, tracer.is_outer, lambda t: id(t) in tracer.inputs)
@@ -224,6 +228,21 @@ def changes_of(tracer: Tracer) -> tuple[list[StateChange], list[tuple[Any, Any]]
     if keeps_a_view(tracer, [leaf for leaf, _ in leaves if isinstance(leaf, Tensor)]):
         raise GraphBreak(None, "it keeps a tensor that shares elements with another one")
     return changes, leaves
+
+
+def refuse_unfinished(value: Any) -> None:
+    """Raise if a value that leaves a program is none yet: text with holes, an iterator, ..."""
+    if isinstance(value, (MaybeUnbound, SymbolicString, Iterator)):
+        what = {
+            MaybeUnbound: "a variable of some paths",
+            SymbolicString: "a text with numbers of tensors",
+        }
+        raise GraphBreak(None, f"{what.get(type(value), 'an iterator')} leaves the program")
+    if isinstance(value, dict):
+        value = [*value, *value.values()]
+    if isinstance(value, (tuple, list, deque)):
+        for part in value:
+            refuse_unfinished(part)
 
 
 def keeps_a_view(tracer: Tracer, kept: Sequence[Tensor]) -> bool:

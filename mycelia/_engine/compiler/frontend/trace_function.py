@@ -20,6 +20,7 @@ from mycelia._engine.compiler.frontend.program_state import (
     StateFound,
     changes_anything,
     changes_of,
+    refuse_unfinished,
     stand_in_for_state,
 )
 from mycelia._engine.compiler.frontend.symbolic import GraphBreak, SymbolicNumber
@@ -72,6 +73,7 @@ class TracedProgram:
     ] = ()  # of attributes and containers; their leaves follow the result
     identities: ResultAliases = field(default_factory=lambda: ResultAliases({}, {}))
     constants: frozenset[int] = frozenset()  # the identities of tensors taken for constants
+    restores: bool = False  # whether a call has places to write, or tensors to put into its result
 
 
 def trace(
@@ -152,6 +154,7 @@ def _not_known(node: GraphNode) -> Any:
 def _finish(
     tracer: Tracer, given: list[Tensor], nodes: list[Any], result: Any, started: float
 ) -> TracedProgram:
+    refuse_unfinished(result)
     form = structure_of(result, tracer.is_outer)
     changes, changed = changes_of(tracer)
     found = [*form.leaves(result), *changed]
@@ -215,6 +218,7 @@ def _finish(
         tuple(changes),
         identities,
         frozenset(tracer.captured),
+        bool(changes or identities.arguments or identities.results),
     )
 
 

@@ -127,6 +127,7 @@ class Tracer:
             "dispatch",
             "force",
             "before_write",
+            "replacement",
             "call",
             "effect",
             "enclosed",
@@ -140,6 +141,7 @@ class Tracer:
         outer, _ACTIVE.tracer = _ACTIVE.tracer, self
         handlers.dispatch, handlers.force = self.dispatch, force
         handlers.before_write, handlers.call, handlers.enclosed = self.before_write, call, enclosed
+        handlers.replacement = None if self.materialized is not None else self.replacement
         handlers.effect = None if self.materialized is not None else self.effect_on_tensors
         handlers.when, handlers.rely = when, self.guards.fact
         handlers.hook = partial(hook_tensor, self)
@@ -441,6 +443,15 @@ class Tracer:
         args = (*(self.data_node(i) for i in inputs), whole)
         return self.wrap(self.builder.apply(Custom(backward, title), args, whole.type, self.span))
 
+    def replacement(self, tensor: Tensor, array: Any) -> Any:
+        """An array that replaces that of a tensor; its gradient is that of the one before."""
+        before, type_ = tensor._data, type_of_array(array)
+        if not isinstance(before, GraphNode) or before.type != type_ or not type_.dtype.is_float:
+            return array
+        node = self.builder.local(array) if isinstance(array, GraphNode) else constant(array)
+        args = (self.builder.local(before), node)
+        return self.builder.apply(Custom(_of_former, "replace"), args, type_, self.span)
+
     def effect_on_tensors(
         self, run: Callable[..., None], title: str, values: tuple[Any, ...]
     ) -> None:
@@ -479,6 +490,11 @@ class Tracer:
         before = self.world.get("<unbound>")
         found = number if before is None else convert(maximum(before.strong, number.strong), int)
         self.store.write(VariableLocation(self.world, "<unbound>"), found)
+
+
+def _of_former(dout: Any, wanted: Any) -> tuple[Any]:
+    """The gradient for the array that another one replaces."""
+    return (dout,)
 
 
 def unbound_error(name: str, span: Span | None) -> Exception:

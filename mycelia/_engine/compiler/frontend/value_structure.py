@@ -356,7 +356,7 @@ def is_same_value(
             is_same_value(a, b, of_tensors=of_tensors) for a, b in pairs
         )
     if isinstance(first, dict):
-        return first.keys() == second.keys() and all(
+        return list(first) == list(second) and all(
             is_same_value(first[k], second[k], of_tensors=of_tensors) for k in first
         )
     if isinstance(first, UserFunction):
@@ -434,8 +434,9 @@ def _join_sequences(first: Any, second: Any) -> Structure:
 
 def _joinentries_of(first: Any, second: Any) -> Structure:
     one, other = entries_of(first), entries_of(second)
-    if one.keys() != other.keys():
-        return _conflict("the keys differ")
+    if list(one) != list(other) and (one.keys() != other.keys() or isinstance(first, dict)):
+        is_order = one.keys() == other.keys()
+        return _conflict("the keys have another order" if is_order else "the keys differ")
     return MappingStructure(
         maker_of(first), tuple(one), tuple(join_structures(one[k], other[k]) for k in one)
     )

@@ -6,8 +6,14 @@ from typing import Any
 
 from mycelia._engine.compiler.frontend.containers import CONTAINERS
 from mycelia._engine.compiler.frontend.interpreter.base import InterpreterBase
-from mycelia._engine.compiler.frontend.mutation_journal import ContainerLocation, VariableLocation
-from mycelia._engine.compiler.frontend.symbolic import GraphBreak, SymbolicNumber, is_symbolic
+from mycelia._engine.compiler.frontend.interpreter.formatted_strings import refuse_unknown_key
+from mycelia._engine.compiler.frontend.interpreter.user_code import special_method
+from mycelia._engine.compiler.frontend.mutation_journal import (
+    MISSING,
+    ContainerLocation,
+    VariableLocation,
+)
+from mycelia._engine.compiler.frontend.symbolic import SymbolicNumber
 from mycelia._engine.core.errors import located
 from mycelia.tensor.tensor import Tensor
 
@@ -19,13 +25,36 @@ class AssignmentInterpreter(InterpreterBase):
         if isinstance(owner, Tensor):
             owner[_strong(index)] = value.strong if isinstance(value, SymbolicNumber) else value
             return
+        method = special_method(owner, "__setitem__")
+        if method is not None:
+            self.call(method, (owner, index, value), {})
+            return
         self.change(owner)
-        if is_symbolic(index):
-            raise GraphBreak(index._data, "a list is written at a place only known at run time")
+        refuse_unknown_key(index)
         owner[index] = value
 
+    def delete_item(self, owner: Any, index: Any) -> None:
+        """`del owner[index]`."""
+        method = special_method(owner, "__delitem__")
+        if method is not None:
+            self.call(method, (owner, index), {})
+            return
+        self.change(owner)
+        refuse_unknown_key(index)
+        del owner[index]
+
     def set_attribute(self, owner: Any, name: str, value: Any) -> None:
-        """`owner.name = value`; what was there before the program is written after each run."""
+        """`owner.name = value`, by `__setattr__` if the user's class has one."""
+        method = special_method(owner, "__setattr__")
+        if method is not None:
+            self.call(method, (owner, name, value), {})
+            return
+        if _is_frozen(owner):
+            setattr(owner, name, value)  # raises what eager mode raises
+        self.write_attribute(owner, name, value)
+
+    def write_attribute(self, owner: Any, name: str, value: Any) -> None:
+        """Write an attribute; what was there before the program is written after each run."""
         setter = getattr(getattr(type(owner), name, None), "fset", None)
         held = getattr(owner, "__dict__", None)
         if setter is not None:
@@ -36,11 +65,35 @@ class AssignmentInterpreter(InterpreterBase):
             raise self.outside(f"{type(owner).__name__}.{name}")
         elif self.tracer.store.owns(held):
             self.tracer.store.note_container(held)
-            setattr(owner, name, value)
+            object.__setattr__(owner, name, value)
         elif name in held.get("_cells", ()) or is_part(value):
             raise self.outside(f"the parts of {type(owner).__name__}: {name}")
         else:
             self.tracer.write_outside(VariableLocation(held, name), value)
+
+    def delete_attribute(self, owner: Any, name: str) -> None:
+        """`del owner.name`."""
+        method = special_method(owner, "__delattr__")
+        if method is not None:
+            self.call(method, (owner, name), {})
+            return
+        if _is_frozen(owner):
+            delattr(owner, name)  # raises what eager mode raises
+        self.remove_attribute(owner, name)
+
+    def remove_attribute(self, owner: Any, name: str) -> None:
+        """Remove an attribute; what was there before the program is removed after each run."""
+        held = getattr(owner, "__dict__", None)
+        if not isinstance(held, dict) or isinstance(owner, Tensor):
+            raise self.outside(f"{type(owner).__name__}.{name}")
+        if name not in held or name in held.get("_cells", ()):
+            self.attribute(owner, name)  # raises what eager mode raises, if there is none
+            raise self.outside(f"the parts of {type(owner).__name__}: {name}")
+        if self.tracer.store.owns(held):
+            self.tracer.store.note_container(held)
+            del held[name]
+        else:
+            self.tracer.write_outside(VariableLocation(held, name), MISSING)
 
     def change(self, container: Any) -> None:
         """Say that a container is about to change."""
@@ -61,6 +114,11 @@ class AssignmentInterpreter(InterpreterBase):
             fix="keep the state in a Parameter, or return the new value",
             span=self.tracer.span,
         )
+
+
+def _is_frozen(owner: Any) -> bool:
+    parameters = getattr(type(owner), "__dataclass_params__", None)
+    return parameters is not None and parameters.frozen
 
 
 def is_part(value: Any) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from mycelia._engine.compiler.frontend.containers import CONTAINERS
+from mycelia._engine.compiler.frontend.interpreter.user_code import special_method
 from mycelia._engine.compiler.frontend.interpreter.user_function import Frame
 from mycelia._engine.compiler.frontend.mutation_journal import (
     MISSING,
@@ -60,7 +61,13 @@ class InterpreterBase:
             if value.size != 1:
                 bool(Tensor._wrap(_several(value)))  # raises what eager mode raises
             return convert(value, bool)
-        return True if isinstance(value, SymbolicChoice) else bool(value)
+        if isinstance(value, SymbolicChoice):
+            return True
+        for name in ("__bool__", "__len__"):
+            method = special_method(value, name)
+            if method is not None:
+                return self.truth(self.call(method, (value,), {}))
+        return bool(value)
 
     def global_value(self, name: str, frame: Frame) -> Any:
         if name in frame.module:
@@ -88,15 +95,6 @@ class InterpreterBase:
         place = convert((index.strong < 0), int) * shifted + convert(index.strong >= 0, int) * index
         return place
 
-    def attribute(self, owner: Any, name: str) -> Any:
-        value = getattr(owner, name)
-        held = getattr(owner, "__dict__", None)
-        if not isinstance(held, dict) or name not in held or self.tracer.store.owns(held):
-            return self.outside_value(value)
-        if not self.tracer.is_changed(VariableLocation(held, name)):
-            self.tracer.guards.entry(held, name, value)
-        return self.outside_value(value)
-
     def outside_value(self, value: Any) -> Any:
         """A value that may live outside of the program: parameters become inputs."""
         store = self.tracer.store
@@ -106,6 +104,12 @@ class InterpreterBase:
         return self.tracer.bound(value)
 
     # ---- answered by other parts ------------------------------------------------------------
+
+    def attribute(self, owner: Any, name: str) -> Any:
+        raise NotImplementedError
+
+    def write_attribute(self, owner: Any, name: str, value: Any) -> None:
+        raise NotImplementedError
 
     def branches(self, index: SymbolicNumber, thunks: Sequence[Callable[[], Any]]) -> Any:
         raise NotImplementedError

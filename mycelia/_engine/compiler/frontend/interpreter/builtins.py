@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from mycelia._engine.compiler.frontend.interpreter.base import InterpreterBase
@@ -17,8 +19,11 @@ from mycelia._engine.compiler.frontend.interpreter.iterables import (
     SymbolicRange,
     SymbolicZip,
     elements,
+    iterate,
     known_length,
+    next_of,
 )
+from mycelia._engine.compiler.frontend.interpreter.user_code import special_method
 from mycelia._engine.compiler.frontend.interpreter.user_function import UserFunction
 from mycelia._engine.compiler.frontend.symbolic import (
     GraphBreak,
@@ -63,7 +68,8 @@ def _print(reader: Any, *values: Any, **options: Any) -> None:
 def _len(reader: Any, value: Any) -> Any:
     if isinstance(value, (SymbolicRange, SymbolicZip)):
         raise GraphBreak(None, "a length is only known at run time")
-    return len(value)
+    method = special_method(value, "__len__")
+    return len(value) if method is None else reader.call(method, (value,), {})
 
 
 @handles_builtin(range)
@@ -78,32 +84,32 @@ def _range(reader: Any, *bounds: Any) -> Any:
 def _enumerate(reader: Any, source: Any, start: int = 0) -> Any:
     if known_length(source) is None:
         return SymbolicZip((SymbolicRange.of(start, 2**62, 1), source))
-    return [(start + i, e) for i, e in enumerate(elements(source))]
+    pairs = enumerate(iterate(source))
+    return reader.tracer.store.made((start + i, element) for i, element in pairs)
 
 
 @handles_builtin(zip)
 def _zip(reader: Any, *sources: Any, strict: bool = False) -> Any:
     if any(known_length(s) is None for s in sources):
         return SymbolicZip(sources)
-    return list(zip(*(elements(s) for s in sources), strict=strict))
+    return reader.tracer.store.made(zip(*map(iterate, sources), strict=strict))
 
 
 @handles_builtin(map)
 def _map(reader: Any, fn: Any, *sources: Any) -> Any:
-    rows = zip(*(elements(s) for s in sources), strict=False)
-    return [reader.call(fn, tuple(row), {}) for row in rows]
+    rows = zip(*map(iterate, sources), strict=False)
+    return reader.tracer.store.made(reader.call(fn, row, {}) for row in rows)
 
 
 @handles_builtin(filter)
 def _filter(reader: Any, fn: Any, source: Any) -> Any:
-    kept = []
-    for element in elements(source):
+    def passes(element: Any) -> bool:
         truth = reader.truth(element if fn is None else reader.call(fn, (element,), {}))
         if isinstance(truth, SymbolicNumber):
             raise GraphBreak(truth._data, "filter decides by a number of a tensor")
-        if truth:
-            kept.append(element)
-    return kept
+        return bool(truth)
+
+    return reader.tracer.store.made(e for e in iterate(source) if passes(e))
 
 
 @handles_builtin(functools.reduce)
@@ -118,21 +124,26 @@ def _reduce(reader: Any, fn: Any, source: Any, *initial: Any) -> Any:
 @handles_builtin(sum)
 def _sum(reader: Any, source: Any, start: Any = 0) -> Any:
     found = start
-    for element in elements(source):
+    for element in iterate(source):
         found = reader.binary("Add", found, element)
     return found
 
 
-def _extreme(better: Callable[[Any, Any], Any], plain: Any) -> Callable[..., Any]:
+def _extreme(better: ast.cmpop, plain: Any) -> Callable[..., Any]:
     def answer(reader: Any, *args: Any, **options: Any) -> Any:
         parts = elements(args[0]) if len(args) == 1 else list(args)
-        if not any(map(is_symbolic, parts)):
-            return plain(*args, **options)
-        if options:
-            raise GraphBreak(None, f"{plain.__name__} with a key over numbers of tensors")
+        if options.get("key") is not None:
+            options["key"] = partial(_called, reader, options["key"])
+        is_read = any(
+            special_method(part, "__lt__" if plain is min else "__gt__") for part in parts
+        )
+        if not is_read and not any(map(is_symbolic, parts)):
+            return plain(parts, **options)
+        if options or not parts:
+            raise GraphBreak(None, f"{plain.__name__} with options over numbers of tensors")
         found = parts[0]
         for part in parts[1:]:
-            test = reader.truth(better(part, found))
+            test = reader.truth(reader.compared(better, part, found))
             if isinstance(test, bool):
                 found = part if test else found
             else:
@@ -142,13 +153,18 @@ def _extreme(better: Callable[[Any, Any], Any], plain: Any) -> Callable[..., Any
     return answer
 
 
-BUILTIN_HANDLERS[min] = _extreme(lambda new, old: new < old, min)
-BUILTIN_HANDLERS[max] = _extreme(lambda new, old: new > old, max)
+def _called(reader: Any, fn: Any, *args: Any) -> Any:
+    return reader.call(fn, args, {})
+
+
+BUILTIN_HANDLERS[min] = _extreme(ast.Lt(), min)
+BUILTIN_HANDLERS[max] = _extreme(ast.Gt(), max)
 
 
 @handles_builtin(abs)
 def _abs(reader: Any, value: Any) -> Any:
-    return abs(value)
+    method = special_method(value, "__abs__")
+    return abs(value) if method is None else reader.call(method, (value,), {})
 
 
 def _conversion(kind: type) -> Callable[..., Any]:
@@ -199,9 +215,17 @@ def _callable(reader: Any, value: Any) -> bool:
 
 @handles_builtin(getattr)
 def _getattr(reader: Any, owner: Any, name: str, *default: Any) -> Any:
-    if default and not hasattr(owner, name):
-        return reader.outside_value(default[0])
-    return reader.attribute(owner, name)
+    try:
+        return reader.attribute(owner, name)
+    except AttributeError:
+        if not default:
+            raise
+    return reader.outside_value(default[0])
+
+
+@handles_builtin(hasattr)
+def _hasattr(reader: Any, owner: Any, name: str) -> bool:
+    return bool(reader.has_attribute(owner, name))
 
 
 @handles_builtin(setattr)
@@ -209,13 +233,23 @@ def _setattr(reader: Any, owner: Any, name: str, value: Any) -> None:
     reader.set_attribute(owner, name, value)
 
 
+@handles_builtin(delattr)
+def _delattr(reader: Any, owner: Any, name: str) -> None:
+    reader.delete_attribute(owner, name)
+
+
 def _quantifier(stops: bool) -> Callable[..., Any]:
     def answer(reader: Any, source: Any) -> Any:
-        if isinstance(source, Tensor):
-            source = elements(source)
         found: Any = not stops
-        for element in source:
-            truth = reader.truth(element)
+        parts = iterate(source)
+        while True:
+            with reader.tracer.store.watched() as watch:
+                try:
+                    truth = reader.truth(next(parts))
+                except StopIteration:
+                    return found
+            if watch.changed and not isinstance(found, bool):
+                raise GraphBreak(found._data, "any or all stops at a number of a tensor")
             if isinstance(truth, bool):
                 if truth is stops:
                     return stops
@@ -224,7 +258,6 @@ def _quantifier(stops: bool) -> Callable[..., Any]:
                 found = truth
             else:
                 found = either(found, truth) if stops else both(found, truth)
-        return found
 
     return answer
 
@@ -234,7 +267,7 @@ BUILTIN_HANDLERS[any], BUILTIN_HANDLERS[all] = _quantifier(True), _quantifier(Fa
 
 def _container(kind: Any) -> Callable[..., Any]:
     def answer(reader: Any, *args: Any, **entries: Any) -> Any:
-        if kind is not dict and args:
+        if args and (kind is not dict or isinstance(args[0], Iterator)):
             args = (elements(args[0]),)
         made = kind(*args, **entries)
         return made if kind is tuple else reader.tracer.store.adopt(made)
@@ -258,7 +291,12 @@ def _sorted(reader: Any, source: Any, *, key: Any = None, reverse: bool = False)
 
 @handles_builtin(reversed)
 def _reversed(reader: Any, source: Any) -> Any:
-    return list(reversed(elements(source)))
+    if known_length(source) is None:
+        raise GraphBreak(None, "the number of elements is only known at run time")
+    method = special_method(source, "__reversed__")
+    if method is not None:
+        return reader.call(method, (source,), {})
+    return reader.tracer.store.made(iter(reversed(source)))
 
 
 @handles_builtin(round)
@@ -289,8 +327,20 @@ def _str(reader: Any, *args: Any, **options: Any) -> Any:
 
 
 @handles_builtin(iter)
-def _iter(reader: Any, source: Any) -> Any:
-    return elements(source)
+def _iter(reader: Any, source: Any, *sentinel: Any) -> Any:
+    if sentinel:
+        raise GraphBreak(None, "iter calls a function until it gives a certain value")
+    return source if isinstance(source, Iterator) else reader.tracer.store.made(iterate(source))
+
+
+@handles_builtin(next)
+def _next(reader: Any, iterator: Any, *default: Any) -> Any:
+    try:
+        return next_of(iterator)
+    except StopIteration:
+        if not default:
+            raise
+    return default[0]
 
 
 _MATH = {

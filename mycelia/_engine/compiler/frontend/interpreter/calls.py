@@ -4,31 +4,45 @@ from __future__ import annotations
 
 import ast
 import functools
-import linecache
+import inspect
+import random
 import sys
-import sysconfig
 import types
+from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import MISSING as NO_DEFAULT
+from dataclasses import fields, is_dataclass
 from sys import getrefcount
 from typing import Any
 
-from mycelia._engine.compiler.frontend.containers import CONTAINERS
+import numpy as np
+
+from mycelia._engine.compiler.frontend.containers import (
+    CONTAINERS,
+    contents_of,
+    is_unchanged,
+    refill,
+)
+from mycelia._engine.compiler.frontend.interpreter.attributes import Attributes
 from mycelia._engine.compiler.frontend.interpreter.base import EnclosingVariables
 from mycelia._engine.compiler.frontend.interpreter.builtins import (
     BUILTIN_HANDLERS,
     BuiltinInterpreter,
 )
+from mycelia._engine.compiler.frontend.interpreter.ends import FALLS, RETURNS, kinds_of
+from mycelia._engine.compiler.frontend.interpreter.iterables import iterate
 from mycelia._engine.compiler.frontend.interpreter.loops import LoopInterpreter
 from mycelia._engine.compiler.frontend.interpreter.recursion import ActiveCall, RecursionInterpreter
 from mycelia._engine.compiler.frontend.interpreter.source import FunctionDefinition, definition_of
-from mycelia._engine.compiler.frontend.interpreter.statements import (
-    FALLS,
-    RESULT,
-    RETURNS,
-    kinds_of,
-)
+from mycelia._engine.compiler.frontend.interpreter.statements import RESULT
 from mycelia._engine.compiler.frontend.interpreter.trace_stack import note_call
 from mycelia._engine.compiler.frontend.interpreter.unsupported import unsupported
+from mycelia._engine.compiler.frontend.interpreter.user_code import (
+    FRAMEWORK,
+    LIBRARY,
+    is_generated,
+    is_read,
+)
 from mycelia._engine.compiler.frontend.interpreter.user_function import (
     Frame,
     TracedCallback,
@@ -36,31 +50,27 @@ from mycelia._engine.compiler.frontend.interpreter.user_function import (
 )
 from mycelia._engine.compiler.frontend.mutation_journal import MISSING, ClosureCellLocation
 from mycelia._engine.compiler.frontend.path_conflict import PathConflict
+from mycelia._engine.compiler.frontend.symbolic import GraphBreak
 from mycelia._engine.compiler.frontend.value_structure import SymbolicChoice
 from mycelia._engine.core.errors import located
-from mycelia._engine.core.source_location import PACKAGE
 from mycelia.tensor.tensor import Tensor
 
-_FRAMEWORK = str(PACKAGE)
-_LIBRARY = tuple({sysconfig.get_paths()["stdlib"], sysconfig.get_paths()["platstdlib"]})
-_NATIVE_MODULES = ("numpy", "jax", "jaxlib", "scipy")
-_MUTATING = {
-    "append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update",
-    "setdefault", "popitem", "add", "discard", "appendleft", "extendleft", "popleft", "rotate",
-    "move_to_end",
-}  # fmt: skip
-_GENERATED = ("__init__", "__eq__", "__repr__", "__hash__", "__replace__")  # as dataclasses do
+_ATTRIBUTE_WRITERS = ("__setattr__", "__delattr__")
+_DRAWING = (random.Random, np.random.RandomState, np.random.Generator)
 _CALL = "__call__"
 _ALONE = 2  # references to what nobody else has: a local name, the count itself
 MOST_CALLS = 400  # nested calls of one function that reading follows
 
 
-class CallInterpreter(LoopInterpreter, BuiltinInterpreter, RecursionInterpreter):
+class CallInterpreter(LoopInterpreter, Attributes, BuiltinInterpreter, RecursionInterpreter):
     """Calls functions."""
 
     def call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if isinstance(fn, PathConflict):
             raise self.conflict_error(fn)
+        if self.tracer.store.stale:
+            for value in (*args, *kwargs.values()):
+                self.tracer.store.refuse_stale(value)
         if isinstance(fn, SymbolicChoice):
             return self.call_choice(fn, args, kwargs)
         if isinstance(fn, TracedCallback):
@@ -78,43 +88,66 @@ class CallInterpreter(LoopInterpreter, BuiltinInterpreter, RecursionInterpreter)
             wrapped = getattr(fn, "__mycelia_compiled__", None)
             if wrapped is not None:
                 return self.call(wrapped, args, kwargs)
-            if is_traced(fn):
+            if is_read(fn):
                 return self.read_call(self.adopted_function(fn), args, kwargs)
             return self.native(fn, args, kwargs)
         if isinstance(fn, type):
             return self._make(fn, args, kwargs)
-        if isinstance(fn, types.BuiltinMethodType) and fn.__name__ in _MUTATING:
-            return self._call_mutating(fn, args, kwargs)
+        if getattr(fn, "__name__", None) in _ATTRIBUTE_WRITERS and not isinstance(fn, UserFunction):
+            return self._write_attribute(fn, args)
         method = getattr(type(fn), _CALL, None)
-        if isinstance(method, types.FunctionType) and is_traced(method):
+        if isinstance(method, types.FunctionType) and is_read(method):
             return self.read_call(self.adopted_function(method), (fn, *args), kwargs)
         return self.native(fn, args, kwargs)
 
     def _call_method(self, fn: types.MethodType, args: Any, kwargs: Any) -> Any:
         inner = fn.__func__
-        if isinstance(inner, types.FunctionType) and is_traced(inner):
+        if isinstance(inner, types.FunctionType) and is_read(inner):
             return self.read_call(self.adopted_function(inner), (fn.__self__, *args), kwargs)
+        if fn.__name__ in _ATTRIBUTE_WRITERS:
+            return self._write_attribute(fn, args)
         return self.native(fn, args, kwargs)
+
+    def _write_attribute(self, fn: Any, args: tuple[Any, ...]) -> None:
+        """`object.__setattr__(owner, name, value)`, `super().__setattr__(name, value)`, ..."""
+        is_bound = isinstance(fn, types.MethodType | types.MethodWrapperType)
+        owner, *rest = (fn.__self__, *args) if is_bound else args
+        if fn.__name__ == "__setattr__":
+            self.write_attribute(owner, *rest)
+        else:
+            self.remove_attribute(owner, *rest)
 
     def native(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the framework's or Python's own code; user functions it is given come back here."""
+        owner = getattr(fn, "__self__", None)
+        if isinstance(owner, _DRAWING):
+            raise GraphBreak(None, "it draws random numbers in Python")
+        if isinstance(owner, CONTAINERS) and fn.__name__ in ("extend", "extendleft"):
+            args = (self.expanded(args[0]),)
         span = self.tracer.span
+        given = [owner, *args, *kwargs.values()]
+        containers = [c for c in given if isinstance(c, CONTAINERS)]
+        before = [contents_of(c) for c in containers]
         try:
-            result = fn(*[_routed(a) for a in args], **{k: _routed(v) for k, v in kwargs.items()})
+            result = fn(*map(_handed, args), **{k: _handed(v) for k, v in kwargs.items()})
         finally:
             self.tracer.span = span
+            for container, contents in zip(containers, before, strict=True):
+                self._note_changes(container, contents)
         if isinstance(result, CONTAINERS) and getrefcount(result) == _ALONE:
             self.tracer.store.adopt(result)
-        elif fn is Tensor:
+        elif fn is Tensor or isinstance(result, Iterator):
             self.tracer.store.made(result)
         return result
 
-    def _call_mutating(self, fn: Any, args: Any, kwargs: Any) -> Any:
-        if isinstance(fn.__self__, CONTAINERS):
-            self.change(fn.__self__)
-        if fn.__name__ in ("extend", "extendleft"):
-            args = (self.expanded(args[0]),)
-        return self.native(fn, args, kwargs)
+    def _note_changes(self, container: Any, before: Any) -> None:
+        """If Python's own code has changed a container, do so once more, as the program."""
+        if is_unchanged(container, before):
+            return
+        after = contents_of(container)
+        refill(container, before)
+        self.change(container)
+        refill(container, after)
 
     def _make(self, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Make an object of a class; a plain class of the user's is read, its object tracked."""
@@ -122,13 +155,31 @@ class CallInterpreter(LoopInterpreter, BuiltinInterpreter, RecursionInterpreter)
             found = self.native(cls, args, kwargs)
             return self.tracer.store.adopt(found) if isinstance(found, CONTAINERS) else found
         init = cls.__init__  # type: ignore[misc]
-        if isinstance(init, types.FunctionType) and is_traced(init):
+        if isinstance(init, types.FunctionType) and is_read(init):
             made: Any = cls.__new__(cls)  # type: ignore[call-overload]
             self._track(cls, made)
             self.read_call(self.adopted_function(init), (made, *args), kwargs)
             return made
+        if _is_plain_dataclass(cls):
+            return self._make_dataclass(cls, args, kwargs)
         made = self.native(cls, args, kwargs)
         self._track(cls, made)
+        return made
+
+    def _make_dataclass(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What the generated `__init__` of a dataclass does; factories and hooks are read."""
+        given = inspect.signature(cls).bind(*args, **kwargs).arguments
+        made = cls.__new__(cls)
+        self._track(cls, made)
+        for field in fields(cls):
+            value = given.get(field.name, field.default)
+            if value is NO_DEFAULT and field.default_factory is not NO_DEFAULT:
+                value = self.call(field.default_factory, (), {})
+            if value is not NO_DEFAULT:
+                object.__setattr__(made, field.name, value)
+        hook = getattr(made, "__post_init__", None)
+        if hook is not None:
+            self.call(hook, (), {})
         return made
 
     def _track(self, cls: type, made: Any) -> None:
@@ -257,26 +308,16 @@ def _wrong(fn: UserFunction, what: str) -> TypeError:
     return TypeError(f"{fn.definition.name}() {what}")
 
 
-def is_traced(fn: types.FunctionType) -> bool:
-    """Whether a function is the user's, so that its source is read; others are run as they are."""
-    if hasattr(fn, "__mycelia_native__"):
-        return False
-    file = fn.__code__.co_filename
-    if file.startswith(_FRAMEWORK) or file.startswith("<frozen"):
-        return False
-    if file.startswith("<") and not (linecache.getlines(file) or "__source__" in fn.__globals__):
-        return hasattr(fn, "__source__") or fn.__name__ not in _GENERATED
-    module = (fn.__module__ or "").split(".")[0]
-    if module in _NATIVE_MODULES:
-        return False
-    return not (file.startswith(_LIBRARY) and "site-packages" not in file)
+def _handed(value: Any) -> Any:
+    """An argument as the framework's or Python's own code gets it."""
+    return iterate(value) if isinstance(value, Iterator) else _routed(value)
 
 
 def _routed(value: Any) -> Any:
-    if isinstance(value, types.FunctionType) and is_traced(value):
+    if isinstance(value, types.FunctionType) and is_read(value):
         return TracedCallback(value)
     if isinstance(value, types.MethodType) and isinstance(value.__func__, types.FunctionType):
-        return TracedCallback(value) if is_traced(value.__func__) else value
+        return TracedCallback(value) if is_read(value.__func__) else value
     if isinstance(value, functools.partial):
         return TracedCallback(value)
     if type(value) in (tuple, list) and any(isinstance(v, types.FunctionType) for v in value):
@@ -287,9 +328,17 @@ def _routed(value: Any) -> Any:
 def _is_plain_class(cls: type) -> bool:
     module = sys.modules.get(cls.__module__)
     file = getattr(module, "__file__", None) or ""
-    if file.startswith((_FRAMEWORK, *_LIBRARY)) or cls.__module__ == "builtins":
+    if file.startswith((FRAMEWORK, *LIBRARY)) or cls.__module__ == "builtins":
         return False
     return not issubclass(cls, (Tensor, BaseException)) and not hasattr(cls, "construct")
+
+
+def _is_plain_dataclass(cls: type) -> bool:
+    """Whether the generated `__init__` of a dataclass sets its fields and does nothing else."""
+    if not is_dataclass(cls) or not is_generated(cls.__init__) or "__slots__" in vars(cls):
+        return False
+    named = {field.name for field in fields(cls)}
+    return named >= set(inspect.signature(cls).parameters)  # no InitVar
 
 
 def _hashable(fn: Any) -> bool:

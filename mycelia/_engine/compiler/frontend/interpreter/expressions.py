@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import ast
-import operator
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-import numpy as np
-
-from mycelia._engine.compiler.frontend.interpreter.base import InterpreterBase
-from mycelia._engine.compiler.frontend.interpreter.formatted_strings import SymbolicString, text_of
-from mycelia._engine.compiler.frontend.interpreter.iterables import elements, known_length
+from mycelia._engine.compiler.frontend.interpreter.formatted_strings import (
+    SymbolicString,
+    refuse_unknown_key,
+)
+from mycelia._engine.compiler.frontend.interpreter.iterables import elements, iterate, known_length
+from mycelia._engine.compiler.frontend.interpreter.operators import Operators
 from mycelia._engine.compiler.frontend.interpreter.trace_stack import note_line
 from mycelia._engine.compiler.frontend.interpreter.unsupported import unsupported
+from mycelia._engine.compiler.frontend.interpreter.user_code import special_method
 from mycelia._engine.compiler.frontend.interpreter.user_function import Frame, UserFunction
 from mycelia._engine.compiler.frontend.mutation_journal import MISSING
 from mycelia._engine.compiler.frontend.path_conflict import PathConflict
 from mycelia._engine.compiler.frontend.symbolic import (
-    BINARY,
     GraphBreak,
     SymbolicNumber,
     both,
     convert,
-    either,
-    is_number,
     is_symbolic,
     opposite,
 )
@@ -35,17 +33,8 @@ from mycelia._engine.compiler.frontend.value_structure import MaybeUnbound, Symb
 from mycelia._engine.core.errors import problem
 from mycelia.tensor.tensor import Tensor
 
-_COMPARE: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-}
 
-
-class ExpressionInterpreter(InterpreterBase):
+class ExpressionInterpreter(Operators):
     """Evaluates expressions."""
 
     def eval(self, node: ast.expr, frame: Frame) -> Any:
@@ -78,7 +67,7 @@ class ExpressionInterpreter(InterpreterBase):
                 f"the name {node.id!r} has no value here",
                 fix="define or import it",
             )
-        return self.usable(value, node, frame)
+        return self.held(self.usable(value, node, frame))
 
     def usable(self, value: Any, node: ast.AST, frame: Frame) -> Any:
         """`value`, unless it is one of two things that do not go together."""
@@ -89,6 +78,11 @@ class ExpressionInterpreter(InterpreterBase):
             value = self.assumed(value, node, frame)
         if self.tracer.store.stale:
             self.tracer.store.refuse_stale(value)
+        return value
+
+    def held(self, value: Any) -> Any:
+        """`value`, which a variable, attribute or container holds."""
+        self.tracer.store.hold(value)
         return value
 
     def assumed(self, maybe: MaybeUnbound, node: ast.AST, frame: Frame) -> Any:
@@ -126,7 +120,9 @@ class ExpressionInterpreter(InterpreterBase):
             if key is None:
                 found.update(self.eval(value, frame))
             else:
-                found[self.eval(key, frame)] = self.eval(value, frame)
+                place = self.eval(key, frame)
+                refuse_unknown_key(place)
+                found[place] = self.eval(value, frame)
         return self.tracer.store.adopt(found)
 
     def unpacked(self, nodes: list[ast.expr], frame: Frame) -> list[Any]:
@@ -148,47 +144,33 @@ class ExpressionInterpreter(InterpreterBase):
         self.at(node, frame)
         return self.binary(type(node.op).__name__, left, right)
 
-    def binary(self, name: str, left: Any, right: Any) -> Any:
-        if name == "Mod" and isinstance(left, str):
-            return text_of(left, right)
-        if isinstance(left, np.ndarray | np.generic) and is_symbolic(right):
-            left = Tensor._wrap(np.asarray(left))  # numpy would ask for the numbers
-        result = BINARY[name](left, right)
-        if isinstance(result, (list, dict, set)):
-            self.tracer.store.adopt(result)
-        return result
-
     def eval_UnaryOp(self, node: ast.UnaryOp, frame: Frame) -> Any:
         value = self.eval(node.operand, frame)
         self.at(node, frame)
         if isinstance(node.op, ast.Not):
             return self.negated(value)
-        if isinstance(node.op, ast.USub):
-            return -value
-        return ~value if isinstance(node.op, ast.Invert) else +value
-
-    def negated(self, value: Any) -> Any:
-        truth = self.truth(value)
-        if isinstance(truth, bool):
-            return not truth
-        return opposite(truth)
+        return self.unary(node.op, value)
 
     def eval_Compare(self, node: ast.Compare, frame: Frame) -> Any:
-        left = self.eval(node.left, frame)
-        result: Any = True
-        for place, (op, right_node) in enumerate(zip(node.ops, node.comparators, strict=True)):
-            right = self.eval(right_node, frame)
-            self.at(node, frame)
-            found = self.compared(op, left, right)
-            if place == 0:
-                result = found
-            else:
-                truth = self.truth(result)
-                if truth is False:
-                    return result
-                result = found if truth is True else self.and_then(result, truth, found)
-            left = right
-        return result
+        return self._compare_rest(node, 0, self.eval(node.left, frame), frame)
+
+    def _compare_rest(self, node: ast.Compare, place: int, left: Any, frame: Frame) -> Any:
+        """The comparison of `left` with operand number `place`, and those after it if it holds."""
+        right = self.eval(node.comparators[place], frame)
+        self.at(node, frame)
+        found = self.compared(node.ops[place], left, right)
+        if place == len(node.ops) - 1:
+            return found
+        truth = self.truth(found)
+        if truth is False:
+            return found
+        rest = partial(self._compare_rest, node, place + 1, right, frame)
+        if truth is True:
+            return rest()
+        if all(map(_is_plain, node.comparators[place + 1 :])):
+            return self.and_then(found, truth, rest())
+        value = self.branches(truth, (partial(_itself, found), rest))
+        return self.usable(value, node, frame)
 
     def and_then(self, first: Any, truth: SymbolicNumber, second: Any) -> Any:
         """`first and second` of two comparisons, the first only known at run time."""
@@ -198,34 +180,6 @@ class ExpressionInterpreter(InterpreterBase):
         found = both(truth, other)
         is_number = isinstance(first, SymbolicNumber) and isinstance(second, SymbolicNumber)
         return found if is_number else found.strong
-
-    def compared(self, op: ast.cmpop, left: Any, right: Any) -> Any:
-        if type(op) in _COMPARE:
-            return _COMPARE[type(op)](left, right)
-        if isinstance(op, (ast.Is, ast.IsNot)):
-            same = left is right or (
-                is_number(left) and is_number(right) and not is_symbolic(left) and left == right
-            )
-            return same if isinstance(op, ast.Is) else not same
-        found = self.contains(right, left)
-        return found if isinstance(op, ast.In) else self.negated(found)
-
-    def contains(self, container: Any, value: Any) -> Any:
-        """`value in container`, also where their elements are only known at run time."""
-        if isinstance(container, Tensor):
-            return convert((container == value).any(), bool)
-        if not isinstance(container, (tuple, list)) or not (
-            is_symbolic(value) or any(map(is_symbolic, container))
-        ):
-            return value in container
-        found: Any = False
-        for element in container:
-            equal = self.truth(element == value)
-            if equal is True:
-                return True
-            if equal is not False:
-                found = equal if found is False else either(found, equal)
-        return found
 
     def eval_BoolOp(self, node: ast.BoolOp, frame: Frame) -> Any:
         stops = isinstance(node.op, ast.Or)
@@ -283,19 +237,31 @@ class ExpressionInterpreter(InterpreterBase):
     # ---- attributes and subscripts ----------------------------------------------------------
 
     def eval_Attribute(self, node: ast.Attribute, frame: Frame) -> Any:
-        owner = self.eval(node.value, frame)
+        return self.attribute_at(self.eval(node.value, frame), node, frame)
+
+    def attribute_at(self, owner: Any, node: ast.Attribute, frame: Frame) -> Any:
+        """The attribute of `owner` that `node` names."""
         self.at(node, frame)
         if isinstance(owner, SymbolicChoice):
-            thunks = [partial(getattr, option, node.attr) for option in owner.options]
+            thunks = [partial(self.attribute, option, node.attr) for option in owner.options]
             return self.branches(owner.index, thunks)
-        return self.attribute(owner, node.attr)
+        return self.held(self.attribute(owner, node.attr))
 
     def eval_Subscript(self, node: ast.Subscript, frame: Frame) -> Any:
         owner, index = self.eval(node.value, frame), self.eval(node.slice, frame)
+        return self.item_at(owner, index, node, frame)
+
+    def item_at(self, owner: Any, index: Any, node: ast.Subscript, frame: Frame) -> Any:
+        """`owner[index]`, where `node` is."""
         self.at(node, frame)
-        return self.usable(self.subscript(owner, index), node, frame)
+        return self.held(self.usable(self.subscript(owner, index), node, frame))
 
     def subscript(self, owner: Any, index: Any) -> Any:
+        method = special_method(owner, "__getitem__")
+        if method is not None:
+            return self.call(method, (owner, index), {})
+        if isinstance(index, SymbolicString):
+            raise GraphBreak(None, "a key is only known at run time")
         if isinstance(owner, defaultdict) and index not in owner and owner.default_factory:
             self.set_item(owner, index, self.call(owner.default_factory, (), {}))
         if isinstance(owner, Tensor) or not is_symbolic(index):
@@ -337,42 +303,47 @@ class ExpressionInterpreter(InterpreterBase):
         return self.usable(self.call(fn, tuple(args), kwargs), node, frame)
 
     def eval_ListComp(self, node: ast.ListComp, frame: Frame) -> Any:
-        return self.tracer.store.adopt(self.comprehension(node, frame))
+        return self.tracer.store.adopt(list(self.comprehension(node, frame)))
 
     def eval_GeneratorExp(self, node: ast.GeneratorExp, frame: Frame) -> Any:
-        return tuple(self.comprehension(node, frame))
+        return self.tracer.store.made(self.comprehension(node, frame))
 
     def eval_SetComp(self, node: ast.SetComp, frame: Frame) -> Any:
         return self.tracer.store.adopt(set(self.comprehension(node, frame)))
 
     def eval_DictComp(self, node: ast.DictComp, frame: Frame) -> Any:
-        pairs = self.comprehension(node, frame)
-        return self.tracer.store.adopt(dict(pairs))
+        return self.tracer.store.adopt(dict(self.comprehension(node, frame)))
 
-    def comprehension(self, node: Any, frame: Frame) -> list[Any]:
-        variables = self.tracer.store.made({})
+    def comprehension(self, node: Any, frame: Frame) -> Iterator[Any]:
+        """The elements of a comprehension; only the source of the first `for` is evaluated now."""
+        variables = self.tracer.store.scratch()
         inner = Frame(variables, frame, None, frame.module, frame.first_argument, frame.owner_class)
         inner.made_in = self.tracer.store.journals[-1]
-        found: list[Any] = []
-        self._comprehend(node, 0, inner, found)
-        return found
+        return self._comprehend(node, 0, self._source(node.generators[0], inner), inner)
 
-    def _comprehend(self, node: Any, level: int, frame: Frame, found: list[Any]) -> None:
-        if level == len(node.generators):
-            if isinstance(node, ast.DictComp):
-                found.append((self.eval(node.key, frame), self.eval(node.value, frame)))
-            else:
-                found.append(self.eval(node.elt, frame))
-            return
-        generator = node.generators[level]
+    def _source(self, generator: ast.comprehension, frame: Frame) -> Iterator[Any]:
         source = self.eval(generator.iter, frame)
+        self.at(generator.iter, frame)
         if known_length(source) is None:
-            self.at(generator.iter, frame)
             raise GraphBreak(None, "the length of a comprehension is only known at run time")
-        for element in elements(source):
-            self.assign(generator.target, element, frame)
-            if all(self._passes(test, frame) for test in generator.ifs):
-                self._comprehend(node, level + 1, frame, found)
+        return iterate(source)
+
+    def _comprehend(
+        self, node: Any, level: int, source: Iterator[Any], frame: Frame
+    ) -> Iterator[Any]:
+        for element in source:
+            self.assign(node.generators[level].target, element, frame)
+            if not all(self._passes(test, frame) for test in node.generators[level].ifs):
+                continue
+            if level + 1 < len(node.generators):
+                inner = self._source(node.generators[level + 1], frame)
+                yield from self._comprehend(node, level + 1, inner, frame)
+            elif isinstance(node, ast.DictComp):
+                key = self.eval(node.key, frame)
+                refuse_unknown_key(key)
+                yield key, self.eval(node.value, frame)
+            else:
+                yield self.eval(node.elt, frame)
 
     def _passes(self, test: ast.expr, frame: Frame) -> bool:
         truth = self.test(test, frame)
@@ -405,6 +376,14 @@ class ExpressionInterpreter(InterpreterBase):
 
 def _itself(value: Any) -> Any:
     return value
+
+
+def _is_plain(node: ast.expr) -> bool:
+    """Whether evaluating an expression too often can neither raise nor change anything."""
+    if isinstance(node, (ast.BinOp, ast.UnaryOp)):
+        parts = [node.left, node.right] if isinstance(node, ast.BinOp) else [node.operand]
+        return all(map(_is_plain, parts))
+    return isinstance(node, (ast.Constant, ast.Name))
 
 
 def frame_class(frame: Frame) -> Any:

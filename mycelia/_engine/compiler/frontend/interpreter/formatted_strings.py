@@ -78,6 +78,14 @@ def holds_symbolic(value: Any) -> bool:
     return isinstance(value, SymbolicString)
 
 
+def refuse_unknown_key(index: Any) -> None:
+    """Raise if a key or place in a container is only known at run time."""
+    if isinstance(index, SymbolicString):
+        raise GraphBreak(None, "a key is only known at run time")
+    if is_symbolic(index):
+        raise GraphBreak(index._data, "a list is written at a place only known at run time")
+
+
 class RuntimePrinter:
     """Prints values when the program runs; the tensors among them come as arrays."""
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from inspect import CO_GENERATOR
+from types import GeneratorType
 from typing import Any
 
+from mycelia._engine.compiler.frontend.interpreter.user_code import is_users_code, special_method
 from mycelia._engine.compiler.frontend.symbolic import (
     GraphBreak,
     SymbolicNumber,
     convert,
     is_symbolic,
 )
+from mycelia._engine.compiler.frontend.tracer import active_tracer
 from mycelia._engine.core.errors import problem
+from mycelia._engine.ir.handlers import handlers
 from mycelia.tensor.tensor import Tensor
 
 
@@ -46,6 +52,8 @@ def known_length(source: Any) -> int | None:
         return None
     if isinstance(source, Tensor):
         return source.shape[0] if source.shape else 0
+    if special_method(source, "__len__") or special_method(source, "__iter__"):
+        return -1
     try:
         return len(source)
     except TypeError:
@@ -54,11 +62,73 @@ def known_length(source: Any) -> int | None:
 
 def elements(source: Any) -> list[Any]:
     """All elements of a sequence, tensor or iterator."""
+    return list(iterate(source))
+
+
+def iterate(source: Any) -> Iterator[Any]:
+    """The elements of a sequence, tensor or iterator, one after the other."""
     if isinstance(source, (SymbolicRange, SymbolicZip)):
         raise GraphBreak(None, "the number of elements is only known at run time")
+    method = special_method(source, "__iter__")
+    if method is not None:
+        if method.__code__.co_flags & CO_GENERATOR:
+            raise GraphBreak(None, f"{method.__qualname__} is a generator")
+        assert handlers.call is not None
+        found = handlers.call(method, (source,), {})
+        return iterate(found) if found is not source else _by_next(source)
     if not isinstance(source, Iterable):
         raise problem(TypeError, f"a {type(source).__name__} cannot be looped over")
-    return list(source)
+    if not isinstance(source, Iterator):
+        return iter(source)
+    refuse_generator(source)
+    tracer = active_tracer()
+    is_held = tracer is not None and tracer.store.is_held(source)
+    return _taken_here(source) if is_held else source
+
+
+def next_of(iterator: Any) -> Any:
+    """What `next` gives; a variable holds the iterator, so that it matters who takes from it."""
+    method = special_method(iterator, "__next__")
+    if method is not None:
+        assert handlers.call is not None
+        return handlers.call(method, (iterator,), {})
+    if isinstance(iterator, Iterator):
+        refuse_generator(iterator)
+        _refuse_elsewhere(iterator)
+    return next(iterator)
+
+
+def refuse_generator(value: Any) -> None:
+    """Raise for a generator of the user's: what it does would not be seen."""
+    generator = getattr(value, "gen", None) if isinstance(value, AbstractContextManager) else value
+    if isinstance(generator, GeneratorType) and is_users_code(generator.gi_code):
+        raise GraphBreak(None, f"{generator.__qualname__} is a generator")
+
+
+def _taken_here(iterator: Iterator[Any]) -> Iterator[Any]:
+    while True:
+        _refuse_elsewhere(iterator)
+        try:
+            element = next(iterator)
+        except StopIteration:
+            return
+        yield element
+
+
+def _by_next(iterator: Any) -> Iterator[Any]:
+    while True:
+        try:
+            element = next_of(iterator)
+        except StopIteration:
+            return
+        yield element
+
+
+def _refuse_elsewhere(iterator: Any) -> None:
+    """Raise where the run decides how far an iterator is, and for one from outside."""
+    tracer = active_tracer()
+    if tracer is not None and id(iterator) not in tracer.store.journals[-1].made:
+        raise GraphBreak(None, "an iterator is used in another place than it is made")
 
 
 def element_at(source: Any, index: Any) -> Any:

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 from mycelia._engine.compiler.frontend.interpreter.branches import UnreachablePath
-from mycelia._engine.compiler.frontend.interpreter.iterables import (
-    SymbolicRange,
-    SymbolicZip,
-    element_at,
-    elements,
-    known_length,
-)
-from mycelia._engine.compiler.frontend.interpreter.statements import (
+from mycelia._engine.compiler.frontend.interpreter.ends import (
     BREAKS,
     CONTINUES,
     FALLS,
     RETURNS,
     End,
-    SymbolicExit,
+    Mixed,
     as_end,
     kinds_of,
     tag_of,
+)
+from mycelia._engine.compiler.frontend.interpreter.iterables import (
+    SymbolicRange,
+    SymbolicZip,
+    element_at,
+    iterate,
+    known_length,
 )
 from mycelia._engine.compiler.frontend.interpreter.traced_loops import TracedLoopInterpreter
 from mycelia._engine.compiler.frontend.interpreter.user_function import Frame
@@ -61,12 +62,12 @@ class LoopInterpreter(TracedLoopInterpreter):
             end = self.run(node.body, frame)
             if end in (FALLS, CONTINUES):
                 continue
-            if isinstance(end, SymbolicExit):
+            if isinstance(end, Mixed):
                 return self._after_mixed_pass(end, node, frame)
             return FALLS if end == BREAKS else end
         raise self.too_long(node, frame)
 
-    def _after_mixed_pass(self, end: SymbolicExit, node: ast.While, frame: Frame) -> End:
+    def _after_mixed_pass(self, end: Mixed, node: ast.While, frame: Frame) -> End:
         """The run decides whether this pass was the last: the rest of the loop is conditional."""
         goes_on = self._one_of(end, (FALLS, CONTINUES))
 
@@ -90,23 +91,27 @@ class LoopInterpreter(TracedLoopInterpreter):
         source = self.eval(node.iter, frame)
         if known_length(source) is None:
             return self._symbolic_for(node, source, frame)
-        return self._known_for(node, source, elements(source), 0, frame)
+        return self._known_for(node, source, iterate(source), 0, frame)
 
     def _known_for(
-        self, node: ast.For, source: Any, parts: list[Any], start: int, frame: Frame
+        self, node: ast.For, source: Any, parts: Iterator[Any], start: int, frame: Frame
     ) -> End:
-        for place in range(start, len(parts)):
-            if place >= MOST_PASSES:
-                raise self.too_long(node, frame)
+        for place in itertools.count(start):
             if place == UNROLL_LIMIT and isinstance(source, (range, Tensor)):
                 rolled = self._rolled_for(node, source, place, frame)
                 if rolled is not None:
                     return rolled
-            self.assign(node.target, parts[place], frame)
+            try:
+                element = next(parts)
+            except StopIteration:
+                break
+            if place >= MOST_PASSES:
+                raise self.too_long(node, frame)
+            self.assign(node.target, element, frame)
             end = self.run(node.body, frame)
             if end in (FALLS, CONTINUES):
                 continue
-            if not isinstance(end, SymbolicExit):
+            if not isinstance(end, Mixed):
                 return FALLS if end == BREAKS else end
             goes_on = self._one_of(end, (FALLS, CONTINUES))
             rest = partial(self._rest_of_for, node, source, parts, place + 1, frame)
@@ -114,16 +119,16 @@ class LoopInterpreter(TracedLoopInterpreter):
         return self.run(node.orelse, frame)
 
     def _rest_of_for(
-        self, node: ast.For, source: Any, parts: list[Any], start: int, frame: Frame
+        self, node: ast.For, source: Any, parts: Iterator[Any], start: int, frame: Frame
     ) -> End:
         """What is left of a loop that the run may have left: a loop again, if it is long."""
-        if len(parts) - start > MOST_NESTED and isinstance(source, (range, Tensor)):
+        if isinstance(source, (range, Tensor)) and len(source) - start > MOST_NESTED:
             rolled = self._rolled_for(node, source, start, frame)
             if rolled is not None:
                 return rolled
         return self._known_for(node, source, parts, start, frame)
 
-    def _rest_of_loop(self, end: SymbolicExit, goes_on: Any, rest: Callable[[], End]) -> End:
+    def _rest_of_loop(self, end: Mixed, goes_on: Any, rest: Callable[[], End]) -> End:
         """Run `rest` where the loop goes on; elsewhere it has been left by break or return."""
         kinds: set[int] = set()
 
@@ -145,7 +150,7 @@ class LoopInterpreter(TracedLoopInterpreter):
         tag = leave() if goes_on is False else self.branches(goes_on, (leave, go_on))
         return as_end(tag, frozenset(kinds))
 
-    def _one_of(self, end: SymbolicExit, wanted: tuple[int, ...]) -> Any:
+    def _one_of(self, end: Mixed, wanted: tuple[int, ...]) -> Any:
         """Whether the end is one of `wanted`: known, or a number of the program."""
         if end.kinds <= set(wanted):
             return True

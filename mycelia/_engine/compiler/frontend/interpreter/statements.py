@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import ast
 import importlib
-import operator
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from mycelia._engine.compiler.frontend.containers import CONTAINERS
 from mycelia._engine.compiler.frontend.interpreter.assignment_targets import AssignmentInterpreter
-from mycelia._engine.compiler.frontend.interpreter.branches import (
-    BranchInterpreter,
-    UnreachablePath,
-)
-from mycelia._engine.compiler.frontend.interpreter.expressions import ExpressionInterpreter
-from mycelia._engine.compiler.frontend.interpreter.formatted_strings import (
-    SymbolicString,
-    holds_symbolic,
+from mycelia._engine.compiler.frontend.interpreter.contexts import Contexts
+from mycelia._engine.compiler.frontend.interpreter.ends import (
+    BREAKS,
+    CONTINUES,
+    FALLS,
+    RETURNS,
+    End,
+    Mixed,
+    as_end,
+    kinds_of,
+    tag_of,
 )
 from mycelia._engine.compiler.frontend.interpreter.iterables import elements
 from mycelia._engine.compiler.frontend.interpreter.patterns import PatternInterpreter
@@ -29,47 +31,10 @@ from mycelia._engine.compiler.frontend.mutation_journal import MISSING, Variable
 from mycelia._engine.compiler.frontend.symbolic import GraphBreak, SymbolicNumber, both, convert
 from mycelia._engine.core.errors import located
 
-FALLS, BREAKS, CONTINUES, RETURNS = 0, 1, 2, 3
-_IN_PLACE: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Add: operator.iadd,
-    ast.BitOr: operator.ior,
-    ast.BitAnd: operator.iand,
-    ast.BitXor: operator.ixor,
-    ast.Sub: operator.isub,
-    ast.Mult: operator.imul,
-}
 RESULT = "<result>"  # the variable that holds what a function returns
 
 
-@dataclass(frozen=True)
-class SymbolicExit:
-    """An end that the run decides: `tag` holds one of `kinds`."""
-
-    tag: SymbolicNumber
-    kinds: frozenset[int]
-
-
-End = int | SymbolicExit
-
-
-def kinds_of(end: End) -> frozenset[int]:
-    return end.kinds if isinstance(end, SymbolicExit) else frozenset((end,))
-
-
-def tag_of(end: End) -> Any:
-    return end.tag if isinstance(end, SymbolicExit) else end
-
-
-def as_end(tag: Any, kinds: frozenset[int]) -> End:
-    """An end from its tag: certain where only one kind is possible."""
-    if len(kinds) == 1:
-        return next(iter(kinds))
-    return tag if isinstance(tag, int) else SymbolicExit(tag, kinds)
-
-
-class StatementInterpreter(
-    AssignmentInterpreter, ExpressionInterpreter, BranchInterpreter, PatternInterpreter
-):
+class StatementInterpreter(AssignmentInterpreter, Contexts, PatternInterpreter):
     """Runs statements."""
 
     def run(self, statements: Sequence[ast.stmt], frame: Frame) -> End:
@@ -89,7 +54,7 @@ class StatementInterpreter(
             return self.go_on_if(end, FALLS, rest, frame)
         return FALLS
 
-    def go_on_if(self, end: SymbolicExit, kind: int, rest: Sequence[ast.stmt], frame: Frame) -> End:
+    def go_on_if(self, end: Mixed, kind: int, rest: Sequence[ast.stmt], frame: Frame) -> End:
         """Run `rest` where `end` is `kind`; elsewhere the end stays."""
         if kind not in end.kinds:
             return end
@@ -274,16 +239,6 @@ class StatementInterpreter(
             error.__cause__ = self.eval(node.cause, frame)
         self.raise_in_program(error)
 
-    def raise_in_program(self, error: BaseException) -> None:
-        """Raise for the user, unless the run decides whether it comes to this at all."""
-        if self.tracer.depth > self.caught_from:
-            raise GraphBreak(None, f"whether {type(error).__name__} is raised depends on a tensor")
-        if any(isinstance(a, SymbolicString) or holds_symbolic(a) for a in error.args):
-            raise GraphBreak(None, "an error message holds numbers only known at run time")
-        raise error
-
-    caught_from = 0  # how deep in run-time branches an exception may be raised
-
     # ---- assignments ------------------------------------------------------------------------
 
     def run_Assign(self, node: ast.Assign, frame: Frame) -> None:
@@ -296,21 +251,24 @@ class StatementInterpreter(
             self.assign(node.target, self.eval(node.value, frame), frame)
 
     def run_AugAssign(self, node: ast.AugAssign, frame: Frame) -> None:
-        target = node.target
+        target, name = node.target, type(node.op).__name__
         if isinstance(target, ast.Name):
             held = self.eval_Name(target, frame)
+            write = partial(self.assign_name, target.id, frame=frame)
         elif isinstance(target, ast.Attribute):
-            held = self.eval_Attribute(target, frame)
+            owner = self.eval(target.value, frame)
+            held = self.attribute_at(owner, target, frame)
+            write = partial(self.set_attribute, owner, target.attr)
         else:
-            held = self.eval_Subscript(target, frame)
+            owner, index = self.eval(target.value, frame), self.eval(target.slice, frame)
+            held = self.item_at(owner, index, target, frame)
+            write = partial(self.set_item, owner, index)
         value = self.eval(node.value, frame)
         self.at(node, frame)
-        in_place = _IN_PLACE.get(type(node.op))
-        if isinstance(held, CONTAINERS) and in_place is not None:
-            self.change(held)
-            in_place(held, elements(value) if isinstance(node.op, ast.Add) else value)
-            return
-        self.assign(target, self.binary(type(node.op).__name__, held, value), frame)
+        found = self.updated(name, held, value)
+        if found is not held or not isinstance(held, CONTAINERS):
+            self.at(target, frame)
+            write(value=found)
 
     def assign(self, target: ast.expr, value: Any, frame: Frame) -> None:
         if isinstance(target, ast.Name):
@@ -351,8 +309,12 @@ class StatementInterpreter(
                 self.assign_name(target.id, MISSING, frame)
             elif isinstance(target, ast.Subscript):
                 owner, index = self.eval(target.value, frame), self.eval(target.slice, frame)
-                self.change(owner)
-                del owner[index]
+                self.at(target, frame)
+                self.delete_item(owner, index)
+            elif isinstance(target, ast.Attribute):
+                owner = self.eval(target.value, frame)
+                self.at(target, frame)
+                self.delete_attribute(owner, target.attr)
             else:
                 raise unsupported(self, node, frame)
 
@@ -401,62 +363,6 @@ class StatementInterpreter(
             if value is MISSING:
                 value = importlib.import_module(f"{module.__name__}.{alias.name}")
             self.assign_name(alias.asname or alias.name, value, frame)
-
-    # ---- exceptions and contexts ------------------------------------------------------------
-
-    def run_Try(self, node: ast.Try, frame: Frame) -> End:
-        """try around what is known while reading: exceptions are Python's own."""
-        before = self.caught_from
-        self.caught_from = self.tracer.depth
-        try:
-            end = self._run_handled(node, frame)
-        finally:
-            self.caught_from = before
-            if node.finalbody:
-                final = self.run(node.finalbody, frame)
-        return final if node.finalbody and final != FALLS else end
-
-    def _run_handled(self, node: ast.Try, frame: Frame) -> End:
-        try:
-            end = self.run(node.body, frame)
-        except (GraphBreak, UnreachablePath):
-            raise
-        except Exception as error:
-            for handler in node.handlers:
-                kinds = Exception if handler.type is None else self.eval(handler.type, frame)
-                if isinstance(error, kinds):
-                    return self._run_handler(handler, error, frame)
-            raise
-        if end == FALLS and node.orelse:
-            return self.run(node.orelse, frame)
-        if isinstance(end, SymbolicExit) and node.orelse:
-            return self.go_on_if(end, FALLS, node.orelse, frame)
-        return end
-
-    def _run_handler(self, handler: ast.ExceptHandler, error: Exception, frame: Frame) -> End:
-        self.tracer.store.write(VariableLocation(frame.variables, "<error>"), error)
-        if handler.name:
-            self.assign_name(handler.name, error, frame)
-        return self.run(handler.body, frame)
-
-    def run_With(self, node: ast.With, frame: Frame) -> End:
-        entered: list[Any] = []
-        for item in node.items:
-            manager = self.eval(item.context_expr, frame)
-            value = type(manager).__enter__(manager)
-            entered.append(manager)
-            if item.optional_vars is not None:
-                self.assign(item.optional_vars, value, frame)
-        try:
-            end = self.run(node.body, frame)
-        except BaseException as error:
-            for manager in reversed(entered):
-                if type(manager).__exit__(manager, type(error), error, error.__traceback__):
-                    return FALLS
-            raise
-        for manager in reversed(entered):
-            type(manager).__exit__(manager, None, None, None)
-        return end
 
 
 def _leaves_early(statements: Sequence[ast.stmt]) -> bool:

@@ -10,19 +10,19 @@ from typing import Any
 
 from mycelia._engine.compiler.frontend.graph_builder import GraphBuilder, constant
 from mycelia._engine.compiler.frontend.interpreter.branches import held_by, unassigned
-from mycelia._engine.compiler.frontend.interpreter.loop_aliases import LoopAliases, Slot
-from mycelia._engine.compiler.frontend.interpreter.statements import (
+from mycelia._engine.compiler.frontend.interpreter.ends import (
     BREAKS,
     CONTINUES,
     FALLS,
     RETURNS,
     End,
-    StatementInterpreter,
-    SymbolicExit,
+    Mixed,
     as_end,
     kinds_of,
     tag_of,
 )
+from mycelia._engine.compiler.frontend.interpreter.loop_aliases import LoopAliases, Slot
+from mycelia._engine.compiler.frontend.interpreter.statements import StatementInterpreter
 from mycelia._engine.compiler.frontend.interpreter.user_function import Frame
 from mycelia._engine.compiler.frontend.mutation_journal import (
     MISSING,
@@ -249,7 +249,7 @@ class TracedLoopInterpreter(StatementInterpreter):
 
     def _end_data(self, end: End) -> Any:
         """What the next pass asks: 0 to go on, else how the loop was left."""
-        if not isinstance(end, SymbolicExit):
+        if not isinstance(end, Mixed):
             return convert(FALLS if end == CONTINUES else end, int)._data
         if CONTINUES not in end.kinds:
             return end.tag._data
@@ -292,7 +292,7 @@ class TracedLoopInterpreter(StatementInterpreter):
             return as_end(found, frozenset(seen))
         if RETURNS not in possible:
             return FALLS
-        return SymbolicExit(convert(tag == RETURNS, int) * RETURNS, frozenset((FALLS, RETURNS)))
+        return Mixed(convert(tag == RETURNS, int) * RETURNS, frozenset((FALLS, RETURNS)))
 
 
 def _is_function(value: Any) -> bool:
