@@ -263,6 +263,33 @@ def comparisons_stop():
 
 
 @case
+def a_condition_of_a_loop_is_evaluated_once_more_than_its_body():
+    space = Space(n=0)
+
+    def noted(value):
+        space.n += 1
+        return value
+
+    def fn(x):
+        count, i, rest = x[0] * 0, 0, x * 1
+        while i < 3 and noted(x[0]) > 0:
+            i += 1
+        while (total := rest.sum()) < 5:
+            rest = rest + 1
+            if noted(rest)[1] > 3:
+                break
+        else:
+            count = count + 10
+        while -1 < noted(rest[0]) < 3:
+            rest = rest + 1
+            if rest[2] > 6:
+                return rest * 2, total, count, i
+        return rest, total, count, i
+
+    return fn, lambda: space.n
+
+
+@case
 def any_and_all_stop():
     def fn(x):
         log = []

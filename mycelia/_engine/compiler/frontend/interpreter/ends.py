@@ -8,6 +8,7 @@ from typing import Any
 from mycelia._engine.compiler.frontend.symbolic import SymbolicNumber
 
 FALLS, BREAKS, CONTINUES, RETURNS = 0, 1, 2, 3
+STOPS = 4  # a loop whose test, a part of its body, does not hold; only inside of loops
 
 
 @dataclass(frozen=True)

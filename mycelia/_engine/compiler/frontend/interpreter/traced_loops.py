@@ -15,6 +15,7 @@ from mycelia._engine.compiler.frontend.interpreter.ends import (
     CONTINUES,
     FALLS,
     RETURNS,
+    STOPS,
     End,
     Mixed,
     as_end,
@@ -79,6 +80,7 @@ class LoopTrace:
     end: End
     tag_parameter: GraphNode | None
     settled: bool
+    test_changes: bool  # whether the test changes something
 
 
 class TracedLoopInterpreter(StatementInterpreter):
@@ -97,6 +99,8 @@ class TracedLoopInterpreter(StatementInterpreter):
         plan = LoopAssumptions()
         for _ in range(MOST_TRIALS):
             trial = self._try_body(plan, test, body)
+            if trial.test_changes:
+                return self.loop(lambda: True, self._with_test(test, body), node, frame)
             if trial.settled:
                 break
         else:
@@ -109,6 +113,28 @@ class TracedLoopInterpreter(StatementInterpreter):
             )
         tracer.span = span
         return self._finish(plan, trial, node, frame)
+
+    def _with_test(self, test: Callable[[], Any], body: Callable[[], End]) -> Callable[[], End]:
+        """A body that begins with the test, for a test that changes something.
+
+        It runs once more than the body.
+        """
+
+        def tested() -> End:
+            kinds: set[int] = {STOPS}
+
+            def go_on() -> Any:
+                end = body()
+                kinds.update(kinds_of(end))
+                return tag_of(end)
+
+            truth = self.truth(test())
+            if isinstance(truth, bool):
+                return body() if truth else STOPS
+            tag = self.branches(truth, (lambda: STOPS, go_on))
+            return as_end(tag, frozenset(kinds))
+
+        return tested
 
     def _try_body(
         self, plan: LoopAssumptions, test: Callable[[], Any], body: Callable[[], End]
@@ -124,9 +150,10 @@ class TracedLoopInterpreter(StatementInterpreter):
                     try:
                         tags.append(builder.parameter("end", leaf_type(int)))
                         inside = self._enter(plan, builder)
-                        found = test()
+                        with tracer.store.watched() as watch:
+                            found = test()
                         if part == 0:
-                            wanted = found
+                            wanted, test_changes = found, watch.changed
                             continue
                         end = body()
                     finally:
@@ -136,7 +163,7 @@ class TracedLoopInterpreter(StatementInterpreter):
         settled = self._extend(plan, after)
         is_same = self._find_aliases(plan, journal, inside, after)
         settled = settled and (is_same or tracer.store.writes == writes)  # else they do not matter
-        return LoopTrace(goes_on, step, wanted, after, end, tags[0], settled)
+        return LoopTrace(goes_on, step, wanted, after, end, tags[0], settled, test_changes)
 
     def _enter(self, plan: LoopAssumptions, builder: GraphBuilder) -> dict[Slot, Any]:
         """Give every carried place the value it has at the start of some pass."""
@@ -267,6 +294,8 @@ class TracedLoopInterpreter(StatementInterpreter):
     def _end_of_loop(
         self, tag: SymbolicNumber, kinds: frozenset[int], endless: bool, node: Any, frame: Frame
     ) -> End:
+        if STOPS in kinds:
+            tag, endless = tag * convert(tag != STOPS, int), False
         possible = {k for k in kinds if k in (BREAKS, RETURNS)}
         if endless and possible:
             both_ways = convert(tag == RETURNS, int) * RETURNS
