@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mycelia._engine.core import pending_checks
 from mycelia._engine.core.errors import problem
 from mycelia._engine.core.tracebacks import shorten
 from mycelia._engine.ir.handlers import handlers
@@ -204,6 +205,7 @@ class TensorOperators(TensorProtocol):
 
     def _become(self, other: Any) -> None:
         """Take the numbers of `other`, and its place in the recording; its views follow."""
+        pending_checks.wait_for_checks()  # what is written may come from a wrong index
         if handlers.before_write is not None:
             handlers.before_write(self)  # also where a view of it is written: all are written then
         if self._relation is None:
@@ -219,6 +221,7 @@ class TensorOperators(TensorProtocol):
 
     def _rebind(self, other: Any) -> None:
         """Take the numbers of `other`, perhaps of another kind; views keep what they show."""
+        pending_checks.wait_for_checks()
         if handlers.before_write is not None:
             handlers.before_write(self)
         if self._relation is not None:

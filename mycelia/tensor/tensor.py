@@ -81,6 +81,7 @@ class Tensor(TensorMethods):
 
     def _replace(self, array: Any) -> None:
         """Give the tensor another array of the same meaning; gradients flow no further back."""
+        pending_checks.wait_for_checks()  # what is written may come from a wrong index
         if handlers.before_write is not None:
             handlers.before_write(self)
         if handlers.replacement is not None:

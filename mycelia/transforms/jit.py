@@ -35,6 +35,7 @@ from mycelia._engine.core.atomic_assignment import call_atomically
 from mycelia._engine.core.errors import problem
 from mycelia._engine.core.lazy_import import LazyModule
 from mycelia._engine.core.lru_dict import LRUDict
+from mycelia._engine.core.pending_checks import wait_for_checks
 from mycelia._engine.core.seed import peek_key
 from mycelia._engine.core.tracebacks import shorten
 from mycelia._engine.distributed.auto_parallel_settings import settings_version
@@ -170,6 +171,7 @@ class CompiledFunction:
         assert read is not None
         if not read.restores:
             return self.result(entry, found)
+        wait_for_checks()  # what is written may come from a wrong index
         leaves = iter(read.identities.restored(found, entry.leaves(args, kwargs)))
         result = _outside(read.result.build(leaves))
         values = [_outside(change.form.build(leaves)) for change in read.changes]

@@ -32,6 +32,14 @@ def add_check(check: PendingCheck) -> None:
     unfinished_checks.append(check)
 
 
+def last() -> PendingCheck | None:
+    """The check that was noted last, if it has not been asked yet."""
+    try:
+        return unfinished_checks[-1]
+    except IndexError:
+        return None
+
+
 def raise_before_next_step(check: PendingCheck) -> None:
     """Ask `check` when the next step starts, in any thread: something beside it has failed."""
     _reports.append(check)

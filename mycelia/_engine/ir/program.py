@@ -70,5 +70,20 @@ class Program:
         return {place: inputs[id(w)] for place, w in places if id(w) in inputs}
 
     @property
+    def replaced(self) -> dict[int, int]:
+        """Which output is written over which input: a tensor of the state or of the arguments."""
+        numbers = {
+            g.which: i for i, g in enumerate(self.inputs) if g.source is InputSource.ARGUMENT
+        }
+        places = enumerate(self.writes, self.results)
+        return self.in_place | {p: numbers[w] for p, w in places if isinstance(w, int)}
+
+    @property
+    def keeps_types(self) -> bool:
+        """Whether all that is written keeps its shape and dtype."""
+        types, parameters = self.graph.output.type, self.graph.parameters
+        return all(types[p] == parameters[i].type for p, i in self.replaced.items())
+
+    @property
     def name(self) -> str:
         return self.graph.name

@@ -190,13 +190,13 @@ def names(op: Any, bound: IndexBound) -> tuple[str, str]:
 
 
 def out_of_range(
-    owner: str, argument: str, bound: IndexBound, number: int, span: Span | None
+    owner: str, argument: str, bound: IndexBound, number: int, span: Span | None, when: str = ""
 ) -> IndexOutOfRangeError:
     """The error for a wrong number, with the line of the user's that it belongs to."""
     return located(
         IndexOutOfRangeError,
         f"{owner}: {'an' if bound.kind == 'index' else 'a'} {bound.kind} is out of range",
-        got=f"{argument} = {number}{_counted(bound)}",
+        got=f"{argument} = {number}{_counted(bound)}{when}",
         expected=_expected(bound),
         span=span,
     )

@@ -14,7 +14,7 @@ import numpy as np
 
 from mycelia._engine.core.atomic_assignment import assign_atomically
 from mycelia._engine.core.errors import located
-from mycelia._engine.core.pending_checks import poll_checks
+from mycelia._engine.core.pending_checks import poll_checks, wait_for_checks
 from mycelia._engine.core.process_groups import world
 from mycelia._engine.core.seed import drawing, peek_key
 from mycelia._engine.ir.analysis import nodes_by_graph
@@ -56,8 +56,16 @@ class LoopStackOverflow(Exception):  # it asks for another program
         self.needed = needed
 
 
-def write_back(program: Program, found: Sequence[Any], arguments: Sequence[Any]) -> None:
-    """Write what a run of `program` changed, from all it gave; raise Overflow to run it again."""
+def write_back(
+    program: Program,
+    found: Sequence[Any],
+    arguments: Sequence[Any],
+    check: Callable[[], None] = wait_for_checks,
+) -> None:
+    """Write what a run of `program` changed, from all it gave; raise Overflow to run it again.
+
+    `check` is called when the run is known to be whole, and nothing is written yet.
+    """
     place = program.results + len(program.writes)
     if program.drawn is None:
         drawn = int(found[place])
@@ -77,6 +85,7 @@ def write_back(program: Program, found: Sequence[Any], arguments: Sequence[Any])
             fix="assign it on every path before it is used",
             span=span,
         )
+    check()
     written = [arguments[which] if type(which) is int else which for which in program.writes]
     given = [arguments[which] for which in program.writes if type(which) is int]
     related = [argument for argument in given if argument._relation is not None]
@@ -139,11 +148,20 @@ def donatable_arrays(tensors: Iterable[Any]) -> list[Any]:
 def may_donate(program: Program) -> bool:
     """Whether a program may write parameters in place: it never fails once it has begun.
 
-    One that writes its arguments, too, writes everything when it is over.
+    One that writes its arguments, too, writes everything when it is over, and so does one that
+    writes what has another shape or dtype.
     """
-    if any(isinstance(which, int) for which in program.writes):
+    if any(isinstance(which, int) for which in program.writes) or not program.keeps_types:
         return False
     return program.capacity is None and not program.unbound and not calls_python(program)
+
+
+def guarded(program: Program) -> dict[int, int]:
+    """The outputs that stay as they are if an index is wrong, by the inputs they are written over.
+
+    Where shapes or dtypes change there are none: the checks are waited for before the writes.
+    """
+    return program.replaced if program.keeps_types else {}
 
 
 def calls_python(program: Program) -> bool:
@@ -154,6 +172,8 @@ def calls_python(program: Program) -> bool:
 
 class Executable:
     """A program compiled when it is first run; arrays in, arrays out."""
+
+    devices: tuple[Any, ...] = ()  # if it is spread over several
 
     def __init__(self, program: Program) -> None:
         self.program = program = self._fitted(program)
@@ -199,7 +219,7 @@ class Executable:
         self.first_run = None
         graph = self.program.graph
         products = small_products(graph)
-        self._lowered = LoweredGraph(graph, self.program.in_place, products)
+        self._lowered = self._lowered_with(self.program.in_place, products)
         self._handover.delivery.size = self._lowered.size
         self._program = multiprocess_jit.jit(
             self._results_of(self._lowered),
@@ -211,6 +231,10 @@ class Executable:
         self._run: Callable[..., Any] = self._program
         self._generation = generation  # at last: what an interruption leaves is begun again
 
+    def _lowered_with(self, in_place: dict[int, int], products: int) -> LoweredGraph:
+        program = self.program
+        return LoweredGraph(program.graph, in_place, products, guarded(program), self.devices)
+
     def _results_of(self, lowered: Callable[..., Any]) -> Callable[..., Any]:
         """A function to compile, with results that are delivered if it takes over arrays."""
         self._handover.forget()
@@ -218,12 +242,12 @@ class Executable:
 
     def __call__(self, arguments: Sequence[Any]) -> list[Any]:
         """The results for arguments (tensors and numbers); what the program writes is written."""
-        poll_checks()
+        if self._generation != ProgramCache.generation:
+            self._begin()
+        self._ask()
         if ConsumedArray.present:
             state = [i.which._data for i in self.program.inputs if i.source is InputSource.STATE]
             check_not_consumed([*state, *[getattr(a, "_data", a) for a in arguments]])
-        if self._generation != ProgramCache.generation:
-            self._begin()
         try:
             if self._donated:
                 with self._handover.turn:
@@ -235,10 +259,28 @@ class Executable:
                     jax.block_until_ready(found)  # an error of such a call comes before any write
         except Exception as error:
             raise without_engine_frames(error) from None
-        if not self._donated:
-            write_back(self.program, found, arguments)
-        self._lowered.noted(found)
+        if self._donated:
+            self._lowered.noted(found)
+        else:
+            write_back(self.program, found, arguments, partial(self._note, found))
         return list(found[: self.program.results])
+
+    def _ask(self) -> None:
+        """Raise what is known of earlier runs; a program that writes anyway waits for them."""
+        if self._writes_anyway:
+            wait_for_checks()
+        poll_checks()
+
+    def _note(self, found: Sequence[Any]) -> None:
+        """Remember what a run found out, and wait for it if that decides what is written."""
+        self._lowered.noted(found)
+        if self._writes_anyway:
+            wait_for_checks()
+
+    @property
+    def _writes_anyway(self) -> bool:
+        """Whether the program gives new arrays also where an index is wrong."""
+        return bool(self.program.writes) and not self._lowered.guarded
 
     def _run_in_place(self, arguments: Sequence[Any]) -> list[Any]:
         """What a run gives that writes parameters into the memory of their old arrays."""
@@ -277,7 +319,11 @@ class Executable:
         plain = jax.tree.structure((0,) * delivery.size)
         results = delivery.structure() if self._donated else plain
         executable, self.was_on_disk = executable_cache.cached_executable(
-            self._program, self.program.graph, self._donated, arrays, results
+            self._program,
+            self.program.graph,
+            (self._donated, self._lowered.guarded),
+            arrays,
+            results,
         )
         self._run = executable_cache.in_turn(executable) if self._donated else executable
 
@@ -286,7 +332,8 @@ class Executable:
         gathered = [*given_away, *[state_array(tensor) for _, tensor in self._state]]
         for _, number in self._arguments:
             gathered.append(peek_key() if number is None else as_array(arguments[number]))
-        arrays = [*[gathered[place] for place in self._order], runtime_one()]
+        extra = runtime_one(), *self._lowered.failed_before()
+        arrays = [*[gathered[place] for place in self._order], *extra]
         return move_to_default_device(arrays) if StageArraysFlag.present else arrays
 
     def _lowered_for(self, arguments: Sequence[Any]) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import jax
@@ -19,7 +20,7 @@ from mycelia._engine.core import pending_checks, settings
 from mycelia._engine.core.errors import IndexOutOfRangeError
 from mycelia._engine.core.source_location import Span, current_span
 from mycelia._engine.ir.analysis import ordered, reachable_graphs
-from mycelia._engine.ir.control_flow import primitive_of, tuple_elements
+from mycelia._engine.ir.control_flow import graphs_of, primitive_of, tuple_elements
 from mycelia._engine.ir.graph import Graph
 from mycelia._engine.ir.node import Apply, GraphNode
 from mycelia._engine.operators import index_bounds
@@ -28,6 +29,7 @@ from mycelia._engine.runtime.value_ranges import is_proven
 
 _BITS = 40  # of the wrong number; what is left says which check it was
 _LIMIT = (1 << (_BITS - 1)) - 1
+NOT_RUN = -1  # the failure of a run that wrote nothing, because one before it has failed
 
 
 def check_call(op: Any, args: tuple[Any, ...]) -> None:
@@ -62,8 +64,10 @@ class IndexCheck:
     bound: IndexBound
     span: Span | None
 
-    def failure(self, number: int) -> Exception:
-        return index_bounds.out_of_range(self.owner, self.argument, self.bound, number, self.span)
+    def failure(self, number: int, when: str = "") -> Exception:
+        return index_bounds.out_of_range(
+            self.owner, self.argument, self.bound, number, self.span, when
+        )
 
 
 class IndexChecks:
@@ -92,6 +96,21 @@ class IndexChecks:
     def are_in(self, graph: Graph) -> bool:
         """Whether anything in a graph, or in a graph inside, is checked."""
         return graph in self._graphs
+
+    def needed(self, nodes: Sequence[GraphNode]) -> set[GraphNode]:
+        """What of the nodes of a graph, in order, has to be computed for all checks to be made."""
+        found: set[GraphNode] = set()
+        for node in reversed(nodes):
+            if not isinstance(node, Apply):
+                continue
+            if any(map(self.are_in, graphs_of(node))):
+                found.add(node)
+            if node in found:
+                found.update(node.args)
+            for site in self.by_node.get(node, ()):
+                found.add(argument_of(node, site.bound.place))
+                found.update([node.args[i] for i in site.bound.beside])
+        return found
 
     def numbered(self, number: int) -> IndexCheck:
         """The check that is called by a number."""
@@ -177,6 +196,7 @@ class _PendingIndexCheck:
 
     sites: IndexChecks
     failure: Any
+    chain: Any = None  # what it has in common with programs that write nothing if it fails
 
     def is_ready(self) -> bool:
         return self.failure.is_ready()
@@ -184,12 +204,42 @@ class _PendingIndexCheck:
     def ask(self) -> None:
         failures = np.ravel(self.failure.addressable_data(0))  # one for each step
         if failures.any():
-            found = int(failures[np.flatnonzero(failures)[0]])
-            number = found & ((1 << _BITS) - 1)
-            signed = number - (1 << _BITS) if number > _LIMIT else number
-            raise self.sites.numbered(found >> _BITS).failure(signed)
+            self._raise(failures)
+
+    def _raise(self, failures: np.ndarray) -> None:
+        wrong = np.flatnonzero(failures > 0)
+        if not wrong.size:  # what failed before it has been raised
+            return
+        step = int(wrong[0])
+        found = int(failures[step])
+        number = found & ((1 << _BITS) - 1)
+        signed = number - (1 << _BITS) if number > _LIMIT else number
+        when = f", in step {step + 1} of the {failures.size} that run as one program"
+        site = self.sites.numbered(found >> _BITS)
+        raise site.failure(signed, when if np.ndim(self.failure) else "")
 
 
-def add_index_check(sites: IndexChecks, failure: Any) -> None:
-    """Remember what a run gave besides its results, to be looked at when numbers are read."""
-    pending_checks.add_check(_PendingIndexCheck(sites, failure))
+def add_index_check(sites: IndexChecks, failure: Any, chain: Any = None) -> None:
+    """Remember what a run gave besides its results, to be looked at when numbers are read.
+
+    Programs of one `chain` are given the failure of the one before, and write nothing after it.
+    """
+    pending_checks.add_check(_PendingIndexCheck(sites, failure, chain))
+
+
+def failed_before(chain: Any) -> Any:
+    """The failure of the last run, which may not be over, if it is of the same chain; else 0.
+
+    If it is of another one, this waits for it, and raises if it failed.
+    """
+    last = pending_checks.last()
+    if isinstance(last, _PendingIndexCheck) and last.chain == chain:
+        return last.failure if last.failure.ndim == 0 else last.failure[-1]
+    pending_checks.wait_for_checks()
+    return _none()
+
+
+@cache
+def _none() -> Any:
+    """No failure, on the device."""
+    return jnp.zeros((), jnp.int64)

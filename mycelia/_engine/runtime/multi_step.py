@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from mycelia._engine.core.pending_checks import poll_checks
+from mycelia._engine.core.pending_checks import poll_checks, wait_for_checks
 from mycelia._engine.core.process_groups import world
 from mycelia._engine.core.seed import peek_key
 from mycelia._engine.ir.program import InputSource, Program
@@ -53,6 +53,8 @@ def why_not_joinable(program: Program) -> str:
         return "it writes to its arguments"
     if len(program.graph.output.type) != program.results + len(program.writes):
         return "it prints or records something"
+    if not program.keeps_types:
+        return "it changes the shape or dtype of what it writes"
     if calls_python(program):
         return "it calls Python functions"
     return ""
@@ -81,7 +83,7 @@ class MultiStepProgram:
         program, handover = self.program, self._handover
         generation = ProgramCache.generation
         products = small_products(program.graph)
-        self._step = LoweredGraph(program.graph, small_products=products)
+        self._step = LoweredGraph(program.graph, None, products, program.replaced)
         handover.delivery.size = self._step.size
         handover.forget()
         self._program = multiprocess_jit.jit(
@@ -95,9 +97,9 @@ class MultiStepProgram:
 
     def __call__(self, batches: Sequence[Sequence[Any]]) -> list[Any]:
         """All results, stacked, for the arguments of each run; what the runs write is written."""
-        poll_checks()
         if self._generation != ProgramCache.generation:
             self._begin()
+        self._ask()
         if ConsumedArray.present:
             check_not_consumed(
                 [i.which._data for i in self.program.inputs if i.source is InputSource.STATE]
@@ -110,6 +112,12 @@ class MultiStepProgram:
         after_writing(self.program.writes)
         return list(self._step.noted(found)[len(self.program.writes) :])
 
+    def _ask(self) -> None:
+        """Raise what is known of earlier runs; a program without checks waits before it writes."""
+        if self.program.writes and not self._step.guarded:
+            wait_for_checks()
+        poll_checks()
+
     def _run(self, batches: Sequence[Sequence[Any]]) -> list[Any]:
         program, handover, count = self.program, self._handover, len(batches)
         handover.delivery.clear()
@@ -121,7 +129,8 @@ class MultiStepProgram:
             if given.source is InputSource.STATE and place is None
         ]
         arguments = [_stacked([as_array(b[i]) for b in batches]) for i in self._argument_places()]
-        inputs = state, fixed, arguments, self._keys(count), runtime_one()
+        extra = runtime_one(), *self._step.failed_before()
+        inputs = state, fixed, arguments, self._keys(count), extra
         run = self._compiled.get(count)
         if run is None:
             run = uninterruptible(partial(multiprocess_jit.compiled, self._program, inputs))
@@ -143,15 +152,20 @@ class MultiStepProgram:
         keys[:, 1] += np.arange(count, dtype=np.uint32) * np.uint32(self.program.drawn)
         return keys
 
-    def _steps(self, state: Any, fixed: Any, arguments: Any, keys: Any, last: Any) -> list[Any]:
-        results = self.program.results
+    def _steps(self, state: Any, fixed: Any, arguments: Any, keys: Any, extra: Any) -> list[Any]:
+        """All runs; after one with a wrong index, the others write nothing."""
+        results, (last, *failed_before) = self.program.results, extra
 
         def body(carry: Any, given: Any) -> Any:
-            found = self._step(*self._inputs(carry, fixed, *given), last)
-            end = results + len(carry)
-            return list(found[results:end]), [*found[:results], *found[end:]]
+            state, failed = carry
+            found = self._step(*self._inputs(state, fixed, *given), last, *failed)
+            end = results + len(state)
+            rest = found[end:]
+            after = list(found[results:end]), rest[-1:] if failed else failed
+            return after, [*found[:results], *rest]
 
-        last_state, stacked = jax.lax.scan(body, state, (arguments, keys))
+        begin = state, tuple(failed_before)
+        (last_state, _), stacked = jax.lax.scan(body, begin, (arguments, keys))
         return [*last_state, *stacked]
 
     def _inputs(self, state: Any, fixed: Any, arguments: Any, key: Any) -> list[Any]:

@@ -38,7 +38,9 @@ from mycelia._engine.compiler.passes.pipeline import optimize
 from mycelia._engine.compiler.slice_pushdown.pushdown import push_down_slices
 from mycelia._engine.core import settings
 from mycelia._engine.core.atomic_assignment import assign_atomically
+from mycelia._engine.core.errors import IndexOutOfRangeError
 from mycelia._engine.core.lazy_import import LazyModule
+from mycelia._engine.core.pending_checks import wait_for_checks
 from mycelia._engine.core.seed import drawing, peek_key
 from mycelia._engine.core.source_location import traced_source
 from mycelia._engine.core.tracebacks import mark_call
@@ -237,7 +239,8 @@ def _optimized(graph: Graph, stages: list[tuple[str, Graph]]) -> Graph:
 def run_in_vm(fn: Callable[..., Any], name: str, args: Any, kwargs: Any, segments: Any) -> Any:
     """Run `fn` in the vm: Python decides, and `segments` computes what it asks for.
 
-    Afterwards, all tensors that are still there have their numbers, also if `fn` raised.
+    Afterwards, all tensors that are still there have their numbers, also if `fn` raised. If an
+    index was wrong, those that were there before have their old ones.
     """
     tracer = Tracer(name)
     tracer.materialized = segments.values
@@ -260,10 +263,16 @@ def run_in_vm(fn: Callable[..., Any], name: str, args: Any, kwargs: Any, segment
                 for t in finished
             ]
             drawn = int(tracer.world["<drawn>"])
+            try:
+                wait_for_checks()
+            except IndexOutOfRangeError as error:
+                raised = error
     finally:
         tracer.undo_log.undo()
     owner, place, before = drawing()
-    new = [(tensor, "_data", array) for tensor, array in zip(finished, arrays, strict=True)]
+    old = tracer.inputs.keys() if isinstance(raised, IndexOutOfRangeError) else ()
+    pairs = zip(finished, arrays, strict=True)
+    new = [(tensor, "_data", array) for tensor, array in pairs if id(tensor) not in old]
     assign_atomically([*new, (owner, place, before + drawn)])
     if raised is not None:
         raise raised

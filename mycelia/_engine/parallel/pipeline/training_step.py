@@ -12,7 +12,7 @@ import jax
 import numpy as np
 
 from mycelia._engine.core.errors import problem
-from mycelia._engine.core.pending_checks import poll_checks
+from mycelia._engine.core.pending_checks import poll_checks, wait_for_checks
 from mycelia._engine.core.seed import peek_key
 from mycelia._engine.core.wait_registry import wait_registry
 from mycelia._engine.distributed.mesh import Placement, replicated
@@ -90,7 +90,11 @@ class PipelinedStep:
     def _finish(
         self, values: dict[int, Any], shared: set[int], arguments: Sequence[Any]
     ) -> list[Any]:
-        """Run the parts, which take over the arrays of states, and assign the new ones."""
+        """Run the parts, which take over the arrays of states, and assign the new ones.
+
+        They write nothing if the stages were given a wrong index.
+        """
+        wait_for_checks()
         outputs = self._run_parts(values, shared)
         StageArraysFlag.present = True
         write_back(self.program, outputs, arguments)

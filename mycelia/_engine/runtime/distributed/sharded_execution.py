@@ -89,7 +89,7 @@ class ShardedExecutable(Executable):
         self._handover.forget()
         start_engine()
         program = self.program
-        self._lowered = LoweredGraph(program.graph)
+        self._lowered = self._lowered_with({}, 0)
         self._handover.delivery.size = self._lowered.size
         self._program = jax.jit(
             partial(self._traced, self._lowered),
@@ -109,7 +109,7 @@ class ShardedExecutable(Executable):
             jax.ShapeDtypeStruct(type_.shape, type_.dtype.numpy, sharding=wanted)
             for type_, wanted in zip(types, self._wanted, strict=True)
         ]
-        self._ready = multiprocess_jit.compiled(self._program, [*given, self._one])
+        self._ready = multiprocess_jit.compiled(self._program, [*given, *self._extra()])
         if not self._is_shared:
             self._run, self._handover.in_thread = self._ready, True
         return memory_plan(self._ready).peak
@@ -129,8 +129,7 @@ class ShardedExecutable(Executable):
             found = [self._sharding(replicated(len(type_.shape))) for type_ in types]
         for place, placement in enumerate(self.spread.writes, first):
             found[place] = self._sharding(placement)
-        extra = self._sharding(replicated(0)) if self._is_shared else None
-        return (*found, *[extra] * self._lowered.extra)
+        return (*found, *[self._sharding(replicated(0))] * self._lowered.extra)
 
     def _prepare(self, arrays: Sequence[Any]) -> None:
         """Executables of several devices are not kept on disk; processes meet at each run."""
@@ -161,17 +160,27 @@ class ShardedExecutable(Executable):
         for place, number in self._arguments:
             array = peek_key() if number is None else as_array(arguments[number])
             arrays[place] = self._placed(array, place)
-        return [*arrays, self._one]
+        return [*arrays, *self._extra()]
+
+    def _extra(self) -> list[Any]:
+        """What a program takes besides its inputs, on all devices."""
+        everywhere = self._sharding(replicated(0))
+        return [self._one, *[self._moved(a, everywhere) for a in self._lowered.failed_before()]]
 
     def _placed(self, array: Any, place: int) -> Any:
-        """An array where the program wants it."""
+        """An array where the program wants it, from what this process brings of it."""
         wanted = self._wanted[place]
+        is_part = self._is_shared and place in self.spread.parts and np.ndim(array)
+        if is_part and getattr(array, "sharding", None) != wanted:
+            return jax.make_array_from_process_local_data(wanted, np.asarray(array))
+        return self._moved(array, wanted)
+
+    def _moved(self, array: Any, wanted: Any) -> Any:
+        """An array that lies as `wanted`."""
         if isinstance(array, jax.Array) and array.sharding == wanted:
             return array
         if not self._is_shared:
             return jax.device_put(array, wanted)
-        if place in self.spread.parts and np.ndim(array):
-            return jax.make_array_from_process_local_data(wanted, np.asarray(array))
         if isinstance(array, jax.Array) and not array.is_fully_addressable:
             return jax.jit(_same, out_shardings=wanted)(array)
         numbers = np.asarray(array)

@@ -48,15 +48,16 @@ _OWN_SETTINGS = ("compile_cache_path", "enable_compile_cache", "save_graphs", "s
 
 
 def cached_executable(
-    program: Any, graph: Graph, donated: Sequence[int], arrays: Sequence[Any], results: Any
+    program: Any, graph: Graph, treatment: Any, arrays: Sequence[Any], results: Any
 ) -> tuple[Callable[..., Any], bool]:
     """`program` (of jax.jit) as an executable for such arrays, and whether it was on disk.
 
-    `results` is their structure.
+    `treatment` says what is done with inputs and outputs of the graph; `results` is the structure
+    of the results.
 
     If not, it is kept there now, unless there is no cache or the graph has no lasting name.
     """
-    path = _path(graph, donated) if is_wanted() else None
+    path = _path(graph, treatment) if is_wanted() else None
     if path is None:
         return _compiled(program.lower(*arrays)), False
     inputs = jax.tree.structure(((0,) * len(arrays), {}))
@@ -118,13 +119,13 @@ def _needed(executable: Any) -> int:
     return 0 if found is None else found.temp_size_in_bytes
 
 
-def _path(graph: Graph, donated: Sequence[int]) -> Path | None:
+def _path(graph: Graph, treatment: Any) -> Path | None:
     """Where an executable is kept, or None if there are Python functions in its graph."""
     try:
         name = fingerprint(graph, vocabulary())
     except RuntimeError:  # Python functions among the nodes, operators of the user
         return None
-    key = hashlib.sha256("\n".join((name, repr(donated), *_surroundings())).encode())
+    key = hashlib.sha256("\n".join((name, repr(treatment), *_surroundings())).encode())
     return folder() / f"{key.hexdigest()}.program"
 
 

@@ -28,17 +28,21 @@ from mycelia._engine.ir.control_flow import (
     graphs_of,
     operands_of,
     primitive_of,
+    tuple_elements,
 )
 from mycelia._engine.ir.graph import Graph
 from mycelia._engine.ir.node import Apply, GraphConstant, GraphNode, GraphParameter
 from mycelia._engine.ir.primitive import Primitive
 from mycelia._engine.ir.rule_errors import RULE_ERRORS, explained
+from mycelia._engine.ir.types import TensorType
 from mycelia._engine.operators.device import drops_barriers, joined_products, on_cpu
 from mycelia._engine.operators.operator import Op
 from mycelia._engine.runtime.index_checks import (
+    NOT_RUN,
     IndexCheckOutput,
     IndexChecks,
     add_index_check,
+    failed_before,
     first_failure,
     index_check_outputs,
 )
@@ -61,11 +65,19 @@ class LoweredGraph:
     of which input: it comes after everything that reads the input, so that no copy is needed.
     If it has `small_products`, the program is compiled with `joined_options`.
 
-    If there are `checks` of indices, it gives one number more, which `index_checks.note` takes.
+    If there are `checks` of indices, it gives one number more, which `index_checks.note` takes. The
+    outputs in `guarded`, by the inputs that they are written over, are then those inputs unless all
+    indices are right, and it takes one argument more: the failure of the run before on these
+    `devices`, or 0.
     """
 
     def __init__(
-        self, graph: Graph, in_place: dict[int, int] | None = None, small_products: int = 0
+        self,
+        graph: Graph,
+        in_place: dict[int, int] | None = None,
+        small_products: int = 0,
+        guarded: dict[int, int] | None = None,
+        devices: tuple[Any, ...] = (),
     ) -> None:
         self.__name__ = graph.name.replace("<", "").replace(">", "") or "program"
         self.choices: dict[str, int] = {}  # how often something was chosen, once it was called
@@ -73,6 +85,8 @@ class LoweredGraph:
         self._readers = other_readers(graph, in_place or {})
         self._small_products = small_products
         self.checks = IndexChecks.of(graph)
+        self.guarded = guarded or {} if self.checks.count else {}
+        self._chain = ("guarded", devices) if self.guarded else None
 
     @property
     def extra(self) -> int:
@@ -88,8 +102,12 @@ class LoweredGraph:
         """The results of a run; what comes after them is remembered until they are read."""
         if not self.checks.count:
             return found
-        add_index_check(self.checks, found[-1])
+        add_index_check(self.checks, found[-1], self._chain)
         return found[:-1]
+
+    def failed_before(self) -> tuple[Any, ...]:
+        """The argument that a program with `guarded` outputs takes after all others."""
+        return (failed_before(self._chain),) if self.guarded else ()
 
     def __call__(self, *arrays: Any) -> Any:
         with joined_products() if self._small_products else nullcontext():
@@ -98,7 +116,33 @@ class LoweredGraph:
     def _traced(self, *arrays: Any) -> Any:
         count = len(self._graph.parameters)
         order = _GraphEvaluator(arrays[count] if len(arrays) > count else None, self.checks)
+        if self.guarded:
+            return self._guarded(order, arrays[:count], arrays[count + 1])
         values = order.values(self._graph, arrays[:count])
+        found = self._outputs(order, values)
+        return (*found, *([order.failure()] if self.extra else []))
+
+    def _guarded(self, order: _GraphEvaluator, arrays: Sequence[Any], failed_before: Any) -> Any:
+        """Check first, and compute the rest only if all indices are right, else nothing is changed.
+
+        As the whole rest is one branch, nothing is paid for each number: selecting between new and
+        old ones would make XLA compute the states of optimizers twice, or copy them.
+        """
+        types = self._graph.output.type
+        values = order.checked(self._graph, arrays)
+        failure = jnp.where(failed_before == 0, order.failure(), NOT_RUN)
+
+        def run() -> Any:
+            return _typed(self._outputs(order, order.values(self._graph, arrays, values)), types)
+
+        def stay() -> Any:
+            old = {place: arrays[number] for place, number in self.guarded.items()}
+            return tuple([old[i] if i in old else _nothing(t) for i, t in enumerate(types)])
+
+        return *lax.cond(failure == 0, run, stay), failure
+
+    def _outputs(self, order: _GraphEvaluator, values: dict[GraphNode, Any]) -> tuple[Any, ...]:
+        """The outputs of the graph; those that take the place of an input wait for its readers."""
         found = order.layouts.plain(values[self._graph.output])
         if order.holds_back:
             found = list(found)
@@ -106,7 +150,7 @@ class LoweredGraph:
                 after = [values[n] for n in nodes]
                 found[place] = delayed_until([found[place]], after, order.one)[0]
         self.choices = order.choices(len(self._readers), self._small_products)
-        return (*found, *([order.failure()] if self.extra else []))
+        return tuple(found)
 
 
 class _GraphEvaluator:
@@ -116,6 +160,7 @@ class _GraphEvaluator:
         self._orders: dict[Graph, tuple[list[GraphNode], set[GraphNode]]] = {}
         self._checks = checks
         self._marked: list[IndexCheckOutput] = []  # by checks, in the graph being traced
+        self._is_checked: set[GraphNode] = set()  # before what depends on it is lowered
         self._failures: list[Any] = []  # of graphs inside
         self.layouts = LayoutLowering()
         self.holds_back = (
@@ -138,23 +183,53 @@ class _GraphEvaluator:
     def run(self, graph: Graph, arrays: Sequence[Any]) -> Any:
         return self.values(graph, arrays)[graph.output]
 
-    def values(self, graph: Graph, arrays: Sequence[Any]) -> dict[GraphNode, Any]:
-        """What each node of a graph gives."""
+    def values(
+        self, graph: Graph, arrays: Sequence[Any], known: dict[GraphNode, Any] | None = None
+    ) -> dict[GraphNode, Any]:
+        """What each node of a graph gives, with what is `known` of it."""
+        values = known or dict(zip(graph.parameters, arrays, strict=True))
+        self._add_values(values, graph, self._nodes(graph)[0])
+        return values
+
+    def checked(self, graph: Graph, arrays: Sequence[Any]) -> dict[GraphNode, Any]:
+        """What the nodes give that all checks of a graph need; what they find is remembered."""
+        nodes = self._nodes(graph)[0]
         values: dict[GraphNode, Any] = dict(zip(graph.parameters, arrays, strict=True))
+        needed = self._checks.needed(nodes)
+        own = [node for node in nodes if node in self._checks.by_node]
+        self._is_checked.update(own)
+        self._add_values(values, graph, [node for node in nodes if node in needed])
+        for node in own:
+            assert isinstance(node, Apply)
+            given = [_known(values, a) for a in node.args]
+            self._marked += index_check_outputs(
+                self._checks.by_node[node], self.layouts.plain(given)
+            )
+        return values
+
+    def _nodes(self, graph: Graph) -> tuple[list[GraphNode], set[GraphNode]]:
+        """The nodes of a graph in order, and those that are worth keeping."""
         found = self._orders.get(graph)
         if found is None:
             nodes = ordered(graph)
             found = self._orders[graph] = nodes, values_to_materialize(nodes)
-        for node in found[0]:
+        return found
+
+    def _add_values(
+        self, values: dict[GraphNode, Any], graph: Graph, nodes: Sequence[GraphNode]
+    ) -> None:
+        """Compute what some nodes of a graph give, in order, but for what is there."""
+        worth = self._nodes(graph)[1] if self.holds_back else ()
+        for node in nodes:
+            if node in values:
+                continue
             if isinstance(node, GraphConstant):
                 values[node] = node.value
             elif isinstance(node, Apply):
                 value = self._apply(node, values)
-                keeps = self.holds_back and node in found[1]
-                values[node] = materialized(value, self.one) if keeps else value
-            elif isinstance(node, GraphParameter) and node not in values:
+                values[node] = materialized(value, self.one) if node in worth else value
+            elif isinstance(node, GraphParameter):
                 raise RuntimeError(f"{graph.name} uses {node.name} of {node.graph.name}")
-        return values
 
     def plain(self, graph: Graph, arrays: Sequence[Any]) -> Any:
         return self.layouts.plain(self.run(graph, arrays))
@@ -177,7 +252,8 @@ class _GraphEvaluator:
         if type(op) is SpreadBarrier and self.holds_back:
             return tuple(op.locally(partial(delayed_until, by=self.one), *args))
         if is_operator(op):
-            if sites := self._checks.by_node.get(node):
+            sites = self._checks.by_node.get(node)
+            if sites and node not in self._is_checked:
                 self._marked += index_check_outputs(sites, self.layouts.plain(args))
             return self._lower(op, node, self._in_time(op, args))
         if type(op) is Effect:
@@ -325,6 +401,18 @@ def _given(node: GraphNode) -> Any:
 def _first(before: Any, failure: Any) -> Any:
     """The failure of a loop up to now: the first one stays."""
     return before if before is None or failure is None else jnp.where(before == 0, failure, before)
+
+
+def _known(values: dict[GraphNode, Any], node: GraphNode) -> Any:
+    """What a node gives, as far as it is known: None for what is not, or for parts that are not."""
+    if node in values or not tuple_elements(node):
+        return values.get(node)
+    return tuple([values.get(part) for part in tuple_elements(node)])
+
+
+def _nothing(type_: TensorType) -> Any:
+    """What stands for a result that is not computed."""
+    return jnp.full(type_.shape, jnp.nan if type_.dtype.is_float else 0, type_.dtype.numpy)
 
 
 def is_operator(op: Any) -> bool:
