@@ -295,3 +295,85 @@ def test_rows_that_a_program_writes_in_place_are_restored() -> None:
     with pytest.raises(IndexOutOfRangeError):
         float(put(index(0, 6), rows, Tensor(1)))
     assert cache.asnumpy().tolist() == before.tolist()
+
+
+@pytest.mark.usefixtures("graph_mode")
+def test_convolutions_are_ready_for_the_fast_kernel_though_labels_are_checked() -> None:
+    """XLA on CPU rearranges them outside of branches only; as they are, they take 60 times longer."""
+    layers = nn.Conv2d(16, 32, 3), nn.ReLU(), nn.Conv2d(32, 32, 3), nn.Flatten()
+    net = nn.SequentialCell(*layers, nn.Dense(32 * 64, 4))
+    loss = nn.WithLossCell(net, nn.CrossEntropyLoss())
+    step = nn.TrainOneStepCell(loss, nn.Momentum(net.trainable_params(), 0.1, 0.9)).set_train()
+    x, y = Tensor(np.ones((8, 16, 8, 8), np.float32)), index(*[0, 1, 2, 3] * 2)
+    step(x, y)
+    before = state_of(step)
+    (entry,) = step._compiled().entries.values()
+    text = entry.executable._lowered_for([x, y]).compile().as_text()
+    lines = [line for line in text.splitlines() if " convolution(" in line]
+    assert lines and all("dim_labels=b01f_01io->b01f" in line for line in lines)
+    with pytest.raises(IndexOutOfRangeError):
+        step(x, index(*[4] * 8)).asnumpy()
+    assert_same(state_of(step), before)
+
+
+@pytest.mark.usefixtures("graph_mode")
+def test_a_guarded_program_needs_no_more_memory() -> None:
+    step = step_of("adam")
+    step(*GOOD)
+    (entry,) = step._compiled().entries.values()
+    memory = entry.executable.memory(GOOD)
+    assert entry.executable._lowered.guarded
+    donated = sum(a.nbytes for p in step.get_parameters() if (a := p.asnumpy()) is not None)
+    assert memory.alias_size_in_bytes >= donated - 64
+
+
+def test_checks_inside_of_loops_and_branches_guard_too() -> None:
+    table = Tensor(np.arange(8, dtype=np.float32))
+    total = Parameter(np.zeros((), np.float32), name="total")
+
+    @ms.jit
+    def add_up(count: Any, wanted: Any) -> Any:
+        k = 0
+        while k < count:
+            ops.assign_add(total, table[k])
+            k = k + 1
+        if wanted > 0:
+            ops.assign_add(total, table[wanted])
+        return total * 1
+
+    assert float(add_up(Tensor(3), Tensor(-1))) == 3
+    for count, wanted in ((9, -1), (2, 8), (9, 8)):
+        with pytest.raises(IndexOutOfRangeError):
+            float(add_up(Tensor(count), Tensor(wanted)))
+        assert float(total.asnumpy()) == 3
+    assert float(add_up(Tensor(2), Tensor(7))) == 11
+
+
+def test_indices_that_a_program_computes_guard_what_it_wrote_before() -> None:
+    table = Tensor(np.arange(8, dtype=np.float32))
+    cache = Parameter(np.zeros(4, np.float32), name="cache")
+
+    @ms.jit
+    def look_up(i: Any, x: Any) -> Any:
+        cache[i] = x
+        return table[ops.cast(cache.sum(), ms.int32)]
+
+    assert float(look_up(Tensor(1), Tensor(5.0))) == 5
+    with pytest.raises(IndexOutOfRangeError, match="= 8 for"):
+        float(look_up(Tensor(2), Tensor(3.0)))
+    assert cache.asnumpy().tolist() == [0, 5, 0, 0]
+
+
+def test_parameters_that_get_another_shape_keep_the_old_one() -> None:
+    table = Tensor(np.arange(8, dtype=np.float32))
+    last = Parameter(np.zeros(1, np.float32), name="last")
+
+    @ms.jit
+    def note(i: Any) -> Any:
+        last.set_data(table[i], slice_shape=True)
+        return i
+
+    note(index(1, 2)).asnumpy()
+    with pytest.raises(IndexOutOfRangeError):
+        note(index(1, 2, 8)).asnumpy()
+    assert last.asnumpy().tolist() == [1, 2]

@@ -81,6 +81,7 @@ class Op(Primitive):
     last_fields: ClassVar[dict[str, Any]] = {}  # make it work on images with the channels last
     rows_of: ClassVar[int | None] = None  # the argument of which it reads a few rows only
     readings: ClassVar[int] = 1  # how often it goes through its largest arguments
+    convolves: ClassVar[bool] = False  # XLA on CPU is slow at it inside of a branch
 
     def __init_subclass__(cls, register: bool = True, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -184,6 +185,10 @@ class Vjp(Op, register=False):
     @property
     def name(self) -> str:
         return f"Vjp({self.op.name})"
+
+    @property
+    def convolves(self) -> bool:
+        return isinstance(self.op, Op) and self.op.convolves
 
     def bounds(self, *args: Any) -> tuple[Any, ...]:
         """Those of the operator, whose own value the program may not need."""

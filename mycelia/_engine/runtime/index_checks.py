@@ -97,9 +97,11 @@ class IndexChecks:
         """Whether anything in a graph, or in a graph inside, is checked."""
         return graph in self._graphs
 
-    def needed(self, nodes: Sequence[GraphNode]) -> set[GraphNode]:
-        """What of the nodes of a graph, in order, has to be computed for all checks to be made."""
-        found: set[GraphNode] = set()
+    def needed(
+        self, nodes: Sequence[GraphNode], others: Iterable[GraphNode] = ()
+    ) -> set[GraphNode]:
+        """What of the nodes of a graph, in order, all checks need, and `others` if any."""
+        found = set(others)
         for node in reversed(nodes):
             if not isinstance(node, Apply):
                 continue

@@ -28,6 +28,8 @@ _SIZES = ("kernel_size", "pad", "stride", "dilation")
 class _Convolution(Op, register=False):
     """What convolutions of every rank share; `rank` is the number of spatial axes."""
 
+    convolves = True
+
     out_channel: int
     kernel_size: Any
     mode: int = 1
@@ -133,6 +135,8 @@ class Conv3D(_Convolution):
 
 class _Backward(Op, register=False):
     """What the gradient operators of convolutions share."""
+
+    convolves = True
 
     out_channel: int
     kernel_size: Any
@@ -301,6 +305,8 @@ class Conv3DBackpropFilter(_WeightGradient):
 
 class DepthwiseConv2dNative(Op):
     """Each channel by its own kernels; the weight is (channel_multiplier, C, kernel)."""
+
+    convolves = True
 
     channel_multiplier: int
     kernel_size: Any

@@ -43,6 +43,8 @@ class Conv2DTranspose(Conv2DBackpropInput):
 class Conv3DTranspose(Op):
     """The transpose of Conv3D; the weight is (in_channel, out_channel / group, kernel)."""
 
+    convolves = True
+
     in_channel: int
     out_channel: int
     kernel_size: Any

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jax import lax
 from jax.experimental import io_callback
 
-from mycelia._engine.ir.analysis import ordered
+from mycelia._engine.ir.analysis import ordered, reachable_graphs
 from mycelia._engine.ir.control_flow import (
     CALL,
     RECOMPUTE,
@@ -126,7 +126,8 @@ class LoweredGraph:
         """Check first, and compute the rest only if all indices are right, else nothing is changed.
 
         As the whole rest is one branch, nothing is paid for each number: selecting between new and
-        old ones would make XLA compute the states of optimizers twice, or copy them.
+        old ones would make XLA compute the states of optimizers twice, or copy them. Convolutions
+        are no part of it: XLA rearranges them for its fast kernel outside of branches only.
         """
         types = self._graph.output.type
         values = order.checked(self._graph, arrays)
@@ -192,10 +193,13 @@ class _GraphEvaluator:
         return values
 
     def checked(self, graph: Graph, arrays: Sequence[Any]) -> dict[GraphNode, Any]:
-        """What the nodes give that all checks of a graph need; what they find is remembered."""
+        """What the nodes give that all checks of a graph need; what they find is remembered.
+
+        Nodes that had better not be in a branch are among them.
+        """
         nodes = self._nodes(graph)[0]
         values: dict[GraphNode, Any] = dict(zip(graph.parameters, arrays, strict=True))
-        needed = self._checks.needed(nodes)
+        needed = self._checks.needed(nodes, filter(_convolves, nodes) if on_cpu() else ())
         own = [node for node in nodes if node in self._checks.by_node]
         self._is_checked.update(own)
         self._add_values(values, graph, [node for node in nodes if node in needed])
@@ -408,6 +412,17 @@ def _known(values: dict[GraphNode, Any], node: GraphNode) -> Any:
     if node in values or not tuple_elements(node):
         return values.get(node)
     return tuple([values.get(part) for part in tuple_elements(node)])
+
+
+def _convolves(node: GraphNode) -> bool:
+    """Whether a node is a convolution, or runs graphs that have some."""
+    if not isinstance(node, Apply):
+        return False
+    op = primitive_of(node)
+    if isinstance(op, Op) and op.convolves:
+        return True
+    inside = [graph for own in graphs_of(node) for graph in reachable_graphs(own)]
+    return any(_convolves(n) for graph in inside for n in ordered(graph))
 
 
 def _nothing(type_: TensorType) -> Any:
