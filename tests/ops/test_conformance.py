@@ -16,12 +16,7 @@ from mycelia._engine.runtime.eager.thread_mode import inlined
 from mycelia.tensor.tensor import Tensor
 from tests.ops.abstract import abstract, is_array, is_array_tuple, type_of, type_of_result, with_key
 
-KEY = np.array([7, 11], np.uint32)
 READY = "lhs_spec=(0, 3, 1, 2), rhs_spec=(3, 2, 0, 1), out_spec=(0, 3, 1, 2)"  # for XLA's kernel
-
-
-def _is_array(value: Any) -> bool:
-    return hasattr(value, "dtype") and hasattr(value, "shape")
 
 
 def _is_inexact(value: Any) -> bool:
@@ -89,7 +84,7 @@ def test_the_host_kernel_gives_what_lower_gives(cls: type[Op], example: Case):
 @pytest.mark.parametrize(("cls", "example"), [p for p in _cases() if not p.values[0].host_only])
 def test_operators_say_that_they_convolve(cls: type[Op], example: Case):
     op = cls(**example.fields)
-    data, static = op.arguments.split(_with_key(op, example.arrays()))
+    data, static = op.arguments.split(with_key(op, example.arrays()))
     traced = str(jax.make_jaxpr(lambda *d: op.lower(*op.arguments.merge(d, static)))(*data))
     convolutions = traced.count("conv_general_dilated[")
     assert op.convolves or convolutions == traced.count(READY), "XLA rearranges a convolution"
