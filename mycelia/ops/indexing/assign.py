@@ -54,6 +54,22 @@ class Assign(Op):
         return value
 
 
+class Replacement(Op, register=False):
+    """What a tensor holds after it was given other numbers: `new`, with the gradient of `former`.
+
+    Programs have it while gradients may be taken; then it is `new`.
+    """
+
+    def infer(self, former: TensorType, new: TensorType) -> TensorType:
+        return new
+
+    def lower(self, former: Array, new: Array) -> Array:
+        return jnp.asarray(new)
+
+    def grad(self, former: Any, new: Any, out: Any, dout: Any) -> tuple[Any, ...]:
+        return dout, None
+
+
 class AssignAdd(Assign):
     """The value is added to the variable."""
 

@@ -48,6 +48,7 @@ from mycelia._engine.ir.primitive import Primitive
 from mycelia._engine.ir.types import TensorType
 from mycelia._engine.operators.index_bounds import check
 from mycelia.ops.elementwise.arithmetic import Add, maximum
+from mycelia.ops.indexing.assign import Replacement
 from mycelia.ops.shapes.concat import Stack
 from mycelia.ops.shapes.reshape import Cast
 from mycelia.tensor.consumed_array import check_not_consumed
@@ -57,6 +58,7 @@ from mycelia.tensor.views import relate
 
 TOKEN = TensorType(bool_, ())
 KEY = TensorType(uint32, (2,))
+_REPLACEMENT = Replacement.of()
 
 
 @dataclass(frozen=True, eq=False)
@@ -450,7 +452,7 @@ class Tracer:
             return array
         node = self.builder.local(array) if isinstance(array, GraphNode) else constant(array)
         args = (self.builder.local(before), node)
-        return self.builder.apply(Custom(_of_former, "replace"), args, type_, self.span)
+        return self.builder.apply(_REPLACEMENT, args, type_, self.span)
 
     def effect_on_tensors(
         self, run: Callable[..., None], title: str, values: tuple[Any, ...]
@@ -490,11 +492,6 @@ class Tracer:
         before = self.world.get("<unbound>")
         found = number if before is None else convert(maximum(before.strong, number.strong), int)
         self.store.write(VariableLocation(self.world, "<unbound>"), found)
-
-
-def _of_former(dout: Any, wanted: Any) -> tuple[Any]:
-    """The gradient for the array that another one replaces."""
-    return (dout,)
 
 
 def unbound_error(name: str, span: Span | None) -> Exception:

@@ -11,6 +11,7 @@ from mycelia._engine.ir.control_flow import Custom
 from mycelia._engine.ir.node import Apply, GraphConstant, GraphNode
 from mycelia._engine.ir.rewrite import on
 from mycelia.ops.control.loop_stack import StackRead, StackWrite
+from mycelia.ops.indexing.assign import Replacement
 from mycelia.ops.shapes.reshape import (
     BroadcastTo,
     Cast,
@@ -35,9 +36,9 @@ def identity(node: Apply) -> GraphNode | None:
     return x if x.type == node.type else None
 
 
-@on(Custom)
+@on(Custom, Replacement)
 def custom(node: Apply) -> GraphNode | None:
-    """custom(*inputs, x) = x once gradients have been taken"""
+    """custom(*inputs, x) = x and replacement(former, x) = x once gradients have been taken"""
     x = node.args[-1]
     return x if x.type == node.type else None
 
