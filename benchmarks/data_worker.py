@@ -85,7 +85,7 @@ def varint(value: int) -> bytes:
 
 def masked(data: bytes) -> bytes:
     """The checksum as record files keep it."""
-    from mycelia.mindrecord.crc32c import crc32c
+    from mycelia._engine.core.files.crc32c import crc32c
 
     value = crc32c(data)
     return ((value >> 15 | value << 17) + 0xA282EAD8 & 0xFFFFFFFF).to_bytes(4, "little")

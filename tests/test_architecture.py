@@ -108,7 +108,7 @@ def _lines(path: Path) -> int:
 
 def test_the_architecture_page_names_modules_that_exist():
     text = (ROOT / "docs" / "architecture.md").read_text()
-    named = {name.split(":")[0] for name in re.findall(r"`([\w/]+(?:\.py\b|/))", text)}
+    named = {name.split(":")[0] for name in re.findall(r"`([\w/]+(?:\.py\b|/(?=`)))", text)}
     files = {p.relative_to(ROOT).as_posix() for p in FILES}
     paths = files | {f"{folder}/" for path in files for folder in _folders(path)}
     gone = [n for n in sorted(named) if not any(p == n or p.endswith(f"/{n}") for p in paths)]

@@ -45,7 +45,7 @@ TABLE: dict[str, tuple[str, ...]] = {
     "mindspore.dataset.text": ("mycelia.dataset.text",),
     "mindspore.dataset.transforms": ("mycelia.dataset.transforms",),
     "mindspore.dataset.transforms.vision": ("mycelia.dataset.vision",),
-    "mindspore.dataset.utils": ("mycelia.dataset.utils",),
+    "mindspore.dataset.utils": ("mycelia.dataset.inspection",),
     "mindspore.dataset.vision": ("mycelia.dataset.vision",),
     "mindspore.dtype": ("mycelia._engine.core.dtype",),
     "mindspore.experimental": (),

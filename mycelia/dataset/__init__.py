@@ -99,7 +99,7 @@ zip = _dataset.zip_datasets
 
 
 _lazy = _LazyNames(  # what they need is slow to import
-    __name__, {"audio": None, "debug": None, "text": None, "utils": "mycelia.dataset.utils"}
+    __name__, {"audio": None, "debug": None, "text": None, "utils": "mycelia.dataset.inspection"}
 )
 
 

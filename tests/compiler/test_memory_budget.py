@@ -84,7 +84,7 @@ def test_what_a_layer_starts_from_is_not_held_twice(monkeypatch):
     loss, held_once = needed()
     monkeypatch.setattr(
         lowering,
-        "held_back",
+        "delayed_until",
         lambda values, after, by, **_: materialization.delayed_until(values, after, by),
     )
     same, held_twice = needed()

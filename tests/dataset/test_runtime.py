@@ -29,9 +29,9 @@ def augmented(workers: int) -> ds.Dataset:
     images = np.random.default_rng(0).integers(0, 255, (40, 9, 9, 3)).astype(np.uint8)
     data = ds.NumpySlicesDataset((images, np.arange(40)), ["image", "label"])
     steps = [vision.RandomCrop(6), vision.RandomHorizontalFlip(), vision.RandomColorAdjust(0.4)]
-    mapped = data.shuffle(7).map(steps, "image", num_parallel_workers=thread_pool)
+    mapped = data.shuffle(7).map(steps, "image", num_parallel_workers=workers)
     flipped = mapped.map(transforms.RandomApply([vision.VerticalFlip()]), "image")
-    return flipped.repeat(2).batch(3, num_parallel_workers=thread_pool)
+    return flipped.repeat(2).batch(3, num_parallel_workers=workers)
 
 
 def stream(dataset: ds.Dataset, epochs: int = 2) -> list[list[np.ndarray]]:
@@ -108,9 +108,7 @@ def broken(x):
 @pytest.mark.parametrize("workers", [1, 3])
 def test_an_error_names_the_row_the_operation_and_the_users_line(workers: int):
     data = ds.NumpySlicesDataset(list(range(20)), shuffle=False)
-    iterator = data.map(broken, num_parallel_workers=thread_pool).create_tuple_iterator(
-        num_epochs=1
-    )
+    iterator = data.map(broken, num_parallel_workers=workers).create_tuple_iterator(num_epochs=1)
     with pytest.raises(RuntimeError, match="'broken' failed on row 7 of NumpySlicesDataset") as got:
         while True:
             next(iterator)
@@ -264,7 +262,7 @@ def test_a_run_with_bad_rows_resumes_exactly(mode: str, at: int):
 @pytest.mark.parametrize("workers", [1, 4])
 def test_rows_wait_for_the_trainer_also_before_a_map(workers: int):
     data = ds.NumpySlicesDataset(np.arange(1, 11), shuffle=False).sync_wait("lesson", 1)
-    data = data.map(lambda x: -x, num_parallel_workers=thread_pool).batch(1)
+    data = data.map(lambda x: -x, num_parallel_workers=workers).batch(1)
     got = []
     for (x,) in data.create_tuple_iterator(num_epochs=1, output_numpy=True):
         got.append(int(x[0]))
@@ -317,7 +315,7 @@ def test_few_large_rows_are_held_at_once(source, remotely, monkeypatch):
 
 def test_memory_of_large_rows_goes_back_to_the_system_at_the_end(monkeypatch):
     returned = []
-    monkeypatch.setattr(run, "give_back", lambda: returned.append(True))
+    monkeypatch.setattr(run, "release_free_memory", lambda: returned.append(True))
     monkeypatch.setattr(run, "_LARGE", 2**22)
     list(ds.NumpySlicesDataset(np.zeros((3, 2)), ["a"]).create_tuple_iterator(num_epochs=1))
     gc.collect()

@@ -20,7 +20,7 @@ import numpy as np
 import mycelia as ms
 from mycelia import Tensor, dataset, nn, train
 from mycelia.communication import get_group_size, get_rank, init
-from mycelia.train.distributed_checkpoint import saving
+from mycelia.train.distributed_checkpoint import save as saving
 
 init()
 rank, size = get_rank(), get_group_size()

@@ -26,7 +26,7 @@ def _selected() -> Any:
 @pytest.fixture(params=["own", "narrow"])
 def processor(request: Any, monkeypatch: Any) -> Any:
     """This machine's processor, and one with half as wide registers and half as many."""
-    found = native.processors.processor()
+    found = native.machine_code.processor()
     if request.param == "narrow":
         found = replace(found, lanes=8, registers=16)
     monkeypatch.setattr("mycelia._engine.kernels.native.machine_code.processor", lambda: found)

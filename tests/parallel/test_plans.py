@@ -18,6 +18,7 @@ from mycelia._engine.distributed.plan.plan import PlanCollective, PlanRow
 from mycelia._engine.distributed.plan.row_folding import folded
 from mycelia._engine.distributed.plan.scaling_curve import Scaling
 from mycelia._engine.distributed.plan.units import duration, mesh_text, volume
+from mycelia._engine.runtime.distributed.sharded_execution import all_devices
 from mycelia.parallel import Cluster, Plan
 from mycelia.transforms.show import trace_for
 
@@ -290,7 +291,7 @@ def test_simulation_gives_a_plan_for_each_number_of_devices():
 
 def test_the_devices_here_are_measured():
     measured = ms.parallel.probe_cluster()
-    assert measured.devices == len(ms.runtime.spreading.all_devices())
+    assert measured.devices == len(all_devices())
     assert 1e8 < measured.flops < 1e16
     assert 1e7 < measured.memory_bandwidth < 1e14
     assert 1e4 < measured.link < 1e14

@@ -89,7 +89,7 @@ def test_steps_that_start_before_the_error_is_raised_write_nothing(
     step(*GOOD)
     before = state_of(step)
     monkeypatch.setattr(
-        "mycelia._engine.runtime.executor.poll", lambda: None
+        "mycelia._engine.runtime.executor.poll_checks", lambda: None
     )  # as if none was ready
     for batch in (BAD, GOOD, BAD_LABEL, GOOD):
         step(*batch)
@@ -125,8 +125,8 @@ def test_joined_steps_after_a_failed_program_write_nothing(
     step = step_of("adam")
     step(*GOOD)
     before = state_of(step)
-    monkeypatch.setattr("mycelia._engine.runtime.executor.poll", lambda: None)
-    monkeypatch.setattr("mycelia._engine.runtime.multi_step.poll", lambda: None)
+    monkeypatch.setattr("mycelia._engine.runtime.executor.poll_checks", lambda: None)
+    monkeypatch.setattr("mycelia._engine.runtime.multi_step.poll_checks", lambda: None)
     step(*BAD)
     run_steps(step._compiled(), [GOOD] * 3)
     step(*GOOD)

@@ -150,5 +150,5 @@ def test_the_steady_step_needs_no_other_thread(monkeypatch: pytest.MonkeyPatch):
     def never(action: Any) -> Any:
         raise AssertionError("a steady step left its thread")
 
-    monkeypatch.setattr("mycelia._engine.runtime.buffer_donation.undisturbed", never)
+    monkeypatch.setattr("mycelia._engine.runtime.buffer_donation.uninterruptible", never)
     step(X, Y)

@@ -46,7 +46,7 @@ import sys
 import numpy as np
 import mycelia as ms
 from mycelia import Tensor, nn
-from mycelia._engine.core import recent
+from mycelia._engine.core import lru_dict
 
 ms.set_context(mode=int(sys.argv[1]))
 net = nn.Dense(4, 2)
@@ -58,13 +58,13 @@ def run(first, last):
         gradient(Tensor(np.ones((rows, 4), np.float32)), Tensor(np.ones((rows, 2), np.float32)))
 
 run(3000, 3004)
-before = recent.map_count()
-recent.map_limit = lambda: before + 150
-recent.INTERVAL = 4
+before = lru_dict.map_count()
+lru_dict.map_limit = lambda: before + 150
+lru_dict.INTERVAL = 4
 most = []
 for first in range(3004, 3044, 4):
     run(first, first + 4)
-    most.append(recent.map_count())
+    most.append(lru_dict.map_count())
 print(max(most) - before)
 """
 

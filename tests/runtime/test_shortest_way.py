@@ -17,7 +17,7 @@ OPERATORS = (ops.add, ops.sub, ops.mul, ops.div, ops.less, ops.maximum)
 def long_way(monkeypatch, operator, *args):
     """The result with the shortest way closed."""
     with monkeypatch.context() as patch:
-        patch.setattr(dispatch.mode, "at_once", None)
+        patch.setattr(dispatch.thread_mode, "at_once", None)
         return operator(*args)
 
 

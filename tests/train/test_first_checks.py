@@ -98,7 +98,7 @@ def test_trying_metrics_changes_nothing():
     ms.set_seed(5)
     model = dense_model({"acc"})
     state = seed.state()
-    train.fitting.check_metrics(model._evaluation(), rows())
+    train.preflight_checks.check_metrics(model._evaluation(), rows())
     after = seed.state()
     assert after["drawn"] == state["drawn"]
     np.testing.assert_array_equal(after["numpy"]["state"]["key"], state["numpy"]["state"]["key"])

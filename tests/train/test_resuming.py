@@ -108,13 +108,13 @@ def test_in_graph_mode(tmp_path, graph_mode, sinks):
 
 def test_steps_are_joined_between_saves(tmp_path, graph_mode, monkeypatch):
     made_together = []
-    original = train.loop.run_steps
+    original = train.training_loop.run_steps
 
     def counted(compiled, batches):
         made_together.append(len(batches))
         return original(compiled, batches)
 
-    monkeypatch.setattr(train.loop, "run_steps", counted)
+    monkeypatch.setattr(train.training_loop, "run_steps", counted)
     made().train(1, shuffled(), [saver(tmp_path, 3), train.ProgressBar()], dataset_sink_mode=True)
     assert made_together == [3, 3]
     assert sorted(os.listdir(tmp_path)) == ["net-1_3.ckpt", "net-1_6.ckpt"]
@@ -129,7 +129,7 @@ def test_how_many_steps_are_joined(tmp_path, graph_mode, size, sink_size, steps,
     batch_num = sink_size if sink_size > 0 else data.get_dataset_size()
     facts = CallbackParameters(dataset_sink_mode=True, batch_num=batch_num, train_dataset=data)
     callbacks = [train.LossMonitor()] + ([] if steps is None else [saver(tmp_path, steps)])
-    assert train.loop._steps_joined(facts, callbacks) == joined
+    assert train.training_loop._steps_joined(facts, callbacks) == joined
 
 
 def test_the_scale_of_the_loss_goes_on(tmp_path):
@@ -523,9 +523,9 @@ def test_states_of_users_callbacks(tmp_path, caplog):
 )
 def test_groups_leave_little_over(steps, joined, groups):
     batches = [[Tensor(np.zeros(2, np.float32))] for _ in range(steps)]
-    assert [len(group) for group in train.loop._groups(batches, joined, steps)] == groups
+    assert [len(group) for group in train.training_loop._groups(batches, joined, steps)] == groups
 
 
 def test_large_batches_are_joined_to_few():
     batches = [[Tensor(np.zeros(8 * 2**20, np.float32))]] * 6  # 32 MB each
-    assert [len(group) for group in train.loop._groups(batches, 6, 6)] == [2, 2, 2]
+    assert [len(group) for group in train.training_loop._groups(batches, 6, 6)] == [2, 2, 2]

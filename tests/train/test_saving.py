@@ -151,7 +151,7 @@ def test_the_end_of_a_program_waits_for_its_files(tmp_path):
     program = """
 import sys, time
 import mycelia as ms
-from mycelia.train import background
+from mycelia.train import background_writer as background
 original = background.write_atomically
 background.write_atomically = lambda path, chunks: (time.sleep(0.3), original(path, chunks))
 ms.save_checkpoint({"a": ms.Tensor([5])}, sys.argv[1], async_save=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 from mycelia._engine.core.errors import located
 from mycelia._engine.core.source_location import Span
@@ -20,16 +20,23 @@ RULE_ERRORS = (
 )
 
 
+def raise_explained(
+    op: Primitive, args: tuple[Any, ...], error: Exception, span: Span | None
+) -> NoReturn:
+    """Raise `error` with our message; an earlier exception of the user stays visible as context."""
+    if is_explained(error):
+        raise error
+    raise explained(op, args, error, span) from None
+
+
 def explained(
     op: Primitive, args: tuple[Any, ...], error: Exception, span: Span | None
 ) -> Exception:
     """`error`, raised by a rule for `args` (types and static values), with our message.
 
-    A message of ours stays as it is. Of an engine's or a Python error the first line and the type
+    Of an engine's or a Python error the first line and the type
     stay; the rest names the operator, what it was given, and the user's line.
     """
-    if is_explained(error):
-        return error
     shown = f"{op!r} called with {', '.join(map(shown_type, args)) or 'no arguments'}"
     if isinstance(error, ZeroDivisionError):
         what = f"{op.name}: a size is zero where it must not be"

@@ -22,7 +22,7 @@ def loop(test: tuple[str, Any], step: Any, outer: str, operands: Any) -> Written
     """A graph that is one loop; `test` names the parameters of both its graphs."""
     parameters, goes_on = test
     parts = graph(parameters, goes_on, "goes_on"), graph(parameters, step, "step")
-    return graph(outer, lambda g, *xs: g.loop(*parts, *unused_operands(g, *xs)))
+    return graph(outer, lambda g, *xs: g.loop(*parts, *operands(g, *xs)))
 
 
 def test_no_passes():

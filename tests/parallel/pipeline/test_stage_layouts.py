@@ -149,7 +149,7 @@ def test_a_stage_like_another_follows_its_plan(monkeypatch: pytest.MonkeyPatch) 
         searched.append(args)
         return recursive_programming(*args, **kwargs)
 
-    monkeypatch.setattr(planner, "recursive", counted)
+    monkeypatch.setattr(planner, "recursive_programming", counted)
     plans, request = StagePlanCache(), asked("auto_parallel")
     one, two = [
         shard_stage(joint(stage(layer=name)), request, NO_BOUNDARY_LAYOUTS, plans)

@@ -6,7 +6,7 @@ from typing import Any
 
 from mycelia._engine.core.source_location import current_span
 from mycelia._engine.ir.primitive import Primitive, tagged
-from mycelia._engine.ir.rule_errors import RULE_ERRORS, explained
+from mycelia._engine.ir.rule_errors import RULE_ERRORS, raise_explained
 
 _KNOWN: dict[Any, Any] = {}
 
@@ -28,7 +28,7 @@ def _ask(op: Primitive, data: tuple[Any, ...], static: tuple[Any, ...]) -> Any:
     try:
         return _as_tuples(op.infer(*full))
     except RULE_ERRORS as error:
-        raise explained(op, full, error, current_span()) from None
+        raise_explained(op, full, error, current_span())
 
 
 def _as_tuples(found: Any) -> Any:

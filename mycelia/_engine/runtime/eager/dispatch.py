@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy import ndarray
@@ -12,7 +12,7 @@ from mycelia._engine.core.seed import next_key
 from mycelia._engine.core.source_location import current_span
 from mycelia._engine.ir.handlers import handlers
 from mycelia._engine.ir.primitive import Primitive, tagged
-from mycelia._engine.ir.rule_errors import RULE_ERRORS, explained
+from mycelia._engine.ir.rule_errors import RULE_ERRORS, raise_explained
 from mycelia._engine.ir.types import TensorType
 from mycelia._engine.operators.operator import Op
 from mycelia._engine.runtime.distributed.multiprocess_jit import between, needs_other_processes
@@ -128,7 +128,7 @@ def _inlined(op: Primitive, args: tuple[Any, ...]) -> Any:
     try:
         return op.lower(*args)
     except RULE_ERRORS as error:
-        raise explained(op, _types(args), error, current_span()) from None
+        raise_explained(op, _types(args), error, current_span())
 
 
 def _on_host(op: Primitive, arrays: tuple[Any, ...]) -> bool:
@@ -155,17 +155,17 @@ def _run_on_host(op: Primitive, arrays: tuple[Any, ...], static: tuple[Any, ...]
     except (ValueError, TypeError, IndexError) as error:
         if op.calls_python:
             raise
-        raise _explained_on_host(op, _types(arrays), error) from None
+        _raise_explained_on_host(op, _types(arrays), error)
     return _host_arrays(result)
 
 
-def _explained_on_host(op: Primitive, types: tuple[Any, ...], error: Exception) -> Exception:
-    """What is wrong with the arguments by the operator's types, or else what numpy said."""
+def _raise_explained_on_host(op: Primitive, types: tuple[Any, ...], error: Exception) -> NoReturn:
+    """Say what is wrong with the arguments by the operator's types, or else what NumPy said."""
     try:
         op.infer(*types)
     except RULE_ERRORS as better:
         error = better
-    return explained(op, types, error, current_span())
+    raise_explained(op, types, error, current_span())
 
 
 def _host_arrays(result: Any) -> Any:
@@ -195,7 +195,7 @@ def _checked(op: Primitive, static: tuple[Any, ...]) -> Any:
                 op.infer(*merge(types, static))
             return op.lower(*merge(arrays, static))
         except RULE_ERRORS as error:
-            raise explained(op, merge(types, static), error, current_span()) from None
+            raise_explained(op, merge(types, static), error, current_span())
 
     run.__name__ = op.name
     return run

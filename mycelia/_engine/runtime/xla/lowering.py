@@ -33,7 +33,7 @@ from mycelia._engine.ir.control_flow import (
 from mycelia._engine.ir.graph import Graph
 from mycelia._engine.ir.node import Apply, GraphConstant, GraphNode, GraphParameter
 from mycelia._engine.ir.primitive import Primitive
-from mycelia._engine.ir.rule_errors import RULE_ERRORS, explained
+from mycelia._engine.ir.rule_errors import RULE_ERRORS, raise_explained
 from mycelia._engine.ir.types import TensorType
 from mycelia._engine.operators.device import drops_barriers, joined_products, on_cpu
 from mycelia._engine.operators.operator import Op
@@ -268,7 +268,7 @@ class _GraphEvaluator:
         try:
             return self.layouts.apply(op, args)
         except RULE_ERRORS as error:
-            raise explained(op, tuple(map(_given, node.args)), error, node.span) from None
+            raise_explained(op, tuple(map(_given, node.args)), error, node.span)
 
     def _in_time(self, op: Any, args: list[Any]) -> list[Any]:
         """The arguments of an operator, those held back that it would rearrange too early."""
