@@ -1,1 +1,1 @@
-"""Activations and softmax."""
+"""Activation functions and softmax."""

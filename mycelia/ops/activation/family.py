@@ -1,4 +1,4 @@
-"""What activations share: an elementwise value, and a gradient that is elementwise too."""
+"""Base classes of activations: an elementwise operator with an elementwise gradient."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from mycelia._engine.operators.operator import Op
 
 
 class Activation(Unary, register=False):
-    """An elementwise function whose gradient `pull` needs its input, its output and `dout`."""
+    """Base class of elementwise activations.
+
+    `pull` computes the gradient from the input, the output, and `dout`.
+    """
 
     kinds: ClassVar[tuple[str, ...]] = ("float",)
 
     def pull(self, x: Array, y: Array, dout: Array) -> Array:
-        """`dout` times the slope at `x`, where the value is `y`."""
+        """The gradient: `dout` times the derivative at `x`, where the activation returned `y`."""
         raise problem(RuntimeError, f"{self.name} has no gradient")
 
     def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""Piecewise activations: rectifiers, hard approximations and shrinking."""
+"""Piecewise activations: ReLU and its variants, hard approximations, and shrinkage."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SELU_ALPHA = 1.6732632423543772848170429916717
 
 
 class ReLU(Activation):
-    """max(x, 0)."""
+    """Rectified linear unit: max(x, 0)."""
 
     kinds = _NUMBERS
     examples = (*_SHAPES, case("i32[4]"))
@@ -38,7 +38,7 @@ class ReLU(Activation):
 
 
 class ReLU6(Activation):
-    """min(max(x, 0), 6)."""
+    """Rectified linear unit with an upper limit of 6: min(max(x, 0), 6)."""
 
     examples = (*_SHAPES, case("f32[3,3]:distinct"))
 
@@ -50,7 +50,7 @@ class ReLU6(Activation):
 
 
 class LeakyReLU(Activation):
-    """x where positive, alpha * x elsewhere."""
+    """Leaky ReLU: x where x > 0, alpha * x elsewhere."""
 
     kinds = _NUMBERS
     alpha: float = 0.2
@@ -60,13 +60,16 @@ class LeakyReLU(Activation):
         return where_number(x, x > 0, x, x * self.alpha)
 
     def pull(self, x: Array, y: Array, dout: Array) -> Array:
-        # the mean of both slopes at 0, as a maximum of two equal values shares its gradient
+        # at 0 the mean of both slopes, because the maximum of equal values shares its gradient
         slope = jnp.where(x > 0, 1.0, jnp.where(x < 0, self.alpha, (1 + self.alpha) / 2))
         return dout * slope.astype(x.dtype)
 
 
 class PReLU(Op):
-    """x where positive, weight * x elsewhere; one weight, or one for each channel (axis 1)."""
+    """Parametric ReLU: x where x > 0, weight * x elsewhere.
+
+    One weight for all channels (axis 1) or one for each.
+    """
 
     examples = (
         case("f32[2,3,2]:spread", "f32[3]"),
@@ -82,7 +85,7 @@ class PReLU(Op):
         if weight.ndim != 1 or weight.shape[0] not in (1, channels):
             raise problem(
                 ValueError,
-                "PReLU: the weight does not fit the channels of x",
+                "PReLU: the weight does not match the channels of x",
                 got=f"x {x} and weight {weight}",
                 expected=f"a weight of shape [1] or [{channels}]",
             )
@@ -95,7 +98,10 @@ class PReLU(Op):
 
 
 class RReLU(Op):
-    """x where positive, x times a random slope elsewhere; returns the slopes too."""
+    """Randomized leaky ReLU.
+
+    Returns x where x > 0 and x times a random slope elsewhere, and the slopes.
+    """
 
     draws = True
     lower_bound: float = 1 / 8
@@ -128,7 +134,7 @@ class RReLU(Op):
 
 
 class Scaled(Op, register=False):
-    """One tensor times another of the same shape, in the dtype of the first."""
+    """x * factor for two tensors of the same shape, in the dtype of the first."""
 
     elementwise = True
 
@@ -137,7 +143,7 @@ class Scaled(Op, register=False):
 
 
 class Elu(Activation):
-    """x where positive, exp(x) - 1 elsewhere."""
+    """Exponential linear unit: x where x > 0, exp(x) - 1 elsewhere."""
 
     alpha: float = 1.0
     examples = _SHAPES
@@ -155,7 +161,7 @@ class Elu(Activation):
 
 
 class SeLU(Activation):
-    """The self-normalising ELU (Klambauer et al., 2017)."""
+    """Scaled exponential linear unit (Klambauer et al., 2017)."""
 
     kinds = ("int", "float")
     examples = (*_SHAPES, case("i32[3]"))
@@ -170,7 +176,7 @@ class SeLU(Activation):
 
 
 class CeLU(Activation):
-    """max(x, 0) + min(alpha * (exp(x / alpha) - 1), 0)."""
+    """Continuously differentiable ELU: max(x, 0) + min(alpha * (exp(x / alpha) - 1), 0)."""
 
     alpha: float = 1.0
     examples = (*_SHAPES, case("f32[4]:spread", alpha=0.5), case("f32[4]:spread", alpha=-1.0))
@@ -191,7 +197,7 @@ class CeLU(Activation):
 
 
 class HSigmoid(Activation):
-    """clip(x / 6 + 1/2, 0, 1)."""
+    """Hard sigmoid: clip(x / 6 + 1/2, 0, 1)."""
 
     kinds = ("int", "float")
     examples = (*_SHAPES, case("i32[4]"))
@@ -204,7 +210,7 @@ class HSigmoid(Activation):
 
 
 class HSwish(Activation):
-    """x * clip(x / 6 + 1/2, 0, 1)."""
+    """Hard swish: x * clip(x / 6 + 1/2, 0, 1)."""
 
     kinds = ("int", "float")
     examples = (*_SHAPES, case("f32[3,4]:distinct"), case("i32[4]"))
@@ -219,7 +225,7 @@ class HSwish(Activation):
 
 
 class Hardtanh(Activation):
-    """x cut off below `min_val` and above `max_val`."""
+    """Hard tanh: x clipped to the range from `min_val` to `max_val`."""
 
     kinds = _NUMBERS
     min_val: float = -1.0
@@ -231,14 +237,14 @@ class Hardtanh(Activation):
         return jnp.minimum(raised, self.max_val).astype(x.dtype)
 
     def pull(self, x: Array, y: Array, dout: Array) -> Array:
-        # half the gradient on the bounds, as a maximum of two equal values shares it
+        # half the gradient at the bounds, because the maximum of equal values shares it
         inside = (x > self.min_val) & (x < self.max_val)
         edge = (x == self.min_val) | (x == self.max_val)
         return jnp.where(inside, dout, jnp.where(edge, dout / 2, 0))
 
 
 class Threshold(Activation):
-    """x where it is above `threshold`, `value` elsewhere."""
+    """x where x > `threshold`, `value` elsewhere."""
 
     kinds = _NUMBERS
     threshold: float
@@ -257,7 +263,7 @@ class Threshold(Activation):
 
 
 class HShrink(Activation):
-    """x, but 0 within `lambd` of 0."""
+    """Hard shrinkage: 0 where |x| <= `lambd`, x elsewhere."""
 
     lambd: float = 0.5
     examples = (*_SHAPES, case("f32[3,3]:distinct", lambd=1.0))
@@ -276,7 +282,7 @@ class HShrink(Activation):
 
 
 class SoftShrink(Activation):
-    """x moved by `lambd` towards 0."""
+    """Soft shrinkage: sign(x) * max(|x| - `lambd`, 0)."""
 
     lambd: float = 0.5
     examples = (*_SHAPES, case("f32[3,3]:distinct", lambd=1.0))
@@ -296,87 +302,93 @@ class SoftShrink(Activation):
 
 
 def relu(input: Any, inplace: bool = False) -> Any:
-    """max(input, 0); `inplace` is accepted and the result returned all the same."""
+    """Rectified linear unit: max(input, 0). `inplace` has no effect: the result is a new tensor."""
     return ReLU.of()(input)
 
 
 def relu6(x: Any) -> Any:
-    """min(max(x, 0), 6)."""
+    """Rectified linear unit with an upper limit of 6: min(max(x, 0), 6)."""
     return ReLU6.of()(x)
 
 
 def leaky_relu(input: Any, alpha: float = 0.2) -> Any:
-    """input where positive, alpha * input elsewhere."""
+    """Leaky ReLU: input where input > 0, alpha * input elsewhere."""
     check_instance("leaky_relu", "input", input, TensorProtocol)
     return LeakyReLU.of(check_float("leaky_relu", "alpha", alpha))(input)
 
 
 def prelu(input: Any, weight: Any) -> Any:
-    """input where positive, weight * input elsewhere; one weight, or one for each channel."""
+    """Parametric ReLU: input where input > 0, weight * input elsewhere.
+
+    One weight for all channels or one for each.
+    """
     return PReLU.of()(input, weight)
 
 
 def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3) -> Any:
-    """input where positive, input times a random slope from lower to upper elsewhere."""
+    """Randomized leaky ReLU: input where input > 0, input times a random slope elsewhere.
+
+    Slopes are uniform from `lower` to `upper`.
+    """
     check_instance("rrelu", "input", input, TensorProtocol)
     bounds = check_float("rrelu", "lower", lower), check_float("rrelu", "upper", upper)
     return RReLU.of(*bounds)(input)[0]
 
 
 def elu(input_x: Any, alpha: float = 1.0) -> Any:
-    """input_x where positive, exp(input_x) - 1 elsewhere."""
+    """Exponential linear unit: input_x where input_x > 0, exp(input_x) - 1 elsewhere."""
     return Elu.of(alpha)(input_x)
 
 
 def selu(input_x: Any) -> Any:
-    """The self-normalising ELU."""
+    """Scaled exponential linear unit (Klambauer et al., 2017)."""
     return SeLU.of()(input_x)
 
 
 def celu(x: Any, alpha: float = 1.0) -> Any:
-    """max(x, 0) + min(alpha * (exp(x / alpha) - 1), 0)."""
+    """Continuously differentiable ELU: max(x, 0) + min(alpha * (exp(x / alpha) - 1), 0)."""
     return CeLU(alpha)(x) if not isinstance(alpha, float) else CeLU.of(alpha)(x)
 
 
 def hardsigmoid(input: Any) -> Any:
-    """clip(input / 6 + 1/2, 0, 1)."""
+    """Hard sigmoid: clip(input / 6 + 1/2, 0, 1)."""
     return HSigmoid.of()(input)
 
 
 def hardswish(input: Any) -> Any:
-    """input * clip(input / 6 + 1/2, 0, 1)."""
+    """Hard swish: input * clip(input / 6 + 1/2, 0, 1)."""
     return HSwish.of()(input)
 
 
 def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
-    """input cut off below `min_val` and above `max_val`."""
+    """Hard tanh: input clipped to the range from `min_val` to `max_val`."""
     check_instance("hardtanh", "input", input, TensorProtocol)
     low = check_float("hardtanh", "min_val", min_val)
     return Hardtanh.of(low, check_float("hardtanh", "max_val", max_val))(input)
 
 
 def threshold(input: Any, thr: float, value: float) -> Any:
-    """input where it is above `thr`, `value` elsewhere."""
+    """input where input > `thr`, `value` elsewhere."""
     check_instance("threshold", "input", input, TensorProtocol)
     limit, other = check_float("threshold", "thr", thr), check_float("threshold", "value", value)
     return Threshold.of(limit, other)(input)
 
 
 def hardshrink(input: Any, lambd: float = 0.5) -> Any:
-    """input, but 0 within `lambd` of 0."""
+    """Hard shrinkage: 0 where |input| <= `lambd`, input elsewhere."""
     return HShrink.of(lambd)(input)
 
 
 def softshrink(input: Any, lambd: float = 0.5) -> Any:
-    """input moved by `lambd` towards 0."""
+    """Soft shrinkage: sign(input) * max(|input| - `lambd`, 0)."""
     return SoftShrink.of(lambd)(input)
 
 
 def soft_shrink(input: Any, lambd: float = 0.5) -> Any:
-    """The same as `softshrink`."""
+    """Soft shrinkage; an alias of `softshrink`."""
     return softshrink(input, lambd)
 
 
 def _float(x: Array) -> Array:
-    """`x` itself if it has fractions, else as float32."""
+    """`x` itself if it is floating point, otherwise `x` as float32."""
     return x if jnp.issubdtype(x.dtype, jnp.inexact) else jnp.asarray(x).astype(jnp.float32)

@@ -1,4 +1,4 @@
-"""Smooth activations: sigmoid, tanh, and what is built from exp, tanh and erf."""
+"""Smooth activations, built from exp, tanh, and erf."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FAST_GELU = 1.702
 
 
 class Sigmoid(Activation):
-    """1 / (1 + exp(-x))."""
+    """Sigmoid: 1 / (1 + exp(-x))."""
 
     kinds = ("float", "complex")
     examples = _SHAPES
@@ -36,7 +36,7 @@ class Sigmoid(Activation):
 
 
 class Tanh(Activation):
-    """The hyperbolic tangent."""
+    """Hyperbolic tangent, element by element."""
 
     kinds = ("float", "complex")
     examples = _SHAPES
@@ -49,7 +49,7 @@ class Tanh(Activation):
 
 
 class LogSigmoid(Activation):
-    """log(1 / (1 + exp(-x)))."""
+    """Logarithm of the sigmoid: log(1 / (1 + exp(-x)))."""
 
     examples = _SHAPES
 
@@ -61,7 +61,7 @@ class LogSigmoid(Activation):
 
 
 class TanhShrink(Activation):
-    """x - tanh(x)."""
+    """Tanh shrinkage: x - tanh(x)."""
 
     examples = _SHAPES
 
@@ -74,7 +74,7 @@ class TanhShrink(Activation):
 
 
 class GeLU(Activation):
-    """x times the normal distribution function, approximated with tanh."""
+    """Gaussian error linear unit, x * Phi(x), with the tanh approximation of Phi."""
 
     examples = _SHAPES
 
@@ -88,11 +88,11 @@ class GeLU(Activation):
 
 
 class Gelu(GeLU):
-    """The other name of GeLU."""
+    """Gaussian error linear unit; an alias of GeLU."""
 
 
 class GeLUExact(Activation):
-    """x times the normal distribution function."""
+    """Gaussian error linear unit: x * Phi(x), where Phi is the normal distribution function."""
 
     examples = _SHAPES
 
@@ -105,7 +105,7 @@ class GeLUExact(Activation):
 
 
 class FastGeLU(Activation):
-    """x * sigmoid(1.702 * x)."""
+    """Sigmoid approximation of GELU: x * sigmoid(1.702 * x)."""
 
     examples = _SHAPES
 
@@ -118,11 +118,11 @@ class FastGeLU(Activation):
 
 
 class FastGelu(FastGeLU):
-    """The other name of FastGeLU."""
+    """Sigmoid approximation of GELU; an alias of FastGeLU."""
 
 
 class SiLU(Activation):
-    """x * sigmoid(x)."""
+    """Sigmoid linear unit (swish): x * sigmoid(x)."""
 
     kinds = ("float", "complex")
     examples = _SHAPES
@@ -136,7 +136,7 @@ class SiLU(Activation):
 
 
 class Mish(Activation):
-    """x * tanh(log(1 + exp(x)))."""
+    """Mish: x * tanh(softplus(x))."""
 
     examples = _SHAPES
 
@@ -149,7 +149,7 @@ class Mish(Activation):
 
 
 class Softplus(Activation):
-    """log(1 + exp(x))."""
+    """Softplus: log(1 + exp(x))."""
 
     examples = _SHAPES
 
@@ -161,7 +161,7 @@ class Softplus(Activation):
 
 
 class SoftplusExt(Activation):
-    """log(1 + exp(beta * x)) / beta, and x itself where beta * x is above `threshold`."""
+    """Softplus: log(1 + exp(beta * x)) / beta, and x where beta * x > `threshold`."""
 
     beta: float = 1.0
     threshold: float = 20.0
@@ -177,7 +177,7 @@ class SoftplusExt(Activation):
 
 
 class Softsign(Activation):
-    """x / (1 + |x|)."""
+    """Softsign: x / (1 + |x|)."""
 
     examples = (case("f32[2,3]:spread"), case("f32[]:spread"), case("f32[0,2]"))
 
@@ -190,7 +190,7 @@ class Softsign(Activation):
 
 
 class GLU(Op):
-    """The first half along `axis`, gated by the sigmoid of the second half."""
+    """Gated linear unit: the first half along `axis` times the sigmoid of the second half."""
 
     axis: int = -1
     examples = (case("f32[2,4]"), case("f32[2,3]", axis=0), case("f32[0,2]"))
@@ -204,7 +204,7 @@ class GLU(Op):
 
 
 class Swiglu(Op):
-    """The SiLU of the first half along `dim`, times the second half."""
+    """Swish-gated linear unit: the SiLU of the first half along `dim` times the second half."""
 
     dim: int = -1
     examples = (case("f32[2,4]"), case("f32[2,3]", dim=0), case("f32[0,2]"))
@@ -218,28 +218,31 @@ class Swiglu(Op):
 
 
 def sigmoid(input: Any) -> Any:
-    """1 / (1 + exp(-input))."""
+    """Sigmoid: 1 / (1 + exp(-input))."""
     return Sigmoid.of()(input)
 
 
 def tanh(input: Any) -> Any:
-    """The hyperbolic tangent."""
+    """Hyperbolic tangent, element by element."""
     return Tanh.of()(input)
 
 
 def logsigmoid(x: Any) -> Any:
-    """log(sigmoid(x)), without overflow."""
+    """Logarithm of the sigmoid, computed without overflow."""
     return LogSigmoid.of()(x)
 
 
 def tanhshrink(input: Any) -> Any:
-    """input - tanh(input); integers become float32 first."""
+    """Tanh shrinkage: input - tanh(input). Integers are converted to float32."""
     is_whole = getattr(input, "dtype", None) is not None and input.dtype.is_integer
     return TanhShrink.of()(cast(input, "float32") if is_whole else input)
 
 
 def gelu(input: Any, approximate: str = "none") -> Any:
-    """input times the normal distribution function; 'tanh' approximates it."""
+    """Gaussian error linear unit: input * Phi(input).
+
+    `approximate='tanh'` uses the tanh approximation.
+    """
     if approximate not in ("none", "tanh"):
         raise problem(
             ValueError,
@@ -251,57 +254,60 @@ def gelu(input: Any, approximate: str = "none") -> Any:
 
 
 def fast_gelu(x: Any) -> Any:
-    """x * sigmoid(1.702 * x)."""
+    """Sigmoid approximation of GELU: x * sigmoid(1.702 * x)."""
     return FastGeLU.of()(x)
 
 
 def silu(input: Any) -> Any:
-    """input * sigmoid(input)."""
+    """Sigmoid linear unit (swish): input * sigmoid(input)."""
     return SiLU.of()(input)
 
 
 def mish(x: Any) -> Any:
-    """x * tanh(softplus(x))."""
+    """Mish: x * tanh(softplus(x))."""
     return Mish.of()(x)
 
 
 def softplus(input: Any, beta: float = 1, threshold: float = 20) -> Any:
-    """log(1 + exp(beta * input)) / beta; input itself where beta * input is above `threshold`."""
+    """Softplus: log(1 + exp(beta * input)) / beta.
+
+    Where beta * input > `threshold`, the result is input.
+    """
     steepness = check_float("softplus", "beta", beta)
     if steepness == 0:
-        raise problem(ValueError, "softplus: 'beta' is 0", expected="any other number")
+        raise problem(ValueError, "softplus: 'beta' must not be 0", expected="a nonzero number")
     return SoftplusExt.of(steepness, check_float("softplus", "threshold", threshold))(input)
 
 
 def softsign(x: Any) -> Any:
-    """x / (1 + |x|)."""
+    """Softsign: x / (1 + |x|)."""
     return Softsign.of()(x)
 
 
 def glu(x: Any, axis: int = -1) -> Any:
-    """The first half of x along `axis`, gated by the sigmoid of the second half."""
+    """Gated linear unit: the first half of x along `axis` times the sigmoid of the second half."""
     _halved("glu", type_of(x), axis, ValueError)
     return GLU.of(check_int("glu", "axis", axis))(x)
 
 
 def swiglu(input: Any, dim: int = -1) -> Any:
-    """The SiLU of the first half of input along `dim`, times the second half."""
+    """Swish-gated linear unit: the SiLU of the first half along `dim` times the second half."""
     return Swiglu.of(check_int("swiglu", "dim", dim))(input)
 
 
 def _halved(op: str, x: TensorType, axis: int, kind: type[Exception]) -> TensorType:
-    """The type of half of `x` along `axis`, or an error when its size is odd."""
+    """The type of one half of `x` along `axis`; raises `kind` if the size is odd."""
     if not x.dtype.is_inexact:
         raise unsupported_dtype(op, x, "a float tensor")
     if x.ndim == 0:
-        raise problem(kind, f"{op}: a scalar has no halves", expected="at least one dimension")
+        raise problem(kind, f"{op}: cannot split a scalar", expected="at least one dimension")
     place = normalize_axis(axis, x.ndim, op)
     if x.shape[place] % 2:
         raise problem(
             kind,
             f"{op}: the size of axis {axis} is odd",
             got=str(x),
-            expected="an even size, to be cut in two halves",
+            expected="an even size, to be split into two halves",
         )
     return x.with_shape((*x.shape[:place], x.shape[place] // 2, *x.shape[place + 1 :]))
 

@@ -1,4 +1,4 @@
-"""Softmax and its logarithm, computed without overflow."""
+"""Softmax and log-softmax, computed without overflow."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CASES = (case("f32[2,3]"), case("f32[2,3,4]", axis=1), case("f32[2,0]"), case("
 
 
 class Softmax(Op):
-    """exp(x) divided by its sum along `axis`."""
+    """Softmax along `axis`: exp(x) / sum(exp(x))."""
 
     axis: int | tuple[int, ...] = -1
     examples = (*_CASES, case("f32[2,3]", axis=(0, 1)))
@@ -51,7 +51,7 @@ class Softmax(Op):
 
 
 class SoftmaxGrad(Op, register=False):
-    """The gradient of Softmax from its result."""
+    """The gradient of Softmax, computed from its output."""
 
     axis: tuple[int, ...]
 
@@ -65,7 +65,7 @@ class SoftmaxGrad(Op, register=False):
 
 
 class Softmin(Softmax):
-    """exp(-x) divided by its sum along `axis`."""
+    """Softmin along `axis`: the softmax of -x."""
 
     def lower(self, x: Array) -> Array:
         return super().lower(-x)
@@ -75,14 +75,14 @@ class Softmin(Softmax):
 
 
 class SoftminGrad(SoftmaxGrad, register=False):
-    """The gradient of Softmin from its result."""
+    """The gradient of Softmin, computed from its output."""
 
     def lower(self, y: Array, dout: Array) -> Array:
         return -super().lower(y, dout)
 
 
 class LogSoftmax(Op):
-    """The logarithm of softmax along `axis`."""
+    """Logarithm of the softmax along `axis`."""
 
     axis: int = -1
     examples = (*_CASES, case("f32[]", axis=0))
@@ -107,7 +107,7 @@ class LogSoftmax(Op):
 
 
 class LogSoftmaxGrad(Op, register=False):
-    """The gradient of LogSoftmax from its result."""
+    """The gradient of LogSoftmax, computed from its output."""
 
     axis: int
 
@@ -122,23 +122,26 @@ class LogSoftmaxGrad(Op, register=False):
 
 
 class LogSoftmaxExt(LogSoftmax):
-    """The other name of LogSoftmax."""
+    """Logarithm of the softmax; an alias of LogSoftmax."""
 
 
 def softmax(input: Any, axis: int = -1, *, dtype: Any = None) -> Any:
-    """exp(input) divided by its sum along `axis`, computed in `dtype` if given."""
+    """Softmax along `axis`: exp(input) / sum(exp(input)).
+
+    `dtype` sets the dtype of the computation.
+    """
     if not is_int(axis):
         raise wrong_type("softmax", "axis", axis, "int")
     return Softmax.of(int(axis))(_in_dtype(input, dtype))
 
 
 def softmin(x: Any, axis: int = -1, *, dtype: Any = None) -> Any:
-    """The softmax of -x."""
+    """Softmin along `axis`: the softmax of -x."""
     return Softmin.of(axis)(_in_dtype(x, dtype))
 
 
 def log_softmax(logits: Any, axis: int = -1) -> Any:
-    """The logarithm of softmax along `axis`."""
+    """Logarithm of the softmax along `axis`."""
     return LogSoftmax.of(check_int("log_softmax", "axis", axis))(logits)
 
 
@@ -156,27 +159,27 @@ def _check(op: str, x: TensorType, axes: tuple[int, ...]) -> None:
 
 
 def powers(x: Array) -> tuple[Array, Array, Array]:
-    """Of softmax along the last axis: exp(x - peak), their sum, and the peak.
+    """The terms of softmax along the last axis: exp(x - peak), their sum, and the peak.
 
-    Whoever asks for them again in one program, as a gradient does, gets the same arrays.
+    A second call in the same program, such as that of a gradient, returns the same arrays.
     """
     peak = lax.stop_gradient(_peak(x, -1))
-    found = jnp.exp(x - peak)
-    return found, last_sum(found), peak
+    exponentials = jnp.exp(x - peak)
+    return exponentials, last_sum(exponentials), peak
 
 
 def log_total(x: Array, axis: int | tuple[int, ...]) -> Array:
-    """The logarithm of the sum of exp(x) along `axis`, which stays."""
+    """Log-sum-exp of x along `axis`, which is kept with size 1."""
     peak = lax.stop_gradient(_peak(x, axis))
     base = jnp.where(jnp.isfinite(peak), peak, 0)
     return jnp.log(_total(jnp.exp(x - base), axis)) + base
 
 
 def _peak(x: Array, axis: int | tuple[int, ...]) -> Array:
-    """The largest value along `axis`, which keeps exp from overflowing."""
+    """The maximum along `axis`; subtracting it keeps exp from overflowing."""
     return largest(widened(x), normalize_axes(axis, x.ndim, "Softmax"), True, -np.inf)
 
 
 def _total(x: Array, axis: int | tuple[int, ...]) -> Array:
-    """The sum along `axis`, which stays."""
+    """The sum along `axis`, which is kept with size 1."""
     return summed(x, normalize_axes(axis, x.ndim, "Softmax"), keepdims=True)

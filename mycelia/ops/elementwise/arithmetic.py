@@ -1,4 +1,4 @@
-"""Arithmetic: sums, products, quotients, and the other exact elementwise functions."""
+"""Elementwise arithmetic: sums, products, quotients, absolute values, maxima, and minima."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _QUOTIENTS = (
 
 
 class Add(Binary):
-    """x + y."""
+    """Addition with broadcasting: x + y."""
 
     examples = (*PAIRS, case("i64[2]", "i64[2]"), case("bool[2]", "bool[2]"))
     host = staticmethod(np.add)
@@ -40,7 +40,7 @@ class Add(Binary):
 
 
 class Sub(Binary):
-    """x - y."""
+    """Subtraction with broadcasting: x - y."""
 
     kinds = ("int", "uint", "float", "complex")
     examples = (*PAIRS, case("i32[2]", "i32[2]"))
@@ -54,7 +54,7 @@ class Sub(Binary):
 
 
 class Mul(Binary):
-    """x * y."""
+    """Multiplication with broadcasting: x * y."""
 
     scalars_follow = True
     examples = (*PAIRS, case("i32[2]", "i32[2]"), case("bool[2]", "bool[2]"))
@@ -68,7 +68,7 @@ class Mul(Binary):
 
 
 class MulNoNan(Binary):
-    """x * y, and 0 where y is 0 even if x is infinite or not a number."""
+    """x * y, and 0 where y is 0 even if x is infinite or NaN."""
 
     kinds = ("int", "uint", "float", "complex")
     examples = (*PAIRS, case("i32[2]", "i32[2]:<2"))
@@ -83,7 +83,7 @@ class MulNoNan(Binary):
 
 
 class Div(Binary):
-    """x / y, never an integer."""
+    """True division: x / y. Integers are converted to floating point."""
 
     scalars_follow = True
     examples = (*_QUOTIENTS, case("i32[2]", "i32[2]:<3"), case("bool[2]", "bool[2]"))
@@ -103,7 +103,7 @@ class Div(Binary):
 
 
 class RealDiv(Binary):
-    """x / y in the dtype of the tensors: integers divide to integers, rounded towards zero."""
+    """Division in the dtype of the tensors: integer quotients are rounded toward zero."""
 
     kinds = ("int", "uint", "float", "complex")
     examples = (*_QUOTIENTS, case("i32[2]", "i32[2]:<3"))
@@ -119,7 +119,7 @@ class RealDiv(Binary):
 
 
 class DivNoNan(Binary):
-    """x / y, and 0 where y is 0."""
+    """Division that returns 0 where y is 0."""
 
     kinds = ("float", "complex")
     examples = (*_QUOTIENTS, case("f32[3]", "f32[3]:zeros", differentiate=False))
@@ -135,7 +135,7 @@ class DivNoNan(Binary):
 
 
 class Xdivy(Binary):
-    """x / y, and 0 where x is 0."""
+    """Division that returns 0 where x is 0."""
 
     kinds = ("float", "complex")
     examples = (*_QUOTIENTS, case("f32[3]:zeros", "f32[3]:zeros", differentiate=False))
@@ -153,7 +153,7 @@ class Xdivy(Binary):
 
 
 class Reciprocal(Unary):
-    """1 / x, never an integer."""
+    """Reciprocal: 1 / x. Integers are converted to floating point."""
 
     examples = (case("f32[2,3]:spread"), case("f32[]:positive"), case("i32[2]"))
 
@@ -168,7 +168,7 @@ class Reciprocal(Unary):
 
 
 class Inv(Unary):
-    """1 / x in the dtype of x."""
+    """Reciprocal, 1 / x, in the dtype of x."""
 
     kinds = ("int", "float", "complex")
     examples = (case("f32[2,3]:spread"), case("f32[]:positive"), case("i32[2]"))
@@ -183,7 +183,7 @@ class Inv(Unary):
 
 
 class Neg(Unary):
-    """-x."""
+    """Negation: -x."""
 
     kinds = ("int", "uint", "float", "complex")
     examples = (case("f32[2,3]"), case("i32[2]"), case("f32[]"))
@@ -197,7 +197,7 @@ class Neg(Unary):
 
 
 class Abs(Unary):
-    """|x|; of complex numbers too, in their dtype."""
+    """Absolute value: |x|. Complex numbers keep their dtype."""
 
     examples = (case("f32[2,3]:spread"), case("i32[2]"), case("f32[]:spread"), case("bool[2]"))
 
@@ -212,7 +212,7 @@ class Abs(Unary):
 
 
 class Sign(Unary):
-    """-1, 0 or 1; x / |x| for complex numbers."""
+    """Sign: -1, 0, or 1; x / |x| for complex numbers."""
 
     kinds = ("int", "float", "complex")
     differentiable = False
@@ -223,7 +223,7 @@ class Sign(Unary):
 
 
 class Square(Unary):
-    """x * x."""
+    """Square: x * x."""
 
     kinds = ("int", "uint", "float", "complex")
     examples = (case("f32[2,3]"), case("i32[2]"), case("f32[]"))
@@ -237,7 +237,7 @@ class Square(Unary):
 
 
 class SquaredDifference(Binary):
-    """(x - y) squared."""
+    """Squared difference: (x - y) ** 2."""
 
     kinds = ("int", "float", "complex")
     examples = (*PAIRS, case("i32[2]", "i32[2]"))
@@ -252,7 +252,7 @@ class SquaredDifference(Binary):
 
 
 class Maximum(Binary):
-    """The larger of x and y; where they are equal the gradient is shared."""
+    """Elementwise maximum; equal elements share the gradient."""
 
     kinds = ("bool", "int", "uint", "float")
     examples = (*PAIRS, case("i32[2]", "i32[2]"), case("bool[2]", "bool[2]"))
@@ -267,7 +267,7 @@ class Maximum(Binary):
 
 
 class Minimum(Binary):
-    """The smaller of x and y; where they are equal the gradient is shared."""
+    """Elementwise minimum; equal elements share the gradient."""
 
     kinds = ("bool", "int", "uint", "float")
     examples = (*PAIRS, case("i32[2]", "i32[2]"), case("bool[2]", "bool[2]"))
@@ -282,7 +282,7 @@ class Minimum(Binary):
 
 
 class AddN(Op):
-    """The sum of all tensors of a tuple."""
+    """Sum of all tensors of a tuple or list."""
 
     elementwise = True
     examples = (case(("f32[2,3]", "f32[2,3]", "f32[2,3]")), case(("i32[2]", "i32[2]")))
@@ -296,9 +296,9 @@ class AddN(Op):
             if other != x[0]:
                 raise problem(
                     ValueError if other.shape != x[0].shape else TypeError,
-                    f"{self.name}: the tensors differ",
+                    f"{self.name}: the tensors differ in dtype or shape",
                     got=f"{x[0]} and {other}",
-                    expected="tensors of one dtype and one shape",
+                    expected="tensors of the same dtype and shape",
                 )
         return x[0]
 
@@ -313,31 +313,31 @@ class AddN(Op):
 
 
 class AccumulateNV2(AddN):
-    """The sum of all tensors of a tuple; another name of AddN."""
+    """Sum of all tensors of a tuple or list; an alias of AddN."""
 
 
 def add(input: Any, other: Any) -> Any:
-    """input + other, broadcasting."""
+    """Addition with broadcasting: input + other."""
     return Add.of()(input, other)
 
 
 def sub(input: Any, other: Any) -> Any:
-    """input - other, broadcasting."""
+    """Subtraction with broadcasting: input - other."""
     return Sub.of()(input, other)
 
 
 def subtract(input: Any, other: Any, *, alpha: float = 1) -> Any:
-    """input - alpha * other, broadcasting."""
+    """Subtraction with broadcasting: input - alpha * other."""
     return sub(input, other if alpha == 1 else mul(other, alpha))
 
 
 def mul(input: Any, other: Any) -> Any:
-    """input * other, broadcasting."""
+    """Multiplication with broadcasting: input * other."""
     return Mul.of()(input, other)
 
 
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
-    """input / other; `rounding_mode` 'floor' or 'trunc' rounds the quotient."""
+    """Division: input / other. `rounding_mode` 'floor' or 'trunc' rounds the quotient."""
     if rounding_mode is None:
         return Div.of()(input, other)
     if rounding_mode == "floor":
@@ -353,77 +353,77 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
 
 
 def true_divide(dividend: Any, divisor: Any) -> Any:
-    """dividend / divisor, never an integer."""
+    """True division: dividend / divisor. Integers are converted to floating point."""
     return Div.of()(dividend, divisor)
 
 
 def tensor_div(x: Any, y: Any) -> Any:
-    """x / y in the dtype of the tensors."""
+    """Division in the dtype of the tensors: integer quotients are rounded toward zero."""
     return RealDiv.of()(x, y)
 
 
 def xdivy(x: Any, y: Any) -> Any:
-    """x / y, and 0 where x is 0."""
+    """Division that returns 0 where x is 0."""
     return Xdivy.of()(x, y)
 
 
 def reciprocal(input: Any) -> Any:
-    """1 / input, never an integer."""
+    """Reciprocal: 1 / input. Integers are converted to floating point."""
     return Reciprocal.of()(input)
 
 
 def inv(x: Any) -> Any:
-    """1 / x in the dtype of x."""
+    """Reciprocal, 1 / x, in the dtype of x."""
     return Inv.of()(x)
 
 
 def neg(input: Any) -> Any:
-    """-input."""
+    """Negation: -input."""
     return Neg.of()(input)
 
 
 def positive(input: Any) -> Any:
-    """input itself."""
+    """Unary plus: returns `input`."""
     return input
 
 
 def abs(input: Any) -> Any:
-    """|input|."""
+    """Absolute value: |input|."""
     return Abs.of()(input)
 
 
 def sign(input: Any) -> Any:
-    """-1, 0 or 1 for each element."""
+    """Sign of each element: -1, 0, or 1."""
     return Sign.of()(input)
 
 
 def square(input: Any) -> Any:
-    """input * input."""
+    """Square: input * input."""
     return Square.of()(input)
 
 
 def maximum(input: Any, other: Any) -> Any:
-    """The larger of the two, element by element."""
+    """Elementwise maximum of `input` and `other`."""
     return Maximum.of()(input, other)
 
 
 def minimum(input: Any, other: Any) -> Any:
-    """The smaller of the two, element by element."""
+    """Elementwise minimum of `input` and `other`."""
     return Minimum.of()(input, other)
 
 
 def frac(x: Any) -> Any:
-    """What `trunc` takes away: the fraction, with the sign of x."""
+    """Fractional part, x - trunc(x), with the sign of x."""
     return sub(x, trunc(x))
 
 
 def addn(x: Any) -> Any:
-    """The sum of all tensors of a tuple."""
+    """Sum of all tensors of a tuple or list."""
     return AddN.of()(x)
 
 
 def accumulate_n(x: Any) -> Any:
-    """The sum of all tensors of a tuple."""
+    """Sum of all tensors of a tuple or list."""
     return AccumulateNV2.of()(x)
 
 
@@ -446,5 +446,5 @@ def _with_fraction(x: Array) -> Array:
 
 
 def _share_of_larger(x: Any, y: Any, dtype: Any) -> Any:
-    """1 where x > y, a half where they are equal, else 0."""
+    """The gradient share of the larger element: 1 where x > y, 1/2 where they are equal, else 0."""
     return add(cast(greater(x, y), dtype), mul(cast(equal(x, y), dtype), 0.5))

@@ -1,7 +1,7 @@
-"""Bessel functions of the first, second and third kind, of orders 0 and 1.
+"""Bessel functions J, Y, and K of orders 0 and 1.
 
-Computed in double precision: power series for small arguments, Hankel's expansion for large ones,
-and for the third kind the integral of exp(-x cosh t) (Abramowitz and Stegun, chapter 9).
+They are computed in double precision with power series for small arguments, Hankel's expansion for
+large ones, and, for K, the integral of exp(-x cosh t) (Abramowitz and Stegun, chapter 9).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from mycelia._engine.operators.families import Unary
 from mycelia.ops.argument_types import check_kinds, check_same_shape
 from mycelia.ops.elementwise.arithmetic import div, mul, neg, sub
 
-_FAR = 12.5  # where power series and Hankel's expansion are equally exact, to about 1e-11
-_NEAR = 2.0  # up to here the power series serves the third kind
+_FAR = 12.5  # where the power series and Hankel's expansion are equally accurate (about 1e-11)
+_NEAR = 2.0  # K uses the power series up to here and the integral beyond
 _TERMS, _HANKEL_TERMS, _POINTS = 40, 24, 40
 _EULER = 0.5772156649015329
 _ANY = (case("f32[2,3]"), case("f64[]:positive"), case("f16[0,2]"))
@@ -26,19 +26,19 @@ _POSITIVE = (case("f32[2,3]:positive"), case("f64[]:positive"), case("f16[0,2]")
 
 
 class Bessel(Unary, register=False):
-    """A function of real numbers, computed in double precision."""
+    """Base class of Bessel functions: real arguments, computed in double precision."""
 
     kinds = ("float",)
 
     def value(self, x: Array) -> Array:
-        raise TypeError(f"{self.name} does not say its value")
+        raise TypeError(f"{self.name} does not define 'value'")
 
     def lower(self, x: Array) -> Array:
         return self.value(jnp.asarray(x).astype(jnp.float64)).astype(x.dtype)
 
 
 class BesselJ0(Bessel):
-    """The first kind, of order 0."""
+    """Bessel function of the first kind, order 0."""
 
     examples = _ANY
 
@@ -51,7 +51,7 @@ class BesselJ0(Bessel):
 
 
 class BesselJ1(Bessel):
-    """The first kind, of order 1."""
+    """Bessel function of the first kind, order 1."""
 
     examples = (case("f32[2,3]:spread"), *_POSITIVE[1:])
 
@@ -64,7 +64,7 @@ class BesselJ1(Bessel):
 
 
 class BesselJ1Grad(Unary):
-    """The slope of BesselJ1, which is 1/2 at 0, times a gradient."""
+    """The gradient of BesselJ1, whose derivative at 0 is 1/2."""
 
     kinds = ("float",)
     differentiable = False
@@ -83,7 +83,7 @@ class BesselJ1Grad(Unary):
 
 
 class BesselY0(Bessel):
-    """The second kind, of order 0, for positive numbers."""
+    """Bessel function of the second kind, order 0, for positive arguments."""
 
     examples = _POSITIVE
 
@@ -97,7 +97,7 @@ class BesselY0(Bessel):
 
 
 class BesselY1(Bessel):
-    """The second kind, of order 1, for positive numbers."""
+    """Bessel function of the second kind, order 1, for positive arguments."""
 
     examples = _POSITIVE
 
@@ -113,7 +113,10 @@ class BesselY1(Bessel):
 
 
 class BesselK0e(Bessel):
-    """The third kind, of order 0, times exp(x), for positive numbers."""
+    """exp(x) * K0(x), for positive arguments.
+
+    K0 is the modified Bessel function of the second kind, order 0.
+    """
 
     examples = _POSITIVE
 
@@ -128,7 +131,10 @@ class BesselK0e(Bessel):
 
 
 class BesselK1e(Bessel):
-    """The third kind, of order 1, times exp(x), for positive numbers."""
+    """exp(x) * K1(x), for positive arguments.
+
+    K1 is the modified Bessel function of the second kind, order 1.
+    """
 
     examples = _POSITIVE
 
@@ -144,7 +150,7 @@ class BesselK1e(Bessel):
 
 
 class BesselK0(Bessel):
-    """The third kind, of order 0, for positive numbers."""
+    """Modified Bessel function of the second kind, order 0, for positive arguments."""
 
     examples = _POSITIVE
 
@@ -156,7 +162,7 @@ class BesselK0(Bessel):
 
 
 class BesselK1(Bessel):
-    """The third kind, of order 1, for positive numbers."""
+    """Modified Bessel function of the second kind, order 1, for positive arguments."""
 
     examples = _POSITIVE
 
@@ -168,42 +174,42 @@ class BesselK1(Bessel):
 
 
 def bessel_j0(x: Any) -> Any:
-    """The Bessel function of the first kind of order 0."""
+    """Bessel function of the first kind, order 0."""
     return BesselJ0.of()(x)
 
 
 def bessel_j1(x: Any) -> Any:
-    """The Bessel function of the first kind of order 1."""
+    """Bessel function of the first kind, order 1."""
     return BesselJ1.of()(x)
 
 
 def bessel_y0(x: Any) -> Any:
-    """The Bessel function of the second kind of order 0."""
+    """Bessel function of the second kind, order 0."""
     return BesselY0.of()(x)
 
 
 def bessel_y1(x: Any) -> Any:
-    """The Bessel function of the second kind of order 1."""
+    """Bessel function of the second kind, order 1."""
     return BesselY1.of()(x)
 
 
 def bessel_k0(x: Any) -> Any:
-    """The modified Bessel function of the second kind of order 0."""
+    """Modified Bessel function of the second kind, order 0."""
     return BesselK0.of()(x)
 
 
 def bessel_k1(x: Any) -> Any:
-    """The modified Bessel function of the second kind of order 1."""
+    """Modified Bessel function of the second kind, order 1."""
     return BesselK1.of()(x)
 
 
 def bessel_k0e(x: Any) -> Any:
-    """`bessel_k0` times exp(x)."""
+    """Exponentially scaled modified Bessel function of the second kind, order 0: exp(x) * K0(x)."""
     return BesselK0e.of()(x)
 
 
 def bessel_k1e(x: Any) -> Any:
-    """`bessel_k1` times exp(x)."""
+    """Exponentially scaled modified Bessel function of the second kind, order 1: exp(x) * K1(x)."""
     return BesselK1e.of()(x)
 
 
@@ -213,13 +219,13 @@ def _polynomial(coefficients: np.ndarray, x: Array) -> Array:
 
 
 def _factorials(order: int, sign: float) -> np.ndarray:
-    """sign**k / (k! (k + order)!) for all k."""
+    """sign**k / (k! (k + order)!) for each k of the series."""
     found = [sign**k / (math.factorial(k) * math.factorial(k + order)) for k in range(_TERMS)]
     return np.array(found)
 
 
 def _first(x: Array, order: int, sign: float = -1.0) -> Array:
-    """The power series of the first kind; sign 1 for the modified function."""
+    """The power series of J (sign -1) or of the modified function I (sign 1)."""
     return (x / 2) ** order * _polynomial(_factorials(order, sign), x * x / 4)
 
 
@@ -228,20 +234,20 @@ def _log_half(x: Array) -> Array:
 
 
 def _harmonic(x: Array, sign: float) -> Array:
-    """The part of the second and third kind of order 0 that has no logarithm."""
+    """The terms of Y and K of order 0 without a logarithm."""
     sums = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, _TERMS))])
     return (1 if sign > 0 else -1) * _polynomial(sums * _factorials(0, sign), x * x / 4)
 
 
 def _harmonic_odd(x: Array, sign: float) -> Array:
-    """The same for order 1, where neighbouring sums are added."""
+    """The terms of Y and K of order 1 without a logarithm, which add neighboring harmonic sums."""
     sums = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, _TERMS + 1))])
     both = sums[:-1] + sums[1:]
     return x / 2 * _polynomial(both * _factorials(1, sign), x * x / 4)
 
 
 def _waves(x: Array, order: int) -> tuple[Array, Array]:
-    """Hankel's expansion of the first and the second kind, for large x."""
+    """Hankel's expansion of J and Y for large x."""
     far = jnp.maximum(x, _FAR)
     terms = [1.0]
     for k in range(1, _HANKEL_TERMS):
@@ -257,16 +263,16 @@ def _waves(x: Array, order: int) -> tuple[Array, Array]:
 
 
 def _integral(x: Array, order: int) -> Array:
-    """exp(x) times the third kind: a sum over points, exact for what falls off this fast."""
+    """exp(x) * K(x) by the trapezoidal rule, which converges fast for such an integrand."""
     far = jnp.maximum(x, _NEAR)
     reach = jnp.arccosh(1 + 40 / far)
 
-    def one(k: Array) -> Array:
+    def term(k: Array) -> Array:
         t = reach * k / _POINTS
         weight = jnp.where(k == 0, 0.5, 1.0)
         return weight * jnp.exp(-far * (jnp.cosh(t) - 1)) * jnp.cosh(order * t)
 
-    total = lax.fori_loop(0, _POINTS + 1, lambda k, found: found + one(k), jnp.zeros_like(far))
+    total = lax.fori_loop(0, _POINTS + 1, lambda k, total: total + term(k), jnp.zeros_like(far))
     return total * reach / _POINTS
 
 

@@ -1,4 +1,4 @@
-"""Operators on the bits of integers. None has a gradient."""
+"""Bitwise operators on integers. They have no gradient."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SHIFTS = (case("i32[2,3]", "i32[3]:<5"), case("u8[2,1]", "u8[]:<8"), case("i64[
 
 
 class _Bits(Binary, register=False):
-    """A binary operator on integers."""
+    """Base class of binary operators on integers."""
 
     kinds = ("bool", "int", "uint")
     differentiable = False
@@ -29,7 +29,7 @@ class _Bits(Binary, register=False):
 
 
 class BitwiseAnd(_Bits):
-    """The bits set in both x and y."""
+    """Bitwise AND: x & y."""
 
     host = staticmethod(np.bitwise_and)
 
@@ -38,7 +38,7 @@ class BitwiseAnd(_Bits):
 
 
 class BitwiseOr(_Bits):
-    """The bits set in x or y."""
+    """Bitwise OR: x | y."""
 
     host = staticmethod(np.bitwise_or)
 
@@ -47,7 +47,7 @@ class BitwiseOr(_Bits):
 
 
 class BitwiseXor(_Bits):
-    """The bits set in only one of x and y."""
+    """Bitwise XOR: x ^ y."""
 
     host = staticmethod(np.bitwise_xor)
 
@@ -56,7 +56,7 @@ class BitwiseXor(_Bits):
 
 
 class _Shift(Binary, register=False):
-    """Bits of x moved by y places."""
+    """Base class of bit shifts of x by y."""
 
     kinds = ("int", "uint")
     differentiable = False
@@ -64,7 +64,7 @@ class _Shift(Binary, register=False):
 
 
 class LeftShift(_Shift):
-    """x with its bits moved up by y places, counted modulo its width."""
+    """Left bit shift: x << y, with y modulo the bit width of x."""
 
     def lower(self, x: Array, y: Array) -> Array:
         x, y = jnp.broadcast_arrays(x, y)
@@ -72,7 +72,7 @@ class LeftShift(_Shift):
 
 
 class RightShift(_Shift):
-    """x with its bits moved down by y places, counted modulo its width; the sign stays."""
+    """Arithmetic right bit shift: x >> y, with y modulo the bit width of x."""
 
     def lower(self, x: Array, y: Array) -> Array:
         x, y = jnp.broadcast_arrays(x, y)
@@ -80,7 +80,7 @@ class RightShift(_Shift):
 
 
 class Invert(Unary):
-    """Every bit of x flipped."""
+    """Bitwise NOT: ~x."""
 
     kinds = ("int", "uint")
     differentiable = False
@@ -91,7 +91,7 @@ class Invert(Unary):
 
 
 class PopulationCount(Unary):
-    """How many bits of x are set."""
+    """Number of set bits of each element."""
 
     kinds = ("int", "uint")
     differentiable = False
@@ -105,37 +105,37 @@ class PopulationCount(Unary):
 
 
 def bitwise_and(input: Any, other: Any) -> Any:
-    """The bits set in both."""
+    """Bitwise AND: input & other."""
     return BitwiseAnd.of()(input, other)
 
 
 def bitwise_or(input: Any, other: Any) -> Any:
-    """The bits set in either."""
+    """Bitwise OR: input | other."""
     return BitwiseOr.of()(input, other)
 
 
 def bitwise_xor(input: Any, other: Any) -> Any:
-    """The bits set in only one."""
+    """Bitwise XOR: input ^ other."""
     return BitwiseXor.of()(input, other)
 
 
 def bitwise_left_shift(input: Any, other: Any) -> Any:
-    """`input` with its bits moved up by `other` places."""
+    """Left bit shift: input << other."""
     return LeftShift.of()(input, other)
 
 
 def bitwise_right_shift(input: Any, other: Any) -> Any:
-    """`input` with its bits moved down by `other` places."""
+    """Arithmetic right bit shift: input >> other."""
     return RightShift.of()(input, other)
 
 
 def invert(x: Any) -> Any:
-    """Every bit of x flipped."""
+    """Bitwise NOT: ~x."""
     return Invert.of()(x)
 
 
 def population_count(input_x: Any) -> Any:
-    """How many bits of each element are set."""
+    """Number of set bits of each element."""
     return PopulationCount.of()(input_x)
 
 

@@ -1,4 +1,4 @@
-"""Comparisons, truth values, and the tests for special numbers. None has a gradient."""
+"""Comparisons, logical operators, and tests for NaN and infinity. They have no gradient."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PAIRS = (
 
 
 class Equal(Compare):
-    """x == y."""
+    """Elementwise x == y."""
 
     examples = (*_PAIRS, case("c64[2]", "c64[2]"))
     host = staticmethod(np.equal)
@@ -36,7 +36,7 @@ class Equal(Compare):
 
 
 class NotEqual(Compare):
-    """x != y."""
+    """Elementwise x != y."""
 
     examples = (*_PAIRS, case("c64[2]", "c64[2]"))
     host = staticmethod(np.not_equal)
@@ -46,14 +46,14 @@ class NotEqual(Compare):
 
 
 class _Ordered(Compare, register=False):
-    """A comparison of numbers that have an order."""
+    """Base class of comparisons that need an order."""
 
     kinds = ("bool", "int", "uint", "float")
     examples = _PAIRS
 
 
 class Greater(_Ordered):
-    """x > y."""
+    """Elementwise x > y."""
 
     host = refusing("c", np.greater)
 
@@ -62,7 +62,7 @@ class Greater(_Ordered):
 
 
 class GreaterEqual(_Ordered):
-    """x >= y."""
+    """Elementwise x >= y."""
 
     host = refusing("c", np.greater_equal)
 
@@ -71,7 +71,7 @@ class GreaterEqual(_Ordered):
 
 
 class Less(_Ordered):
-    """x < y."""
+    """Elementwise x < y."""
 
     host = refusing("c", np.less)
 
@@ -80,7 +80,7 @@ class Less(_Ordered):
 
 
 class LessEqual(_Ordered):
-    """x <= y."""
+    """Elementwise x <= y."""
 
     host = refusing("c", np.less_equal)
 
@@ -89,7 +89,7 @@ class LessEqual(_Ordered):
 
 
 class LogicalAnd(Compare):
-    """x and y, element by element; a number counts as true unless it is 0."""
+    """Logical AND, element by element; nonzero numbers count as true."""
 
     examples = _PAIRS
     host = staticmethod(np.logical_and)
@@ -99,7 +99,7 @@ class LogicalAnd(Compare):
 
 
 class LogicalOr(Compare):
-    """x or y, element by element."""
+    """Logical OR, element by element; nonzero numbers count as true."""
 
     examples = _PAIRS
     host = staticmethod(np.logical_or)
@@ -109,7 +109,7 @@ class LogicalOr(Compare):
 
 
 class LogicalXor(Compare):
-    """Either x or y but not both, element by element."""
+    """Logical XOR, element by element; nonzero numbers count as true."""
 
     examples = _PAIRS
     host = staticmethod(np.logical_xor)
@@ -119,7 +119,7 @@ class LogicalXor(Compare):
 
 
 class _Test(Unary, register=False):
-    """A question about each element."""
+    """Base class of elementwise tests with a bool result."""
 
     differentiable = False
 
@@ -128,7 +128,7 @@ class _Test(Unary, register=False):
 
 
 class LogicalNot(_Test):
-    """Not x, element by element."""
+    """Logical NOT, element by element."""
 
     examples = (case("bool[2,3]"), case("f32[3]"), case("i32[]"))
     host = staticmethod(np.logical_not)
@@ -138,7 +138,7 @@ class LogicalNot(_Test):
 
 
 class IsNan(_Test):
-    """Whether each element is not a number."""
+    """Tests each element for NaN."""
 
     examples = (case("f32[2,3]"), case("i32[2]"), case("bf16[]"), case("c64[2]"))
     host = staticmethod(np.isnan)
@@ -148,7 +148,7 @@ class IsNan(_Test):
 
 
 class IsInf(_Test):
-    """Whether each element is infinite."""
+    """Tests each element for positive or negative infinity."""
 
     kinds = ("float",)
     examples = (case("f32[2,3]"), case("f16[0]"), case("f64[]"))
@@ -159,7 +159,7 @@ class IsInf(_Test):
 
 
 class IsFinite(_Test):
-    """Whether each element is neither infinite nor not a number."""
+    """Tests whether each element is finite."""
 
     examples = (case("f32[2,3]"), case("i32[2]"), case("bf16[]"), case("c64[2]"))
     host = staticmethod(np.isfinite)
@@ -169,7 +169,7 @@ class IsFinite(_Test):
 
 
 class FloatStatus(Op):
-    """One number: 1 if anything in x overflowed (infinite or not a number), else 0."""
+    """Overflow flag: 1 if any element of x is infinite or NaN, else 0."""
 
     differentiable = False
     examples = (case("f32[2,3]"), case("f16[4]"), case("f32[]"))
@@ -184,7 +184,7 @@ class FloatStatus(Op):
 
 
 class ApproximateEqual(Compare):
-    """Whether x and y differ by less than `tolerance`."""
+    """Elementwise |x - y| < tolerance."""
 
     tolerance: float = 1e-05
     kinds = ("float",)
@@ -198,7 +198,7 @@ class ApproximateEqual(Compare):
 
 
 class IsClose(Op):
-    """Whether |x - y| <= atol + rtol * |y|, for tensors of one dtype."""
+    """Elementwise |x - y| <= atol + rtol * |y|, for tensors of the same dtype."""
 
     rtol: float = 1e-05
     atol: float = 1e-08
@@ -232,32 +232,32 @@ class IsClose(Op):
 
 
 def equal(input: Any, other: Any) -> Any:
-    """input == other, element by element."""
+    """Elementwise input == other."""
     return Equal.of()(input, other)
 
 
 def not_equal(input: Any, other: Any) -> Any:
-    """input != other, element by element."""
+    """Elementwise input != other."""
     return NotEqual.of()(input, other)
 
 
 def greater(input: Any, other: Any) -> Any:
-    """input > other, element by element."""
+    """Elementwise input > other."""
     return Greater.of()(input, other)
 
 
 def greater_equal(input: Any, other: Any) -> Any:
-    """input >= other, element by element."""
+    """Elementwise input >= other."""
     return GreaterEqual.of()(input, other)
 
 
 def less(input: Any, other: Any) -> Any:
-    """input < other, element by element."""
+    """Elementwise input < other."""
     return Less.of()(input, other)
 
 
 def less_equal(input: Any, other: Any) -> Any:
-    """input <= other, element by element."""
+    """Elementwise input <= other."""
     return LessEqual.of()(input, other)
 
 
@@ -270,64 +270,64 @@ le = tensor_le = less_equal
 
 
 def logical_and(input: Any, other: Any) -> Any:
-    """input and other, element by element."""
+    """Logical AND, element by element; nonzero numbers count as true."""
     return LogicalAnd.of()(input, other)
 
 
 def logical_or(input: Any, other: Any) -> Any:
-    """input or other, element by element."""
+    """Logical OR, element by element; nonzero numbers count as true."""
     return LogicalOr.of()(input, other)
 
 
 def logical_xor(input: Any, other: Any) -> Any:
-    """Either but not both, element by element."""
+    """Logical XOR, element by element; nonzero numbers count as true."""
     return LogicalXor.of()(input, other)
 
 
 def logical_not(input: Any) -> Any:
-    """Not input, element by element."""
+    """Logical NOT, element by element."""
     return LogicalNot.of()(input)
 
 
 def isnan(input: Any) -> Any:
-    """Whether each element is not a number."""
+    """Tests each element for NaN."""
     return IsNan.of()(input)
 
 
 def isinf(input: Any) -> Any:
-    """Whether each element is infinite."""
+    """Tests each element for positive or negative infinity."""
     return IsInf.of()(input)
 
 
 def isfinite(input: Any) -> Any:
-    """Whether each element is finite."""
+    """Tests whether each element is finite."""
     return IsFinite.of()(input)
 
 
 def isposinf(input: Any) -> Any:
-    """Whether each element is plus infinity."""
+    """Tests each element for positive infinity."""
     return logical_and(isinf(input), greater(input, 0))
 
 
 def isneginf(input: Any) -> Any:
-    """Whether each element is minus infinity."""
+    """Tests each element for negative infinity."""
     return logical_and(isinf(input), less(input, 0))
 
 
 def isclose(
     input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> Any:
-    """Whether |input - other| <= atol + rtol * |other|, element by element."""
+    """Elementwise |input - other| <= atol + rtol * |other|."""
     return IsClose.of(rtol, atol, equal_nan)(input, other)
 
 
 def approximate_equal(x: Any, y: Any, tolerance: float = 1e-05) -> Any:
-    """Whether x and y differ by less than `tolerance`, element by element."""
+    """Elementwise |x - y| < tolerance."""
     return ApproximateEqual.of(tolerance)(x, y)
 
 
 def is_nonzero(input: Any) -> bool:
-    """Whether the only element of `input` is not 0."""
+    """Whether the single element of `input` is not 0."""
     if input.shape not in ((), (1,)):
         raise problem(
             ValueError, "is_nonzero: the tensor must have one element", got=f"shape {input.shape}"

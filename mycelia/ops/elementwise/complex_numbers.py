@@ -1,4 +1,4 @@
-"""Complex numbers: made from parts, taken apart, conjugated."""
+"""Complex numbers: real and imaginary parts, angle, absolute value, and conjugate."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COMPLEX = {float32: complex64, float64: complex128}
 
 
 class Real(Unary):
-    """The real parts."""
+    """Real part of each element."""
 
     examples = (case("c64[2,3]"), case("f32[2]"), case("c128[]"), case("i32[2]"))
 
@@ -31,7 +31,7 @@ class Real(Unary):
 
 
 class Imag(Unary):
-    """The imaginary parts; zeros for real numbers."""
+    """Imaginary part of each element; 0 for real tensors."""
 
     examples = (case("c64[2,3]"), case("f32[2]"), case("c128[]"), case("i32[2]"))
 
@@ -44,7 +44,7 @@ class Imag(Unary):
 
 
 class Conj(Unary):
-    """The complex conjugates; real numbers stay as they are."""
+    """Complex conjugate of each element; real tensors are returned unchanged."""
 
     kinds = ("int", "uint", "float", "complex")
     examples = (case("c64[2,3]"), case("f32[2]"), case("i32[]"))
@@ -54,7 +54,7 @@ class Conj(Unary):
 
 
 class _OfComplex(Unary, register=False):
-    """A real number for each complex one."""
+    """Base class of operators from complex tensors to real ones."""
 
     kinds = ("complex",)
     examples = (case("c64[2,3]"), case("c128[]"), case("c64[0,2]"))
@@ -64,26 +64,26 @@ class _OfComplex(Unary, register=False):
 
 
 class Angle(_OfComplex):
-    """The angle of each complex number, from -pi to pi."""
+    """Angle (argument) of each complex element, from -pi to pi."""
 
     def lower(self, input: Array) -> Array:
         return jnp.angle(input)
 
 
 class ComplexAbs(_OfComplex):
-    """The absolute value of each complex number, as a real number."""
+    """Absolute value of each complex element, as a real tensor."""
 
     def lower(self, x: Array) -> Array:
         return jnp.abs(x)
 
 
 class _FromParts(Op, register=False):
-    """Complex numbers from two real tensors of one dtype."""
+    """Base class of operators that build a complex tensor from two real ones of the same dtype."""
 
     def infer(self, x: TensorType, y: TensorType) -> TensorType:
         if x.dtype is not y.dtype:
             raise problem(
-                TypeError, f"{self.name}: the two parts differ in dtype", got=f"{x} and {y}"
+                TypeError, f"{self.name}: the two tensors differ in dtype", got=f"{x} and {y}"
             )
         if x.dtype not in _COMPLEX:
             raise unsupported_dtype(self.name, x, "float32 or float64 tensors")
@@ -91,7 +91,7 @@ class _FromParts(Op, register=False):
 
 
 class Complex(_FromParts):
-    """real + imag * i."""
+    """Complex tensor from its parts: real + imag * i."""
 
     examples = (case("f32[2,3]", "f32[3]"), case("f64[]", "f64[]"))
 
@@ -100,7 +100,7 @@ class Complex(_FromParts):
 
 
 class Polar(_FromParts):
-    """The complex numbers with the given absolute values and angles."""
+    """Complex tensor from polar coordinates: abs * exp(angle * i)."""
 
     examples = (case("f32[2,3]:positive", "f32[3]"), case("f64[]:positive", "f64[]"))
 
@@ -110,7 +110,7 @@ class Polar(_FromParts):
 
 
 class ViewAsReal(Op):
-    """Complex numbers as pairs of real ones along a new last axis."""
+    """Complex tensor as pairs (real, imaginary) along a new last axis."""
 
     examples = (case("c64[2,3]"), case("c128[]"))
 
@@ -124,35 +124,35 @@ class ViewAsReal(Op):
 
 
 def real(input: Any) -> Any:
-    """The real parts of `input`."""
+    """Real part of each element."""
     return Real.of()(input)
 
 
 def imag(input: Any) -> Any:
-    """The imaginary parts of `input`."""
+    """Imaginary part of each element; 0 for real tensors."""
     return Imag.of()(input)
 
 
 def conj(input: Any) -> Any:
-    """The complex conjugates of `input`."""
+    """Complex conjugate of each element."""
     return Conj.of()(input)
 
 
 def angle(input: Any) -> Any:
-    """The angles of complex numbers."""
+    """Angle (argument) of each element, from -pi to pi."""
     return Angle.of()(input)
 
 
 def polar(abs: Any, angle: Any) -> Any:
-    """Complex numbers from absolute values and angles."""
+    """Complex tensor from polar coordinates: abs * exp(angle * i)."""
     return Polar.of()(abs, angle)
 
 
 def view_as_real(input: Any) -> Any:
-    """Complex numbers as pairs of real ones along a new last axis."""
+    """Complex tensor as pairs (real, imaginary) along a new last axis."""
     return ViewAsReal.of()(input)
 
 
 def isreal(input: Any) -> Any:
-    """Whether each element has no imaginary part."""
+    """Tests whether the imaginary part of each element is 0."""
     return equal(imag(input), 0)

@@ -1,4 +1,4 @@
-"""Exponentials, logarithms and roots."""
+"""Exponentials, logarithms, and square roots."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _POSITIVE = (
 
 
 class Exp(FloatUnary):
-    """e to the power x."""
+    """Exponential, element by element."""
 
     examples = (*_ANY, case("c64[2]"))
 
@@ -33,7 +33,7 @@ class Exp(FloatUnary):
 
 
 class Expm1(FloatUnary):
-    """exp(x) - 1, exact for small x."""
+    """exp(x) - 1, accurate for small x."""
 
     examples = _ANY
 
@@ -45,7 +45,7 @@ class Expm1(FloatUnary):
 
 
 class Log(FloatUnary):
-    """The natural logarithm."""
+    """Natural logarithm, element by element."""
 
     examples = (*_POSITIVE, case("c64[2]"))
 
@@ -57,7 +57,7 @@ class Log(FloatUnary):
 
 
 class Log1p(FloatUnary):
-    """log(1 + x), exact for small x."""
+    """log(1 + x), accurate for small x."""
 
     examples = _POSITIVE
 
@@ -69,7 +69,7 @@ class Log1p(FloatUnary):
 
 
 class Log2(FloatUnary):
-    """The logarithm to base 2."""
+    """Base-2 logarithm, element by element."""
 
     examples = _POSITIVE
 
@@ -81,7 +81,7 @@ class Log2(FloatUnary):
 
 
 class Log10(FloatUnary):
-    """The logarithm to base 10."""
+    """Base-10 logarithm, element by element."""
 
     examples = _POSITIVE
 
@@ -93,7 +93,7 @@ class Log10(FloatUnary):
 
 
 class Sqrt(Unary):
-    """The square root, never an integer."""
+    """Square root, element by element. Integers are converted to floating point."""
 
     examples = (*_POSITIVE, case("i32[2]:<9"), case("bool[2]"))
 
@@ -109,7 +109,7 @@ class Sqrt(Unary):
 
 
 class Rsqrt(FloatUnary):
-    """One over the square root."""
+    """Reciprocal square root: 1 / sqrt(x)."""
 
     examples = _POSITIVE
 
@@ -121,7 +121,7 @@ class Rsqrt(FloatUnary):
 
 
 class LogAddExp(Binary):
-    """log(exp(x) + exp(y)) without overflow."""
+    """log(exp(x) + exp(y)), computed without overflow."""
 
     kinds = ("float",)
     examples = (case("f32[2,3]", "f32[3]"), case("f32[]", "f32[2,1]"), case("f16[0]", "f16[1]"))
@@ -131,7 +131,7 @@ class LogAddExp(Binary):
 
 
 class LogAddExp2(Binary):
-    """log2(2 ** x + 2 ** y) without overflow."""
+    """log2(2 ** x + 2 ** y), computed without overflow."""
 
     kinds = ("float",)
     examples = (case("f32[2,3]", "f32[3]"), case("f32[]", "f32[2,1]"), case("f16[0]", "f16[1]"))
@@ -141,52 +141,52 @@ class LogAddExp2(Binary):
 
 
 def exp(input: Any) -> Any:
-    """e to the power `input`."""
+    """Exponential, element by element."""
     return Exp.of()(input)
 
 
 def expm1(input: Any) -> Any:
-    """exp(input) - 1, exact for small numbers."""
+    """exp(input) - 1, accurate for small values."""
     return Expm1.of()(input)
 
 
 def log(input: Any) -> Any:
-    """The natural logarithm."""
+    """Natural logarithm, element by element."""
     return Log.of()(input)
 
 
 def log1p(input: Any) -> Any:
-    """log(1 + input), exact for small numbers."""
+    """log(1 + input), accurate for small values."""
     return Log1p.of()(input)
 
 
 def log2(input: Any) -> Any:
-    """The logarithm to base 2."""
+    """Base-2 logarithm, element by element."""
     return Log2.of()(input)
 
 
 def log10(input: Any) -> Any:
-    """The logarithm to base 10."""
+    """Base-10 logarithm, element by element."""
     return Log10.of()(input)
 
 
 def sqrt(x: Any) -> Any:
-    """The square root, never an integer."""
+    """Square root, element by element. Integers are converted to floating point."""
     return Sqrt.of()(x)
 
 
 def rsqrt(input: Any) -> Any:
-    """One over the square root."""
+    """Reciprocal square root: 1 / sqrt(input)."""
     return Rsqrt.of()(input)
 
 
 def logaddexp(input: Any, other: Any) -> Any:
-    """log(exp(input) + exp(other)) without overflow."""
+    """log(exp(input) + exp(other)), computed without overflow."""
     return LogAddExp.of()(input, other)
 
 
 def logaddexp2(input: Any, other: Any) -> Any:
-    """log2(2 ** input + 2 ** other) without overflow."""
+    """log2(2 ** input + 2 ** other), computed without overflow."""
     return LogAddExp2.of()(input, other)
 
 

@@ -1,4 +1,4 @@
-"""Weighted combinations and limits: lerp, addcmul, addcdiv, clamp."""
+"""Linear interpolation, addcmul, addcdiv, and clamp."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mycelia.ops.shapes.reshape import cast, sum_to
 
 
 class Lerp(Op):
-    """input + weight * (end - input)."""
+    """Linear interpolation: input + weight * (end - input)."""
 
     promotes = ("input", "end", "weight")
     examples = (
@@ -45,7 +45,7 @@ class Lerp(Op):
 
 
 class _Combination(Op, register=False):
-    """input + value * f(x1, x2) for tensors of one dtype."""
+    """Base class of input + value * f(x1, x2) for tensors of the same dtype."""
 
     promotes = ("input", "value")
 
@@ -66,7 +66,7 @@ class _Combination(Op, register=False):
 
 
 class Addcmul(_Combination):
-    """input + value * x1 * x2."""
+    """Product added to a tensor: input + value * x1 * x2."""
 
     examples = (
         case("f32[2,3]", "f32[3]", "f32[2,1]", "f32[]"),
@@ -90,7 +90,7 @@ class Addcmul(_Combination):
 
 
 class Addcdiv(_Combination):
-    """input + value * x1 / x2."""
+    """Quotient added to a tensor: input + value * x1 / x2."""
 
     examples = (
         case("f32[2,3]", "f32[3]", "f32[2,1]:spread", "f32[]"),
@@ -121,7 +121,7 @@ class Addcdiv(_Combination):
 
 
 class ClampTensor(Op):
-    """input, raised to `min` and lowered to `max`; either limit may be missing."""
+    """Clamps input to the range from `min` to `max`; either bound may be None."""
 
     promotes = ("input", "min", "max")
     examples = (
@@ -135,9 +135,9 @@ class ClampTensor(Op):
         self, input: TensorType, min: TensorType | None, max: TensorType | None
     ) -> TensorType:
         if min is None and max is None:
-            raise problem(ValueError, "clamp: no limit is given", expected="min, max, or both")
+            raise problem(ValueError, "clamp: no bound is set", expected="min, max, or both")
         if input.dtype.is_complex:
-            raise unsupported_dtype("clamp", input, "numbers that have an order")
+            raise unsupported_dtype("clamp", input, "an integer or float tensor")
         limits = [limit.shape for limit in (min, max) if limit is not None]
         return input.with_shape(broadcast(input.shape, *limits, op="clamp"))
 
@@ -160,7 +160,7 @@ class ClampTensor(Op):
 
 
 def lerp(input: Any, end: Any, weight: Any) -> Any:
-    """input + weight * (end - input)."""
+    """Linear interpolation: input + weight * (end - input)."""
     if not isinstance(weight, (float, TensorProtocol)):
         raise wrong_type("lerp", "weight", weight, "float or Tensor")
     for name, value in (("input", input), ("end", end)):
@@ -172,17 +172,17 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
 
 
 def addcmul(input: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> Any:
-    """input + value * tensor1 * tensor2."""
+    """Product added to a tensor: input + value * tensor1 * tensor2."""
     return Addcmul.of()(input, tensor1, tensor2, value)
 
 
 def addcdiv(input: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> Any:
-    """input + value * tensor1 / tensor2."""
+    """Quotient added to a tensor: input + value * tensor1 / tensor2."""
     return Addcdiv.of()(input, tensor1, tensor2, value)
 
 
 def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
-    """`input` kept between `min` and `max`; at the limits the gradient passes."""
+    """Clamps `input` to the range from `min` to `max`. The gradient passes at the bounds."""
     return ClampTensor.of()(input, min, max)
 
 
@@ -190,10 +190,10 @@ clip = clamp
 
 
 def clip_by_value(x: Any, clip_value_min: Any = None, clip_value_max: Any = None) -> Any:
-    """x (or each tensor of a tuple or list) kept between the limits, in its own dtype."""
+    """Clamps x, or each tensor of a tuple or list, to a range, keeping the dtype of x."""
     limits = {"clip_value_min": clip_value_min, "clip_value_max": clip_value_max}
     if clip_value_min is None and clip_value_max is None:
-        raise problem(ValueError, "clip_by_value: no limit is given", expected=" or ".join(limits))
+        raise problem(ValueError, "clip_by_value: no bound is set", expected=" or ".join(limits))
     for name, limit in limits.items():
         if limit is not None and not isinstance(limit, (int, float, TensorProtocol)):
             raise wrong_type("clip_by_value", name, limit, "None, Tensor, float or int")

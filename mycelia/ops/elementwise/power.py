@@ -1,4 +1,4 @@
-"""Powers, and x log y."""
+"""Powers and x * log(y)."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from mycelia.ops.shapes.reshape import cast, sum_to
 
 
 class Pow(Binary):
-    """x to the power y; integers stay integers."""
+    """x to the power y, with broadcasting; integers stay integers."""
 
     kinds = ("int", "uint", "float", "complex")
-    integer_gradients = False  # that of an exponent has a logarithm
+    integer_gradients = False  # the gradient of the exponent contains a logarithm
     examples = (
         case("f32[2,3]:positive", "f32[3]"),
         case("f32[2,1]:positive", "f32[]"),
@@ -37,14 +37,14 @@ class Pow(Binary):
     def grad(self, x: Any, y: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         below = sub(y, cast(not_equal(y, 0), y.dtype))  # y - 1, and 0 where y is 0
         toward_x = mul(dout, mul(y, pow(x, below)))
-        base = add(x, cast(equal(x, 0), x.dtype))  # 1 where x is 0: its logarithm is then 0
+        base = add(x, cast(equal(x, 0), x.dtype))  # 1 where x is 0, so that its logarithm is 0
         fractions = base if base.dtype.is_inexact else cast(base, float32)
         toward_y = mul(dout, mul(out, log(fractions)))
         return sum_to(toward_x, x.shape), sum_to(toward_y, y.shape)
 
 
 def _integer_power(x: Array, y: Array) -> Array:
-    """Integer powers; a negative power is 0 unless x is 1 or -1."""
+    """Integer powers; with a negative exponent the result is 0 unless x is 1 or -1."""
     x, y = jnp.broadcast_arrays(x, y)
     if jnp.issubdtype(x.dtype, jnp.unsignedinteger):
         return jnp.power(x, y)
@@ -77,14 +77,14 @@ class Xlogy(Binary):
 
 
 def pow(input: Any, exponent: Any) -> Any:
-    """`input` to the power `exponent`, broadcasting."""
+    """`input` to the power `exponent`, with broadcasting."""
     if type(exponent) is int and exponent == 2 and _has_square(input):
         return square(input)
     return Pow.of()(input, exponent)
 
 
 def float_power(input: Any, exponent: Any) -> Any:
-    """`input` to the power `exponent`, computed in float64 (complex128 for complex numbers)."""
+    """`input` to the power `exponent`, computed in float64 or complex128."""
     if not isinstance(input, TensorProtocol) and not isinstance(exponent, TensorProtocol):
         raise problem(
             TypeError,
@@ -96,17 +96,20 @@ def float_power(input: Any, exponent: Any) -> Any:
 
 
 def exp2(input: Any) -> Any:
-    """2 to the power `input`, never an integer."""
+    """2 to the power `input`. Integers are converted to floating point."""
     return Pow.of()(2.0, input)
 
 
 def ldexp(x: Any, other: Any) -> Any:
-    """x * 2 ** other."""
+    """x * 2 ** other, element by element."""
     return mul(x, Pow.of()(2.0, other) if isinstance(other, TensorProtocol) else 2.0**other)
 
 
 def xlogy(input: Any, other: Any) -> Any:
-    """input * log(other), and 0 where input is 0; numbers count as floats."""
+    """input * log(other), and 0 where input is 0.
+
+    Python numbers are converted to floating point.
+    """
     first = input if isinstance(input, TensorProtocol) else float(input)
     second = other if isinstance(other, TensorProtocol) else float(other)
     return Xlogy.of()(first, second)

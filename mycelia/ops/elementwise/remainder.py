@@ -1,4 +1,4 @@
-"""What division leaves over: remainders, and the common divisors of integers."""
+"""Remainders, greatest common divisors, and least common multiples."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _EXAMPLES = (
 
 
 class _FloorRemainder(Binary, register=False):
-    """The remainder with the sign of y: x - y * floor(x / y)."""
+    """Base class of floored remainders, with the sign of y: x - y * floor(x / y)."""
 
     kinds = ("int", "uint", "float")
     examples = _EXAMPLES
@@ -36,7 +36,7 @@ class _FloorRemainder(Binary, register=False):
         return _by_nonzero(x, y, jnp.remainder, self.by_zero(x))
 
     def by_zero(self, x: Array) -> Array:
-        """What integers leave when divided by zero."""
+        """The remainder of integers that are divided by zero."""
         return x
 
     def grad(self, x: Any, y: Any, out: Any, dout: Any) -> tuple[Any, ...]:
@@ -45,7 +45,7 @@ class _FloorRemainder(Binary, register=False):
 
 
 class _TruncateRemainder(Binary, register=False):
-    """The remainder with the sign of x: x - y * trunc(x / y)."""
+    """Base class of truncated remainders, with the sign of x: x - y * trunc(x / y)."""
 
     kinds = ("int", "uint", "float")
     examples = _EXAMPLES
@@ -57,7 +57,7 @@ class _TruncateRemainder(Binary, register=False):
         return _by_nonzero(x, y, lax.rem, self.by_zero(x))
 
     def by_zero(self, x: Array) -> Array:
-        """What integers leave when divided by zero."""
+        """The remainder of integers that are divided by zero."""
         return x
 
     def grad(self, x: Any, y: Any, out: Any, dout: Any) -> tuple[Any, ...]:
@@ -66,36 +66,42 @@ class _TruncateRemainder(Binary, register=False):
 
 
 class FloorMod(_FloorRemainder):
-    """The remainder of x / y, with the sign of y."""
+    """Floored remainder of x / y, with the sign of y."""
 
     def by_zero(self, x: Array) -> Array:
         return jnp.full_like(x, jnp.iinfo(x.dtype).min)
 
 
 class Remainder(_FloorRemainder):
-    """The remainder of x / y, with the sign of y; x itself where integers are divided by 0."""
+    """Floored remainder of x / y, with the sign of y. For integers, the remainder of x / 0 is x."""
 
 
 class Mod(_TruncateRemainder):
-    """The remainder of x / y, with the sign of x."""
+    """Truncated remainder of x / y, with the sign of x."""
 
     def by_zero(self, x: Array) -> Array:
         return jnp.where(x == 0, jnp.zeros_like(x), jnp.iinfo(x.dtype).min)
 
 
 class TruncateMod(_TruncateRemainder):
-    """The remainder of x / y, with the sign of x; 0 where integers are divided by 0."""
+    """Truncated remainder of x / y, with the sign of x.
+
+    For integers, the remainder of x / 0 is 0.
+    """
 
     def by_zero(self, x: Array) -> Array:
         return jnp.zeros_like(x)
 
 
 class Fmod(_TruncateRemainder):
-    """The remainder of x / y, with the sign of x; x itself where integers are divided by 0."""
+    """Truncated remainder of x / y, with the sign of x.
+
+    For integers, the remainder of x / 0 is x.
+    """
 
 
 class Gcd(Binary):
-    """The greatest common divisor of integers."""
+    """Greatest common divisor of integers, element by element."""
 
     kinds = ("int",)
     differentiable = False
@@ -106,7 +112,7 @@ class Gcd(Binary):
 
 
 class Lcm(Binary):
-    """The least common multiple of integers."""
+    """Least common multiple of integers, element by element."""
 
     kinds = ("int",)
     differentiable = False
@@ -127,22 +133,22 @@ def _magnitude(x: Array) -> Array:
 
 
 def floor_mod(x: Any, y: Any) -> Any:
-    """The remainder of x / y, with the sign of y."""
+    """Floored remainder of x / y, with the sign of y."""
     return FloorMod.of()(x, y)
 
 
 def truncate_mod(x: Any, y: Any) -> Any:
-    """The remainder of x / y, with the sign of x."""
+    """Truncated remainder of x / y, with the sign of x."""
     return TruncateMod.of()(x, y)
 
 
 def remainder(input: Any, other: Any) -> Any:
-    """The remainder of input / other, with the sign of other."""
+    """Floored remainder of input / other, with the sign of other."""
     return Remainder.of()(input, other)
 
 
 def fmod(input: Any, other: Any) -> Any:
-    """The remainder of input / other, with the sign of input."""
+    """Truncated remainder of input / other, with the sign of input."""
     if not isinstance(input, TensorProtocol) and not isinstance(other, TensorProtocol):
         raise problem(
             TypeError,
@@ -153,12 +159,12 @@ def fmod(input: Any, other: Any) -> Any:
 
 
 def gcd(input: Any, other: Any) -> Any:
-    """The greatest common divisors."""
+    """Greatest common divisor of integers, element by element."""
     return Gcd.of()(input, other)
 
 
 def lcm(input: Any, other: Any) -> Any:
-    """The least common multiples."""
+    """Least common multiple of integers, element by element."""
     return Lcm.of()(input, other)
 
 

@@ -1,4 +1,4 @@
-"""Operators that round: to whole numbers, or quotients to whole numbers. None has a gradient."""
+"""Rounding and integer division. These operators have no gradient."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _QUOTIENTS = (
 
 
 class Floor(Unary):
-    """The largest whole number not above x."""
+    """Floor: the largest integer that is at most x."""
 
     kinds = ("float",)
     differentiable = False
@@ -35,7 +35,7 @@ class Floor(Unary):
 
 
 class Ceil(Unary):
-    """The smallest whole number not below x."""
+    """Ceiling: the smallest integer that is at least x."""
 
     kinds = ("float",)
     differentiable = False
@@ -47,7 +47,7 @@ class Ceil(Unary):
 
 
 class Rint(Unary):
-    """The nearest whole number; halves go to the even one."""
+    """Rounds to the nearest integer; ties go to the even one."""
 
     kinds = ("float",)
     differentiable = False
@@ -59,7 +59,7 @@ class Rint(Unary):
 
 
 class Trunc(Unary):
-    """x without its fraction."""
+    """Truncation: drops the fractional part of x."""
 
     kinds = ("bool", "int", "uint", "float")
     differentiable = False
@@ -70,7 +70,7 @@ class Trunc(Unary):
 
 
 class Round(Unary):
-    """x rounded to `decimals` places (negative: to tens, hundreds); halves go to even."""
+    """Rounds to `decimals` decimal places (negative: tens, hundreds); ties go to even."""
 
     kinds = ("int", "float")
     static = ("decimals",)
@@ -94,7 +94,7 @@ class Round(Unary):
 
 
 def _round_integers(x: Array, unit: int) -> Array:
-    """Integers to the nearest multiple of `unit`, halves to the even multiple."""
+    """Integers rounded to the nearest multiple of `unit`; ties go to the even multiple."""
     quotient = jnp.floor_divide(x, unit)
     twice = 2 * (x - quotient * unit)
     up = (twice > unit) | ((twice == unit) & (quotient % 2 == 1))
@@ -102,7 +102,7 @@ def _round_integers(x: Array, unit: int) -> Array:
 
 
 class FloorDiv(Binary):
-    """The quotient x / y rounded down."""
+    """Floor division: floor(x / y)."""
 
     kinds = ("int", "uint", "float")
     differentiable = False
@@ -115,7 +115,7 @@ class FloorDiv(Binary):
 
 
 class TruncateDiv(Binary):
-    """The quotient x / y rounded towards zero."""
+    """Truncated division: trunc(x / y)."""
 
     kinds = ("int", "uint", "float")
     differentiable = False
@@ -128,7 +128,7 @@ class TruncateDiv(Binary):
 
 
 def integer_quotient(x: Array, y: Array, divide: Any) -> Array:
-    """`divide` of integers; a division by zero gives the extreme value with the sign of x."""
+    """`divide` for integers; x / 0 is the extreme value of the dtype with the sign of x."""
     x, y = jnp.broadcast_arrays(x, y)
     zero = y == 0
     limits = jnp.iinfo(x.dtype)
@@ -138,37 +138,37 @@ def integer_quotient(x: Array, y: Array, divide: Any) -> Array:
 
 
 def floor(input: Any) -> Any:
-    """The largest whole numbers not above `input`."""
+    """Floor: the largest integer that is at most `input`, element by element."""
     return Floor.of()(input)
 
 
 def ceil(input: Any) -> Any:
-    """The smallest whole numbers not below `input`."""
+    """Ceiling: the smallest integer that is at least `input`, element by element."""
     return Ceil.of()(input)
 
 
 def round(input: Any, *, decimals: int = 0) -> Any:
-    """`input` rounded to `decimals` places; halves go to even."""
+    """Rounds to `decimals` decimal places; ties go to even."""
     return Round.of()(input, decimals)
 
 
 def trunc(input: Any) -> Any:
-    """`input` without its fraction."""
+    """Truncation: drops the fractional part of each element."""
     return Trunc.of()(input)
 
 
 def floor_div(x: Any, y: Any) -> Any:
-    """x / y rounded down."""
+    """Floor division: floor(x / y)."""
     return FloorDiv.of()(x, y)
 
 
 def floor_divide(input: Any, other: Any) -> Any:
-    """input / other rounded down."""
+    """Floor division: floor(input / other)."""
     return FloorDiv.of()(input, other)
 
 
 def truncate_div(x: Any, y: Any) -> Any:
-    """x / y rounded towards zero."""
+    """Truncated division: trunc(x / y)."""
     return TruncateDiv.of()(x, y)
 
 

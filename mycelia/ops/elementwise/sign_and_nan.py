@@ -1,4 +1,4 @@
-"""Signs, steps and neighbours of floats, and what stands in for what is not a number."""
+"""Signs, step functions, adjacent floats, and NaN handling."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PAIRS = (case("f32[2,3]", "f32[3]"), case("f32[]", "f32[2,1]"), case("f32[0]", 
 
 
 class Fmax(Binary):
-    """The larger of x and y; what is not a number loses."""
+    """Elementwise maximum that ignores NaN."""
 
     kinds = ("int", "uint", "float")
     examples = (*_PAIRS, case("i32[2]", "i32[2]"))
@@ -34,7 +34,7 @@ class Fmax(Binary):
 
 
 class Fmin(Binary):
-    """The smaller of x and y; what is not a number loses."""
+    """Elementwise minimum that ignores NaN."""
 
     kinds = ("int", "uint", "float")
     examples = (*_PAIRS, case("i32[2]", "i32[2]"))
@@ -48,7 +48,7 @@ class Fmin(Binary):
 
 
 class Heaviside(Binary):
-    """0 where x is negative, 1 where it is positive, y where it is 0."""
+    """Heaviside step function: 0 where x < 0, 1 where x > 0, y where x is 0."""
 
     kinds = ("int", "uint", "float")
     differentiable = False
@@ -59,7 +59,7 @@ class Heaviside(Binary):
 
 
 class NextAfter(Binary):
-    """The float next to x in the direction of y."""
+    """Next representable float after x in the direction of y."""
 
     kinds = ("float",)
     differentiable = False
@@ -70,7 +70,7 @@ class NextAfter(Binary):
 
 
 class NanToNum(Op):
-    """x with 0 in the place of nan and the limits of the dtype in that of inf, or other numbers."""
+    """Replaces NaN with 0 and infinities with the limits of the dtype, or with other values."""
 
     nan: float | None = None
     posinf: float | None = None
@@ -88,37 +88,37 @@ class NanToNum(Op):
 
 
 def fmax(input: Any, other: Any) -> Any:
-    """The larger of the two; what is not a number loses."""
+    """Elementwise maximum that ignores NaN."""
     return Fmax.of()(input, other)
 
 
 def fmin(input: Any, other: Any) -> Any:
-    """The smaller of the two; what is not a number loses."""
+    """Elementwise minimum that ignores NaN."""
     return Fmin.of()(input, other)
 
 
 def heaviside(input: Any, values: Any) -> Any:
-    """The step function of `input`, with `values` where it is 0."""
+    """Heaviside step function: 0 where input < 0, 1 where input > 0, `values` where input is 0."""
     return Heaviside.of()(input, values)
 
 
 def nextafter(input: Any, other: Any) -> Any:
-    """The floats next to `input` in the direction of `other`."""
+    """Next representable float after `input` in the direction of `other`."""
     return NextAfter.of()(input, other)
 
 
 def nan_to_num(input: Any, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Any:
-    """`input` with numbers in the place of nan, inf and -inf."""
+    """Replaces NaN and infinities. Defaults: 0 for NaN, the limits of the dtype for infinities."""
     return NanToNum.of(nan, posinf, neginf)(input)
 
 
 def signbit(input: Any) -> Any:
-    """Whether each element is negative."""
+    """Tests whether each element is negative."""
     return less(input, 0)
 
 
 def copysign(x: Any, other: Any) -> Any:
-    """The size of x with the sign of `other`, never an integer."""
+    """Magnitude of x with the sign of `other`. Integers are converted to floating point."""
     if not isinstance(x, TensorProtocol):
         raise wrong_type("copysign", "x", x, "Tensor")
     if x.dtype.is_bool or x.dtype.is_complex:
@@ -130,6 +130,6 @@ def copysign(x: Any, other: Any) -> Any:
 
 
 def _winner(x: Any, y: Any, beats: Any, dtype: DType) -> Any:
-    """1 where x wins or y is not a number, a half where they are equal, else 0."""
+    """The gradient share of x: 1 where x wins or y is NaN, 1/2 where they are equal, else 0."""
     won = add(cast(beats(x, y), dtype), cast(isnan(y), dtype))
     return add(won, mul(cast(equal(x, y), dtype), 0.5))

@@ -1,4 +1,4 @@
-"""Special functions: the error function, the gamma function and its kin, Bessel functions."""
+"""Special functions: error function, gamma function, zeta, and modified Bessel functions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PAIRS = (case("f32[2,3]:positive", "f32[3]:positive"), case("f32[]:positive", "
 
 
 class Erf(Unary):
-    """The error function."""
+    """Error function, element by element."""
 
     kinds = ("float",)
     examples = _ANY
@@ -35,7 +35,7 @@ class Erf(Unary):
 
 
 class Erfc(Unary):
-    """One minus the error function."""
+    """Complementary error function: 1 - erf(x)."""
 
     kinds = ("float",)
     examples = _ANY
@@ -48,7 +48,7 @@ class Erfc(Unary):
 
 
 class Erfinv(Unary):
-    """The number whose error function is x."""
+    """Inverse error function, element by element."""
 
     kinds = ("float",)
     examples = (case("f32[2,3]:unit"), case("f32[]:unit"), case("f16[0,2]"))
@@ -61,7 +61,7 @@ class Erfinv(Unary):
 
 
 class Lgamma(Unary):
-    """The logarithm of the absolute value of the gamma function."""
+    """Logarithm of the absolute value of the gamma function."""
 
     kinds = ("int", "float")
     examples = (*_POSITIVE, case("i32[2]:<5"))
@@ -78,7 +78,7 @@ class Lgamma(Unary):
 
 
 class Digamma(Unary):
-    """The derivative of the logarithm of the gamma function."""
+    """Digamma function: the derivative of lgamma."""
 
     kinds = ("float",)
     examples = _POSITIVE
@@ -92,7 +92,7 @@ class Digamma(Unary):
 
 
 class Polygamma(Op):
-    """The `a`-th derivative of digamma at x; `a` is one integer."""
+    """Polygamma function: the `a`-th derivative of digamma at x, for one integer `a`."""
 
     promotes = ("a",)
     examples = (
@@ -120,7 +120,7 @@ class Polygamma(Op):
 
 
 class Igamma(Binary):
-    """The lower regularized incomplete gamma function P(x, y)."""
+    """Lower regularized incomplete gamma function P(x, y)."""
 
     kinds = ("float",)
     examples = _PAIRS
@@ -130,7 +130,7 @@ class Igamma(Binary):
 
 
 class Igammac(Binary):
-    """The upper regularized incomplete gamma function Q(x, y) = 1 - P(x, y)."""
+    """Upper regularized incomplete gamma function Q(x, y) = 1 - P(x, y)."""
 
     kinds = ("float",)
     examples = _PAIRS
@@ -140,7 +140,7 @@ class Igammac(Binary):
 
 
 class Zeta(Binary):
-    """The Hurwitz zeta function, the sum of (y + k) ** -x over k from 0."""
+    """Hurwitz zeta function: the sum of (y + k) ** -x over k >= 0."""
 
     kinds = ("float",)
     differentiable = False
@@ -151,7 +151,7 @@ class Zeta(Binary):
 
 
 class Mvlgamma(Op):
-    """The logarithm of the multivariate gamma function of dimension `p`."""
+    """Logarithm of the multivariate gamma function of dimension `p`."""
 
     p: int
     examples = (case("f64[2,3]:positive", p=1), case("f32[2]:positive", p=2))
@@ -171,7 +171,7 @@ class Mvlgamma(Op):
 
 
 class BesselI0(Unary):
-    """The modified Bessel function of the first kind of order 0."""
+    """Modified Bessel function of the first kind, order 0."""
 
     kinds = ("float",)
     examples = _ANY
@@ -181,7 +181,7 @@ class BesselI0(Unary):
 
 
 class BesselI0e(Unary):
-    """BesselI0 scaled by exp(-|x|)."""
+    """Exponentially scaled modified Bessel function of the first kind: exp(-|x|) * I0(x)."""
 
     kinds = ("float",)
     examples = _ANY
@@ -191,7 +191,7 @@ class BesselI0e(Unary):
 
 
 class BesselI1(Unary):
-    """The modified Bessel function of the first kind of order 1."""
+    """Modified Bessel function of the first kind, order 1."""
 
     kinds = ("float",)
     examples = _ANY
@@ -201,7 +201,7 @@ class BesselI1(Unary):
 
 
 class BesselI1e(Unary):
-    """BesselI1 scaled by exp(-|x|)."""
+    """Exponentially scaled modified Bessel function of the first kind: exp(-|x|) * I1(x)."""
 
     kinds = ("float",)
     examples = _ANY
@@ -211,75 +211,75 @@ class BesselI1e(Unary):
 
 
 def erf(input: Any) -> Any:
-    """The error function."""
+    """Error function, element by element."""
     return Erf.of()(input)
 
 
 def erfc(input: Any) -> Any:
-    """One minus the error function."""
+    """Complementary error function: 1 - erf(input)."""
     return Erfc.of()(input)
 
 
 def erfinv(input: Any) -> Any:
-    """The number whose error function is `input`."""
+    """Inverse error function, element by element."""
     return Erfinv.of()(input)
 
 
 def lgamma(input: Any) -> Any:
-    """The logarithm of the absolute value of the gamma function."""
+    """Logarithm of the absolute value of the gamma function."""
     return Lgamma.of()(input)
 
 
 def digamma(input: Any) -> Any:
-    """The derivative of `lgamma`."""
+    """Digamma function: the derivative of `lgamma`."""
     return Digamma.of()(input)
 
 
 def polygamma(n: Any, input: Any) -> Any:
-    """The n-th derivative of `digamma`."""
+    """Polygamma function: the n-th derivative of `digamma`."""
     return Polygamma.of()(n, input)
 
 
 def igamma(input: Any, other: Any) -> Any:
-    """The lower regularized incomplete gamma function."""
+    """Lower regularized incomplete gamma function P(input, other)."""
     return Igamma.of()(input, other)
 
 
 def igammac(input: Any, other: Any) -> Any:
-    """The upper regularized incomplete gamma function."""
+    """Upper regularized incomplete gamma function Q(input, other)."""
     return Igammac.of()(input, other)
 
 
 def zeta(input: Any, other: Any) -> Any:
-    """The Hurwitz zeta function."""
+    """Hurwitz zeta function: the sum of (other + k) ** -input over k >= 0."""
     return Zeta.of()(input, other)
 
 
 def mvlgamma(input: Any, p: int) -> Any:
-    """The logarithm of the multivariate gamma function of dimension `p`."""
+    """Logarithm of the multivariate gamma function of dimension `p`."""
     return Mvlgamma.of(p)(input)
 
 
 def bessel_i0(x: Any) -> Any:
-    """The modified Bessel function of order 0."""
+    """Modified Bessel function of the first kind, order 0."""
     return BesselI0.of()(x)
 
 
 def i0(input: Any) -> Any:
-    """The modified Bessel function of order 0."""
+    """Modified Bessel function of the first kind, order 0."""
     return BesselI0.of()(input)
 
 
 def bessel_i0e(x: Any) -> Any:
-    """`bessel_i0` scaled by exp(-|x|)."""
+    """Exponentially scaled modified Bessel function of the first kind: exp(-|x|) * I0(x)."""
     return BesselI0e.of()(x)
 
 
 def bessel_i1(x: Any) -> Any:
-    """The modified Bessel function of order 1."""
+    """Modified Bessel function of the first kind, order 1."""
     return BesselI1.of()(x)
 
 
 def bessel_i1e(x: Any) -> Any:
-    """`bessel_i1` scaled by exp(-|x|)."""
+    """Exponentially scaled modified Bessel function of the first kind: exp(-|x|) * I1(x)."""
     return BesselI1e.of()(x)

@@ -1,4 +1,4 @@
-"""Trigonometric and hyperbolic functions, their inverses, and angles in degrees."""
+"""Trigonometric and hyperbolic functions, their inverses, and degree conversion."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PLANE = (
 
 
 class Sin(FloatUnary):
-    """The sine of x radians."""
+    """Sine, element by element, in radians."""
 
     examples = (*_ANY, case("c64[2]"))
 
@@ -38,7 +38,7 @@ class Sin(FloatUnary):
 
 
 class Cos(FloatUnary):
-    """The cosine of x radians."""
+    """Cosine, element by element, in radians."""
 
     examples = (*_ANY, case("c64[2]"))
 
@@ -50,7 +50,7 @@ class Cos(FloatUnary):
 
 
 class Tan(FloatUnary):
-    """The tangent of x radians."""
+    """Tangent, element by element, in radians."""
 
     examples = _ANY
 
@@ -62,7 +62,7 @@ class Tan(FloatUnary):
 
 
 class Asin(FloatUnary):
-    """The angle whose sine is x."""
+    """Inverse sine, element by element, in radians."""
 
     examples = _UNIT
 
@@ -74,7 +74,7 @@ class Asin(FloatUnary):
 
 
 class ACos(FloatUnary):
-    """The angle whose cosine is x."""
+    """Inverse cosine, element by element, in radians."""
 
     examples = _UNIT
 
@@ -86,7 +86,7 @@ class ACos(FloatUnary):
 
 
 class Atan(FloatUnary):
-    """The angle whose tangent is x."""
+    """Inverse tangent, element by element, in radians."""
 
     examples = _ANY
 
@@ -98,7 +98,7 @@ class Atan(FloatUnary):
 
 
 class Atan2(Binary):
-    """The angle of the point (y, x), from -pi to pi."""
+    """Inverse tangent of x / y by quadrant, in radians from -pi to pi."""
 
     kinds = ("float",)
     examples = _PLANE
@@ -112,7 +112,7 @@ class Atan2(Binary):
 
 
 class Hypot(Binary):
-    """The length of the vector (x, y)."""
+    """Hypotenuse: sqrt(x ** 2 + y ** 2)."""
 
     kinds = ("float",)
     examples = _PLANE
@@ -126,7 +126,7 @@ class Hypot(Binary):
 
 
 class Sinh(FloatUnary):
-    """The hyperbolic sine."""
+    """Hyperbolic sine, element by element."""
 
     examples = _ANY
 
@@ -138,7 +138,7 @@ class Sinh(FloatUnary):
 
 
 class Cosh(FloatUnary):
-    """The hyperbolic cosine."""
+    """Hyperbolic cosine, element by element."""
 
     examples = _ANY
 
@@ -150,7 +150,7 @@ class Cosh(FloatUnary):
 
 
 class Asinh(FloatUnary):
-    """The number whose hyperbolic sine is x."""
+    """Inverse hyperbolic sine, element by element."""
 
     examples = _ANY
 
@@ -162,7 +162,7 @@ class Asinh(FloatUnary):
 
 
 class Acosh(FloatUnary):
-    """The number from 0 up whose hyperbolic cosine is x."""
+    """Inverse hyperbolic cosine, element by element."""
 
     examples = (case("f32[2,3]:positive", differentiate=False), case("f32[3,0]"))
 
@@ -174,7 +174,7 @@ class Acosh(FloatUnary):
 
 
 class Atanh(FloatUnary):
-    """The number whose hyperbolic tangent is x."""
+    """Inverse hyperbolic tangent, element by element."""
 
     examples = _UNIT
 
@@ -186,7 +186,7 @@ class Atanh(FloatUnary):
 
 
 class Sinc(Unary):
-    """sin(pi x) / (pi x), and 1 where x is 0."""
+    """Normalized sinc function: sin(pi x) / (pi x), and 1 where x is 0."""
 
     examples = (case("f32[2,3]:spread"), case("f32[]:positive"), case("i32[2]"), case("f16[0]"))
 
@@ -199,88 +199,88 @@ class Sinc(Unary):
 
 
 def sin(input: Any) -> Any:
-    """The sine of `input` radians."""
+    """Sine, element by element, in radians."""
     return Sin.of()(input)
 
 
 def cos(input: Any) -> Any:
-    """The cosine of `input` radians."""
+    """Cosine, element by element, in radians."""
     return Cos.of()(input)
 
 
 def tan(input: Any) -> Any:
-    """The tangent of `input` radians."""
+    """Tangent, element by element, in radians."""
     return Tan.of()(input)
 
 
 def asin(input: Any) -> Any:
-    """The angle whose sine is `input`."""
+    """Inverse sine, element by element, in radians."""
     return Asin.of()(input)
 
 
 def arcsin(x: Any) -> Any:
-    """The angle whose sine is x."""
+    """Inverse sine, element by element, in radians."""
     return Asin.of()(x)
 
 
 def acos(input: Any) -> Any:
-    """The angle whose cosine is `input`."""
+    """Inverse cosine, element by element, in radians."""
     return ACos.of()(input)
 
 
 def atan(input: Any) -> Any:
-    """The angle whose tangent is `input`."""
+    """Inverse tangent, element by element, in radians."""
     return Atan.of()(input)
 
 
 def atan2(input: Any, other: Any) -> Any:
-    """The angle of the point with height `input` and width `other`."""
+    """Inverse tangent of input / other by quadrant, in radians from -pi to pi."""
     return Atan2.of()(input, other)
 
 
 def hypot(input: Any, other: Any) -> Any:
-    """The length of the vector (input, other)."""
+    """Hypotenuse: sqrt(input ** 2 + other ** 2)."""
     return Hypot.of()(input, other)
 
 
 def sinh(input: Any) -> Any:
-    """The hyperbolic sine."""
+    """Hyperbolic sine, element by element."""
     return Sinh.of()(input)
 
 
 def cosh(input: Any) -> Any:
-    """The hyperbolic cosine."""
+    """Hyperbolic cosine, element by element."""
     return Cosh.of()(input)
 
 
 def asinh(input: Any) -> Any:
-    """The number whose hyperbolic sine is `input`."""
+    """Inverse hyperbolic sine, element by element."""
     return Asinh.of()(input)
 
 
 def acosh(input: Any) -> Any:
-    """The number from 0 up whose hyperbolic cosine is `input`."""
+    """Inverse hyperbolic cosine, element by element."""
     return Acosh.of()(input)
 
 
 def atanh(input: Any) -> Any:
-    """The number whose hyperbolic tangent is `input`."""
+    """Inverse hyperbolic tangent, element by element."""
     return Atanh.of()(input)
 
 
 def sinc(input: Any) -> Any:
-    """sin(pi x) / (pi x), and 1 at 0."""
+    """Normalized sinc function: sin(pi x) / (pi x), and 1 at 0."""
     return Sinc.of()(input)
 
 
 def deg2rad(x: Any) -> Any:
-    """Degrees as radians."""
+    """Converts degrees to radians."""
     check_tensors("deg2rad", x=x)
     return mul(_angle("deg2rad", x), math.pi / 180.0)
 
 
 def rad2deg(x: Any) -> Any:
-    """Radians as degrees."""
+    """Converts radians to degrees."""
     check_tensors("rad2deg", x=x)
     return mul(_angle("rad2deg", x), 180.0 / math.pi)
 

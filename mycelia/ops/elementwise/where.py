@@ -1,4 +1,4 @@
-"""Choosing elements by truth values: select, where, masked_fill, masked_select, nonzero."""
+"""Selection by masks: select, where, masked_fill, masked_select, nonzero."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Select(Op):
 
     def host(self, condition: Any, input: Any, other: Any) -> Any:
         if condition.dtype != np.bool_:
-            raise TypeError("the condition is not bool")
+            raise TypeError("the condition must be bool")
         return np.where(condition, input, other)
 
     def grad(self, condition: Any, input: Any, other: Any, out: Any, dout: Any) -> tuple[Any, ...]:
@@ -51,7 +51,7 @@ class Select(Op):
 
 
 class MaskedFill(Op):
-    """One value where the mask holds, the tensor elsewhere; the dtype is the tensor's."""
+    """Fills the elements where the mask holds with one value; keeps the dtype of the tensor."""
 
     promotes = ("value",)
     examples = (
@@ -73,7 +73,7 @@ class MaskedFill(Op):
 
     def host(self, input_x: Any, mask: Any, value: Any) -> Any:
         if mask.dtype != np.bool_ or value.ndim:
-            raise TypeError("not a mask and one value")
+            raise TypeError("expected a bool mask and one value")
         return np.where(mask, value.astype(input_x.dtype), input_x)
 
     def grad(self, input_x: Any, mask: Any, value: Any, out: Any, dout: Any) -> tuple[Any, ...]:
@@ -83,7 +83,7 @@ class MaskedFill(Op):
 
 
 class MaskedScatter(Op):
-    """The places where the mask holds take the elements of `tensor`, one after the other."""
+    """Replaces the elements where the mask holds with the elements of `tensor`, in order."""
 
     examples = (case("f32[4]", "bool[4]", "f32[4]"), case("f32[2,3]", "bool[3]", "f32[7]"))
 
@@ -104,7 +104,7 @@ class MaskedScatter(Op):
 
 
 class NonZero(Op):
-    """The positions of the elements that are not zero, one row for each."""
+    """Indices of the nonzero elements, one row per element."""
 
     differentiable = False
     host_only = True
@@ -122,20 +122,20 @@ class NonZero(Op):
 
 
 class MaskedSelect(Primitive):
-    """The elements where the mask holds, in one row."""
+    """Elements where the mask holds, as a 1-D tensor."""
 
     def __call__(self, input: Any, mask: Any) -> Any:
         return masked_select(input, mask)
 
 
 def check_mask(owner: str, argument: str, mask: TensorType) -> None:
-    """Refuse a mask that is not bool."""
+    """Raises an error if the mask is not bool."""
     if mask.dtype is not bool_:
         raise problem(
             TypeError,
             f"{owner}: the {argument} must be bool",
             got=str(mask),
-            fix=f"compare it with something: {argument} != 0",
+            fix=f"compare it with a value, such as {argument} != 0",
         )
 
 
@@ -157,7 +157,7 @@ def masked_fill(input_x: Any, mask: Any, value: Any) -> Any:
 
 
 def masked_select(input: Any, mask: Any) -> Any:
-    """The elements of `input` where the mask holds, in one row."""
+    """Elements of `input` where the mask holds, as a 1-D tensor."""
     check_tensors("masked_select", input=input, mask=mask)
     check_mask("MaskedSelect", "mask", TensorType(mask.dtype, mask.shape))
     shape = broadcast(input.shape, mask.shape, op="MaskedSelect")
@@ -167,11 +167,11 @@ def masked_select(input: Any, mask: Any) -> Any:
 
 
 def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
-    """The positions of the elements that are not zero: one row for each, or one tensor an axis."""
+    """Indices of the nonzero elements: one row per element, or a tuple with one tensor per axis."""
     found = NonZero.of()(input)
     return unstack(found, 1) if as_tuple else found
 
 
 def argwhere(input: Any) -> Any:
-    """The positions of the elements that are not zero, one row for each."""
+    """Indices of the nonzero elements, one row per element."""
     return NonZero.of()(input)
