@@ -1,4 +1,4 @@
-"""Checks of the types of an operator's arguments, which all families share."""
+"""Checks of the shapes and dtypes of operator arguments."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NUMBERS = (*REALS, "complex")
 
 
 def check_shape(owner: str, argument: str, found: TensorType, shape: Shape) -> None:
-    """`found` must have exactly this shape."""
+    """Checks that `found` has the shape `shape`."""
     if found.shape != tuple(shape):
         raise problem(
             ShapeError,
@@ -24,14 +24,14 @@ def check_shape(owner: str, argument: str, found: TensorType, shape: Shape) -> N
 
 
 def check_same_shape(owner: str, **named: TensorType) -> None:
-    """All must have the shape of the first."""
+    """Checks that all arguments have the shape of the first."""
     first = next(iter(named.values()))
     for argument, found in named.items():
         check_shape(owner, argument, found, first.shape)
 
 
 def check_spreads_to(owner: str, argument: str, found: TensorType, shape: Shape) -> None:
-    """`found` must broadcast to `shape` without making it larger."""
+    """Checks that `found` broadcasts to `shape` without enlarging it."""
     if broadcast(found.shape, shape, op=owner) != tuple(shape):
         raise problem(
             ShapeError,
@@ -42,7 +42,7 @@ def check_spreads_to(owner: str, argument: str, found: TensorType, shape: Shape)
 
 
 def check_one_number(owner: str, argument: str, found: TensorType) -> None:
-    """`found` must hold exactly one number, with any number of axes."""
+    """Checks that `found` has one element, with any number of axes."""
     if size(found.shape) != 1:
         raise problem(
             ShapeError,
@@ -53,7 +53,7 @@ def check_one_number(owner: str, argument: str, found: TensorType) -> None:
 
 
 def check_axes(owner: str, argument: str, found: TensorType, *, least: int = 1) -> None:
-    """`found` must have at least so many axes."""
+    """Checks that `found` has at least `least` axes."""
     if found.ndim < least:
         raise problem(
             ShapeError,
@@ -64,7 +64,7 @@ def check_axes(owner: str, argument: str, found: TensorType, *, least: int = 1) 
 
 
 def check_kinds(owner: str, kinds: tuple[str, ...], **named: TensorType | None) -> None:
-    """The dtypes of all arguments that are there must be of one of these kinds."""
+    """Checks that the dtypes of all arguments that are not None are of one of these kinds."""
     for argument, found in named.items():
         if found is not None and found.dtype.kind not in kinds:
             raise problem(
@@ -77,7 +77,7 @@ def check_kinds(owner: str, kinds: tuple[str, ...], **named: TensorType | None) 
 
 
 def check_same_dtypes(owner: str, **named: TensorType | None) -> None:
-    """All arguments that are there must have one dtype."""
+    """Checks that all arguments that are not None have the same dtype."""
     given = {argument: found for argument, found in named.items() if found is not None}
     if len({found.dtype for found in given.values()}) > 1:
         raise problem(
@@ -90,7 +90,7 @@ def check_same_dtypes(owner: str, **named: TensorType | None) -> None:
 
 
 def check_readable(owner: str, found: TensorType, result: Shape) -> None:
-    """Nothing is read from a tensor without elements, but an empty result."""
+    """Checks that only an empty result is read from a tensor without elements."""
     if not size(found.shape) and size(result):
         raise problem(
             IndexOutOfRangeError,

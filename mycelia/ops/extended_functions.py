@@ -1,4 +1,4 @@
-"""Functions and views under the names of MindSpore's second generation of operators."""
+"""Functions and views of MindSpore's extended (`_ext`) operator set."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from mycelia.ops.shapes.shape_queries import numel
 
 
 class TransposeView(Transpose):
-    """The axes in another order."""
+    """Permutes the axes."""
 
 
 class TransposeExtView(Op):
-    """Two axes exchanged."""
+    """Swaps two axes."""
 
     static = ("dim0", "dim1")
     examples = (case("f32[2,3]", 0, 1), case("f32[2,3,4]", -1, 0))
@@ -49,7 +49,7 @@ class TransposeExtView(Op):
 
 
 class SelectView(Op):
-    """One slice along an axis, which goes."""
+    """Selects one slice along an axis and removes the axis."""
 
     static = ("dim", "index")
     examples = (case("f32[2,3]", 0, 1), case("f32[2,3,4]", -1, -2))
@@ -65,7 +65,7 @@ class SelectView(Op):
 
 
 class Expand(Op):
-    """x repeated up to a shape; -1 keeps a size."""
+    """Broadcasts x to a shape; -1 keeps a size."""
 
     static = ("shape",)
     examples = (case("f32[1,3]", (2, 3)), case("f32[3]", (2, -1)))
@@ -78,7 +78,7 @@ class Expand(Op):
 
 
 class Fills(Op):
-    """A number everywhere, in the shape and dtype of x."""
+    """A tensor filled with one value, with the shape and dtype of x."""
 
     static = ("value",)
     differentiable = False
@@ -92,7 +92,7 @@ class Fills(Op):
 
 
 class Eps(Unary):
-    """The distance from 1 to the next number of the dtype, everywhere."""
+    """Machine epsilon of the dtype, in the shape of x."""
 
     kinds = ("float",)
     differentiable = False
@@ -103,7 +103,7 @@ class Eps(Unary):
 
 
 class Logit(Unary):
-    """The number whose sigmoid is x, which is kept `eps` away from 0 and 1 if that is not < 0."""
+    """Logit, log(x / (1 - x)). x is first clamped to [eps, 1 - eps] unless eps is negative."""
 
     kinds = ("float",)
     eps: float = -1.0
@@ -120,7 +120,7 @@ class Logit(Unary):
 
 
 class Betainc(Op):
-    """The regularized incomplete beta function."""
+    """Regularized incomplete beta function."""
 
     examples = (
         case("f32[3]:positive", "f32[3]:positive", "f32[3]:unit", differentiate=False),
@@ -141,14 +141,14 @@ class Betainc(Op):
         return jax.scipy.special.betainc(*wide).astype(x.dtype)
 
     def grad(self, a: Any, b: Any, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
-        """By x alone; there is no formula for the others."""
+        """The gradient with respect to x; there is no formula for a and b."""
         logarithm = sub(add(lgamma(a), lgamma(b)), lgamma(add(a, b)))
         powers = add(mul(sub(a, 1.0), log(x)), mul(sub(b, 1.0), log(sub(1.0, x))))
         return None, None, mul(dout, exp(sub(powers, logarithm)))
 
 
 class LerpScalar(Op):
-    """The point between start and end that one number names."""
+    """Linear interpolation with a scalar weight."""
 
     static = ("weight",)
     examples = (case("f32[2]", "f32[2]", 0.3), case("f32[2,1]", "f32[3]", 0.5))
@@ -158,17 +158,17 @@ class LerpScalar(Op):
 
 
 def eps(x: Any) -> Any:
-    """The distance from 1 to the next number of the dtype of x, in its shape."""
+    """Machine epsilon of the dtype of x, in the shape of x."""
     return Eps.of()(x)
 
 
 def logit(input: Any, eps: float | None = None) -> Any:
-    """The number whose sigmoid is `input`, which `eps` keeps away from 0 and 1."""
+    """Logit, log(input / (1 - input)). `eps` first clamps `input` to [eps, 1 - eps]."""
     return Logit.of(-1.0 if eps is None else eps)(input)
 
 
 def sequence_mask(lengths: Any, maxlen: int | None = None) -> Any:
-    """True at the first places of a last axis of `maxlen`: as many as each length says."""
+    """Mask along a new last axis of size `maxlen`: True before each length, False from there."""
     if not isinstance(lengths, TensorProtocol):
         raise wrong_type("sequence_mask", "lengths", lengths, "Tensor")
     if maxlen is None:
@@ -181,18 +181,18 @@ def sequence_mask(lengths: Any, maxlen: int | None = None) -> Any:
 
 
 def mse_loss_ext(input: Any, target: Any, reduction: str = "mean") -> Any:
-    """The mean (or sum) of squared differences."""
+    """Mean squared error; `reduction` selects mean, sum, or none."""
     check_string("mse_loss_ext", "reduction", reduction, ("mean", "sum", "none"))
     return mse_loss(input, target, reduction)
 
 
 def isnan_ext(tensor: Any) -> Any:
-    """Whether each element is not a number; whole numbers always are."""
+    """Tests each element for NaN; integers are never NaN."""
     return isnan(tensor) if tensor.dtype.is_inexact else full(tensor.shape, False, dtype=bool_)
 
 
 def float_power_ext(input: Any, exponent: Any) -> Any:
-    """A power in double precision."""
+    """Power, computed in double precision."""
     wide = [
         cast(v, float64) if isinstance(v, TensorProtocol) else float(v) for v in (input, exponent)
     ]
@@ -200,21 +200,21 @@ def float_power_ext(input: Any, exponent: Any) -> Any:
 
 
 def einsum_ext(equation: str, *operands: Any) -> Any:
-    """Sums of products over the axes that letters name."""
+    """Einstein summation."""
     return einsum(equation, *operands)
 
 
 def baddbmm_ext(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """`beta` times the input plus `alpha` times the product of matrices."""
+    """Batched matrix product added to a tensor: beta * input + alpha * (batch1 @ batch2)."""
     return baddbmm(input, batch1, batch2, beta, alpha)
 
 
 def bernoulli_ext(input: Any, *, generator: Any = None) -> Any:
-    """1 with the probability that the element says, else 0."""
+    """Bernoulli samples: 1 with the probability in `input`, else 0."""
     check_generator("bernoulli_ext", generator)
     return bernoulli(input, input)
 
 
 def adaptive_avg_pool2d_ext(input: Any, output_size: Any) -> Any:
-    """The average of as many regions as the output has."""
+    """Adaptive average pooling over images."""
     return adaptive_avg_pool2d(input, output_size)

@@ -1,4 +1,4 @@
-"""Functions that put their result into the tensor they are given: zero_, uniform_, put_, ..."""
+"""In-place functions, which write their result into the input: zero_, uniform_, put_, ..."""
 
 from __future__ import annotations
 
@@ -24,37 +24,37 @@ _WHOLE = {"float16": 2**11, "bfloat16": 2**8, "float32": 2**24, "float64": 2**53
 
 
 def zero_(input: Any) -> Any:
-    """Zeros everywhere in `input`."""
+    """Fills `input` with zeros, in place."""
     return put_into(input, zeros_like(input))
 
 
 def tanh_(input: Any) -> Any:
-    """The hyperbolic tangent of `input`, in its place."""
+    """Hyperbolic tangent, in place."""
     return put_into(input, tanh(input))
 
 
 def erfinv_(input: Any) -> Any:
-    """The inverse error function of `input`, in its place."""
+    """Inverse error function, in place."""
     return put_into(input, erfinv(input))
 
 
 def inplace_sigmoid(input: Any) -> Any:
-    """The sigmoid of `input`, in its place."""
+    """Sigmoid, in place."""
     return put_into(input, sigmoid(input))
 
 
 def clamp_(input: Any, min: Any = None, max: Any = None) -> Any:
-    """`input` limited to what lies between `min` and `max`, in its place."""
+    """Clamps `input` to the range from `min` to `max`, in place."""
     return put_into(input, clamp(input, min, max))
 
 
 def stop_gradient_(input: Any) -> Any:
-    """`input` without the way its gradient would take back."""
+    """Stops the gradient of `input`, in place."""
     return put_into(input, stop_gradient(input))
 
 
 def uniform_(input: Any, from_: Any = 0, to: Any = 1, *, generator: Any = None) -> Any:
-    """Random numbers from `from_` (included) to `to` (excluded) everywhere in `input`."""
+    """Fills `input` with uniform random values from `from_` to `to` (excluded), in place."""
     check_generator("uniform_", generator)
     if not isinstance(from_, TensorProtocol) and not isinstance(to, TensorProtocol) and from_ > to:
         raise problem(
@@ -65,14 +65,14 @@ def uniform_(input: Any, from_: Any = 0, to: Any = 1, *, generator: Any = None) 
 
 
 def normal_(input: Any, mean: Any = 0, std: Any = 1, *, generator: Any = None) -> Any:
-    """Random numbers of the normal distribution everywhere in `input`."""
+    """Fills `input` with normally distributed random values, in place."""
     check_generator("normal_", generator)
     drawn = StandardNormal.of()(input.shape)
     return put_into(input, add(mul(drawn, _number(std)), _number(mean)))
 
 
 def exponential_(input: Any, lambd: float = 1, *, generator: Any = None) -> Any:
-    """Random numbers of the exponential distribution of rate `lambd` everywhere in `input`."""
+    """Fills `input` with exponentially distributed random values of rate `lambd`, in place."""
     check_generator("exponential_", generator)
     if lambd <= 0:
         raise problem(ValueError, "exponential_: lambd must be positive", got=f"lambd={lambd}")
@@ -81,7 +81,10 @@ def exponential_(input: Any, lambd: float = 1, *, generator: Any = None) -> Any:
 
 
 def random_(input: Any, from_: int = 0, to: int | None = None, *, generator: Any = None) -> Any:
-    """Random whole numbers from `from_` to `to` (excluded, by default all that fit)."""
+    """Fills `input` with random integers from `from_` to `to` (excluded), in place.
+
+    Without `to`, the range extends to the largest integer of the dtype.
+    """
     check_generator("random_", generator)
     low = check_int("random_", "from_", from_)
     high = _largest(input.dtype) if to is None else check_int("random_", "to", to)
@@ -89,13 +92,13 @@ def random_(input: Any, from_: int = 0, to: int | None = None, *, generator: Any
 
 
 def bernoulli_(input: Any, p: Any = 0.5, *, generator: Any = None) -> Any:
-    """1 with probability `p`, else 0, everywhere in `input`."""
+    """Fills `input` with 1 with probability `p` and 0 otherwise, in place."""
     check_generator("bernoulli_", generator)
     return put_into(input, bernoulli(input, p))
 
 
 def put_(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
-    """Elements of `source` put (or added) at places of the flattened `input`."""
+    """Replaces, or adds to, elements of the flattened `input` at `index`, in place."""
     if size(index.shape) != size(source.shape):
         raise problem(
             ValueError,
@@ -116,7 +119,7 @@ def put_(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
 
 
 def put_into(input: Any, value: Any) -> Any:
-    """`input` with the numbers of `value`, in its own shape and dtype."""
+    """Writes `value` into `input`, which keeps its shape and dtype."""
     input._become(cast(broadcast_to(value, input.shape), input.dtype))
     return input
 
@@ -126,7 +129,7 @@ def _number(value: Any) -> Any:
 
 
 def _largest(dtype: Any) -> int:
-    """One more than the largest whole number that a dtype holds, with all below it."""
+    """One more than the largest integer up to which a dtype represents all integers."""
     if dtype.is_float:
         return _WHOLE[str(dtype).lower()]
     if dtype.is_bool:
@@ -135,7 +138,7 @@ def _largest(dtype: Any) -> int:
 
 
 def check_generator(owner: str, generator: Any) -> None:
-    """Refuse a generator, which would not be used."""
+    """Rejects a generator, which would not be used."""
     if generator is not None:
         raise problem(
             TypeError,

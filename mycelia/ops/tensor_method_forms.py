@@ -1,4 +1,4 @@
-"""Operators in the form of Tensor methods, where it differs from the function of that name."""
+"""Tensor methods whose signatures differ from those of the functions of the same name."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from mycelia.ops.shapes.views import swapaxes
 
 
 class IndexCopy(Op):
-    """Slices along an axis replaced by (or added to) those of another tensor."""
+    """Replaces, or adds to, slices along an axis with those of another tensor."""
 
     dim: int
     verb: str = "set"
@@ -87,7 +87,7 @@ class IndexCopy(Op):
 
 
 class BitsAs(Op):
-    """The bits of a tensor read as another dtype of the same width."""
+    """Reinterprets the bits of a tensor as another dtype of the same width."""
 
     dtype: DType
     differentiable = False
@@ -119,12 +119,12 @@ class BitsAs(Op):
 
 
 def bits_as(x: Any, dtype: Any) -> Any:
-    """The bits of `x` read as another dtype of the same width."""
+    """Reinterprets the bits of a tensor as another dtype of the same width."""
     return BitsAs.of(as_dtype(dtype))(x)
 
 
 class CauchyNumbers(Drawn):
-    """Numbers from the Cauchy distribution of median 0 and scale 1."""
+    """Random values of the Cauchy distribution with median 0 and scale 1."""
 
     examples = (case((2, 3)), case((0,), seed=2))
 
@@ -136,7 +136,7 @@ class CauchyNumbers(Drawn):
 
 
 class Cauchy(CheckedKeywords):
-    """Numbers from the Cauchy distribution, of a given size."""
+    """Random values of the Cauchy distribution, of a given size."""
 
     def __init__(self, size: Any, median: float = 0.0, sigma: float = 1.0) -> None:
         self.size: Shape = check_shape("Cauchy", tuple(size))
@@ -147,7 +147,7 @@ class Cauchy(CheckedKeywords):
 
 
 class NonDeterministicInts(Op):
-    """Whole numbers, any that the dtype holds."""
+    """Random integers over the full range of the dtype."""
 
     draws = True
     differentiable = False
@@ -179,7 +179,7 @@ def _elements_added(self: Any, dim: int, index: Any, src: Any) -> Any:
 
 
 def _scattered(self: Any, dim: int, index: Any, src: Any, reduce: str | None = None) -> Any:
-    """`src` (or a number) written, added or multiplied at single elements along `dim`."""
+    """Writes, adds, or multiplies `src` (a tensor or a number) at single elements along `dim`."""
     if reduce is not None:
         check_string("scatter_", "reduce", reduce, ("add", "multiply"))
     if not isinstance(src, TensorProtocol):
@@ -228,7 +228,7 @@ def _fill_diagonal(self: Any, fill_value: Any, wrap: bool = False) -> Any:
 
 
 def _sum_to_size(self: Any, *size: Any) -> Any:
-    """The tensor summed over axes until it has the shape `size`."""
+    """Sums the tensor over axes until it has the shape `size`."""
     shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
     aligned = self.shape[len(self.shape) - len(shape) :]
     fits = len(shape) <= len(self.shape)
@@ -242,13 +242,13 @@ def _sum_to_size(self: Any, *size: Any) -> Any:
 
 
 def _searchsorted(self: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
-    """Where each of `v` would stand in this sorted tensor, as int32."""
+    """Insertion index of each of `v` in this sorted tensor, as int32."""
     values = v if isinstance(v, TensorProtocol) else scalar_to_tensor(v, self.dtype)
     return searchsorted(self, values, out_int32=True, side=side, sorter=sorter)
 
 
 def _kthvalue(self: Any, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Any, Any]:
-    """The k-th smallest element along `dim`, and its place."""
+    """The k-th smallest element along `dim`, and its index."""
     count = self.shape[dim] if self.shape else 1
     if not 1 <= check_int("kthvalue", "k", k) <= count:
         raise problem(ValueError, "kthvalue: k is out of range", got=f"k={k} of {count}")
@@ -260,7 +260,7 @@ def _kthvalue(self: Any, k: int, dim: int = -1, keepdim: bool = False) -> tuple[
 
 
 def _choose(self: Any, choices: Any, mode: str = "clip") -> Any:
-    """From several tensors, at each place the element of the one this tensor names."""
+    """Selects each element from one of several tensors; this tensor holds the choices."""
     check_string("choose", "mode", mode, ("raise", "wrap", "clip"))
     listed = stack(tuple(choices), 0) if isinstance(choices, (tuple, list)) else choices
     count = listed.shape[0]
@@ -281,7 +281,7 @@ def _argmin_with_value(self: Any, axis: int | None = 0, keep_dims: bool = False)
 
 
 def _extreme(op: Any, x: Any, axis: int | None, keep_dims: bool) -> Any:
-    """The value first, then its place; the extreme of all elements has the place 0."""
+    """The extreme value and its index; over all elements the index is 0."""
     if axis is None:
         index, value = op.of(0)(x.ravel())
         return value, zeros((), int64)
@@ -308,7 +308,7 @@ def _triangular_solve(
     transpose: bool = False,
     unitriangular: bool = False,
 ) -> tuple[Any, Any]:
-    """The solution x of A @ x = self for a triangle A, and the triangle."""
+    """The solution x of A @ x = self for a triangular matrix A, and A."""
     triangle = triu(A) if upper else tril(A)
     solved = triangle
     if unitriangular:
@@ -324,7 +324,7 @@ def _unit(triangle: Any) -> Any:
 
 
 def _uniform(self: Any, from_: float = 0.0, to: float = 1.0, generator: Any = None) -> Any:
-    """Random numbers between two bounds, in the shape and dtype of this tensor."""
+    """Uniform random values between two bounds, with the shape and dtype of this tensor."""
     check_generator("uniform", generator)
     drawn = UniformReal.of()(self.shape)
     return cast(add(mul(drawn, float(to) - float(from_)), float(from_)), self.dtype)
@@ -339,7 +339,7 @@ def _cauchy(self: Any, median: float = 0.0, sigma: float = 1.0) -> Any:
 
 
 def _bernoulli(self: Any, *, generator: Any = None) -> Any:
-    """1 with the probability that the element says, else 0."""
+    """Bernoulli samples: 1 with the probability in the element, else 0."""
     check_generator("bernoulli", generator)
     return bernoulli(self, self)
 
@@ -349,12 +349,12 @@ def _new_full(self: Any, size: Any, fill_value: Any, *, dtype: Any = None) -> An
 
 
 def _new_empty(self: Any, size: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    """A tensor of a given size; its numbers are 0."""
+    """A tensor of the given size; its elements are 0."""
     return zeros(size, dtype or self.dtype)
 
 
 def matrix_transposed(x: Any) -> Any:
-    """The last two axes exchanged."""
+    """Swaps the last two axes."""
     if len(x.shape) < 2:
         raise problem(
             ValueError, "mT, mH: the tensor must be made of matrices", got=f"shape {list(x.shape)}"
@@ -363,43 +363,43 @@ def matrix_transposed(x: Any) -> Any:
 
 
 def _cumsum(self: Any, axis: int, dtype: Any = None) -> Any:
-    """The running sum along `axis`; integers of fewer than 32 bits and bools count as int32."""
+    """Cumulative sum along `axis`; bool and integers of fewer than 32 bits become int32."""
     is_narrow = not self.dtype.is_inexact and self.dtype.bits < int32.bits
     return cumsum(self, axis, int32 if dtype is None and is_narrow else dtype)
 
 
 def _added(self: Any, other: Any, *, alpha: Any = 1) -> Any:
-    """self + alpha * other, broadcasting."""
+    """self + alpha * other, with broadcasting."""
     return add(self, other if isinstance(alpha, (int, float)) and alpha == 1 else mul(other, alpha))
 
 
 def _argsort(self: Any, axis: int = -1, descending: bool = False, stable: bool = False) -> Any:
-    """The positions that would sort the tensor along `axis`; equal elements keep their order."""
+    """Indices of a stable sort along `axis`."""
     check_bool("argsort", "stable", stable)
     return argsort(self, axis, descending)
 
 
 def _sort(self: Any, axis: int = -1, descending: bool = False, stable: bool = False) -> Any:
-    """The sorted elements along `axis` and their positions; equal elements keep their order."""
+    """Stable sort along `axis`: the sorted elements and their indices."""
     check_bool("sort", "stable", stable)
     return sort(self, axis, descending)
 
 
 def _gathered(self: Any, *args: Any, **kwargs: Any) -> Any:
-    """gather(input_indices, axis, batch_dims=0), or gather(dim, index): single elements."""
+    """gather(input_indices, axis, batch_dims=0), or gather(dim, index) for single elements."""
     is_by_element = (args and is_int(args[0])) or "dim" in kwargs
     return (gather_d if is_by_element else gather)(self, *args, **kwargs)
 
 
 def _qr(self: Any, some: bool = True) -> Any:
-    """The QR factors; without `some`, the orthogonal factor is square."""
+    """QR decomposition; with `some=False` the orthogonal factor is square."""
     return qr(self, "reduced" if check_bool("qr", "some", some) else "complete")
 
 
 def _repeat_interleave(
     self: Any, repeats: Any, axis: int | None = None, *, output_size: int | None = None
 ) -> Any:
-    """Each slice along `axis` (each element for None) repeated."""
+    """Repeats each slice along `axis`, or each element if `axis` is None."""
     found = repeat_interleave(self, repeats, axis)
     if output_size not in (None, found.shape[axis or 0]):
         raise problem(
@@ -411,18 +411,18 @@ def _repeat_interleave(
 
 
 def _scatter(self: Any, dim: int, index: Any, src: Any, reduce: str = "none") -> Any:
-    """The tensor with `src` (or a number) written, or added, one by one along `dim`."""
+    """Replaces, or adds to, elements along `dim` with `src` (a tensor or a number)."""
     check_string("scatter", "reduce", reduce, ("none", "add", "multiply"))
     return _scattered(self, dim, index, src, None if reduce == "none" else reduce)
 
 
 def _softmax(self: Any, axis: int, dtype: Any = None) -> Any:
-    """exp(x) divided by its sum along `axis`, computed in `dtype` if given."""
+    """Softmax along `axis`; `dtype` sets the dtype of the computation."""
     return softmax(self, axis, dtype=dtype)
 
 
 def _trace(self: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
-    """The sum of a diagonal of the matrices that two axes span."""
+    """Sum along a diagonal of the matrices that two axes span."""
     if (offset, axis1, axis2) == (0, 0, 1) and self.ndim == 2:
         total = trace(self)
     else:

@@ -1,4 +1,4 @@
-"""Gradients of one operator's inputs, those of integers included."""
+"""Vector-Jacobian products of single operators, including those of integer inputs."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from mycelia.ops.shapes.reshape import Cast
 
 
 class IntegerVjp(Op, register=False):
-    """The vector-Jacobian product of an operator's `lower` for integer inputs.
+    """Vector-Jacobian product of an operator's `lower` for integer inputs.
 
-    The product is computed as if these inputs were fractions, and becomes integers again, which
-    wrap around like all integers. An input that `lower` takes only as integers, such as indices,
-    has no gradient.
+    The product is computed as if these inputs were floating point and converted back to integers,
+    which wrap around. An input that `lower` accepts only as integers, such as indices, has no
+    gradient.
     """
 
     op: Primitive
@@ -61,9 +61,9 @@ def gradients(
     dout: Any,
     wanted: Sequence[bool],
 ) -> tuple[Any, ...]:
-    """The gradients of the data inputs of one call; those not wanted may be None.
+    """The gradients of the data inputs of one call; unneeded ones may be None.
 
-    The gradient of an integer is an integer as long as the operator only handles integers.
+    The gradient of an integer is an integer if the operator handles only integers.
     """
     dout = _countable(dout)
     grads = op.grad(*op.arguments.merge(data, static), out, dout)
@@ -85,7 +85,7 @@ def gradients(
 
 
 def _countable(dout: Any) -> Any:
-    """Output gradients that can be added up: bools count as 0 and 1."""
+    """Output gradients that can be added: bools are converted to 0 and 1."""
     if isinstance(dout, (tuple, list)):
         return tuple(map(_countable, dout))
     return (
@@ -94,7 +94,7 @@ def _countable(dout: Any) -> Any:
 
 
 def _is_whole(value: Any) -> bool:
-    """Whether a value consists of integers and bools only."""
+    """Whether a value consists of only integers and bools."""
     if isinstance(value, (tuple, list)):
         tensors = [v for v in value if v is not None]
         return bool(tensors) and all(map(_is_whole, tensors))
@@ -102,7 +102,7 @@ def _is_whole(value: Any) -> bool:
 
 
 def _fitting(grad: Any, value: Any, keeps: bool) -> Any:
-    """The gradient in the dtype of an integer input, if gradients of integers led to it."""
+    """The gradient in the dtype of an integer input, if it was derived from integer gradients."""
     if isinstance(grad, (tuple, list)):
         return tuple([_fitting(g, v, keeps) for g, v in zip(grad, value, strict=True)])
     if grad is None or not keeps or grad.dtype is value.dtype:
@@ -111,7 +111,7 @@ def _fitting(grad: Any, value: Any, keeps: bool) -> Any:
 
 
 def _cotangent(result: Array, dout: Array) -> Any:
-    """A cotangent of the dtype that computing with fractions gives."""
+    """A cotangent of the dtype that the floating point computation returns."""
     if jnp.issubdtype(result.dtype, jnp.inexact):
         return dout.astype(result.dtype)
     return jnp.zeros(result.shape, jax.dtypes.float0)

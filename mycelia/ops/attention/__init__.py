@@ -1,1 +1,1 @@
-"""Scaled dot-product attention and other fused parts of transformers."""
+"""Scaled dot-product attention and other fused transformer operators."""

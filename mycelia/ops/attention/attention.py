@@ -34,12 +34,12 @@ _LAYOUTS = ("BSH", "SBH", "BNSD", "BSND")
 
 
 class Attention(Op):
-    """softmax(scale * (query @ key^T + bias)) * keep @ value.
+    """Scaled dot-product attention: softmax(scale * (query @ key^T + bias)) * keep @ value.
 
-    Queries are (..., T, D), keys (..., S, D), values (..., S, E); the axes before them broadcast,
-    and `mask`, `bias` and `keep` broadcast to (..., T, S). Where `mask` is True nothing is seen; a
-    query that sees nothing gives zeros. `causal` hides what comes later: 'left' counts both
-    sequences from their first places, 'right' from their last. Half precision is summed in float32.
+    Queries are (..., T, D), keys (..., S, D), values (..., S, E); their leading axes broadcast, and
+    `mask`, `bias` and `keep` broadcast to (..., T, S). Keys where `mask` is True are ignored; a
+    query without keys returns zeros. `causal` hides later keys: 'left' aligns both sequences at
+    their first positions, 'right' at their last. Half precision is accumulated in float32.
     """
 
     scale: float | None = None
@@ -99,9 +99,9 @@ class Attention(Op):
     def _by_blocks(
         self, query: Array, key: Array, value: Array, later: _Later, *extras: Array | None
     ) -> Array:
-        """The same for some queries after the others: the scores of all are never in memory.
+        """Attention in blocks of queries, so that the scores are never in memory all together.
 
-        Gradients compute the scores of each block again.
+        Gradients recompute the scores of each block.
         """
         length = query.shape[-2]
         given = (query, *extras)
@@ -129,7 +129,7 @@ class Attention(Op):
         bias: Array | None,
         keep: Array | None,
     ) -> Array:
-        """The results for some of the queries; `later` is hidden besides `mask`."""
+        """Attention for some of the queries; `later` is masked in addition to `mask`."""
         wide = wide_dtype(query.dtype)
         scores = _products(query, key, key.ndim - 1)
         if bias is not None:
@@ -146,7 +146,7 @@ class Attention(Op):
         return max(shape[-1], 1) ** -0.5 if self.scale is None else self.scale
 
     def _later(self, length: int, columns: int) -> _Later:
-        """A function from numbers of queries to what comes later than each, or to None."""
+        """A function from query indices to the mask of later keys, or to None."""
         shift = columns - length if self.causal == "right" else 0
         if not self.causal:
             return lambda rows: None
@@ -154,14 +154,14 @@ class Attention(Op):
 
 
 def _in_blocks(x: Array) -> Array:
-    """(..., T, S) as (blocks, ..., rows, S), with zeros after the last row."""
+    """(..., T, S) as (blocks, ..., rows, S), padded with zero rows."""
     missing = -x.shape[-2] % ROWS
     padded = jnp.pad(x, [(0, 0)] * (x.ndim - 2) + [(0, missing), (0, 0)])
     return jnp.moveaxis(padded.reshape(*x.shape[:-2], -1, ROWS, x.shape[-1]), -3, 0)
 
 
 def _products(x: Array, y: Array, inner: int) -> Array:
-    """x times y, summed over the last axis of x and the axis `inner` of y, in wide precision."""
+    """Product summed over the last axis of x and axis `inner` of y, in wide precision."""
     if x.dtype == np.float32 and x.shape[:-2] == y.shape[:-2]:
         return contract_each(x, y, x.ndim - 1, inner)
     right = y if inner == y.ndim - 2 else jnp.swapaxes(y, -1, -2)
@@ -195,7 +195,7 @@ def _check_shapes(name: str, query: TensorType, key: TensorType, value: TensorTy
 def attention(
     query: Any, key: Any, value: Any, mask: Any = None, scale: float | None = None
 ) -> Any:
-    """Scaled dot-product attention; `mask` is bool (True hides) or is added to the scores."""
+    """Scaled dot-product attention. `mask` is bool (True masks a key) or is added to the scores."""
     if mask is None or mask.dtype.is_bool:
         return Attention.of(scale)(query, key, value, mask, None, None)
     factor = max(query.shape[-1], 1) ** -0.5 if scale is None else scale
@@ -223,10 +223,11 @@ def flash_attention_score(
     input_layout: str = "BSH",
     sparse_mode: int = 0,
 ) -> Any:
-    """Attention over `head_num` heads in one of the layouts BSH, SBH, BNSD, BSND.
+    """Multi-head attention with `head_num` heads in the layout BSH, SBH, BNSD, or BSND.
 
-    Where `attn_mask` is not 0 nothing is seen; `sparse_mode` 2 and 3 are causal, from the first or
-    from the last places. Keys and values may have fewer heads, which queries then share.
+    Keys where `attn_mask` is nonzero are masked. `sparse_mode` 2 and 3 are causal, aligned to the
+    first or the last positions. Keys and values may have fewer heads, which groups of query heads
+    share.
     """
     name = "flash_attention_score"
     layout = check_string(name, "input_layout", input_layout, _LAYOUTS)
@@ -258,7 +259,7 @@ def flash_attention_score(
 
 
 def _shared_heads(query: Any, key: Any, heads: int) -> int:
-    """How many heads the keys have, when heads lie side by side in the last axis."""
+    """The number of key heads, if heads are concatenated along the last axis."""
     width = query.shape[-1] // heads
     return key.shape[-1] // width if width else heads
 
@@ -292,7 +293,7 @@ def _grouped(queries: Any, shared: int) -> Any:
 
 
 def _per_group(extra: Any, scores: Shape) -> Any:
-    """A mask or bias (batch or 1, heads or 1, T, S), or (T, S), beside grouped scores."""
+    """A mask or bias (batch or 1, heads or 1, T, S), or (T, S), in the shape of grouped scores."""
     if len(extra.shape) != 4:
         return extra
     batch, heads, rows, columns = extra.shape
@@ -301,7 +302,7 @@ def _per_group(extra: Any, scores: Shape) -> Any:
 
 
 def _from_heads(x: Any, layout: str, heads: int) -> Any:
-    """Grouped heads back in the layout they came in."""
+    """Grouped heads in the layout `layout`."""
     batch, _, _, length, width = x.shape
     parts = reshape(x, (batch, heads, length, width))
     if layout == "BNSD":

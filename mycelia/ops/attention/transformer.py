@@ -1,4 +1,4 @@
-"""Pieces of transformers that accelerators fuse: rotary positions, norms after sums, experts."""
+"""Fused transformer operators: rotary position embedding, add and norm, mixture of experts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ from mycelia.ops.shapes.reshape import cast, expand_dims, reshape
 
 
 class RotaryPositionEmbedding(Op):
-    """Pairs of features turned by angles (Su et al., 2021); pairs are halves (0) or neighbours."""
+    """Rotary position embedding (Su et al., 2021).
+
+    Mode 0 pairs the halves of the features, mode 1 adjacent features.
+    """
 
     mode: int = 0
     examples = (
@@ -60,14 +63,14 @@ class RotaryPositionEmbedding(Op):
 
 
 def rotary_position_embedding(x: Any, cos: Any, sin: Any, mode: int = 0) -> Any:
-    """Pairs of features turned by the angles of their positions."""
+    """Rotary position embedding: rotates pairs of features by position-dependent angles."""
     return RotaryPositionEmbedding.of(check_int("rotary_position_embedding", "mode", mode))(
         x, cos, sin
     )
 
 
 def add_rms_norm(x1: Any, x2: Any, gamma: Any, epsilon: float = 1e-6) -> tuple[Any, Any, Any]:
-    """The root-mean-square norm of a sum, the inverse root, and the sum."""
+    """RMSNorm of x1 + x2. Returns the norm, the inverse root mean square, and the sum."""
     both = add(x1, x2)
     normed, inverse = rms_norm(both, gamma, epsilon)
     return normed, inverse, both
@@ -81,7 +84,10 @@ def add_layer_norm(
     epsilon: float = 1e-5,
     additional_output: bool = False,
 ) -> tuple[Any, ...]:
-    """The layer norm of a sum over its last axis, mean, inverse deviation, and the sum."""
+    """LayerNorm of a sum over its last axis.
+
+    Returns the norm, mean, inverse deviation, and the sum.
+    """
     both = add(x1, x2)
     normed, mean, variance = LayerNorm.of(-1, -1, float(epsilon))(both, gamma, beta)
     return normed, mean, (variance + epsilon) ** -0.5, both
@@ -90,7 +96,10 @@ def add_layer_norm(
 def moe_token_permute(
     tokens: Any, indices: Any, num_out_tokens: int | None = None, padded_mode: bool = False
 ) -> tuple[Any, Any]:
-    """Tokens sorted by the expert they go to, and where each copy of a token went."""
+    """Sorts tokens by expert for a mixture of experts.
+
+    Also returns the new index of each copy of a token.
+    """
     _no_padding("moe_token_permute", padded_mode)
     choices = indices.shape[1] if len(indices.shape) == 2 else 1
     order = argsort(reshape(indices, (-1,)))
@@ -106,7 +115,10 @@ def moe_token_unpermute(
     padded_mode: bool = False,
     restore_shape: Any = None,
 ) -> Any:
-    """Tokens back in their order; the copies of each weighed by `probs` and added."""
+    """Restores the token order after the experts.
+
+    The copies of a token are weighted by `probs` and summed.
+    """
     _no_padding("moe_token_unpermute", padded_mode)
     back = gather(permuted_tokens, sorted_indices, 0)
     if probs is None:

@@ -1,1 +1,1 @@
-"""Collective communication, point-to-point messages, and resharding."""
+"""Collective communication, point-to-point communication, and resharding."""

@@ -1,9 +1,8 @@
-"""Collective operators: tensors that meet those of the other processes in a group.
+"""Collective communication: all-reduce, all-gather, reduce-scatter, broadcast, all-to-all.
 
-With one member in the group, what comes from all members together is what this one gave. With more,
-the operator is part of a program over several processes
-(`_engine/runtime/distributed/multiprocess_jit.py`). Gradients are those of the sum of what all
-processes compute.
+In a group of one process, the result follows from its own tensor. In larger groups, the operator is
+part of a program over several processes (`_engine/runtime/distributed/multiprocess_jit.py`).
+Gradients are those of the sum of the losses of all processes.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from mycelia.ops.shapes.reshape import cast
 
 
 class ReduceOp:
-    """How numbers of several processes become one."""
+    """Reductions over the processes of a group."""
 
     SUM = "sum"
     MAX = "max"
@@ -40,10 +39,10 @@ REDUCTIONS = (ReduceOp.SUM, ReduceOp.MAX, ReduceOp.MIN, ReduceOp.PROD, ReduceOp.
 
 
 class Collective(Op, register=False):
-    """A tensor that goes through the processes of `group`.
+    """Base class of collective operators over the processes of `group`.
 
-    `op`, if there is one, says how numbers are combined; `peer` names the field with the member
-    that sends or receives alone.
+    `op`, if present, names the reduction; `peer` names the field with the rank that sends or
+    receives alone.
     """
 
     peer: ClassVar[str] = ""
@@ -71,26 +70,29 @@ class Collective(Op, register=False):
         return self.among(given, ring_of(self.name, members))
 
     def alone(self, x: Any) -> Any:
-        """What comes from a group of one: what it gave."""
+        """The result in a group of one process."""
         return tuple([jnp.asarray(one) for one in x]) if isinstance(x, tuple) else jnp.asarray(x)
 
     def among(self, x: Any, circle: Ring) -> Any:
-        """What comes from several members, inside a program over their processes."""
+        """The result in a larger group, inside a program over its processes."""
         raise NotImplementedError
 
     def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return (dout,)
 
     def ranks(self) -> Ranks:
-        """The processes of the group, by their ranks in the world."""
+        """The global ranks of the group's processes."""
         return world().members(vars(self)["group"])
 
     def participants(self) -> Ranks:
-        """The processes that must run this for it to end, in the order of the program's axis."""
+        """The processes that must run this operator, in the order of the program's axis."""
         return self.ranks()
 
     def members(self) -> int:
-        """How many processes take part; this one, and the one named by `peer`, among them."""
+        """The number of participating processes.
+
+        Checks that this process and the `peer` are among them.
+        """
         given, rank = vars(self), world().rank
         ranks = self.ranks()
         if rank not in ranks:
@@ -111,7 +113,7 @@ class Collective(Op, register=False):
 
 
 class Combining(Collective, register=False):
-    """A collective that makes one number of those of all members, in the way `op`."""
+    """Base class of collectives that reduce the tensors of all ranks with `op`."""
 
     def infer(self, x: TensorType) -> TensorType:
         way = vars(self)["op"]
@@ -121,7 +123,7 @@ class Combining(Collective, register=False):
         return x
 
     def weights(self, x: Any, out: Any) -> Any:
-        """How the combined numbers change with those of this member; equal ones share it."""
+        """The derivative of the result with respect to this rank's value; equal values share it."""
         given = vars(self)
         if given["op"] == ReduceOp.PROD:
             return ProductOfOthers.of(given["group"])(x)
@@ -130,7 +132,7 @@ class Combining(Collective, register=False):
 
 
 class AllReduce(Combining):
-    """The tensors of all members combined; every member gets the result."""
+    """All-reduce: reduces the tensors of all ranks; every rank gets the result."""
 
     op: str = ReduceOp.SUM
     group: str = DEFAULT_WORLD_GROUP
@@ -147,7 +149,7 @@ class AllReduce(Combining):
 
 
 class ProductOfOthers(Collective, register=False):
-    """The product of the tensors of all other members."""
+    """The product of the tensors of all other ranks."""
 
     group: str = DEFAULT_WORLD_GROUP
 
@@ -161,7 +163,10 @@ class ProductOfOthers(Collective, register=False):
 
 
 class AllGather(Collective):
-    """The tensors of all members, one below the other; every member gets the result."""
+    """All-gather: concatenates the tensors of all ranks along axis 0.
+
+    Every rank gets the result.
+    """
 
     group: str = DEFAULT_WORLD_GROUP
     examples = (case("f32[2,3]"), case("i32[4]"))
@@ -177,7 +182,7 @@ class AllGather(Collective):
 
 
 class ReduceScatter(Combining):
-    """The tensors of all members combined; every member gets its share of the rows."""
+    """Reduce-scatter: reduces the tensors of all ranks; every rank gets a shard of the rows."""
 
     op: str = ReduceOp.SUM
     group: str = DEFAULT_WORLD_GROUP
@@ -199,7 +204,7 @@ class ReduceScatter(Combining):
 
 
 class Reduce(Combining):
-    """The tensors of all members combined; the member `dest_rank` gets it, the others zeros."""
+    """Reduces the tensors of all ranks; `dest_rank` gets the result, the others zeros."""
 
     peer = "dest_rank"
     dest_rank: int
@@ -221,7 +226,10 @@ class Reduce(Combining):
 
 
 class CollectiveGather(Collective):
-    """The tensors of all members, one below the other; `dest_rank` gets it, the others zeros."""
+    """Gather: concatenates the tensors of all ranks along axis 0.
+
+    `dest_rank` gets the result, the others zeros.
+    """
 
     peer = "dest_rank"
     dest_rank: int
@@ -240,7 +248,7 @@ class CollectiveGather(Collective):
 
 
 class CollectiveScatter(Collective):
-    """The tensor of the member `src_rank`, its rows shared out among all."""
+    """Scatter: splits the rows of the tensor of `src_rank` among all ranks."""
 
     peer = "src_rank"
     src_rank: int = 0
@@ -258,7 +266,7 @@ class CollectiveScatter(Collective):
 
 
 class Broadcast(Collective):
-    """The tensors of the member `root_rank`, for every member."""
+    """Broadcast: sends the tensors of `root_rank` to every rank."""
 
     peer = "root_rank"
     root_rank: int
@@ -278,7 +286,10 @@ class Broadcast(Collective):
 
 
 class AlltoAll(Collective):
-    """Blocks along `split_dim`, one for each member; the blocks got are joined at `concat_dim`."""
+    """All-to-all: splits along `split_dim` into one block per rank.
+
+    The received blocks are concatenated along `concat_dim`.
+    """
 
     split_count: int
     split_dim: int
@@ -325,7 +336,7 @@ class AlltoAll(Collective):
 
 
 def check_reduction(owner: str, way: Any) -> str:
-    """The way of a reduction, if there is one of that name."""
+    """Checks the name of a reduction and returns it."""
     if not isinstance(way, str):
         raise wrong_type(owner, "op", way, "str")
     if way not in REDUCTIONS:
@@ -339,14 +350,14 @@ def check_reduction(owner: str, way: Any) -> str:
 
 
 def rows_times(op: Op, x: TensorType, count: int) -> TensorType:
-    """The type of `count` tensors like `x` one below the other."""
+    """The type of `count` tensors like `x`, concatenated along axis 0."""
     if not x.ndim:
         raise problem(ValueError, f"{op.name}: a number has no rows to gather", got=str(x))
     return TensorType(x.dtype, (x.shape[0] * count, *x.shape[1:]))
 
 
 def share_of_rows(op: Op, x: TensorType, count: int) -> TensorType:
-    """The type of one of `count` equal shares of the rows of `x`."""
+    """The type of one of `count` equal shards of the rows of `x`."""
     if not x.ndim or x.shape[0] % count:
         raise problem(
             ValueError,

@@ -1,7 +1,7 @@
-"""Operators between two processes at a time: Send, Receive, NeighborExchange.
+"""Point-to-point communication: Send, Receive, NeighborExchange.
 
-Two processes that exchange tensors do it in one step, pairs of them in an order that is the same
-everywhere, so that nobody waits for someone who waits for him.
+Two processes exchange tensors in one step. Pairs of processes run in the same order everywhere, so
+that no cycle of waiting processes can form.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from mycelia.ops.shapes.reshape import Barrier
 
 
 class NeighborExchange(Collective):
-    """One tensor for each of `send_rank_ids`, and one from each of `recv_rank_ids`."""
+    """Sends one tensor to each of `send_rank_ids` and receives one from each of `recv_rank_ids`."""
 
     send_rank_ids: tuple[int, ...]
     recv_rank_ids: tuple[int, ...]
@@ -75,7 +75,7 @@ class NeighborExchange(Collective):
         return tuple([TensorType(self.recv_type, shape) for shape in self.recv_shapes])
 
     def _check_alike(self, x: tuple[TensorType, ...]) -> None:
-        """All tensors must be of one dtype, and those to oneself of the shapes expected back."""
+        """Checks that all tensors have one dtype, and those to this rank the expected shapes."""
         me = self.ranks().index(world().rank)
         sent = [self.send_shapes[i] for i in _places(self.send_rank_ids, me)]
         got = [self.recv_shapes[i] for i in _places(self.recv_rank_ids, me)]
@@ -126,9 +126,9 @@ class NeighborExchange(Collective):
 
 
 class Send(Collective):
-    """Sends a tensor to the member `dest_rank`, who must call Receive; gives the tensor itself.
+    """Sends a tensor to `dest_rank`, which must call Receive; returns the tensor.
 
-    Gradients come back to it if the result is used.
+    Gradients flow back to it if the result is used.
     """
 
     peer = "dest_rank"
@@ -158,10 +158,10 @@ class Send(Collective):
 
 
 class Receive(Collective):
-    """The tensor that the member `src_rank` sends by Send.
+    """Receives the tensor that `src_rank` sends with Send.
 
-    Gradients go back to the sender if this is called with a tensor of what is differentiated; the
-    numbers in it do not matter.
+    Gradients flow back to the sender if the argument depends on a differentiated tensor; its values
+    do not matter.
     """
 
     peer = "src_rank"
@@ -202,7 +202,7 @@ def _swapped_with(
     dtype: Any,
     before: Array | None = None,
 ) -> tuple[list[Array], Array]:
-    """What `swapped` gives, between this process and another member."""
+    """The result of `swapped` between this process and another rank."""
     ranks = op.ranks()
     me = ranks.index(world().rank)
     first, second = _pair(me, peer)

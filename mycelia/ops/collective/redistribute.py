@@ -1,4 +1,4 @@
-"""Laying tensors out over devices: the operator that says how, and the devices it means."""
+"""Resharding: operators that place tensors on a device mesh, and the current devices."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CURRENT = _CurrentDevices()
 
 @contextmanager
 def over(devices: Sequence[Any]) -> Iterator[None]:
-    """What is traced inside is spread over these devices."""
+    """Programs traced inside are placed on these devices."""
     before, _CURRENT.devices = _CURRENT.devices, tuple(devices)
     try:
         yield
@@ -45,14 +45,14 @@ def _grid(devices: tuple[Any, ...], sizes: tuple[int, ...]) -> Any:
 
 @lru_cache(maxsize=4096)
 def sharding(devices: tuple[Any, ...], mesh: Mesh, placement: Placement) -> Any:
-    """How the engine calls a placement on these devices."""
+    """A placement on these devices as a JAX sharding."""
     grid = _grid(devices, mesh.sizes)
     dims = [tuple([grid.axis_names[axis] for axis in dim]) or None for dim in placement.dims]
     return jax.sharding.NamedSharding(grid, jax.sharding.PartitionSpec(*dims))
 
 
 class Redistribute(Op):
-    """The tensor itself, laid out over a mesh of devices; whole where there is one device."""
+    """Places a tensor on a device mesh; its values do not change."""
 
     mesh: tuple[int, ...]
     dims: tuple[tuple[int, ...], ...]
@@ -74,7 +74,7 @@ class Redistribute(Op):
 
 
 class SpreadBarrier(Op):
-    """A barrier whose tensors lie on a mesh of devices as told; None where that is not known."""
+    """A barrier for tensors with known layouts on a mesh; None where a layout is unknown."""
 
     mesh: tuple[int, ...]
     values: tuple[tuple[tuple[int, ...], ...] | None, ...]
@@ -93,9 +93,9 @@ class SpreadBarrier(Op):
     def locally(
         self, function: Callable[..., Any], x: Sequence[Array], after: Sequence[Array]
     ) -> list[Array]:
-        """`function(x, after)` on what each device has; tensors that are not cut evenly stay out.
+        """Applies `function(x, after)` to the shards of each device.
 
-        A tensor of `x` that stays out comes back as it is.
+        Tensors that are not sharded evenly are excluded; those of `x` are returned unchanged.
         """
         mesh = Mesh(self.mesh)
         places = [n for n, one in enumerate(x) if _is_even(one, self.values[n], mesh)]
@@ -126,9 +126,9 @@ def _is_even(array: Array, dims: Any, mesh: Mesh) -> bool:
 
 
 class LayOut(Op):
-    """The tensor itself, of which users say how it is cut over devices, as (2, 1) or a Layout.
+    """Fixes the layout of a tensor, as (2, 1) or a Layout; its values do not change.
 
-    The search for layouts keeps to it; `owner` is whose wish it is, for errors.
+    The layout search respects it; `owner` names the source of the request in errors.
     """
 
     strategy: Strategy
@@ -148,5 +148,5 @@ class LayOut(Op):
 
 
 def reshard(tensor: Any, layout: Layout | tuple[int, ...]) -> Any:
-    """The tensor, cut over devices as `layout` says; it changes nothing on one device."""
+    """Places `tensor` on the devices according to `layout`. On one device it has no effect."""
     return LayOut.of(checked_strategy("reshard", "layout", layout))(tensor)

@@ -1,4 +1,4 @@
-"""Marks in programs of pipelines: where a stage begins."""
+"""Markers of pipeline stage boundaries in traced programs."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from mycelia._engine.operators.operator import Op
 
 
 class EnterStage(Op):
-    """The tensor itself, from here on in a stage of a pipeline.
+    """Marks where a pipeline stage begins; returns its input.
 
-    Only networks that are about to be cut into stages have it; the cut takes it out.
+    It occurs only in networks that are about to be split into stages, and the split removes it.
     """
 
     stage: int = 0
@@ -44,7 +44,7 @@ _MARKING = _StageMarking()
 
 @contextmanager
 def marking() -> Iterator[None]:
-    """Inside, programs are read with the marks of their stages."""
+    """Programs traced inside contain the markers of their stages."""
     before, _MARKING.wanted = _MARKING.wanted, True
     try:
         yield
@@ -53,12 +53,12 @@ def marking() -> Iterator[None]:
 
 
 def is_marking() -> bool:
-    """Whether the program being read is to be cut into stages."""
+    """Whether the traced program will be split into stages."""
     return _MARKING.wanted
 
 
 def entered(value: Any, stage: int, segment: int | None) -> Any:
-    """The arguments of a cell, their tensors marked as used in its stage."""
+    """The arguments of a cell, with their tensors marked as used in its stage."""
     if isinstance(value, (tuple, list)):
         return type(value)([entered(v, stage, segment) for v in value])
     if isinstance(value, dict):

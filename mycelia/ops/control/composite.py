@@ -1,4 +1,4 @@
-"""Functions over functions: HyperMap, Map, MultitypeFuncGraph, Partial."""
+"""Higher-order functions: HyperMap, Map, MultitypeFuncGraph, Partial."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mycelia._engine.ir.tensor_protocol import TensorProtocol
 
 
 class HyperMap(CheckedKeywords):
-    """Apply a function to every leaf of nested tuples and lists; results are tuples."""
+    """Maps a function over every leaf of nested tuples and lists; results are tuples."""
 
     def __init__(self, ops: Any = None, reverse: bool = False) -> None:
         if ops is not None and not callable(ops):
@@ -49,7 +49,7 @@ class HyperMap(CheckedKeywords):
 
 
 class Map(HyperMap):
-    """Apply a function to the elements of sequences, one level deep."""
+    """Maps a function over the elements of sequences, one level deep."""
 
     def _goes_into(self, depth: int, is_mixed: bool) -> bool:
         return depth == 0
@@ -61,10 +61,10 @@ def _described(value: Any) -> str:
 
 
 class MultitypeFuncGraph(CheckedKeywords):
-    """One name for several functions, chosen by the types of the arguments.
+    """Multiple dispatch: selects a function by the types of the arguments.
 
-    Register each with the names of its argument types: Tensor, Number, Bool, String, Tuple, ... A
-    single function is called with arguments of any types.
+    Register each function with the names of its argument types: Tensor, Number, Bool, String,
+    Tuple, ... A function that is registered alone accepts arguments of any types.
     """
 
     def __init__(self, name: str, read_value: bool = False) -> None:
@@ -72,7 +72,7 @@ class MultitypeFuncGraph(CheckedKeywords):
         self.entries: list[tuple[tuple[Any, ...], Callable[..., Any]]] = []
 
     def register(self, *type_names: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """Use the decorated function for arguments of these types."""
+        """Registers the decorated function for arguments of these types."""
 
         def decorate(fn: Callable[..., Any]) -> Callable[..., Any]:
             self.entries.append((type_names, fn))
@@ -81,7 +81,7 @@ class MultitypeFuncGraph(CheckedKeywords):
         return decorate
 
     def register_default(self) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """Use the decorated function where nothing else fits."""
+        """Registers the decorated function for arguments that match no other entry."""
         return self.register()
 
     def __call__(self, *args: Any) -> Any:
@@ -130,7 +130,7 @@ def _fits(value: Any, wanted: Any) -> bool:
 
 
 class Partial:
-    """`Partial()(fn, *args)`: `fn` with its first arguments already given."""
+    """Partial application: `Partial()(fn, *args)` is `fn` with its first arguments bound."""
 
     def __call__(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Callable[..., Any]:
         if not callable(fn):
@@ -142,7 +142,7 @@ partial = Partial()
 
 
 def add_flags(fn: Callable[..., Any] | None = None, **flags: Any) -> Any:
-    """Attach flags to a function or a cell; without one, a decorator that does."""
+    """Attaches flags to a function or a cell; without a target, returns a decorator."""
 
     def attach(target: Any) -> Any:
         if hasattr(target, "add_flags"):

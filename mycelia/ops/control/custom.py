@@ -1,4 +1,4 @@
-"""Operators that users write: PrimitiveWithInfer, prim_attr_register, Custom."""
+"""Custom operators: PrimitiveWithInfer, prim_attr_register, Custom."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mycelia._engine.operators.operator import default_grad, default_infer
 
 
 def prim_attr_register(fn: Callable[..., None]) -> Callable[..., None]:
-    """Decorate the `__init__` of an operator: every argument becomes an attribute of it."""
+    """Decorates the `__init__` of an operator: every argument becomes an attribute."""
 
     @wraps(fn)
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -36,11 +36,11 @@ def prim_attr_register(fn: Callable[..., None]) -> Callable[..., None]:
 
 
 class PrimitiveWithInfer(Primitive):
-    """A user's operator.
+    """Base class of custom operators.
 
-    `infer_shape` and `infer_dtype` say what comes out; `lower(self, *arrays)` computes it with
-    functions on arrays; `bprop(self, *inputs, out, dout)` is its gradient, which otherwise follows
-    from `lower`.
+    `infer_shape` and `infer_dtype` return the type of the result; `lower(self, *arrays)` computes
+    it with functions on arrays; `bprop(self, *inputs, out, dout)` returns the gradients. Without
+    `bprop`, gradients are derived from `lower`.
     """
 
     def __init__(self, name: str | None = None) -> None:
@@ -52,7 +52,7 @@ class PrimitiveWithInfer(Primitive):
         return dict(self.__dict__.get("init_attrs", {}))
 
     def init_prim_io_names(self, inputs: Sequence[str], outputs: Sequence[str]) -> None:
-        """Name the inputs and outputs, for messages and graph text."""
+        """Names the inputs and outputs for messages and graph text."""
         self.add_prim_attr("input_names", tuple(inputs))
         self.add_prim_attr("output_names", tuple(outputs))
 
@@ -65,7 +65,7 @@ class PrimitiveWithInfer(Primitive):
         raise self._missing("infer_dtype")
 
     def infer_value(self, *values: Any) -> Any:
-        """The result itself if it is known at compile time, else None."""
+        """The result if it is a compile-time constant, else None."""
         return None
 
     def infer(self, *args: Any) -> Any:
@@ -93,9 +93,9 @@ class PrimitiveWithInfer(Primitive):
 class Custom(Primitive):
     """A Python function as an operator.
 
-    `func_type="pyfunc"`: `func` takes and gives numpy arrays and runs on the host. `"jax"`: `func`
-    takes and gives device arrays and becomes part of the XLA program; its gradient is known.
-    `bprop(*inputs, out, dout)` gives the gradient.
+    With `func_type="pyfunc"`, `func` accepts and returns NumPy arrays and runs on the host. With
+    `"jax"`, it accepts and returns JAX arrays, becomes part of the XLA program, and has a gradient.
+    `bprop(*inputs, out, dout)` returns custom gradients.
     """
 
     calls_python = True

@@ -1,4 +1,4 @@
-"""Operators about order, printing and device flags rather than numbers."""
+"""Side effects: execution order, printing, and overflow flags."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _STATUS = TensorType(float32, (8,))
 
 
 class Depend(Primitive):
-    """The first value, computed after the second."""
+    """Returns `value`, computed after `expr`."""
 
     def __call__(self, value: Any, expr: Any) -> Any:
         return value
 
 
 class Print(Primitive):
-    """Print each argument on its own line."""
+    """Prints each argument on a separate line."""
 
     def __call__(self, *values: Any) -> None:
         tensors = [v for v in values if isinstance(v, TensorProtocol)]
@@ -38,7 +38,7 @@ class Print(Primitive):
 
 
 class OverflowFlags(Op, register=False):
-    """The overflow flags of an accelerator, all clear: overflow is found in the numbers here."""
+    """Overflow flags of an accelerator, always clear, since overflow is detected in the values."""
 
     differentiable = False
 
@@ -47,7 +47,7 @@ class OverflowFlags(Op, register=False):
 
 
 class NPUAllocFloatStatus(OverflowFlags):
-    """Fresh overflow flags."""
+    """New overflow flags."""
 
     examples = (case(),)
 
@@ -56,7 +56,7 @@ class NPUAllocFloatStatus(OverflowFlags):
 
 
 class NPUGetFloatStatus(OverflowFlags):
-    """The overflow flags since they were last cleared."""
+    """Overflow flags since they were last cleared."""
 
     examples = (case("f32[8]"),)
 
@@ -65,7 +65,7 @@ class NPUGetFloatStatus(OverflowFlags):
 
 
 class NPUClearFloatStatus(OverflowFlags):
-    """The overflow flags, cleared."""
+    """Clears the overflow flags."""
 
     examples = (case("f32[8]"),)
 
@@ -74,10 +74,10 @@ class NPUClearFloatStatus(OverflowFlags):
 
 
 def depend(value: Any, expr: Any) -> Any:
-    """The first value, computed after the second."""
+    """Returns `value`, computed after `expr`."""
     return value
 
 
 def print_(*input_x: Any) -> None:
-    """Print each argument on its own line."""
+    """Prints each argument on a separate line."""
     Print()(*input_x)

@@ -1,4 +1,4 @@
-"""Python functions inside of programs: on gradients on their way back, and as operators."""
+"""Gradient hooks, and Python functions as operators inside programs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mycelia.ops.shapes.reshape import identity
 
 
 class InsertGradientOf(Op, register=False):
-    """A value as it is, whose gradient becomes what `f` makes of it."""
+    """The identity, whose gradient is transformed by `f`."""
 
     f: Callable[[Any], Any]
     python_gradient: ClassVar[bool] = True
@@ -41,14 +41,14 @@ class InsertGradientOf(Op, register=False):
 
 
 class RegisteredHooks:
-    """Functions that see a gradient, and may replace it; a handle can take one out again."""
+    """Registered gradient hooks; a handle can remove one."""
 
     def __init__(self, functions: Iterable[Callable[[Any], Any]] = ()) -> None:
         self.functions = list(functions)
 
 
 class Hooked(Op, register=False):
-    """A value as it is, whose gradient is shown to registered functions."""
+    """The identity, whose gradient is passed to the registered hooks."""
 
     registered: RegisteredHooks
 
@@ -63,7 +63,7 @@ class Hooked(Op, register=False):
 
 
 def shown(functions: Iterable[Callable[[Any], Any]], gradient: Any) -> Any:
-    """A gradient shown to functions, each of which may replace it."""
+    """Passes a gradient to functions, each of which may replace it."""
     for function in functions:
         changed = call_user_function(function, gradient)
         gradient = gradient if changed is None else changed
@@ -71,7 +71,7 @@ def shown(functions: Iterable[Callable[[Any], Any]], gradient: Any) -> Any:
 
 
 class _InsertGradients(Op, register=False):
-    """Values as they are, whose gradients become what `f` makes of all of them."""
+    """The identity on several values, whose gradients `f` transforms together."""
 
     f: Callable[[Any], Any]
     python_gradient: ClassVar[bool] = True
@@ -87,7 +87,7 @@ class _InsertGradients(Op, register=False):
 
 
 class HookBackward(Primitive):
-    """Values as they are, whose gradients are shown to `hook_fn`, which may return others."""
+    """The identity; in the backward pass, `hook_fn` receives the gradients and may replace them."""
 
     def __init__(self, hook_fn: Callable[[Any], Any], cell_id: str = "") -> None:
         if not callable(hook_fn) or isinstance(hook_fn, type):
@@ -98,7 +98,7 @@ class HookBackward(Primitive):
         self.hook_fn, self.cell_id = hook_fn, cell_id
 
     def __call__(self, *inputs: Any) -> Any:
-        """The one input, or all of them in a tuple."""
+        """Returns the input, or a tuple of several inputs."""
         for value in inputs or (None,):
             if not isinstance(value, TensorProtocol):
                 raise wrong_type("HookBackward", "input", value, "Tensor")
@@ -109,7 +109,7 @@ class HookBackward(Primitive):
         return passed
 
     def _replaced(self, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Gradients come to the function, and go from it, in a tuple."""
+        """The hook receives and returns gradients as a tuple."""
         found = call_user_function(self.hook_fn, gradients)
         if found is None:
             return gradients
@@ -125,7 +125,7 @@ class HookBackward(Primitive):
 
 
 class PyFunc(Op, register=False):
-    """A function of numpy arrays as an operator; it runs in Python whenever the program does."""
+    """A NumPy function as an operator; it runs in Python whenever the program runs."""
 
     fn: Callable[..., Any]
     in_types: tuple[Any, ...]

@@ -1,4 +1,4 @@
-"""Stacks of fixed size: what a loop remembers of each pass for its gradient, what calls leave."""
+"""Stacks of fixed size that store the residuals of loop iterations and calls."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mycelia.ops.shapes.creation import zeros_like
 
 
 class StackWrite(Op):
-    """The stack with `value` at place `index`; a place beyond the end counts as the last."""
+    """Writes `value` to a stack at `index`, which is clipped to the last element."""
 
     examples = (case("f32[4,3]", "i64[]:<4", "f32[3]"), case("f32[2]", "i64[]:<2", "f32[]"))
 
@@ -37,7 +37,7 @@ class StackWrite(Op):
 
 
 class StackRead(Op):
-    """The value at place `index` of the stack."""
+    """Reads the value of a stack at `index`."""
 
     examples = (case("f32[4,3]", "i64[]:<4"), case("f32[2]", "i64[]:<2"))
 

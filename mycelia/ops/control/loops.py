@@ -1,4 +1,4 @@
-"""Loops as operators: over numbers, over rows, and as long as a condition holds."""
+"""Loop operators: ForiLoop, WhileLoop, Scan."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mycelia.ops.shapes.concat import stack
 
 
 class ForiLoop(Primitive):
-    """`loop_func(i, value)` for every i from `lower` to `upper`, each with the last result."""
+    """For loop: `value = loop_func(i, value)` for every i from `lower` to `upper` (excluded)."""
 
     def __call__(
         self,
@@ -33,7 +33,7 @@ class ForiLoop(Primitive):
 
 
 class WhileLoop(Primitive):
-    """`loop_func(value)` as long as `cond_func(value)` holds."""
+    """While loop: `value = loop_func(value)` as long as `cond_func(value)` holds."""
 
     def __call__(
         self, cond_func: Callable[[Any], Any], loop_func: Callable[[Any], Any], init_val: Any
@@ -47,7 +47,10 @@ class WhileLoop(Primitive):
 
 
 class Scan(Primitive):
-    """`loop_func(state, row)` for every row of `xs`; gives the last state and all results."""
+    """Scan: `loop_func(state, row)` for every row of `xs`.
+
+    Returns the last state and all results.
+    """
 
     def __call__(
         self,
@@ -73,7 +76,7 @@ class Scan(Primitive):
 
 
 def _together(results: list[Any]) -> Any:
-    """Results of tensors stacked, tuples of tensors stacked each, others as a list."""
+    """Stacked results: tensors, tuples of tensors element by element, others as a list."""
     if results and hasattr(results[0], "dtype"):
         return stack(tuple(results), 0)
     if results and isinstance(results[0], tuple):

@@ -1,4 +1,4 @@
-"""Operators on plain Python values: numbers, truth values, texts, lists and dicts."""
+"""Operators on Python values: numbers, bools, strings, lists, and dicts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mycelia.ops.shapes.reshape import cast
 
 
 class PlainOperator(Primitive):
-    """An operator on Python values alone: a function with a name, and the types it takes."""
+    """An operator on Python values: a named function and the types that it accepts."""
 
     def __init__(
         self, name: str, fn: Callable[..., Any], kinds: tuple[type, ...] = (object,)
@@ -103,14 +103,14 @@ def _replaced(items: Any, place: int, value: Any) -> list[Any]:
 
 
 def typeof(x: Any) -> Any:
-    """The type of a value: of tensors with dtype and shape, of others the Python type."""
+    """Type of a value: dtype and shape of a tensor, otherwise the Python type."""
     return type_of(x) if isinstance(x, TensorProtocol) else type(x)
 
 
 def mixed_precision_cast(dst_dtype: Any, x: Any) -> Any:
-    """Float tensors, alone or inside of tuples and lists, in another dtype.
+    """Casts floating point tensors, alone or in tuples and lists.
 
-    A list comes back as a tuple, and a dict as it is, as in MindSpore.
+    As in MindSpore, a list becomes a tuple, and a dict is returned unchanged.
     """
     if isinstance(x, (tuple, list)):
         return tuple(mixed_precision_cast(dst_dtype, item) for item in x)
@@ -118,12 +118,12 @@ def mixed_precision_cast(dst_dtype: Any, x: Any) -> Any:
 
 
 def is_complex(input: Any) -> bool:
-    """Whether a tensor holds complex numbers."""
+    """Whether a tensor has a complex dtype."""
     return _dtype_of("is_complex", input).is_complex
 
 
 def is_floating_point(input: Any) -> bool:
-    """Whether a tensor holds floats."""
+    """Whether a tensor has a floating point dtype."""
     return _dtype_of("is_floating_point", input).is_float
 
 

@@ -1,4 +1,4 @@
-"""Summary operators: they publish values, as events, for whoever records the training."""
+"""Summary operators, which publish values as events for training logs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mycelia._engine.ir.tensor_protocol import TensorProtocol, type_of
 
 
 class Summary(Primitive):
-    """Publishes `name` and `value` as an event of its kind; the value has a fitting shape."""
+    """Base class of summaries: publishes `name` and `value` as an event of its kind."""
 
     kind: ClassVar[str] = ""
     expected: ClassVar[str] = ""
@@ -41,7 +41,7 @@ class Summary(Primitive):
 
 
 class ScalarSummary(Summary):
-    """Publishes one number."""
+    """Publishes a scalar."""
 
     kind = "scalar"
     expected = "one number, in at most one dimension"
@@ -52,7 +52,7 @@ class ScalarSummary(Summary):
 
 
 class TensorSummary(Summary):
-    """Publishes a whole tensor."""
+    """Publishes a tensor."""
 
     kind = "tensor"
     expected = "one dimension or more"
@@ -63,7 +63,7 @@ class TensorSummary(Summary):
 
 
 class HistogramSummary(TensorSummary):
-    """Publishes a tensor of which the distribution matters."""
+    """Publishes a tensor as a histogram."""
 
     kind = "histogram"
 

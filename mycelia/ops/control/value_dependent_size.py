@@ -1,4 +1,4 @@
-"""Operators on lists whose results are as long as the values say: filters, decoding."""
+"""Operators whose result size depends on values: list difference, filters, decoding, ranges."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mycelia.ops.shapes.reshape import scalar_to_tensor
 
 
 class ListDiff(SizedByValues):
-    """The elements of x that are not in y, and their places in x."""
+    """The elements of x that are not in y, and their indices in x."""
 
     out_idx: DType = int32
     examples = (case("i32[5]", "i32[3]"), case("i64[3]", "i64[0]", out_idx=int64))
@@ -43,7 +43,7 @@ class ListDiff(SizedByValues):
 
 
 class SubAndFilter(SizedByValues):
-    """The elements minus `offset` that lie between 0 and `max_num`, and their places."""
+    """The elements minus `offset` that lie between 0 and `max_num`, and their indices."""
 
     static = ("max_num", "offset")
     examples = (case("i32[6]", 4, 1), case("i64[0]", 4, 1))
@@ -52,7 +52,7 @@ class SubAndFilter(SizedByValues):
         raise self.unsizable()
 
     def check(self, input_x: Any, max_num: Any, offset: Any) -> None:
-        """Any vector of numbers will do."""
+        """Accepts any vector of numbers."""
 
     def host(self, input_x: Any, max_num: Any, offset: Any) -> tuple[Any, Any]:
         moved = (input_x - offset).astype(input_x.dtype).ravel()
@@ -61,7 +61,10 @@ class SubAndFilter(SizedByValues):
 
 
 class ComputeAccidentalHits(SizedByValues):
-    """Where drawn classes are true classes: the rows, the places of the draws, huge penalties."""
+    """Finds sampled classes that are true classes.
+
+    Returns rows, sample indices, and large negative weights.
+    """
 
     num_true: int = 1
     examples = (case("i64[3,2]:<4", "i64[4]:<4", num_true=2), case("i64[2,1]:<3", "i64[3]:<3"))
@@ -85,7 +88,10 @@ class ComputeAccidentalHits(SizedByValues):
 
 
 class CTCGreedyDecoder(SizedByValues):
-    """The best class of every moment, with repeats and blanks left out, as a sparse matrix."""
+    """CTC greedy decoding: the best class of each time step, without repeats and blanks.
+
+    The result is a sparse matrix.
+    """
 
     merge_repeated: bool = True
     examples = (
@@ -128,7 +134,7 @@ class CTCGreedyDecoder(SizedByValues):
 
 
 class RaggedRange(SizedByValues):
-    """Several ranges one after another: where each begins, and all their numbers."""
+    """Concatenated ranges: the start offset of each range, and all values."""
 
     Tsplits: DType
     examples = (
@@ -161,7 +167,7 @@ class RaggedRange(SizedByValues):
 
 
 class EditDistance(SizedByValues):
-    """How many changes turn each hypothesis into its truth, both given as sparse lists."""
+    """Edit distance (Levenshtein) from each hypothesis to its truth, both sparse tensors."""
 
     static = ("hypothesis_shape", "truth_shape")
     normalized: bool = True
@@ -182,7 +188,7 @@ class EditDistance(SizedByValues):
         raise self.unsizable()
 
     def check(self, *args: Any) -> None:
-        """Sparse lists of any content will do."""
+        """Accepts sparse tensors of any content."""
 
     def host(
         self,
@@ -207,12 +213,18 @@ class EditDistance(SizedByValues):
 
 
 def ctc_greedy_decoder(inputs: Any, sequence_length: Any, merge_repeated: bool = True) -> Any:
-    """The best class of every moment, with repeats and blanks left out, as a sparse matrix."""
+    """CTC greedy decoding: the best class of each time step, without repeats and blanks.
+
+    The result is a sparse matrix.
+    """
     return CTCGreedyDecoder.of(merge_repeated)(inputs, sequence_length)
 
 
 class UniqueWithPad(SizedByValues):
-    """The distinct elements of a vector, filled up with a number, and which each element is."""
+    """Unique elements of a vector, padded with a number.
+
+    Also returns the index of each element among them.
+    """
 
     examples = (case("i32[5]:<3", "i32[]"), case("f32[3]", "f32[]"))
 
@@ -240,7 +252,7 @@ class UniqueWithPad(SizedByValues):
 
 
 def unique_with_pad(x: Any, pad_num: Any) -> tuple[Any, Any]:
-    """The distinct elements of a vector, filled up with `pad_num`, and which each element is."""
+    """Unique elements of a vector, padded with `pad_num`, and the index of each element."""
     check_tensors("unique_with_pad", x=x)
     padding = pad_num if hasattr(pad_num, "dtype") else scalar_to_tensor(pad_num, x.dtype)
     return UniqueWithPad.of()(x, padding)
@@ -255,7 +267,7 @@ def _rows(indices: Any, values: Any) -> dict[tuple[int, ...], list[Any]]:
 
 
 def _edits(first: list[Any], second: list[Any]) -> int:
-    """How many insertions, deletions and replacements turn one list into another."""
+    """The number of insertions, deletions, and substitutions between two lists."""
     row = list(range(len(second) + 1))
     for i, a in enumerate(first, 1):
         above, row[0] = row[0], i

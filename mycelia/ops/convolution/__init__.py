@@ -1,1 +1,1 @@
-"""Convolutions, transposed and deformable convolutions, unfold and fold."""
+"""Convolutions, transposed and deformable convolutions, unfold, and fold."""

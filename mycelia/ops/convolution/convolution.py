@@ -1,4 +1,4 @@
-"""Convolution over 1, 2 and 3 spatial axes, and the operators of its gradients."""
+"""Convolution over 1, 2, and 3 spatial axes, and its gradient operators."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SIZES = ("kernel_size", "pad", "stride", "dilation")
 
 
 class _Convolution(Op, register=False):
-    """What convolutions of every rank share; `rank` is the number of spatial axes."""
+    """Base class of convolutions; `rank` is the number of spatial axes."""
 
     convolves = True
 
@@ -71,7 +71,7 @@ class _Convolution(Op, register=False):
         )
 
     def kept_orders(self, x: TensorType, weight: TensorType) -> dict[int, Shape]:
-        """XLA's library for CPU wants (*kernel, in, out)."""
+        """XLA's CPU library expects (*kernel, in, out)."""
         fits = self.group == 1 and self.prefers_last(x, weight) and prod(self.window.kernel) > 1
         return {1: (*range(2, self.rank + 2), 1, 0)} if fits else {}
 
@@ -85,7 +85,7 @@ class _Convolution(Op, register=False):
 
 
 class Conv2D(_Convolution):
-    """Convolution of images (N, C, H, W) with a weight (out, C / group, kernel)."""
+    """2-D convolution over images (N, C, H, W) with a weight (out, C / group, kernel)."""
 
     examples = (
         case("f32[2,2,5,6]", "f32[3,2,3,3]", out_channel=3, kernel_size=3),
@@ -114,7 +114,7 @@ class Conv2D(_Convolution):
 
 
 class Conv3D(_Convolution):
-    """Convolution of volumes (N, C, D, H, W) with a weight (out, C / group, kernel)."""
+    """3-D convolution over volumes (N, C, D, H, W) with a weight (out, C / group, kernel)."""
 
     data_format: str = "NCDHW"
     rank = 3
@@ -134,7 +134,7 @@ class Conv3D(_Convolution):
 
 
 class _Backward(Op, register=False):
-    """What the gradient operators of convolutions share."""
+    """Base class of the gradient operators of convolutions."""
 
     convolves = True
 
@@ -164,7 +164,7 @@ class _Backward(Op, register=False):
         return self.data_format == "NHWC"
 
     def forward_fields(self) -> tuple[Any, ...]:
-        """The fields of the convolution this is a gradient of, in its order."""
+        """The fields of the forward convolution, in its order."""
         pad = self.pad if self.pad_list is None else self.pad_list
         head = (self.out_channel, self.kernel_size, self.mode, self.pad_mode, pad)
         return (*head, self.stride, self.dilation, self.group, self.data_format)
@@ -182,7 +182,7 @@ class _Backward(Op, register=False):
 
 
 class _InputGradient(_Backward, register=False):
-    """The gradient of a convolution's input, of the shape `input_size`."""
+    """The gradient of a convolution's input, of shape `input_size`."""
 
     static = ("input_size",)
 
@@ -211,12 +211,12 @@ class _InputGradient(_Backward, register=False):
 
 
 class _WeightGradient(_Backward, register=False):
-    """The gradient of a convolution's weight, of the shape `filter_size`."""
+    """The gradient of a convolution's weight, of shape `filter_size`."""
 
     static = ("filter_size",)
 
     def late(self) -> dict[int, int]:
-        """XLA would rearrange the input during the forward pass, and hold it twice until here."""
+        """Delays the input to here; XLA would rearrange it early and hold it twice until here."""
         return {1: 0} if prod(self.window.kernel) > 1 else {}
 
     def infer(self, dout: TensorType, x: TensorType, filter_size: Shape) -> TensorType:
@@ -304,7 +304,7 @@ class Conv3DBackpropFilter(_WeightGradient):
 
 
 class DepthwiseConv2dNative(Op):
-    """Each channel by its own kernels; the weight is (channel_multiplier, C, kernel)."""
+    """Depthwise 2-D convolution with a weight (channel_multiplier, C, kernel)."""
 
     convolves = True
 
@@ -363,7 +363,7 @@ def conv1d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Any:
-    """Convolution of (N, C, L) with a weight (out, C / groups, kernel)."""
+    """1-D convolution over signals (N, C, L) with a weight (out, C / groups, kernel)."""
     _check_ranks("conv1d", input, weight, 3)
     step, spread = (
         (1, *positive_sizes("conv1d", name, value, 1))
@@ -387,7 +387,7 @@ def conv2d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Any:
-    """Convolution of (N, C, H, W) with a weight (out, C / groups, kernel)."""
+    """2-D convolution over images (N, C, H, W) with a weight (out, C / groups, kernel)."""
     _check_ranks("conv2d", input, weight, 4)
     pads = _paired("conv2d", padding, 2)
     fields = (weight.shape[0], weight.shape[2:], 1, pad_mode, pads, freeze(stride))
@@ -405,7 +405,7 @@ def conv3d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Any:
-    """Convolution of (N, C, D, H, W) with a weight (out, C / groups, kernel)."""
+    """3-D convolution over volumes (N, C, D, H, W) with a weight (out, C / groups, kernel)."""
     _check_ranks("conv3d", input, weight, 5)
     pads = _paired("conv3d", padding, 3)
     fields = (weight.shape[0], weight.shape[2:], 1, pad_mode, pads, freeze(stride))
@@ -427,7 +427,7 @@ def _biased(name: str, result: Any, bias: Any) -> Any:
 
 
 def _paired(name: str, padding: Any, rank: int) -> tuple[int, ...]:
-    """One padding for each axis as a pair for each axis."""
+    """One padding per axis as a (before, after) pair per axis."""
     if is_int(padding):
         return (padding,) * (2 * rank)
     if not isinstance(padding, (tuple, list)) or len(padding) != rank:
@@ -458,7 +458,7 @@ def _window_of(op: Any) -> Window:
 
 
 def _form(op: Any, given: Array, shape: Shape, weight: Shape, found: ConvolutionResult) -> str:
-    """The way it is computed, unless that is the plain one."""
+    """The name of the convolution algorithm, unless it is the reference implementation."""
     if op.channels_last:
         way = convolution_nhwc.way_of(shape, weight, op.window, op.group, found, given.dtype)
     else:

@@ -1,7 +1,6 @@
-"""Convolution over places that are data: deformable offsets, and the convolution on them.
+"""Deformable convolution (Zhu et al., Deformable ConvNets v2, 2019).
 
-Zhu et al., Deformable ConvNets v2 (2019): each point of a window is read between pixels, moved by
-an offset and weighed by a mask.
+Each point of a window is sampled between pixels, moved by an offset and scaled by a mask.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from mycelia.ops.linalg.matmul import bias_add
 
 
 class DeformableOffsets(Op):
-    """Every window of x (N, C, H, W) laid out side by side, its points moved by the offsets."""
+    """Unfolds every window of x (N, C, H, W), with its points moved by the offsets."""
 
     strides: Shape
     pads: Shape
@@ -96,7 +95,7 @@ class DeformableOffsets(Op):
         return sizes[0], sizes[1]
 
     def _places(self, rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
-        """Where each point of each window lies without an offset: (point row, column, row, ...)."""
+        """The position of each window point without an offset: (point row, column, row, ...)."""
         y = np.arange(rows) * self.strides[2] - self.pads[0]
         x = np.arange(columns) * self.strides[3] - self.pads[2]
         dy = np.arange(self.ksize[0]) * self.dilations[2]
@@ -119,7 +118,7 @@ def deformable_conv2d(
     deformable_groups: int = 1,
     modulated: bool = True,
 ) -> Any:
-    """A convolution whose windows read moved points, each weighed by a mask."""
+    """Deformable 2-D convolution: window points are moved by offsets and scaled by a mask."""
     laid = DeformableOffsets(
         strides, padding, kernel_size, dilations, "NCHW", deformable_groups, modulated
     )(x, offsets)
@@ -131,7 +130,7 @@ def deformable_conv2d(
 
 
 def _between(image: Array, y: Array, x: Array) -> Array:
-    """An image (C, H, W) read at places between pixels; outside it is 0."""
+    """Bilinear samples of an image (C, H, W) at fractional positions; 0 outside."""
     top, left = jnp.floor(y), jnp.floor(x)
     total = jnp.zeros((), image.dtype)
     for row in (0, 1):

@@ -1,4 +1,4 @@
-"""Transposed convolution: the gradient of a convolution used as a layer that enlarges."""
+"""Transposed convolution: the gradient of a convolution, used as an upsampling layer."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _SIZES = ("kernel_size", "pad", "stride", "dilation", "output_padding")
 
 
 class Conv2DTranspose(Conv2DBackpropInput):
-    """The transpose of Conv2D: from its outputs to an input of the shape `input_size`.
+    """Transposed 2-D convolution to an output of shape `input_size`.
 
-    `out_channel` counts the channels that come in, as for the gradient of Conv2D.
+    `out_channel` is the number of input channels, as in the gradient of Conv2D.
     """
 
     examples = (
@@ -41,7 +41,7 @@ class Conv2DTranspose(Conv2DBackpropInput):
 
 
 class Conv3DTranspose(Op):
-    """The transpose of Conv3D; the weight is (in_channel, out_channel / group, kernel)."""
+    """Transposed 3-D convolution; the weight is (in_channel, out_channel / group, kernel)."""
 
     convolves = True
 
@@ -126,7 +126,7 @@ class Conv3DTranspose(Op):
         return (value,) * 3 if isinstance(value, int) else tuple(value)[-3:]
 
     def _result(self, shape: Shape) -> Shape:
-        """The shape of the input whose convolution would have `shape`."""
+        """The shape of the input whose convolution has the shape `shape`."""
         sizes = tuple(self._enlarged(axis, n) for axis, n in enumerate(shape[2:]))
         return (shape[0], self.out_channel, *sizes)
 
@@ -148,7 +148,7 @@ def conv3d_transpose(
     group: int = 1,
     output_padding: Any = 0,
 ) -> Any:
-    """The transpose of a convolution over volumes."""
+    """Transposed 3-D convolution over volumes (N, C, D, H, W)."""
     channels, outputs, *kernel = weight.shape
     fields = (channels, outputs * group, tuple(kernel), 1, pad_mode, freeze(padding))
     sizes = (freeze(stride), freeze(dilation), group, freeze(output_padding))

@@ -1,4 +1,4 @@
-"""Images as columns of patches, and back: unfold (im2col), fold (col2im), image patches."""
+"""Unfold (im2col), fold (col2im), and image patches."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Pair = tuple[int, int]
 
 
 class Im2Col(Op):
-    """The patches under a sliding window: (N, C, H, W) to (N, C, window, places)."""
+    """Unfolds sliding windows into columns: (N, C, H, W) to (N, C, window, positions)."""
 
     ksizes: Pair
     strides: Pair = (1, 1)
@@ -74,7 +74,10 @@ class Im2Col(Op):
 
 
 class Col2Im(Op):
-    """Patches added up where they were cut: (N, C, window, places) to (N, C, *output_size)."""
+    """Folds columns into an image by summing overlaps.
+
+    (N, C, window, positions) becomes (N, C, *output_size).
+    """
 
     static = ("output_size",)
     kernel_size: Pair
@@ -125,7 +128,7 @@ class Col2Im(Op):
 
 
 class ExtractImagePatches(Op):
-    """The patches under a sliding window stacked as channels: place in the window, then channel."""
+    """Extracts sliding windows as channels, ordered by position in the window, then by channel."""
 
     ksizes: tuple[int, ...]
     strides: tuple[int, ...]
@@ -208,14 +211,14 @@ def _places(size: Shape, window: Pair, dilation: Pair, padding: Pair, stride: Pa
 
 
 def _offsets(window: Any, dilation: Any) -> list[Pair]:
-    """The places inside the window, row by row."""
+    """The positions inside the window, row by row."""
     return [(i * dilation[0], j * dilation[1]) for i in range(window[0]) for j in range(window[1])]
 
 
 def unfold(
     input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Any:
-    """The patches under a sliding window as columns: (N, C, H, W) to (N, C·window, places)."""
+    """Unfolds sliding windows into columns: (N, C, H, W) to (N, C * window, positions)."""
     fields = (freeze(v) for v in (kernel_size, stride, dilation, padding))
     columns = Im2Col.of(*fields)(input)
     n, c, window, places = columns.shape
@@ -230,7 +233,10 @@ def fold(
     padding: Any = 0,
     stride: Any = 1,
 ) -> Any:
-    """Columns of patches added up to an image: (N, C·window, places) to (N, C, *output_size)."""
+    """Folds columns into an image by summing overlaps.
+
+    (N, C * window, positions) becomes (N, C, *output_size).
+    """
     window = prod(_pair("fold", "kernel_size", kernel_size))
     if len(input.shape) != 3 or input.shape[1] % window:
         raise problem(
@@ -252,6 +258,9 @@ def col2im(
     padding_value: Any,
     stride: Any,
 ) -> Any:
-    """Patches added up where they were cut: (N, C, window, places) to (N, C, *output_size)."""
+    """Folds columns into an image by summing overlaps.
+
+    (N, C, window, positions) becomes (N, C, *output_size).
+    """
     fields = (freeze(v) for v in (kernel_size, dilation, padding_value, stride))
     return Col2Im.of(*fields)(input_x, output_size)

@@ -125,7 +125,7 @@ class Lcm(Binary):
 
 
 def _magnitude(x: Array) -> Array:
-    """The absolute value of integers, as unsigned: that of the smallest number fits, too."""
+    """Absolute values of integers as unsigned integers, so that the minimum does not overflow."""
     if jnp.issubdtype(x.dtype, jnp.unsignedinteger):
         return x
     unsigned = x.astype(f"uint{x.dtype.itemsize * 8}")

@@ -1,1 +1,1 @@
-"""Image operators: interpolation, cropping, sampling grids, bounding boxes."""
+"""Image operators: interpolation, cropping, grid sampling, and bounding boxes."""

@@ -1,4 +1,4 @@
-"""Images in a new size by exact cubic convolution, with repeated borders everywhere."""
+"""Bicubic interpolation with exact weights and repeated borders."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SHARPNESS = -0.75  # of Keys' kernel (1981), which leaves one number open
 
 
 class CubicInterpolate(Interpolate):
-    """A batch of images in a new `size`; four pixels are mixed along each axis."""
+    """Resizes a batch of images to `size` by cubic convolution with four taps along each axis."""
 
     mode: str = "bicubic"
     examples = (
@@ -37,7 +37,7 @@ class CubicInterpolate(Interpolate):
 
 
 def _weights(distance: np.ndarray) -> np.ndarray:
-    """The kernel: one cubic up to a pixel away, another up to two."""
+    """Keys' cubic kernel: one polynomial within distance 1, another from 1 to 2."""
     a = SHARPNESS
     near = (a + 2) * distance**3 - (a + 3) * distance**2 + 1
     far = a * (distance**3 - 5 * distance**2 + 8 * distance - 4)

@@ -1,4 +1,4 @@
-"""Boxes around objects: overlap, suppression of doubles, encoding against anchors."""
+"""Bounding boxes: overlap, non-maximum suppression, and encoding against anchors."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ ONES: Four = (1.0, 1.0, 1.0, 1.0)
 
 
 class IOU(Op):
-    """The overlap of every anchor with every true box, [truths, anchors].
+    """Overlap of every anchor box with every ground truth box, [truths, anchors].
 
-    As part of the union (`iou`) or of the true box (`iof`). A box holds both its end pixels.
-    It serves to match boxes and has no gradient.
+    The intersection is divided by the union (`iou`) or by the area of the ground truth box (`iof`).
+    Boxes include both end pixels. There is no gradient, since the result serves to match boxes.
     """
 
     differentiable = False
@@ -60,9 +60,10 @@ class IOU(Op):
 
 
 class NMSWithMask(Op):
-    """Boxes (x1, y1, x2, y2, score) by falling score, their numbers, and which of them to keep.
+    """Non-maximum suppression of boxes (x1, y1, x2, y2, score).
 
-    A box is dropped that overlaps a kept one of higher score by more than `iou_threshold`.
+    Returns the boxes by descending score, their indices, and a mask of the selected ones. A box is
+    suppressed if it overlaps a selected box of higher score by more than `iou_threshold`.
     """
 
     iou_threshold: float = 0.5
@@ -108,7 +109,10 @@ class NMSWithMask(Op):
 
 
 class BoundingBoxEncode(Op):
-    """How each true box lies against its anchor: offsets in anchor sizes, logs of size ratios."""
+    """Encodes ground truth boxes against anchors.
+
+    The result holds offsets in units of the anchor size and logarithms of size ratios.
+    """
 
     means: Four = ZEROS
     stds: Four = ONES
@@ -135,9 +139,10 @@ class BoundingBoxEncode(Op):
 
 
 class BoundingBoxDecode(Op):
-    """The boxes that `deltas` describe against their anchors, cut to `max_shape` (height, width).
+    """Decodes `deltas` against anchor boxes and clips the boxes to `max_shape`.
 
-    Boxes grow or shrink at most by the factor `wh_ratio_clip`.
+    `max_shape` is (height, width). `wh_ratio_clip` limits the factor by which a box grows or
+    shrinks.
     """
 
     max_shape: tuple[int, int]
@@ -179,7 +184,7 @@ class BoundingBoxDecode(Op):
 
 
 class CheckValid(Op):
-    """Which boxes lie inside the image that `img_metas` (height, width, ratio) describes."""
+    """Tests which boxes lie inside the image that `img_metas` (height, width, ratio) describes."""
 
     differentiable = False
     examples = (case("f32[4,4]:positive", "f32[3]:positive"), case("f16[0,4]", "f16[3]:positive"))
@@ -204,12 +209,12 @@ class CheckValid(Op):
 
 
 def _area(left: Array, top: Array, right: Array, bottom: Array) -> Array:
-    """Pixels between the corners, ends counted; none for corners in the wrong order."""
+    """Area in pixels, including both end pixels; 0 if the corners are in the wrong order."""
     return jnp.maximum(right - left + 1, 0) * jnp.maximum(bottom - top + 1, 0)
 
 
 def _overlap(boxes: Array) -> Array:
-    """Intersection over union of all pairs of boxes, corners in any order."""
+    """Intersection over union of all pairs of boxes, with corners in any order."""
     low = jnp.minimum(boxes[:, :2], boxes[:, 2:4])
     high = jnp.maximum(boxes[:, :2], boxes[:, 2:4])
     areas = jnp.prod(high - low, axis=1)
@@ -224,7 +229,7 @@ def _centre_and_size(boxes: Array) -> tuple[Array, Array]:
 
 
 def _wide(x: Array) -> Array:
-    """`x` in the dtype to compute in: at least float32."""
+    """`x` in the dtype for the computation: at least float32."""
     x = jnp.asarray(x)
     return x if x.dtype in (jnp.float32, jnp.float64) else x.astype(jnp.float32)
 
@@ -261,14 +266,14 @@ def _check_floats(owner: str, argument: str, values: Any, count: int) -> None:
 
 
 def iou(anchor_boxes: Any, gt_boxes: Any, mode: str = "iou") -> Any:
-    """The overlap of every anchor with every true box, [truths, anchors]."""
+    """Overlap of every anchor box with every ground truth box, [truths, anchors]."""
     return IOU.of(mode)(anchor_boxes, gt_boxes)
 
 
 def bounding_box_encode(
     anchor_box: Any, groundtruth_box: Any, means: Any = ZEROS, stds: Any = ONES
 ) -> Any:
-    """How each true box lies against its anchor."""
+    """Encodes ground truth boxes against anchors."""
     return BoundingBoxEncode(means, stds)(anchor_box, groundtruth_box)
 
 
@@ -280,10 +285,10 @@ def bounding_box_decode(
     stds: Any = ONES,
     wh_ratio_clip: float = 0.016,
 ) -> Any:
-    """The boxes that `deltas` describe against their anchors."""
+    """Decodes `deltas` against anchor boxes."""
     return BoundingBoxDecode(max_shape, means, stds, wh_ratio_clip)(anchor_box, deltas)
 
 
 def check_valid(bboxes: Any, img_metas: Any) -> Any:
-    """Which boxes lie inside the image of the given (height, width, ratio)."""
+    """Tests which boxes lie inside the image that `img_metas` (height, width, ratio) describes."""
     return CheckValid.of()(bboxes, img_metas)

@@ -1,4 +1,4 @@
-"""Colours of images (..., 3): between RGB and HSV, and changes of hue and saturation."""
+"""Color conversion of images (..., 3) between RGB and HSV, and adjustment of hue and saturation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _IMAGES = (case("f32[1,2,2,3]:unit"), case("f16[2,2,3]:unit", differentiate=Fals
 
 
 class ColorOperator(Op, register=False):
-    """An operator on images whose last axis is three channels."""
+    """Base class of operators on images whose last axis holds three channels."""
 
     def check(self, images: TensorType) -> TensorType:
         if not images.dtype.is_float:
@@ -28,7 +28,7 @@ class ColorOperator(Op, register=False):
 
 
 class RGBToHSV(ColorOperator):
-    """Hue, saturation and value (all 0 to 1) of red, green and blue."""
+    """Converts RGB to hue, saturation, and value, each from 0 to 1."""
 
     examples = _IMAGES
 
@@ -40,7 +40,7 @@ class RGBToHSV(ColorOperator):
 
 
 class HSVToRGB(ColorOperator):
-    """Red, green and blue of hue, saturation and value (all 0 to 1)."""
+    """Converts hue, saturation, and value, each from 0 to 1, to RGB."""
 
     examples = _IMAGES
 
@@ -52,7 +52,7 @@ class HSVToRGB(ColorOperator):
 
 
 class AdjustHue(ColorOperator):
-    """RGB images with `delta` added to their hue."""
+    """Adds `delta` to the hue of RGB images."""
 
     examples = (
         case("f32[2,2,3]:unit", "f32[]:unit", differentiate=False),
@@ -69,7 +69,7 @@ class AdjustHue(ColorOperator):
 
 
 class AdjustSaturation(ColorOperator):
-    """RGB images with their saturation times `scale`."""
+    """Multiplies the saturation of RGB images by `scale`."""
 
     examples = (
         case("f32[2,2,3]:unit", "f32[]:unit", differentiate=False),

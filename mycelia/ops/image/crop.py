@@ -1,4 +1,4 @@
-"""Boxes cut out of images and brought to one size."""
+"""Cropping boxes out of images and resizing them to one size."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from mycelia.ops.image.resampling_weights import check_image, check_size
 
 
 class CropAndResize(Op):
-    """Boxes (y1, x1, y2, x2 as parts of the image) of NHWC images, resized to `crop_size`; float32.
+    """Crops boxes out of NHWC images and resizes each to `crop_size`.
 
-    Box number k is cut from image `box_indices[k]`; what lies outside is `extrapolation_value`.
+    Boxes are (y1, x1, y2, x2) in fractions of the image size. Box k is cropped from image
+    `box_indices[k]`. Pixels outside the image are `extrapolation_value`. The result is float32.
     """
 
     static = ("crop_size",)
@@ -91,7 +92,7 @@ class CropAndResize(Op):
         return jnp.where(inside, values, jnp.float32(self.extrapolation_value))
 
     def _places(self, start: Array, stop: Array, length: int, count: int) -> Array:
-        """Where in the image the pixels of each crop lie: [boxes, count]."""
+        """The input coordinates of the pixels of each crop along one axis: [boxes, count]."""
         steps = jnp.arange(count, dtype=jnp.float32)
         start, stop = start[:, None], stop[:, None]
         if self.method == "bilinear_v2":
@@ -116,7 +117,7 @@ class CropAndResize(Op):
 
 
 def _whole_places(start: Array, stop: Array, length: int, centres: Array) -> Array:
-    """Places in boxes of whole pixels, both ends included; what lies outside is the border."""
+    """Input coordinates of crops of whole pixels, both ends included, clipped to the image."""
     first, last = jnp.trunc(start * length), jnp.trunc(stop * length)
     span = jnp.maximum(last - first + 1, 1)
     places = first + jnp.clip(centres * (span / centres.shape[0]) - 0.5, 0, span - 1)
@@ -124,7 +125,7 @@ def _whole_places(start: Array, stop: Array, length: int, centres: Array) -> Arr
 
 
 def _pixels(image: Array, which: Array, rows: Array, columns: Array) -> Array:
-    """Pixels of image number `which` at whole rows and columns, kept inside: [boxes, h, w, C]."""
+    """Pixels of the images `which` at integer rows and columns, clipped: [boxes, h, w, C]."""
     count, height, width = image.shape[:3]
     number = jnp.clip(which, 0, count - 1).astype(jnp.int32)[:, None, None]
     y = jnp.clip(rows, 0, height - 1).astype(jnp.int32)[:, :, None]
@@ -140,5 +141,5 @@ def crop_and_resize(
     method: str = "bilinear",
     extrapolation_value: float = 0.0,
 ) -> Any:
-    """Boxes of NHWC images, each resized to `crop_size`."""
+    """Crops boxes out of NHWC images and resizes each to `crop_size`."""
     return CropAndResize.of(method, extrapolation_value)(image, boxes, box_indices, crop_size)

@@ -1,4 +1,4 @@
-"""Images read at places that are data: grids of coordinates, and the grids of affine maps."""
+"""Grid sampling: interpolating images at given coordinates, and grids of affine maps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from mycelia._engine.operators.operator import Op, unsupported_dtype
 
 
 class _GridSampler(Op, register=False):
-    """Values of `input_x` at the places in `grid`, whose last axis holds (x, y[, z]) in -1..1."""
+    """Base class of grid sampling.
+
+    The last axis of `grid` holds coordinates (x, y[, z]) from -1 to 1.
+    """
 
     rank = 4
     interpolation_mode: str = "bilinear"
@@ -88,7 +91,7 @@ class _GridSampler(Op, register=False):
         return total
 
     def _place(self, coordinate: Array, length: int) -> Array:
-        """Pixels from a coordinate in -1..1, brought inside the image unless outside is zero."""
+        """Pixel positions of coordinates in -1..1, moved inside unless padded with zeros."""
         if self.align_corners:
             place = (coordinate + 1) * ((length - 1) / 2)
             low, high = 0.0, length - 1.0
@@ -103,7 +106,7 @@ class _GridSampler(Op, register=False):
 
 
 class GridSampler2D(_GridSampler):
-    """Images NCHW read at the places of a grid (N, rows, columns, 2)."""
+    """Samples NCHW images at the coordinates of a grid (N, rows, columns, 2)."""
 
     examples = (
         case("f32[1,2,3,4]", "f32[1,2,3,2]:unit"),
@@ -114,7 +117,7 @@ class GridSampler2D(_GridSampler):
 
 
 class GridSampler3D(_GridSampler):
-    """Volumes NCDHW read at the places of a grid (N, depth, rows, columns, 3)."""
+    """Samples NCDHW volumes at the coordinates of a grid (N, depth, rows, columns, 3)."""
 
     rank = 5
     examples = (
@@ -124,7 +127,7 @@ class GridSampler3D(_GridSampler):
 
 
 class AffineGrid(Op):
-    """The grid at which to read an image so that it is mapped by the affine matrices `theta`."""
+    """Sampling grid of the affine maps `theta`, for use with grid sampling."""
 
     static = ("output_size",)
     align_corners: bool = False
@@ -177,7 +180,7 @@ _EVEN = lax.RoundingMethod.TO_NEAREST_EVEN
 
 
 def _read(flat: Array, places: list[Array], spatial: Shape) -> Array:
-    """The values at whole `places`, 0 outside: (N, C, pixels) and (N, points) to (N, C, points)."""
+    """Values at integer positions, 0 outside: (N, C, pixels) and (N, points) to (N, C, points)."""
     inside = jnp.ones(places[0].shape, bool)
     index = jnp.zeros(places[0].shape, jnp.int32)
     for place, length in zip(places, spatial, strict=True):
@@ -188,7 +191,7 @@ def _read(flat: Array, places: list[Array], spatial: Shape) -> Array:
 
 
 def _reflect(place: Array, low: float, high: float) -> Array:
-    """`place` mirrored at both borders until it lies between them."""
+    """Reflects positions at both borders until they lie between `low` and `high`."""
     span = high - low
     if span <= 0:
         return jnp.zeros_like(place)
@@ -205,11 +208,11 @@ def grid_sample(
     padding_mode: str = "zeros",
     align_corners: bool | None = None,
 ) -> Any:
-    """Values of images (or volumes) at the places in `grid`, given as (x, y[, z]) in -1..1."""
+    """Samples images or volumes at the coordinates (x, y[, z]) in `grid`, from -1 to 1."""
     sampler = GridSampler3D if len(input.shape) == 5 else GridSampler2D
     return sampler.of(mode, padding_mode, bool(align_corners))(input, grid)
 
 
 def affine_grid(theta: Any, size: Any, align_corners: bool = False) -> Any:
-    """The sampling grid for images of `size` under the affine matrices `theta`."""
+    """Sampling grid of the affine maps `theta` for images of shape `size`."""
     return AffineGrid(align_corners)(theta, size)

@@ -1,4 +1,4 @@
-"""Images in a new size: nearest, linear, cubic and area interpolation."""
+"""Resizing by nearest, linear, cubic, and area interpolation."""
 
 from __future__ import annotations
 
@@ -38,9 +38,10 @@ WITH_CORNERS = ("linear", "bilinear", "bicubic", "trilinear")
 
 
 class Interpolate(Resize):
-    """A batch of signals, images or volumes in a new `size`, by one of the modes of `interpolate`.
+    """Resizes a batch of signals, images, or volumes to `size` by a mode of `interpolate`.
 
-    `ratios` are the steps between output pixels in input pixels, where `size` does not say it.
+    `ratios` are the distances between output pixels in input pixels, where `size` does not
+    determine them.
     """
 
     size: Shape
@@ -88,7 +89,7 @@ class Interpolate(Resize):
 
 
 def _bins(length: int, count: int) -> Taps:
-    """Taps over `count` overlapping bins of whole pixels, as in adaptive pooling."""
+    """Taps that average over `count` overlapping bins of whole pixels, as in adaptive pooling."""
     places = np.arange(count)
     return area_taps(length, places * length // count, -((-places - 1) * length // count))
 
@@ -101,10 +102,10 @@ def interpolate(
     align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None,
 ) -> Any:
-    """`input` (N, C, and up to three dimensions) resized to `size`, or by `scale_factor`.
+    """Resizes `input` (N, C, and up to three axes) to `size` or by `scale_factor`.
 
-    With `scale_factor`, pixels lie exactly 1/scale_factor apart; `recompute_scale_factor` spreads
-    them evenly over the rounded size instead.
+    With `scale_factor`, output pixels lie exactly 1/scale_factor apart; with
+    `recompute_scale_factor`, they are spaced evenly over the rounded size instead.
     """
     _check_mode(input, mode)
     if (size is None) == (scale_factor is None):
@@ -143,7 +144,7 @@ def upsample(
     align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None,
 ) -> Any:
-    """Another name of `interpolate`."""
+    """Resizes `input`; an alias of `interpolate`."""
     return interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor)
 
 

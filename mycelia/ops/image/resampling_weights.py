@@ -1,4 +1,4 @@
-"""How images change size: which input pixels an output pixel reads, and with what weights."""
+"""Taps of image resizing: the input pixels that each output pixel depends on, and their weights."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CUBIC_STEPS = 1024  # MindSpore reads cubic weights off a table with this many s
 
 @dataclass(frozen=True)
 class Taps:
-    """For one axis: the pixels every output pixel reads and their weights, both [taps, output].
+    """The input pixels and weights of every output pixel along one axis, both [taps, output].
 
     Without weights there is one tap, which is copied.
     """
@@ -32,7 +32,7 @@ class Taps:
     weights: np.ndarray | None = None
 
     def apply(self, x: Array, axis: int) -> Array:
-        """The resized axis."""
+        """Resizes one axis of `x`."""
         if self.weights is None:
             return self._copied(x, axis)
         if len(self.indices) > FEW_TAPS:
@@ -45,7 +45,10 @@ class Taps:
         return sum(parts[1:], start=parts[0])
 
     def transpose(self, dout: Array, axis: int) -> Array:
-        """What `apply` does to gradients. A product with the weights: scattering is far slower."""
+        """The transpose of `apply`, for gradients.
+
+        It multiplies by the weight matrix, because scattering is far slower.
+        """
         factor = self._factor() if self.weights is None else 0
         if factor:
             blocks = (*dout.shape[:axis], self.length, factor, *dout.shape[axis + 1 :])
@@ -71,7 +74,7 @@ class Taps:
         return jnp.reshape(wide, (*before, self.length * factor, *after))
 
     def _factor(self) -> int:
-        """How often each pixel in turn is repeated, or 0 where it is not that regular."""
+        """The repeat count of each pixel if all are repeated equally often and in order, else 0."""
         factor, rest = divmod(self.indices.shape[1], self.length)
         regular = not rest and np.array_equal(
             self.indices[0], np.repeat(np.arange(self.length), factor)
@@ -80,10 +83,13 @@ class Taps:
 
 
 class Resize(Op, register=False):
-    """Operators that resize some axes, each with taps of its own. The result is linear in `x`."""
+    """Base class of operators that resize axes, each with separate taps.
+
+    The result is linear in `x`.
+    """
 
     def plan(self, shape: Shape, *static: Any) -> dict[int, Taps]:
-        """The taps for each axis that changes, from the shape and the static arguments."""
+        """The taps of each axis that changes, from the shape and the static arguments."""
         raise problem(RuntimeError, f"{self.name} has no plan of its taps")
 
     def lower(self, x: Array, *static: Any) -> Array:
@@ -100,7 +106,7 @@ class Resize(Op, register=False):
 
 
 class ResizeBack(Op, register=False):
-    """The gradient of a resize: every output gradient goes back to the pixels it was read from."""
+    """The gradient of a resize: output gradients flow back to the input pixels of their taps."""
 
     op: Primitive
     shape: Shape
@@ -124,9 +130,10 @@ class ResizeBack(Op, register=False):
 
 
 def nearest_taps(length: int, count: int, rule: str, ratio: float | None = None) -> Taps:
-    """Taps that copy the pixel nearest by `rule`: asymmetric, half_pixel, align_corners.
+    """Nearest-neighbor taps.
 
-    In float32, whose roundings decide which of two pixels is nearer.
+    `rule` is asymmetric, half_pixel, or align_corners. Coordinates are float32, because its
+    rounding decides which of two pixels is nearer.
     """
     scale = np.float32(_ratio(length, count, rule) if ratio is None else ratio)
     places = np.arange(count).astype(np.float32)
@@ -141,7 +148,7 @@ def nearest_taps(length: int, count: int, rule: str, ratio: float | None = None)
 
 
 def linear_taps(length: int, count: int, rule: str, ratio: float | None = None) -> Taps:
-    """Taps that mix the two pixels around each place."""
+    """Linear interpolation taps: the two pixels around each coordinate."""
     places = np.clip(_places(length, count, rule, ratio), 0, length - 1)
     low = np.floor(places).astype(np.int32)
     high = np.minimum(low + 1, length - 1)
@@ -150,17 +157,20 @@ def linear_taps(length: int, count: int, rule: str, ratio: float | None = None) 
 
 
 def line_taps(length: int, count: int, rule: str, ratio: float | None = None) -> Taps:
-    """Linear taps of signals: unlike in images, a single output value is the first one."""
+    """Linear taps for 1-D signals.
+
+    Unlike in images, a single output value is the first input value.
+    """
     if count == 1:
         return nearest_taps(length, count, "asymmetric", ratio)
     return linear_taps(length, count, rule, ratio)
 
 
 def cubic_taps(length: int, count: int, rule: str, ratio: float | None = None) -> Taps:
-    """Taps that mix four pixels by cubic convolution (Keys 1981).
+    """Cubic convolution taps: the four pixels around each coordinate (Keys 1981).
 
-    With half pixels the kernel is softer, and pixels beyond the border are left out while the other
-    weights grow to make up; else the border repeats.
+    With half pixels the kernel is softer, and pixels beyond the border are dropped while the other
+    weights are rescaled; otherwise the border repeats.
     """
     soft = rule == "half_pixel"
     places = _places(length, count, rule, ratio)
@@ -176,7 +186,7 @@ def cubic_taps(length: int, count: int, rule: str, ratio: float | None = None) -
 
 
 def area_taps(length: int, starts: np.ndarray, stops: np.ndarray) -> Taps:
-    """Taps that average what lies between `starts` and `stops`, parts of pixels included."""
+    """Taps that average the interval from `starts` to `stops`, weighting partly covered pixels."""
     first = np.floor(starts).astype(np.int64)
     widest = int((np.ceil(stops) - first).max())
     indices = first + np.arange(widest)[:, None]
@@ -204,7 +214,7 @@ def _ratio(length: int, count: int, rule: str) -> float:
 
 
 def coordinate_rule(align_corners: bool, half_pixel_centers: bool) -> str:
-    """The name of the rule that two flags of MindSpore's operators choose."""
+    """The name of the coordinate rule that MindSpore's two flags select."""
     if align_corners:
         return "align_corners"
     return "half_pixel" if half_pixel_centers else "asymmetric"
@@ -223,7 +233,7 @@ def check_corner_flags(owner: str, align_corners: Any, half_pixel_centers: Any) 
 
 
 def check_size(owner: str, size: Any, count: int) -> Shape:
-    """`size` as `count` positive ints."""
+    """Checks that `size` is `count` positive ints and returns them."""
     given = freeze(size)
     if not isinstance(given, tuple):
         raise wrong_type(owner, "size", size, f"a tuple or list of {count} ints")
@@ -236,7 +246,10 @@ def check_size(owner: str, size: Any, count: int) -> Shape:
 def check_image(
     owner: str, x: TensorType, rank: int, axes: Sequence[int], *, fractions: bool
 ) -> None:
-    """Refuse images of a wrong rank or without pixels, or where `fractions` matter, of integers."""
+    """Checks the rank of an image and that it has pixels.
+
+    With `fractions`, integer images are rejected.
+    """
     if x.ndim != rank:
         raise problem(
             ValueError,
@@ -251,7 +264,7 @@ def check_image(
 
 
 def _working(x: Array) -> Array:
-    """`x` in the dtype weights are applied in: at least float32."""
+    """`x` in the dtype in which weights are applied: at least float32."""
     x = jnp.asarray(x)
     return x if x.dtype in (jnp.float32, jnp.float64) else x.astype(jnp.float32)
 

@@ -1,4 +1,4 @@
-"""MindSpore's resizing operators: one for each kind of interpolation and of image."""
+"""MindSpore's resize operators, one for each interpolation and rank."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from mycelia.ops.image.resampling_weights import (
 
 
 class ResizeNearestNeighbor(Resize):
-    """NCHW images in a new (height, width), every pixel a copy of the nearest one."""
+    """Nearest-neighbor resize of NCHW images to the attribute `size` (height, width)."""
 
     size: Any
     align_corners: bool = False
@@ -59,7 +59,7 @@ class ResizeNearestNeighbor(Resize):
 
 
 class _ResizeTo(Resize, register=False):
-    """A resize of NCHW images whose new (height, width) is an argument of the call."""
+    """Base class of resizes of NCHW images to a (height, width) that is a call argument."""
 
     static = ("size",)
     fractions = True
@@ -86,7 +86,7 @@ class _ResizeTo(Resize, register=False):
 
 
 class ResizeNearestNeighborV2(_ResizeTo):
-    """NCHW images in the (height, width) given in the call, each pixel a copy of the nearest."""
+    """Nearest-neighbor resize of NCHW images to the argument `size` (height, width)."""
 
     fractions = False
     examples = (
@@ -99,7 +99,7 @@ class ResizeNearestNeighborV2(_ResizeTo):
 
 
 class ResizeBilinearV2(_ResizeTo):
-    """NCHW images in the (height, width) given in the call, mixed from the four pixels around."""
+    """Bilinear resize of NCHW images to the argument `size` (height, width)."""
 
     examples = (
         case("f32[1,2,3,3]", (4, 5)),
@@ -109,7 +109,7 @@ class ResizeBilinearV2(_ResizeTo):
 
 
 class ResizeBicubic(_ResizeTo):
-    """NCHW images in the (height, width) given in the call, mixed from sixteen pixels around."""
+    """Bicubic resize of NCHW images to the argument `size` (height, width)."""
 
     examples = (
         case("f32[1,2,3,3]", (4, 5)),
@@ -122,7 +122,7 @@ class ResizeBicubic(_ResizeTo):
 
 
 class ResizeLinear1D(Resize):
-    """Signals (N, C, W) in the width given in the call, mixed from the two values around."""
+    """Linear resize of signals (N, C, W) to the argument `size` (width)."""
 
     static = ("size",)
     coordinate_transformation_mode: str = "align_corners"
@@ -150,7 +150,10 @@ class ResizeLinear1D(Resize):
 
 
 class ResizeArea(Op):
-    """NHWC images in a new (height, width), each pixel the mean of the area it covers; float32."""
+    """Area resize of NHWC images to (height, width): each pixel averages the area it covers.
+
+    The result is float32.
+    """
 
     static = ("size",)
     align_corners: bool = False
@@ -186,7 +189,7 @@ class ResizeArea(Op):
 
 
 class _Upsample3D(Resize, register=False):
-    """Volumes NCDHW in the size given in the call, or enlarged by three `scales`."""
+    """Base class of resizes of NCDHW volumes to `output_size` or by three `scales`."""
 
     static = ("output_size", "scales")
     fractions = True
@@ -228,7 +231,7 @@ class _Upsample3D(Resize, register=False):
 
 
 class UpsampleNearest3D(_Upsample3D):
-    """Volumes NCDHW in a new size, every value a copy of the nearest one."""
+    """Nearest-neighbor resize of NCDHW volumes."""
 
     fractions = False
     examples = (
@@ -241,7 +244,7 @@ class UpsampleNearest3D(_Upsample3D):
 
 
 class UpsampleTrilinear3D(_Upsample3D):
-    """Volumes NCDHW in a new size, mixed from the eight values around."""
+    """Trilinear resize of NCDHW volumes."""
 
     align_corners: bool = False
     examples = (

@@ -1,4 +1,4 @@
-"""Features inside regions of interest, averaged over a fixed grid of bins."""
+"""ROI align: features of regions of interest, averaged over a fixed grid of bins."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from mycelia._engine.operators.operator import Op, unsupported_dtype
 
 
 class ROIAlign(Op):
-    """Features (N, C, H, W) in each region (image, x1, y1, x2, y2): means over pooled bins.
+    """ROI align: averages features (N, C, H, W) over bins of each region (image, x1, y1, x2, y2).
 
-    Every bin is read at `sample_num` squared places between pixels, or about once a pixel where
-    that is not positive. `roi_end_mode` 1 counts the last pixel in. Regions get no gradient.
-    He et al., Mask R-CNN, 2017.
+    Each bin takes `sample_num` x `sample_num` bilinear samples, or about one per pixel if
+    `sample_num` is not positive. `roi_end_mode` 1 includes the last pixel. Regions get no gradient
+    (He et al., Mask R-CNN, 2017).
     """
 
     pooled_height: int
@@ -99,7 +99,7 @@ class ROIAlign(Op):
         return read(images, which, down, across).astype(features.dtype)
 
     def _read_samples(self, images: Array, which: Array, down: Any, across: Any) -> Array:
-        """The mean over a known number of samples a bin: gather, weigh, average."""
+        """The mean over a fixed number of samples per bin: gather, weigh, average."""
         number = self.sample_num
         rows, columns = (
             _corners(_samples(starts, sizes, bins, number), length)
@@ -117,7 +117,7 @@ class ROIAlign(Op):
         return jnp.moveaxis(means, 3, 1)
 
     def _read_pixels(self, images: Array, which: Array, down: Any, across: Any) -> Array:
-        """The mean over about as many samples as pixels: a weight for each row and column."""
+        """The mean over about one sample per pixel, with a weight for each row and column."""
         rows, columns = _axis_weights(*down), _axis_weights(*across)
 
         def one(region: Any) -> Array:
@@ -134,18 +134,18 @@ class ROIAlign(Op):
 
 
 def _images_of(regions: Any) -> Any:
-    """The number of the image that each region lies in."""
+    """The image index of each region."""
     return regions[:, 0].astype(np.int32)
 
 
 def _samples(starts: Array, sizes: Array, bins: int, number: int) -> Array:
-    """Where each region is read along one axis: [regions, bins * number]."""
+    """The sample positions of each region along one axis: [regions, bins * number]."""
     steps = (jnp.arange(bins * number, dtype=starts.dtype) + 0.5) / (bins * number)
     return starts[:, None] + sizes[:, None] * steps
 
 
 def _corners(places: Array, length: int) -> list[tuple[Array, Array]]:
-    """The two pixels around each place and their weights, which vanish beyond the border."""
+    """The two pixels around each position and their weights, which vanish beyond the border."""
     inside = (places >= -1) & (places <= length)
     kept = jnp.clip(places, 0, length - 1)
     low = jnp.floor(kept)

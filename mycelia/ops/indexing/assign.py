@@ -1,4 +1,4 @@
-"""Operators that change a Parameter in place: assign, scatter_update, scatter_add, index_add."""
+"""In-place updates of parameters: assign, scatter_update, scatter_add, index_add."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from mycelia.ops.shapes.reshape import scalar_to_tensor
 
 
 class Assign(Op):
-    """The variable takes the value."""
+    """Assigns `value` to a parameter and returns the parameter."""
 
     writes = ("variable",)
     differentiable = False
@@ -71,21 +71,21 @@ class Replacement(Op, register=False):
 
 
 class AssignAdd(Assign):
-    """The value is added to the variable."""
+    """Adds `value` to a parameter in place and returns the parameter."""
 
     def combined(self, variable: Array, value: Array) -> Array:
         return jnp.add(variable, value)
 
 
 class AssignSub(Assign):
-    """The value is taken away from the variable."""
+    """Subtracts `value` from a parameter in place and returns the parameter."""
 
     def combined(self, variable: Array, value: Array) -> Array:
         return jnp.subtract(variable, value)
 
 
 class ScatterRows(Op, register=False):
-    """Rows of a variable changed: one row of updates for each index."""
+    """Base class of in-place updates of rows of a parameter, one row of updates per index."""
 
     use_locking: bool = False
     verb = "set"
@@ -126,49 +126,49 @@ class ScatterRows(Op, register=False):
 
 
 class ScatterUpdate(ScatterRows):
-    """The updates in place of rows of the variable."""
+    """Replaces the rows of a parameter at `indices` with `updates`, in place."""
 
     use_locking: bool = True
 
 
 class ScatterAdd(ScatterRows):
-    """The updates added to rows of the variable."""
+    """Adds `updates` to the rows of a parameter at `indices`, in place."""
 
     verb = "add"
 
 
 class ScatterSub(ScatterRows):
-    """The updates taken away from rows of the variable."""
+    """Subtracts `updates` from the rows of a parameter at `indices`, in place."""
 
     verb = "subtract"
 
 
 class ScatterMul(ScatterRows):
-    """Rows of the variable times the updates."""
+    """Multiplies the rows of a parameter at `indices` by `updates`, in place."""
 
     verb = "multiply"
 
 
 class ScatterDiv(ScatterRows):
-    """Rows of the variable by the updates."""
+    """Divides the rows of a parameter at `indices` by `updates`, in place."""
 
     verb = "divide"
 
 
 class ScatterMax(ScatterRows):
-    """The larger of rows of the variable and the updates."""
+    """Elementwise maximum of the rows of a parameter at `indices` and `updates`, in place."""
 
     verb = "max"
 
 
 class ScatterMin(ScatterRows):
-    """The smaller of rows of the variable and the updates."""
+    """Elementwise minimum of the rows of a parameter at `indices` and `updates`, in place."""
 
     verb = "min"
 
 
 class ScatterPositions(ScatterRows, register=False):
-    """Slices of a variable at full positions changed: one slice of updates for each position."""
+    """Base class of in-place updates of slices at multi-dimensional indices."""
 
     examples = (
         case("f32[4,2]", "i32[1,1]:<4", "f32[1,2]:positive"),
@@ -191,55 +191,55 @@ class ScatterPositions(ScatterRows, register=False):
 
 
 class ScatterNdUpdate(ScatterPositions):
-    """The updates in place of slices of the variable."""
+    """Replaces slices of a parameter at multi-dimensional `indices`, in place."""
 
     use_locking: bool = True
 
 
 class ScatterNdAdd(ScatterPositions):
-    """The updates added to slices of the variable."""
+    """Adds `updates` to slices of a parameter at multi-dimensional `indices`, in place."""
 
     verb = "add"
 
 
 class ScatterNonAliasingAdd(ScatterPositions):
-    """The updates added to slices of the variable."""
+    """Adds `updates` to slices of a parameter at multi-dimensional `indices`, in place."""
 
     verb = "add"
 
 
 class ScatterNdSub(ScatterPositions):
-    """The updates taken away from slices of the variable."""
+    """Subtracts `updates` from slices at multi-dimensional `indices`, in place."""
 
     verb = "subtract"
 
 
 class ScatterNdMul(ScatterPositions):
-    """Slices of the variable times the updates."""
+    """Multiplies slices at multi-dimensional `indices` by `updates`, in place."""
 
     verb = "multiply"
 
 
 class ScatterNdDiv(ScatterPositions):
-    """Slices of the variable by the updates."""
+    """Divides slices at multi-dimensional `indices` by `updates`, in place."""
 
     verb = "divide"
 
 
 class ScatterNdMax(ScatterPositions):
-    """The larger of slices of the variable and the updates."""
+    """Maximum of slices at multi-dimensional `indices` and `updates`, in place."""
 
     verb = "max"
 
 
 class ScatterNdMin(ScatterPositions):
-    """The smaller of slices of the variable and the updates."""
+    """Minimum of slices at multi-dimensional `indices` and `updates`, in place."""
 
     verb = "min"
 
 
 class IndexAdd(Op):
-    """Slices of `y` added to the variable along an axis; the result has a gradient."""
+    """Adds slices of `y` to a parameter along an axis, in place. The result has a gradient."""
 
     axis: int
     use_lock: bool = True
@@ -277,21 +277,21 @@ class IndexAdd(Op):
 
 
 class InplaceIndexAdd(IndexAdd):
-    """Slices of the updates added to the variable along an axis."""
+    """Adds slices of `updates` to a parameter along an axis, in place."""
 
 
 def assign(variable: Any, value: Any) -> Any:
-    """The variable takes the value; gives the variable."""
+    """Assigns `value` to a parameter and returns the parameter."""
     return Assign.of()(variable, _as_tensor(variable, value))
 
 
 def assign_add(variable: Any, value: Any) -> Any:
-    """The value is added to the variable; gives the variable."""
+    """Adds `value` to a parameter in place and returns the parameter."""
     return AssignAdd.of()(variable, _as_tensor(variable, value))
 
 
 def assign_sub(variable: Any, value: Any) -> Any:
-    """The value is taken away from the variable; gives the variable."""
+    """Subtracts `value` from a parameter in place and returns the parameter."""
     return AssignSub.of()(variable, _as_tensor(variable, value))
 
 
@@ -303,67 +303,67 @@ def _as_tensor(variable: Any, value: Any) -> Any:
 
 
 def scatter_update(input_x: Any, indices: Any, updates: Any) -> Any:
-    """The updates in place of rows of the variable."""
+    """Replaces the rows of a parameter at `indices` with `updates`, in place."""
     return ScatterUpdate.of()(input_x, indices, updates)
 
 
 def scatter_add(input_x: Any, indices: Any, updates: Any) -> Any:
-    """The updates added to rows of the variable."""
+    """Adds `updates` to the rows of a parameter at `indices`, in place."""
     return ScatterAdd.of()(input_x, indices, updates)
 
 
 def scatter_mul(input_x: Any, indices: Any, updates: Any) -> Any:
-    """Rows of the variable times the updates."""
+    """Multiplies the rows of a parameter at `indices` by `updates`, in place."""
     return ScatterMul.of()(input_x, indices, updates)
 
 
 def scatter_div(input_x: Any, indices: Any, updates: Any) -> Any:
-    """Rows of the variable by the updates."""
+    """Divides the rows of a parameter at `indices` by `updates`, in place."""
     return ScatterDiv.of()(input_x, indices, updates)
 
 
 def scatter_max(input_x: Any, indices: Any, updates: Any) -> Any:
-    """The larger of rows of the variable and the updates."""
+    """Elementwise maximum of the rows of a parameter at `indices` and `updates`, in place."""
     return ScatterMax.of()(input_x, indices, updates)
 
 
 def scatter_min(input_x: Any, indices: Any, updates: Any) -> Any:
-    """The smaller of rows of the variable and the updates."""
+    """Elementwise minimum of the rows of a parameter at `indices` and `updates`, in place."""
     return ScatterMin.of()(input_x, indices, updates)
 
 
 def scatter_nd_update(input_x: Any, indices: Any, updates: Any) -> Any:
-    """The updates in place of slices of the variable."""
+    """Replaces slices of a parameter at multi-dimensional `indices`, in place."""
     return ScatterNdUpdate.of()(input_x, indices, updates)
 
 
 def scatter_nd_add(input_x: Any, indices: Any, updates: Any, use_locking: bool = False) -> Any:
-    """The updates added to slices of the variable."""
+    """Adds `updates` to slices of a parameter at multi-dimensional `indices`, in place."""
     return ScatterNdAdd.of(use_locking)(input_x, indices, updates)
 
 
 def scatter_nd_sub(input_x: Any, indices: Any, updates: Any, use_locking: bool = False) -> Any:
-    """The updates taken away from slices of the variable."""
+    """Subtracts `updates` from slices at multi-dimensional `indices`, in place."""
     return ScatterNdSub.of(use_locking)(input_x, indices, updates)
 
 
 def scatter_nd_mul(input_x: Any, indices: Any, updates: Any, use_locking: bool = False) -> Any:
-    """Slices of the variable times the updates."""
+    """Multiplies slices at multi-dimensional `indices` by `updates`, in place."""
     return ScatterNdMul.of(use_locking)(input_x, indices, updates)
 
 
 def scatter_nd_div(input_x: Any, indices: Any, updates: Any, use_locking: bool = False) -> Any:
-    """Slices of the variable by the updates."""
+    """Divides slices at multi-dimensional `indices` by `updates`, in place."""
     return ScatterNdDiv.of(use_locking)(input_x, indices, updates)
 
 
 def scatter_nd_max(input_x: Any, indices: Any, updates: Any, use_locking: bool = False) -> Any:
-    """The larger of slices of the variable and the updates."""
+    """Maximum of slices at multi-dimensional `indices` and `updates`, in place."""
     return ScatterNdMax.of(use_locking)(input_x, indices, updates)
 
 
 def scatter_nd_min(input_x: Any, indices: Any, updates: Any, use_locking: bool = False) -> Any:
-    """The smaller of slices of the variable and the updates."""
+    """Minimum of slices at multi-dimensional `indices` and `updates`, in place."""
     return ScatterNdMin.of(use_locking)(input_x, indices, updates)
 
 
@@ -375,10 +375,10 @@ def index_add(
     use_lock: bool = True,
     check_index_bound: bool = True,
 ) -> Any:
-    """Slices of `y` added to the variable `x` along `axis`."""
+    """Adds slices of `y` to the parameter `x` along `axis`, in place."""
     return IndexAdd.of(axis, use_lock, check_index_bound)(x, indices, y)
 
 
 def inplace_index_add(var: Any, indices: Any, updates: Any, axis: int) -> Any:
-    """Slices of the updates added to the variable along `axis`."""
+    """Adds slices of `updates` to the parameter `var` along `axis`, in place."""
     return InplaceIndexAdd.of(axis)(var, indices, updates)

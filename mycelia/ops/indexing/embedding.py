@@ -1,4 +1,4 @@
-"""Rows of a table looked up by number, with the options of an embedding layer."""
+"""Embedding lookup with the options of an embedding layer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ from mycelia.ops.shapes.creation import ones
 
 
 class Embedding(Op):
-    """The row of `weight` for each index; the gradient leaves one row out, or counts repeats."""
+    """Embedding lookup: the row of `weight` for each index.
+
+    The gradient can skip the padding row or scale rows by frequency.
+    """
 
     rows_of = 1
     padding_idx: int | None = None
@@ -53,7 +56,7 @@ class Embedding(Op):
 
 
 class EmbeddingGrad(Op):
-    """Gradients of looked up rows added to the rows of the table they came from."""
+    """The gradient of an embedding lookup: adds output gradients to the rows of the table."""
 
     rows: int
     padding_idx: int | None = None
@@ -85,7 +88,10 @@ def embedding(
     norm_type: float = 2.0,
     scale_grad_by_freq: bool = False,
 ) -> Any:
-    """The row of `weight` for each index; with `max_norm` longer rows of it are shortened first."""
+    """Embedding lookup: the row of `weight` for each index.
+
+    With `max_norm`, longer rows of `weight` are first rescaled in place.
+    """
     rows = weight.shape[0]
     if padding_idx is not None:
         check_int("embedding", "padding_idx", padding_idx)

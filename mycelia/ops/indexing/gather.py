@@ -1,7 +1,7 @@
-"""Reading elements at index positions, and the sums that undo it: gather, gather_d, gather_nd.
+"""Gathering elements by index, and the scatter operators of its gradients.
 
-Negative indices count from the end. An index out of range raises where the numbers are at hand
-(small host arrays); inside a compiled program it reads the nearest element instead.
+Negative indices count from the end. An index out of range raises an error where its value is known
+(small host arrays); inside a compiled program it selects the nearest element instead.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from mycelia.ops.shapes.reshape import reshape
 
 
 class Gather(Op):
-    """Slices of a tensor along an axis, picked by index; leading `batch_dims` axes go together."""
+    """Gathers slices along an axis by index; the leading `batch_dims` axes are batched."""
 
     static = ("axis",)
     rows_of = 0
@@ -106,19 +106,19 @@ class Gather(Op):
 
 
 class GatherV2(Gather):
-    """The older name of Gather."""
+    """Gathers slices along an axis by index; the older name of Gather."""
 
     batch_dims: int = 0
 
 
 class SparseGatherV2(Gather):
-    """Gather, for parameters that are updated row by row."""
+    """Gathers slices along an axis by index, for parameters that are updated row by row."""
 
     batch_dims: int = 0
 
 
 class GatherGrad(Op):
-    """The gradient of Gather: what was read at each index is added up there."""
+    """The gradient of Gather: adds each slice at the index it was gathered from."""
 
     shape: tuple[int, ...]
     axis: int = 0
@@ -154,7 +154,7 @@ class GatherGrad(Op):
 
 
 class GatherD(Op):
-    """Elements picked one by one along `dim`: out[i][j] = x[index[i][j]][j] for dim 0."""
+    """Gathers elements along `dim`: out[i][j] = x[index[i][j]][j] for dim 0."""
 
     static = ("dim",)
     examples = (
@@ -189,7 +189,7 @@ class GatherD(Op):
 
 
 class GatherDGrad(Op):
-    """The gradient of GatherD: each element is added up where it was read."""
+    """The gradient of GatherD: adds each element at the index it was gathered from."""
 
     shape: tuple[int, ...]
     dim: int
@@ -219,7 +219,7 @@ class GatherDGrad(Op):
 
 
 class GatherNd(Op):
-    """Slices at full positions: the last axis of `indices` holds one index for each axis."""
+    """Gathers slices at multi-dimensional indices, which the last axis of `indices` holds."""
 
     examples = (
         case("f32[3,3]", "i64[2,2]:<3"),
@@ -257,7 +257,10 @@ class GatherNd(Op):
 
 
 class ScatterNd(Op):
-    """Zeros of `shape`, with slices added at full positions; the adjoint of GatherNd."""
+    """Scatters slices into zeros of `shape` at multi-dimensional indices; repeated indices add up.
+
+    It is the adjoint of GatherNd.
+    """
 
     static = ("shape",)
     examples = (
@@ -295,12 +298,12 @@ class ScatterNd(Op):
 
 
 def _lead(indices: Any) -> tuple[int, ...]:
-    """The axes of updates that number the positions."""
+    """The axes of the updates that enumerate the indices."""
     return tuple(range(indices.ndim - 1))
 
 
 class EmbeddingLookup(Op):
-    """Rows of a table whose first row has the number `offset`; zeros for numbers outside."""
+    """Embedding lookup in a table whose first row has index `offset`; zeros for other indices."""
 
     static = ("offset",)
     rows_of = 0
@@ -323,7 +326,7 @@ class EmbeddingLookup(Op):
 
 
 class UnravelIndex(Op):
-    """Numbers of elements of a flattened tensor of shape `dims`, as positions: one row an axis."""
+    """Converts flat indices into coordinates of a tensor of shape `dims`, one row per axis."""
 
     static = ("dims",)
     differentiable = False
@@ -344,33 +347,33 @@ class UnravelIndex(Op):
 
 
 def gather(input_params: Any, input_indices: Any, axis: Any, batch_dims: int = 0) -> Any:
-    """Slices of `input_params` along `axis`, picked by index."""
+    """Gathers slices of `input_params` along `axis` by index."""
     return Gather.of(batch_dims)(input_params, input_indices, axis)
 
 
 def gather_d(x: Any, dim: Any, index: Any) -> Any:
-    """Elements of `x` picked one by one along `dim`."""
+    """Gathers elements of `x` along `dim`: out[i][j] = x[index[i][j]][j] for dim 0."""
     return GatherD.of()(x, dim, index)
 
 
 def gather_elements(input: Any, dim: Any, index: Any) -> Any:
-    """Elements of `input` picked one by one along `dim`."""
+    """Gathers elements of `input` along `dim`: out[i][j] = input[index[i][j]][j] for dim 0."""
     return GatherD.of()(input, dim, index)
 
 
 def gather_nd(input_x: Any, indices: Any) -> Any:
-    """Slices of `input_x` at full positions."""
+    """Gathers slices of `input_x` at multi-dimensional indices."""
     check_tensors("gather_nd", input_x=input_x, indices=indices)
     return GatherNd.of()(input_x, indices if indices.shape else reshape(indices, (1,)))
 
 
 def scatter_nd(indices: Any, updates: Any, shape: Any) -> Any:
-    """Zeros of `shape`, with `updates` added at full positions."""
+    """Scatters `updates` into zeros of `shape` at multi-dimensional indices; repeats add up."""
     return ScatterNd.of()(indices, updates, shape)
 
 
 def index_select(input: Any, axis: int, index: Any) -> Any:
-    """Slices of `input` along `axis`, picked by a vector of indices."""
+    """Selects slices of `input` along `axis` with a 1-D index."""
     check_tensors("index_select", input=input, index=index)
     if len(index.shape) != 1:
         raise problem(
@@ -382,5 +385,5 @@ def index_select(input: Any, axis: int, index: Any) -> Any:
 
 
 def take(input: Any, index: Any) -> Any:
-    """Elements of the flattened `input`, in the shape of `index`."""
+    """Selects elements of the flattened `input`; the result has the shape of `index`."""
     return Gather.of()(reshape(input, (-1,)), index, 0)

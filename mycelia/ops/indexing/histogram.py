@@ -1,4 +1,4 @@
-"""How often things occur: counts of values, histograms, confusion of classes."""
+"""Bin counts, histograms, and confusion matrices."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mycelia.ops.shapes.creation import zeros
 
 
 class Bincount(Op):
-    """The sum of the weights of each value from 0 to `size` - 1; no weights count as ones."""
+    """Sums the weights of each value from 0 to `size` - 1; without weights, counts the values."""
 
     static = ("size",)
     examples = (
@@ -54,7 +54,7 @@ class Bincount(Op):
 
 
 class HistogramFixedWidth(Op):
-    """How many elements fall into each of `nbins` equal bins; those outside count at the ends."""
+    """Histogram with `nbins` equal bins; elements outside the range count in the end bins."""
 
     nbins: int
     dtype: str = "int32"
@@ -84,7 +84,7 @@ class HistogramFixedWidth(Op):
 
 
 class CountNonZero(Op):
-    """The number of elements that are not 0, over the axes `dims` or all."""
+    """Number of nonzero elements over the axes `dims`, or over all axes."""
 
     dims: Any = None
     differentiable = False
@@ -103,7 +103,7 @@ class CountNonZero(Op):
 
 
 class ConfusionMatrix(Op):
-    """How often each label (row) is predicted as each class (column)."""
+    """Confusion matrix: how often each label (row) is predicted as each class (column)."""
 
     num_classes: int
     dtype: str = "int32"
@@ -144,7 +144,7 @@ class ConfusionMatrix(Op):
 
 
 class EqualCount(Op):
-    """How many elements of two tensors are the same, in their dtype."""
+    """Number of equal elements of two tensors, in their dtype."""
 
     differentiable = False
     examples = (case("i32[4]:<2", "i32[4]:<2"), case("f32[2,2]", "f32[2,2]"))
@@ -163,7 +163,10 @@ class EqualCount(Op):
 
 
 def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
-    """How often each value occurs, or the sum of its weights: as many counts as the values need."""
+    """Counts the occurrences of each value, or sums its weights.
+
+    The result has max(input) + 1 elements, but at least `minlength`.
+    """
     for name, value in (("input", input), ("weights", weights)):
         if not isinstance(value, TensorProtocol) and (name == "input" or value is not None):
             raise wrong_type("bincount", name, value, "Tensor")

@@ -1,4 +1,4 @@
-"""What indices out of range mean: the nearest element, or counting on from the other end."""
+"""Modes for indices out of range: clip to the nearest element, or wrap around."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mycelia.ops.shapes.reshape import cast
 
 
 def brought_inside(owner: str, indices: Any, size: int, mode: str, *, from_end: bool) -> Any:
-    """Indices brought into 0 to `size` - 1; negative ones count from the end if `from_end`."""
+    """Indices mapped into 0 to `size` - 1; negative ones count from the end if `from_end`."""
     if mode == "raise":
         raise problem(
             NotImplementedError, f"{owner}: mode 'raise' is not supported", fix="'clip' or 'wrap'"

@@ -1,4 +1,4 @@
-"""Rows of a tensor replaced or added to, at rows known beforehand: inplace_update, inplace_add."""
+"""Row updates at static indices, on a copy of the tensor: inplace_update, inplace_add."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mycelia._engine.operators.operator import Op
 
 
 class InplaceUpdate(Op):
-    """The rows of `v` in place of rows of `x`, in a new tensor."""
+    """Replaces rows of `x` with the rows of `v`, in a new tensor."""
 
     indices: tuple[int, ...]
     verb = "set"
@@ -48,27 +48,27 @@ class InplaceUpdate(Op):
 
 
 class InplaceAdd(InplaceUpdate):
-    """The rows of `v` added to rows of `x`, in a new tensor."""
+    """Adds the rows of `v` to rows of `x`, in a new tensor."""
 
     verb = "add"
 
 
 class InplaceSub(InplaceUpdate):
-    """The rows of `v` taken away from rows of `x`, in a new tensor."""
+    """Subtracts the rows of `v` from rows of `x`, in a new tensor."""
 
     verb = "subtract"
 
 
 def inplace_update(x: Any, v: Any, indices: Any) -> Any:
-    """`x` with the rows `indices` replaced by `v`."""
+    """Replaces the rows `indices` of `x` with `v`, in a new tensor."""
     return InplaceUpdate.of(freeze(indices))(x, v)
 
 
 def inplace_add(x: Any, v: Any, indices: Any) -> Any:
-    """`x` with `v` added to the rows `indices`."""
+    """Adds `v` to the rows `indices` of `x`, in a new tensor."""
     return InplaceAdd.of(freeze(indices))(x, v)
 
 
 def inplace_sub(x: Any, v: Any, indices: Any) -> Any:
-    """`x` with `v` taken away from the rows `indices`."""
+    """Subtracts `v` from the rows `indices` of `x`, in a new tensor."""
     return InplaceSub.of(freeze(indices))(x, v)

@@ -1,7 +1,7 @@
-"""Writing into copies of tensors at index positions: tensor_scatter_*, scatter, index_fill.
+"""Scatter operators that return a new tensor: tensor_scatter_*, scatter, index_fill.
 
-Where an index repeats, updates that add, multiply or compare all count, and updates that replace
-leave one of them. Indices out of range change nothing inside a compiled program.
+Where an index repeats, all updates count if they add, multiply, or compare; if they replace, one of
+them remains. Indices out of range have no effect inside a compiled program.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _TOGETHER = (
 
 
 class TensorScatter(Op, register=False):
-    """A copy of a tensor changed at full positions, one slice of updates for each position."""
+    """Base class of updates of a copy at multi-dimensional indices, one slice per index."""
 
     verb = "set"
     kernel: ClassVar[Any] = np.add
@@ -80,7 +80,7 @@ class TensorScatter(Op, register=False):
 
 
 class TensorScatterUpdate(TensorScatter):
-    """The updates in place of what was there."""
+    """Replaces slices at multi-dimensional indices with `updates`, in a new tensor."""
 
     examples = _APART
 
@@ -92,7 +92,7 @@ class TensorScatterUpdate(TensorScatter):
 
 
 class TensorScatterAdd(TensorScatter):
-    """The updates added to what was there."""
+    """Adds `updates` to slices at multi-dimensional indices, in a new tensor."""
 
     verb = "add"
 
@@ -103,7 +103,7 @@ class TensorScatterAdd(TensorScatter):
 
 
 class TensorScatterSub(TensorScatter):
-    """The updates taken away from what was there."""
+    """Subtracts `updates` from slices at multi-dimensional indices, in a new tensor."""
 
     verb = "subtract"
     kernel = np.subtract
@@ -115,7 +115,10 @@ class TensorScatterSub(TensorScatter):
 
 
 class TensorScatterMul(TensorScatter):
-    """What was there times the updates. Gradients of updates hold for positions that differ."""
+    """Multiplies slices at multi-dimensional indices by `updates`, in a new tensor.
+
+    The gradient of `updates` is valid if no index repeats.
+    """
 
     verb = "multiply"
     kernel = np.multiply
@@ -132,7 +135,10 @@ class TensorScatterMul(TensorScatter):
 
 
 class TensorScatterDiv(TensorScatter):
-    """What was there by the updates. Gradients of updates hold for positions that differ."""
+    """Divides slices at multi-dimensional indices by `updates`, in a new tensor.
+
+    The gradient of `updates` is valid if no index repeats.
+    """
 
     verb = "divide"
     examples = (
@@ -149,7 +155,7 @@ class TensorScatterDiv(TensorScatter):
 
 
 class _Extreme(TensorScatter, register=False):
-    """The larger (or smaller) of what was there and the updates; ties share the gradient."""
+    """Base class of scatter maximum and minimum; equal elements share the gradient."""
 
     examples = (
         case("f32[3,2]:distinct", "i64[4,1]:<3", "f32[4,2]"),
@@ -164,21 +170,21 @@ class _Extreme(TensorScatter, register=False):
 
 
 class TensorScatterMax(_Extreme):
-    """The larger of what was there and the updates."""
+    """Maximum of slices at multi-dimensional indices and `updates`, in a new tensor."""
 
     verb = "max"
     kernel = np.maximum
 
 
 class TensorScatterMin(_Extreme):
-    """The smaller of what was there and the updates."""
+    """Minimum of slices at multi-dimensional indices and `updates`, in a new tensor."""
 
     verb = "min"
     kernel = np.minimum
 
 
 class ScatterExtremeGrad(Op):
-    """The gradients of TensorScatterMax and Min: shared among all that gave the result."""
+    """The gradient of TensorScatterMax and TensorScatterMin, shared among equal elements."""
 
     examples = (case("f32[3]", "i64[2,1]:<3", "f32[2]", "f32[3]", "f32[3]", differentiate=False),)
 
@@ -200,7 +206,7 @@ class ScatterExtremeGrad(Op):
 
 
 class TensorScatterElements(Op):
-    """Elements written one by one along an axis: out[index[i][j]][j] = updates[i][j] for axis 0."""
+    """Scatters elements along an axis: out[index[i][j]][j] = updates[i][j] for axis 0."""
 
     axis: int = 0
     reduction: str = "none"
@@ -249,13 +255,13 @@ class TensorScatterElements(Op):
 
 
 class ScatterAddWithAxis(TensorScatterElements):
-    """Elements added one by one along an axis."""
+    """Adds elements along an axis: out[index[i][j]][j] += updates[i][j] for axis 0."""
 
     reduction: str = "add"
 
 
 class IndexFill(Op):
-    """One value in all the slices along `dim` that the index names."""
+    """Fills the slices along `dim` at the given indices with one value."""
 
     static = ("dim",)
     promotes = ("value",)
@@ -298,7 +304,7 @@ class IndexFill(Op):
 
 
 class IndexPut(Op):
-    """Values put (or added) at the positions that a tuple of index tensors names."""
+    """Replaces, or adds to, the elements at a tuple of index tensors."""
 
     accumulate: int = 0
     examples = (
@@ -316,55 +322,55 @@ class IndexPut(Op):
 
 
 def tensor_scatter_update(input_x: Any, indices: Any, updates: Any) -> Any:
-    """`input_x` with `updates` in place of the slices at full positions."""
+    """Replaces slices of `input_x` at multi-dimensional indices, in a new tensor."""
     return TensorScatterUpdate.of()(input_x, indices, updates)
 
 
 def tensor_scatter_add(input_x: Any, indices: Any, updates: Any) -> Any:
-    """`input_x` with `updates` added to the slices at full positions."""
+    """Adds `updates` to slices at multi-dimensional indices, in a new tensor."""
     return TensorScatterAdd.of()(input_x, indices, updates)
 
 
 def tensor_scatter_sub(input_x: Any, indices: Any, updates: Any) -> Any:
-    """`input_x` with `updates` taken away from the slices at full positions."""
+    """Subtracts `updates` from slices at multi-dimensional indices, in a new tensor."""
     return TensorScatterSub.of()(input_x, indices, updates)
 
 
 def tensor_scatter_mul(input_x: Any, indices: Any, updates: Any) -> Any:
-    """`input_x` with the slices at full positions times `updates`."""
+    """Multiplies slices at multi-dimensional indices by `updates`, in a new tensor."""
     return TensorScatterMul.of()(input_x, indices, updates)
 
 
 def tensor_scatter_div(input_x: Any, indices: Any, updates: Any) -> Any:
-    """`input_x` with the slices at full positions divided by `updates`."""
+    """Divides slices at multi-dimensional indices by `updates`, in a new tensor."""
     return TensorScatterDiv.of()(input_x, indices, updates)
 
 
 def tensor_scatter_max(input_x: Any, indices: Any, updates: Any) -> Any:
-    """`input_x` with the larger of `updates` and the slices at full positions."""
+    """Maximum of slices at multi-dimensional indices and `updates`, in a new tensor."""
     return TensorScatterMax.of()(input_x, indices, updates)
 
 
 def tensor_scatter_min(input_x: Any, indices: Any, updates: Any) -> Any:
-    """`input_x` with the smaller of `updates` and the slices at full positions."""
+    """Minimum of slices at multi-dimensional indices and `updates`, in a new tensor."""
     return TensorScatterMin.of()(input_x, indices, updates)
 
 
 def tensor_scatter_elements(
     input_x: Any, indices: Any, updates: Any, axis: int = 0, reduction: str = "none"
 ) -> Any:
-    """`input_x` with `updates` written (or added) one by one along `axis`."""
+    """Replaces, or adds to, elements of `input_x` along `axis`, in a new tensor."""
     return TensorScatterElements.of(axis, reduction)(input_x, indices, updates)
 
 
 def scatter(input: Any, axis: int, index: Any, src: Any) -> Any:
-    """`input` with the elements of `src` (or one number) written one by one along `axis`."""
+    """Scatters `src` (a tensor or a number) into `input` along `axis`, in a new tensor."""
     if not isinstance(src, TensorProtocol):
         src = broadcast_to(scalar_to_tensor(src, input.dtype), index.shape)
     return TensorScatterElements.of(axis)(input, index, src)
 
 
 def index_fill(x: Any, axis: Any, index: Any, value: Any) -> Any:
-    """`x` with one value in all the slices along `axis` that `index` names."""
+    """Fills the slices of `x` along `axis` at `index` with one value, in a new tensor."""
     one = value if isinstance(value, TensorProtocol) else scalar_to_tensor(value, x.dtype)
     return IndexFill.of()(x, axis, index, one)

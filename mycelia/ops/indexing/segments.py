@@ -1,6 +1,7 @@
-"""Rows put together by segment: sums, products, extremes and means of rows with the same number.
+"""Segment reductions: sum, product, minimum, maximum, and mean of rows with the same segment id.
 
-Sorted segments have as many results as the last number says, so their numbers must be known.
+Sorted segments have as many results as the last id determines, so their ids must be compile-time
+constants.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _VERBS = {"sum": "add", "prod": "multiply", "min": "min", "max": "max"}
 
 
 class UnsortedSegment(Op, register=False):
-    """Elements of `input_x` put together by the numbers in `segment_ids`; negative ones are out."""
+    """Base class of reductions of `input_x` by `segment_ids`; negative ids are ignored."""
 
     verb: ClassVar[str] = "sum"
     static = ("num_segments",)
@@ -64,14 +65,14 @@ class UnsortedSegment(Op, register=False):
 
 
 class UnsortedSegmentSum(UnsortedSegment):
-    """The sum of each segment; 0 for those without elements."""
+    """Sum of each segment; 0 for empty segments."""
 
     def grad(self, input_x: Any, segment_ids: Any, num_segments: Any, out: Any, dout: Any) -> Any:
         return SegmentRead.of()(dout, segment_ids), None
 
 
 class UnsortedSegmentProd(UnsortedSegment):
-    """The product of each segment; 1 for those without elements."""
+    """Product of each segment; 1 for empty segments."""
 
     verb = "prod"
     examples = (
@@ -85,7 +86,7 @@ class UnsortedSegmentProd(UnsortedSegment):
 
 
 class UnsortedSegmentMin(UnsortedSegment):
-    """The smallest of each segment; the largest number there is for those without elements."""
+    """Minimum of each segment; the largest value of the dtype for empty segments."""
 
     verb = "min"
     examples = (
@@ -95,7 +96,7 @@ class UnsortedSegmentMin(UnsortedSegment):
 
 
 class UnsortedSegmentMax(UnsortedSegment):
-    """The largest of each segment; the smallest number there is for those without elements."""
+    """Maximum of each segment; the smallest value of the dtype for empty segments."""
 
     verb = "max"
     examples = (
@@ -105,7 +106,7 @@ class UnsortedSegmentMax(UnsortedSegment):
 
 
 class SegmentRead(Op):
-    """The row of each segment number; zeros for negative numbers."""
+    """The row of each segment id; zeros for negative ids."""
 
     examples = (case("f32[3,2]", "i32[4]:<3"), case("f32[3]", "i64[2,2]:<3"))
 
@@ -121,7 +122,7 @@ class SegmentRead(Op):
 
 
 class SortedSegment(Op, register=False):
-    """Rows put together by sorted segment numbers, which must be known beforehand."""
+    """Base class of reductions by sorted segment ids, which must be compile-time constants."""
 
     verb: ClassVar[str] = "sum"
     static = ("segment_ids",)
@@ -150,18 +151,18 @@ class SortedSegment(Op, register=False):
 
 
 class SegmentSum(SortedSegment):
-    """The sum of each run of rows with one number."""
+    """Sum of the rows of each sorted segment."""
 
 
 class SegmentMean(SortedSegment):
-    """The mean of each run of rows with one number."""
+    """Mean of the rows of each sorted segment."""
 
     verb = "mean"
     examples = (case("f32[4,2]", (0, 0, 2, 2)), case("f64[3]", (1, 1, 1)))
 
 
 class SegmentProd(SortedSegment):
-    """The product of each run of rows with one number."""
+    """Product of the rows of each sorted segment."""
 
     verb = "prod"
     examples = (
@@ -171,44 +172,44 @@ class SegmentProd(SortedSegment):
 
 
 class SegmentMin(SortedSegment):
-    """The smallest of each run of rows with one number."""
+    """Minimum of the rows of each sorted segment."""
 
     verb = "min"
 
 
 class SegmentMax(SortedSegment):
-    """The largest of each run of rows with one number."""
+    """Maximum of the rows of each sorted segment."""
 
     verb = "max"
 
 
 def unsorted_segment_sum(input_x: Any, segment_ids: Any, num_segments: Any) -> Any:
-    """The sum of the elements of each segment."""
+    """Sum of the elements of each segment."""
     return UnsortedSegmentSum.of()(input_x, segment_ids, _count(num_segments))
 
 
 def unsorted_segment_prod(x: Any, segment_ids: Any, num_segments: Any) -> Any:
-    """The product of the elements of each segment."""
+    """Product of the elements of each segment."""
     return UnsortedSegmentProd.of()(x, segment_ids, _count(num_segments))
 
 
 def unsorted_segment_min(x: Any, segment_ids: Any, num_segments: Any) -> Any:
-    """The smallest element of each segment."""
+    """Minimum of the elements of each segment."""
     return UnsortedSegmentMin.of()(x, segment_ids, _count(num_segments))
 
 
 def unsorted_segment_max(x: Any, segment_ids: Any, num_segments: Any) -> Any:
-    """The largest element of each segment."""
+    """Maximum of the elements of each segment."""
     return UnsortedSegmentMax.of()(x, segment_ids, _count(num_segments))
 
 
 def sparse_segment_mean(x: Any, indices: Any, segment_ids: Any) -> Any:
-    """The mean of the rows `indices` of `x` within each segment; the numbers are sorted."""
+    """Mean of the rows `indices` of `x` within each segment, for sorted segment ids."""
     return SegmentMean.of()(gather(x, indices, 0), segment_ids)
 
 
 def start_of(verb: str, dtype: Any) -> Any:
-    """What a segment without elements gives."""
+    """The initial value of a segment reduction, which is the result of an empty segment."""
     if verb in ("sum", "prod"):
         return 0 if verb == "sum" else 1
     limits = np.iinfo(dtype) if np.issubdtype(dtype, np.integer) else jnp.finfo(dtype)

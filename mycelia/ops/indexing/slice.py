@@ -1,4 +1,4 @@
-"""Cutting boxes out of tensors: slice, strided_slice, narrow."""
+"""Slicing: slice, strided_slice, narrow."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mycelia.ops.shapes.reshape import copied, reshape
 
 
 class Slice(Op):
-    """The box of `size` that starts at `begin`; a size of -1 reaches to the end."""
+    """Slice of `size` elements per axis that starts at `begin`; a size of -1 extends to the end."""
 
     static = ("begin", "size")
     examples = (
@@ -49,7 +49,7 @@ class Slice(Op):
         return (StridedSliceGrad.of(input_x.shape, starts, (1,) * len(starts))(dout),)
 
     def box(self, shape: Shape, begin: Any, size: Any) -> tuple[builtins.slice, ...]:
-        """What is read of each axis."""
+        """The range that is read along each axis."""
         return tuple(map(builtins.slice, *self._box(shape, begin, size)))
 
     def _box(self, shape: Shape, begin: Any, size: Any) -> tuple[Shape, Shape]:
@@ -70,11 +70,11 @@ class Slice(Op):
 
 
 class StridedSlice(Op):
-    """Every `strides`-th slice from `begin` to `end`, axis by axis.
+    """Strided slice from `begin` to `end` along each axis.
 
-    Bit i of a mask speaks of entry i: `begin_mask` and `end_mask` ignore that end, an entry in
-    `ellipsis_mask` stands for all axes not named, in `new_axis_mask` for a new axis of size 1, and
-    in `shrink_axis_mask` for one index that removes its axis.
+    Bit i of a mask applies to entry i: `begin_mask` and `end_mask` ignore that bound;
+    `ellipsis_mask` expands the entry to all remaining axes; `new_axis_mask` inserts an axis of size
+    1; `shrink_axis_mask` treats the entry as one index and removes its axis.
     """
 
     static = ("begin", "end", "strides")
@@ -125,7 +125,7 @@ class StridedSlice(Op):
         return (StridedSliceGrad.of(input_x.shape, starts, steps, self._kept(boxes))(dout),)
 
     def box(self, shape: Shape, begin: Any, end: Any, strides: Any) -> tuple[builtins.slice, ...]:
-        """What is read of each axis."""
+        """The range that is read along each axis."""
         return self._boxes(shape, begin, end, strides)[0]
 
     @staticmethod
@@ -150,7 +150,7 @@ class StridedSlice(Op):
         return tuple(boxes), tuple(result)
 
     def _entries(self, shape: Shape, begin: Any, end: Any, strides: Any) -> list[Any]:
-        """The request as numpy writes it: a slice, an int or None in each place."""
+        """The request as a NumPy index: a slice, an int, or None for each entry."""
         first, last, step = (as_shape(v, self.name) for v in (begin, end, strides))
         if not len(first) == len(last) == len(step) or 0 in step:
             raise problem(
@@ -184,7 +184,7 @@ class StridedSlice(Op):
 
 
 class StridedSliceGrad(Op):
-    """The gradient of a slice: zeros of `shape` with the box put back where it was cut."""
+    """The gradient of a slice: zeros of `shape` with the slice written back at its position."""
 
     shape: tuple[int, ...]
     starts: tuple[int, ...]
@@ -218,7 +218,7 @@ class StridedSliceGrad(Op):
 
 
 class StridedBox(Op):
-    """`counts` elements from `starts` in `steps` on, along each axis, reshaped to `shape`."""
+    """`counts` elements per axis from `starts` with strides `steps`, reshaped to `shape`."""
 
     starts: tuple[int, ...]
     steps: tuple[int, ...]
@@ -237,7 +237,7 @@ class StridedBox(Op):
         return jnp.asarray(x)[self.box(x.shape)].reshape(self.shape)
 
     def box(self, shape: Shape) -> tuple[builtins.slice, ...]:
-        """What is read of each axis."""
+        """The range that is read along each axis."""
         return tuple(map(_counted, self.starts, self.steps, self.counts))
 
     def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
@@ -245,7 +245,7 @@ class StridedBox(Op):
 
 
 def _check_box(owner: str, shape: Shape, box: tuple[Shape, Shape, Shape], result: Shape) -> None:
-    """All elements of a box (starts, steps, counts) are there, as many as the result has."""
+    """Checks that a box (starts, steps, counts) lies inside the tensor and fits the result."""
     starts, steps, counts = box
     is_inside = len(counts) == len(shape)
     for length, start, step, count in zip(shape, starts, steps, counts, strict=False):
@@ -261,7 +261,7 @@ def _check_box(owner: str, shape: Shape, box: tuple[Shape, Shape, Shape], result
 
 
 def _resolved(entry: Any, size: int) -> builtins.slice:
-    """A slice or an index of an axis as a slice with all numbers known."""
+    """A slice or an index of an axis as a slice without None or negative bounds."""
     if not isinstance(entry, builtins.slice):
         start = entry + size if entry < 0 else entry
         if not 0 <= start < size:
@@ -276,7 +276,7 @@ def _resolved(entry: Any, size: int) -> builtins.slice:
 
 
 def _counted(start: int, step: int, count: int) -> builtins.slice:
-    """The slice of `count` elements from `start` on."""
+    """The slice of `count` elements that begins at `start`."""
     stop = start + step * count
     return builtins.slice(start, stop if stop >= 0 else None, step)
 
@@ -287,12 +287,12 @@ def _length(box: builtins.slice) -> int:
 
 
 def slice(input_x: Any, begin: Any, size: Any) -> Any:
-    """The box of `size` that starts at `begin`."""
+    """Slice of `size` elements per axis that starts at `begin`."""
     return Slice.of()(input_x, begin, size)
 
 
 def tensor_slice(input: Any, begin: Any, size: Any) -> Any:
-    """The box of `size` that starts at `begin`."""
+    """Slice of `size` elements per axis that starts at `begin`."""
     return Slice.of()(input, begin, size)
 
 
@@ -307,13 +307,13 @@ def strided_slice(
     new_axis_mask: int = 0,
     shrink_axis_mask: int = 0,
 ) -> Any:
-    """Every `strides`-th slice from `begin` to `end`; the masks are those of StridedSlice."""
+    """Strided slice from `begin` to `end`; `StridedSlice` describes the masks."""
     masks = (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
     return StridedSlice.of(*masks)(input_x, begin, end, strides)
 
 
 def narrow(input: Any, axis: int, start: int, length: int) -> Any:
-    """`length` slices of `input` along `axis`, from `start` on."""
+    """Slice of `length` elements of `input` along `axis`, from `start`."""
     place = normalize_axis(axis, len(input.shape), "narrow")
     size = input.shape[place]
     check_int("narrow", "start", start)

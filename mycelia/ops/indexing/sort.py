@@ -1,4 +1,4 @@
-"""Sorting, the k largest, and searching in what is sorted."""
+"""Sorting, top-k, and binary search."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ORDERED = ("int", "uint", "float")
 
 
 class Sort(Op):
-    """x sorted along `axis`, and where each element came from; equal elements keep their order."""
+    """Stable sort along `axis`. Returns the sorted elements and their indices in x."""
 
     axis: int = -1
     descending: bool = False
@@ -47,7 +47,7 @@ class Sort(Op):
 
 
 class TopK(Op):
-    """The `k` largest elements of each row, and their positions."""
+    """The `k` largest elements of each row, and their indices."""
 
     sorted: bool = True
     static = ("k",)
@@ -75,7 +75,7 @@ class TopK(Op):
 
 
 class TopKAlong(Op):
-    """The `k` largest or smallest elements along `dim`, and their positions."""
+    """The `k` largest or smallest elements along `dim`, and their indices."""
 
     dim: int = -1
     largest: bool = True
@@ -101,7 +101,7 @@ class TopKAlong(Op):
 
 
 class SearchSorted(Op):
-    """Where each value would stand in the last axis of a sorted tensor."""
+    """Binary search: the insertion index of each value in the last axis of a sorted tensor."""
 
     dtype: DType = int64
     right: bool = False
@@ -153,7 +153,7 @@ class SearchSorted(Op):
 
 
 class Bucketize(Op):
-    """The number of the bucket, between `boundaries`, that each element falls into."""
+    """Index of the bucket between `boundaries` that contains each element."""
 
     boundaries: tuple[float, ...]
     differentiable = False
@@ -173,7 +173,7 @@ class Bucketize(Op):
         return found.astype(np.int32)
 
     def side(self) -> str:
-        """On which side of an equal boundary an element falls."""
+        """The side of `searchsorted` that decides where elements equal to a boundary go."""
         return "right"
 
 
@@ -185,24 +185,24 @@ class _BucketizeLeft(Bucketize, register=False):
 
 
 def sort(input_x: Any, axis: int = -1, descending: bool = False) -> tuple[Any, Any]:
-    """The sorted elements along `axis` and where they came from."""
+    """Sorts along `axis`. Returns the sorted elements and their indices."""
     return Sort.of(axis, descending)(input_x)
 
 
 def argsort(input: Any, axis: int = -1, descending: bool = False) -> Any:
-    """The positions that would sort `input` along `axis`."""
+    """Indices that sort `input` along `axis`."""
     return Sort.of(axis, descending)(input)[1]
 
 
 def msort(input: Any) -> Any:
-    """`input` sorted along its first axis."""
+    """Sorts `input` along its first axis."""
     return Sort.of(0)(input)[0]
 
 
 def topk(
     input: Any, k: int, dim: int | None = None, largest: bool = True, sorted: bool = True
 ) -> tuple[Any, Any]:
-    """The `k` largest (or smallest) elements along `dim`, and their positions."""
+    """The `k` largest (or smallest) elements along `dim`, and their indices."""
     check_tensors("topk", input=input)
     rank = len(input.shape)
     if rank == 0 or (largest and (dim is None or dim in (-1, rank - 1))):
@@ -211,7 +211,7 @@ def topk(
 
 
 def top_k(input_x: Any, k: int, sorted: bool = True) -> tuple[Any, Any]:
-    """The `k` largest elements of each row, and their positions."""
+    """The `k` largest elements of each row, and their indices."""
     return TopK.of(sorted)(input_x, k)
 
 
@@ -224,7 +224,7 @@ def searchsorted(
     side: str | None = None,
     sorter: Any = None,
 ) -> Any:
-    """Where each of `values` would stand in the last axis of `sorted_sequence`."""
+    """Binary search: the insertion index of each value in the last axis of `sorted_sequence`."""
     if side is not None:
         check_string("searchsorted", "side", side, ("left", "right"))
         if side == "left" and right:
@@ -234,7 +234,10 @@ def searchsorted(
 
 
 def bucketize(input: Any, boundaries: Any, *, right: bool = False) -> Any:
-    """The number of the bucket that each element falls into; `right`: lower edges count."""
+    """Index of the bucket that contains each element.
+
+    With `right`, buckets include their lower boundary.
+    """
     edges = np.asarray(boundaries).tolist()
     return (Bucketize if right else _BucketizeLeft).of(tuple(edges))(input)
 

@@ -49,7 +49,7 @@ _READS = (
 
 
 class Subscript(Op):
-    """x[...]: what a subscript names, as a new tensor."""
+    """Subscript: x[...] as a new tensor."""
 
     spec: Spec
     host_limit = ANY_SIZE
@@ -89,7 +89,7 @@ class Subscript(Op):
         return (SubscriptAddTo.of(self.spec, x.shape)(dout, *data), *(None for _ in data))
 
     def box(self, shape: Shape, *data: Any) -> tuple[slice, ...] | None:
-        """What is read of each axis; None if arrays say it."""
+        """The range that is read along each axis, or None if index arrays determine it."""
         if ARRAY in self.spec:
             return None
         entries = [entry for entry in _numpy_index(self.spec, data) if entry is not None]
@@ -147,7 +147,10 @@ class SubscriptAddTo(Op):
 
 
 class SubscriptAssign(Op):
-    """A copy of x after x[...] = value; the value is broadcast and takes the dtype of x."""
+    """Subscript assignment: a copy of x after x[...] = value.
+
+    The value is broadcast and cast to the dtype of x.
+    """
 
     spec: Spec
     host_limit = ANY_SIZE
@@ -196,7 +199,7 @@ class SubscriptAssign(Op):
 
 
 def _bounds(spec: Spec, shape: Shape, first: int) -> tuple[IndexBound, ...]:
-    """What the data of a subscript may be, which are arguments from number `first` on."""
+    """The valid ranges of the data of a subscript, which are the arguments from index `first`."""
     found = []
     axis, place = 0, first
     for kind, *sizes in spec:
@@ -272,7 +275,7 @@ def _read(spec: Spec, data: Sequence[Any], x: Array) -> Array:
 
 
 def _named_shape(owner: str, spec: Spec, x: TensorType, data: Sequence[TensorType]) -> Shape:
-    """The shape of what a subscript names, whose parts must fit the tensor and their data."""
+    """The shape that a subscript selects; checks that its entries fit the tensor and their data."""
     axes, rest = iter(x.shape), iter(data)
     if sum(entry != NEW for entry in spec) > x.ndim:
         raise problem(
@@ -300,7 +303,7 @@ def _named_shape(owner: str, spec: Spec, x: TensorType, data: Sequence[TensorTyp
 
 
 def _shape_of(spec: Spec, shape: Shape, data: Sequence[Shape]) -> Shape:
-    """The shape of what a subscript names, by numpy's rules."""
+    """The shape that a subscript selects, by NumPy's rules."""
     axes, rest = iter(shape), iter(data)
     parts: list[Shape | None] = []  # None for what index arrays and the ints beside them name
     picked: list[Shape] = []
@@ -325,7 +328,7 @@ def _shape_of(spec: Spec, shape: Shape, data: Sequence[Shape]) -> Shape:
 
 
 def _numpy_index(spec: Spec, data: Sequence[Any]) -> tuple[Any, ...]:
-    """The subscript as numpy takes it."""
+    """The subscript as a NumPy index."""
     rest = iter(data)
     index: list[Any] = []
     for entry in spec:
@@ -347,7 +350,7 @@ def _numpy_index(spec: Spec, data: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _with_numbers(entry: slice, size: int) -> slice:
-    """A slice of an axis that says where it starts, how far it goes and in which steps."""
+    """A slice of an axis with explicit start, stop, and step."""
     return slice(*entry.indices(size)) if entry.step in (None, 1) else entry
 
 
@@ -357,7 +360,7 @@ def _steps(start: int, count: int, distance: int) -> slice:
 
 
 def _check_value(shape: Shape, place: Shape) -> None:
-    """A value broadcasts to its place; leading axes of size 1 are left out."""
+    """Checks that a value broadcasts to the selected shape, ignoring leading axes of size 1."""
     extra = max(len(shape) - len(place), 0)
     if any(n != 1 for n in shape[:extra]):
         raise problem(
@@ -378,7 +381,10 @@ def _check_value(shape: Shape, place: Shape) -> None:
 def slice_scatter(
     input: Any, src: Any, axis: int = 0, start: Any = None, end: Any = None, step: int = 1
 ) -> Any:
-    """`input` with every `step`-th slice from `start` to `end` along `axis` replaced by `src`."""
+    """Replaces every `step`-th slice from `start` to `end` along `axis` with `src`.
+
+    The result is a new tensor.
+    """
     place = normalize_axis(axis, len(input.shape), "slice_scatter")
     first, stop, distance = slice(start, end, step).indices(input.shape[place])
     count = len(range(first, stop, distance))
@@ -388,7 +394,7 @@ def slice_scatter(
 
 
 def select_scatter(input: Any, src: Any, axis: int, index: int) -> Any:
-    """`input` with the slice number `index` along `axis` replaced by `src`."""
+    """Replaces the slice at `index` along `axis` with `src`. The result is a new tensor."""
     place = normalize_axis(axis, len(input.shape), "select_scatter")
     number = normalize_axis(index, input.shape[place], "select_scatter")
     _check_source("select_scatter", src, (*input.shape[:place], *input.shape[place + 1 :]))
@@ -397,7 +403,7 @@ def select_scatter(input: Any, src: Any, axis: int, index: int) -> Any:
 
 
 def with_box(x: Any, box: Sequence[slice], value: Any) -> Any:
-    """`x` with a box of it, one slice with all numbers known for each axis, replaced."""
+    """`x` with one box replaced; the box is a slice with explicit bounds for each axis."""
     spec: list[tuple[Any, ...]] = []
     starts = []
     for one in box:

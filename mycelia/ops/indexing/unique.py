@@ -1,4 +1,4 @@
-"""Distinct elements and how often values occur. Some results have a size that depends on values."""
+"""Unique elements and histograms. The size of some results depends on values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mycelia._engine.operators.operator import Op, unsupported_dtype
 
 
 class SizedByValues(Op, register=False):
-    """An operator that runs on the host only, because its values decide the result's shape."""
+    """Base class of operators whose result shape depends on values; they run on the host only."""
 
     host_only = True
     host_limit = 2**62
@@ -28,7 +28,7 @@ class SizedByValues(Op, register=False):
         raise self.unsizable()
 
     def check(self, x: Any) -> None:
-        """Raise what is wrong with an argument, an array or a type."""
+        """Raises an error if the argument, an array or a type, is not supported."""
 
     def unsizable(self) -> RuntimeError:
         return problem(
@@ -40,7 +40,7 @@ class SizedByValues(Op, register=False):
 
 
 class Unique(SizedByValues):
-    """The distinct elements in the order they first occur, and which of them each element is."""
+    """Unique elements in order of first occurrence, and the index of each element among them."""
 
     examples = (case("i32[2,3]"), case("f32[4]"), case("i64[0]"))
 
@@ -62,10 +62,10 @@ class Unique(SizedByValues):
 
 
 class UniqueConsecutive(SizedByValues):
-    """x with runs of equal neighbours made one; then each element's run, and the runs' lengths.
+    """Collapses runs of equal neighbors; also returns the run of each element and run lengths.
 
-    Neighbours are elements of the flattened tensor, or slices along `dim`. What is not asked for
-    is an empty tensor.
+    Neighbors are elements of the flattened tensor, or slices along `dim`. Outputs that are not
+    requested are empty tensors.
     """
 
     return_inverse: bool = False
@@ -105,9 +105,9 @@ class UniqueConsecutive(SizedByValues):
 
 
 class Histogram(Op):
-    """How many elements fall into each of `bins` equal bins from `min` to `max`.
+    """Histogram with `bins` equal bins from `min` to `max`.
 
-    When the limits are equal, they are taken from the data. Elements outside are not counted.
+    If the limits are equal, they are computed from the data. Elements outside are not counted.
     """
 
     bins: int = 100
@@ -148,14 +148,14 @@ class Histogram(Op):
 
 
 def unique(input: Any) -> tuple[Any, Any]:
-    """The distinct elements in the order they first occur, and which of them each element is."""
+    """Unique elements in order of first occurrence, and the index of each element among them."""
     return Unique.of()(input)
 
 
 def unique_consecutive(
     input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """`input` with runs of equal neighbours made one, and on request runs and their lengths."""
+    """Collapses runs of equal neighbors; returns run indices and lengths on request."""
     found, inverse, counts = UniqueConsecutive.of(return_inverse, return_counts, dim)(input)
     wanted = [found]
     wanted += [inverse] if return_inverse else []
@@ -164,12 +164,12 @@ def unique_consecutive(
 
 
 def histc(input: Any, bins: int = 100, min: float = 0.0, max: float = 0.0) -> Any:
-    """How many elements fall into each of `bins` equal bins from `min` to `max`."""
+    """Histogram with `bins` equal bins from `min` to `max`."""
     return Histogram.of(bins, min, max)(input)
 
 
 def _run_starts(along: Any, axis: int) -> Any:
-    """Which slices along `axis` differ from the one before."""
+    """Which slices along `axis` differ from the previous one."""
     moved = np.moveaxis(along, axis, 0)
     if moved.shape[0] == 0:
         return np.zeros((0,), bool)

@@ -1,4 +1,4 @@
-"""Distinct elements, or slices, in ascending order."""
+"""Sorted unique elements or slices."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from mycelia._engine.operators.operator import Op
 
 
 class DistinctSorted(Op):
-    """The distinct elements (or slices along `dim`) in ascending order.
+    """Sorted unique elements, or slices along `dim`.
 
-    Then which of them each element (or slice) is, and how often each occurs.
+    Also returns the index of each element (or slice) among them, and how often each occurs.
     """
 
     dim: int | None = None
