@@ -131,7 +131,7 @@ class Betainc(Op):
         if not a == b == x:
             raise problem(
                 ValueError if a.dtype is b.dtype is x.dtype else TypeError,
-                "Betainc: the tensors must have one shape and dtype",
+                "Betainc: the tensors must have the same shape and dtype",
                 got=f"{a}, {b}, {x}",
             )
         return x

@@ -102,20 +102,20 @@ def put_(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
     if size(index.shape) != size(source.shape):
         raise problem(
             ValueError,
-            "put_: index and source must have as many elements",
+            "put_: index and source must have equally many elements",
             got=f"index of shape {index.shape}, source of shape {source.shape}",
         )
     if source.dtype is not input.dtype:
         raise problem(
             TypeError,
-            "put_: the source has another dtype",
+            "put_: input and source differ in dtype",
             got=f"input {input.dtype}, source {source.dtype}",
         )
     places = where(index < 0, add(index, size(input.shape)), index)
     scatter = TensorScatterAdd if accumulate else TensorScatterUpdate
     flat = reshape(input, (-1,))
-    found = scatter.of()(flat, reshape(places, (-1, 1)), reshape(source, (-1,)))
-    return put_into(input, reshape(found, input.shape))
+    result = scatter.of()(flat, reshape(places, (-1, 1)), reshape(source, (-1,)))
+    return put_into(input, reshape(result, input.shape))
 
 
 def put_into(input: Any, value: Any) -> Any:
@@ -138,11 +138,11 @@ def _largest(dtype: Any) -> int:
 
 
 def check_generator(owner: str, generator: Any) -> None:
-    """Rejects a generator, which would not be used."""
+    """Rejects generators; random values depend on the global seed only."""
     if generator is not None:
         raise problem(
             TypeError,
-            f"{owner}: random numbers come from the global seed",
+            f"{owner}: generators are not supported",
             got=f"generator={generator!r}",
-            fix="leave the generator out and call set_seed",
+            fix="omit the generator and call set_seed",
         )

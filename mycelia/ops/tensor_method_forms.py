@@ -71,9 +71,9 @@ class IndexCopy(Op):
         if index.ndim != 1 or source.shape != wanted or source.dtype is not x.dtype:
             raise problem(
                 ValueError if source.dtype is x.dtype else TypeError,
-                "index_copy_, index_add_: index and source do not fit the tensor",
+                "index_copy_, index_add_: index and source do not match the tensor",
                 got=f"tensor {x}, index {index}, source {source}",
-                expected=f"a vector of indices and a source of shape {list(wanted)}",
+                expected=f"a 1-D index and a source of shape {list(wanted)}",
             )
         return x
 
@@ -104,10 +104,10 @@ class BitsAs(Op):
         if x.dtype.bits != self.dtype.bits or x.dtype.is_bool is not self.dtype.is_bool:
             raise problem(
                 ValueError,
-                "view: the dtypes are of different widths",
+                "view: the dtypes have different widths",
                 got=f"{x} as {self.dtype}",
                 expected=f"a dtype of {x.dtype.bits} bits",
-                fix="convert the numbers instead: x.astype(dtype)",
+                fix="convert the values instead: x.astype(dtype)",
             )
         return x.with_dtype(self.dtype)
 
@@ -357,7 +357,7 @@ def matrix_transposed(x: Any) -> Any:
     """Swaps the last two axes."""
     if len(x.shape) < 2:
         raise problem(
-            ValueError, "mT, mH: the tensor must be made of matrices", got=f"shape {list(x.shape)}"
+            ValueError, "mT, mH: the tensor must have at least 2 axes", got=f"shape {list(x.shape)}"
         )
     return swapaxes(x, -2, -1)
 
@@ -404,7 +404,7 @@ def _repeat_interleave(
     if output_size not in (None, found.shape[axis or 0]):
         raise problem(
             ValueError,
-            "repeat_interleave: output_size is not the size of the result",
+            "repeat_interleave: output_size differs from the size of the result",
             got=f"output_size={output_size} for a result of shape {list(found.shape)}",
         )
     return found

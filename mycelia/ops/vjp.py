@@ -31,26 +31,25 @@ class IntegerVjp(Op, register=False):
 
     def lower(self, *args: Any) -> tuple[Any, ...]:
         *inputs, dout = args
-        found = [self._gradient(inputs, position, dout) for position in self.positions]
-        return tuple(found)
+        return tuple([self._gradient(inputs, position, dout) for position in self.positions])
 
     def _gradient(self, inputs: list[Any], position: int, dout: Any) -> Any:
-        given = inputs[position]
+        value = inputs[position]
 
         def run(fractions: Any) -> Any:
             full = (*inputs[:position], fractions, *inputs[position + 1 :])
             result = self.op.lower(*self.op.arguments.merge(full, self.static_values))
             return result[0] if self.op.writes else result
 
-        fractions = jax.tree.map(lambda a: a.astype(jnp.float64), given)
+        fractions = jax.tree.map(lambda a: a.astype(jnp.float64), value)
         try:
             result, pull = jax.vjp(run, fractions)
-        except (TypeError, ValueError, IndexError):  # only integers select elements
-            return jax.tree.map(jnp.zeros_like, given)
-        (found,) = pull(jax.tree.map(_cotangent, result, dout))
+        except (TypeError, ValueError, IndexError):  # the input must be integer, such as indices
+            return jax.tree.map(jnp.zeros_like, value)
+        (gradient,) = pull(jax.tree.map(_cotangent, result, dout))
         whole = not any(jnp.issubdtype(d.dtype, jnp.inexact) for d in jax.tree.leaves(dout))
-        wanted = given if whole else jax.tree.map(lambda _: jax.tree.leaves(dout)[0], given)
-        return jax.tree.map(_converted, found, wanted)
+        like = value if whole else jax.tree.map(lambda _: jax.tree.leaves(dout)[0], value)
+        return jax.tree.map(_converted, gradient, like)
 
 
 def gradients(
@@ -72,7 +71,7 @@ def gradients(
     whole = [i for i, value in enumerate(data) if i < len(grads) and wanted[i] and _is_whole(value)]
     if not whole:
         return grads
-    found = list(grads)
+    result = list(grads)
     if type(op).grad is Op.grad:
         vjp = IntegerVjp.of(op, static, tuple(whole))
         pairs = zip(whole, vjp(*data, dout), strict=True)
@@ -80,8 +79,8 @@ def gradients(
         keeps = op.integer_gradients and _is_whole(dout)
         pairs = zip(whole, [_fitting(grads[i], data[i], keeps) for i in whole], strict=True)
     for position, grad in pairs:
-        found[position] = grad
-    return tuple(found)
+        result[position] = grad
+    return tuple(result)
 
 
 def _countable(dout: Any) -> Any:
@@ -117,9 +116,9 @@ def _cotangent(result: Array, dout: Array) -> Any:
     return jnp.zeros(result.shape, jax.dtypes.float0)
 
 
-def _converted(found: Array, like: Array) -> Array:
+def _converted(gradient: Array, like: Array) -> Array:
     if like.dtype == jnp.bool_:
-        return found != 0
+        return gradient != 0
     if jnp.issubdtype(like.dtype, jnp.inexact):
-        return found.astype(like.dtype)
-    return found.astype(int64.numpy).astype(like.dtype)
+        return gradient.astype(like.dtype)
+    return gradient.astype(int64.numpy).astype(like.dtype)

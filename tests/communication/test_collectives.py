@@ -66,7 +66,7 @@ def test_the_ways_to_reduce():
 def test_wrong_operators():
     with pytest.raises(TypeError, match="'op' must be str"):
         ops.AllReduce(3)
-    with pytest.raises(TypeError, match="no such reduction"):
+    with pytest.raises(TypeError, match="unknown reduction"):
         ops.AllReduce("foo")
     with pytest.raises(TypeError, match="'group' must be str"):
         ops.AllGather(group=3)
@@ -115,7 +115,7 @@ def test_a_process_sends_messages_to_itself_in_order():
     np.testing.assert_array_equal(comm_func.recv(like, 0, tag=4).asnumpy(), X)
     out, handle = comm_func.irecv(like, 0, tag=4)
     np.testing.assert_array_equal(out.asnumpy(), X + 1)
-    with pytest.raises(RuntimeError, match="wait for itself forever"):
+    with pytest.raises(RuntimeError, match="exchange messages with itself"):
         comm_func.recv(like, 0, tag=4)
 
 
@@ -154,7 +154,7 @@ def test_all_to_all():
     target = Tensor(np.zeros(6, np.float32))
     assert comm_func.all_to_all_v_c(target, Tensor(X.ravel()), [6]) is None
     np.testing.assert_array_equal(target.asnumpy(), X.ravel())
-    with pytest.raises(ValueError, match="receive alike"):
+    with pytest.raises(ValueError, match="must match those received"):
         comm_func.all_to_all_with_output_shape([(7,)], [Tensor(X)])
     with pytest.raises(ValueError, match="sizes that sum"):
         comm_func.all_to_all_single_with_output_shape((2, 3), Tensor(X), [1])
@@ -165,7 +165,7 @@ def test_all_to_all():
 def test_wrong_arguments_of_functions():
     with pytest.raises(TypeError, match="must be Tensor"):
         comm_func.all_reduce(3)
-    with pytest.raises(TypeError, match="no such reduction"):
+    with pytest.raises(TypeError, match="unknown reduction"):
         comm_func.all_reduce(Tensor(X), "foo")
     with pytest.raises(TypeError, match="'group' must be str"):
         comm_func.all_reduce(Tensor(X), "sum", 3)

@@ -28,8 +28,8 @@ from mycelia.ops.elementwise.arithmetic import mul
 from mycelia.ops.shapes.reshape import cast, reshape, transpose
 
 _Later = Callable[[Array], Array | None]
-ROWS = 256  # queries at once, where there are many
-MOST_SCORES = 1 << 24  # numbers that are computed at once
+ROWS = 256  # queries per block in long sequences
+MOST_SCORES = 1 << 24  # scores that may be in memory together
 _LAYOUTS = ("BSH", "SBH", "BNSD", "BSND")
 
 
@@ -64,7 +64,7 @@ class Attention(Op):
             raise unsupported_dtype(self.name, query, "float tensors")
         _check_shapes(self.name, query, key, value)
         if mask is not None and not mask.dtype.is_bool:
-            raise unsupported_dtype(self.name, mask, "a bool mask: True hides")
+            raise unsupported_dtype(self.name, mask, "a bool mask (True masks a key)")
         batch = broadcast(query.shape[:-2], key.shape[:-2], value.shape[:-2], op=self.name)
         scores = (*batch, query.shape[-2], key.shape[-2])
         for extra in (mask, bias, keep):
@@ -107,15 +107,17 @@ class Attention(Op):
         given = (query, *extras)
         by_row = [a is not None and a.ndim > 1 and a.shape[-2] == length for a in given]
         blocks = [_in_blocks(a) for a, is_apart in zip(given, by_row, strict=True) if is_apart]
-        places = jnp.arange(-(-length // ROWS) * ROWS).reshape(-1, ROWS)
+        row_numbers = jnp.arange(-(-length // ROWS) * ROWS).reshape(-1, ROWS)
 
         @jax.checkpoint
         def block(rows: Array, parts: list[Array]) -> Array:
             rest = iter(parts)
-            own = [next(rest) if apart else a for a, apart in zip(given, by_row, strict=True)]
-            return self._rows(own[0], key, value, later(rows), *own[1:])
+            block_inputs = [
+                next(rest) if apart else a for a, apart in zip(given, by_row, strict=True)
+            ]
+            return self._rows(block_inputs[0], key, value, later(rows), *block_inputs[1:])
 
-        _, found = lax.scan(lambda _, part: (None, block(*part)), None, (places, blocks))
+        _, found = lax.scan(lambda _, part: (None, block(*part)), None, (row_numbers, blocks))
         joined = jnp.moveaxis(found, 0, -3)
         return joined.reshape(*joined.shape[:-3], -1, joined.shape[-1])[..., :length, :]
 
@@ -186,7 +188,7 @@ def _check_shapes(name: str, query: TensorType, key: TensorType, value: TensorTy
     if not enough or query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
         raise problem(
             ValueError,
-            f"{name}: query, key and value do not fit",
+            f"{name}: the shapes of query, key and value do not match",
             got=f"query {query}, key {key}, value {value}",
             expected="query (..., T, D), key (..., S, D), value (..., S, E)",
         )
@@ -241,7 +243,7 @@ def flash_attention_score(
         raise problem(
             ValueError,
             f"{name}: padding_mask, prefix and actual sequence lengths must be None",
-            fix="hide padding with attn_mask",
+            fix="mask padding with attn_mask",
         )
     queries = _by_head(query, layout, heads)
     shared = heads if layout in ("BNSD", "BSND") else _shared_heads(query, key, heads)
@@ -273,7 +275,7 @@ def _by_head(x: Any, layout: str, heads: int) -> Any:
     if len(x.shape) != 3 or x.shape[2] % heads:
         raise problem(
             ValueError,
-            f"flash_attention_score: the last size does not divide into {heads} heads",
+            f"flash_attention_score: the last axis is not divisible by {heads} heads",
             got=f"shape {list(x.shape)} in the layout {layout}",
         )
     parts = reshape(x, (*x.shape[:2], heads, x.shape[2] // heads))
@@ -286,7 +288,7 @@ def _grouped(queries: Any, shared: int) -> Any:
     if shared == 0 or heads % shared:
         raise problem(
             ValueError,
-            "flash_attention_score: the heads of the keys do not divide those of the queries",
+            "flash_attention_score: the query heads are not divisible by the key heads",
             got=f"{heads} query heads and {shared} key heads",
         )
     return reshape(queries, (batch, shared, heads // shared, length, width))

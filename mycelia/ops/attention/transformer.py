@@ -37,14 +37,16 @@ class RotaryPositionEmbedding(Op):
     def infer(self, x: TensorType, cos: TensorType, sin: TensorType) -> TensorType:
         if self.mode not in (0, 1):
             raise problem(
-                ValueError, "rotary_position_embedding: mode is 0 or 1", got=f"mode={self.mode}"
+                ValueError,
+                "rotary_position_embedding: mode must be 0 or 1",
+                got=f"mode={self.mode}",
             )
         if x.ndim != 4 or x.shape[-1] % 2 or cos.shape != sin.shape:
             raise problem(
                 ValueError,
-                "rotary_position_embedding: the angles do not fit",
+                "rotary_position_embedding: the shapes of x, cos and sin do not match",
                 got=f"x {x}, cos {cos}, sin {sin}",
-                expected="four axes, an even number of features",
+                expected="x with four axes and an even number of features, equal cos and sin",
             )
         for name, angles in (("cos", cos), ("sin", sin)):
             check_spreads_to("rotary_position_embedding", name, angles, x.shape)

@@ -17,7 +17,7 @@ from mycelia._engine.core.wait_registry import Ranks
 from mycelia._engine.ir.example import case
 from mycelia._engine.ir.types import TensorType
 from mycelia._engine.jax_setup import Array, jnp
-from mycelia._engine.kernels import ring_collectives as circles
+from mycelia._engine.kernels import ring_collectives
 from mycelia._engine.kernels.ring_collectives import Ring, ring_of
 from mycelia._engine.operators.operator import Op
 from mycelia.ops.elementwise.arithmetic import div, mul
@@ -66,14 +66,16 @@ class Collective(Op, register=False):
         members = self.ranks()
         if len(members) == 1:
             return self.alone(x)
-        given = tuple(map(circles.own, x)) if isinstance(x, tuple) else circles.own(x)
+        given = (
+            tuple(map(ring_collectives.own, x)) if isinstance(x, tuple) else ring_collectives.own(x)
+        )
         return self.among(given, ring_of(self.name, members))
 
     def alone(self, x: Any) -> Any:
         """The result in a group of one process."""
         return tuple([jnp.asarray(one) for one in x]) if isinstance(x, tuple) else jnp.asarray(x)
 
-    def among(self, x: Any, circle: Ring) -> Any:
+    def among(self, x: Any, ring: Ring) -> Any:
         """The result in a larger group, inside a program over its processes."""
         raise NotImplementedError
 
@@ -105,7 +107,7 @@ class Collective(Op, register=False):
         if self.peer and not 0 <= given[self.peer] < len(ranks):
             raise problem(
                 ValueError,
-                f"{self.name}: {self.peer} is no rank of the group {given['group']}",
+                f"{self.name}: {self.peer} is not a rank of the group {given['group']}",
                 got=str(given[self.peer]),
                 expected=f"0 to {len(ranks) - 1}",
             )
@@ -118,7 +120,9 @@ class Combining(Collective, register=False):
     def infer(self, x: TensorType) -> TensorType:
         way = vars(self)["op"]
         if way in (ReduceOp.MAX, ReduceOp.MIN) and x.dtype.is_complex:
-            raise problem(TypeError, f"{self.name}: complex numbers have no {way}", got=str(x))
+            raise problem(
+                TypeError, f"{self.name}: {way} does not support complex numbers", got=str(x)
+            )
         self.members()
         return x
 
@@ -138,8 +142,8 @@ class AllReduce(Combining):
     group: str = DEFAULT_WORLD_GROUP
     examples = (case("f32[2,3]"), case("f32[]", op="max"), case("i32[4]", op="prod"))
 
-    def among(self, x: Array, circle: Ring) -> Array:
-        return circles.reduced(x, self.op, circle)
+    def among(self, x: Array, ring: Ring) -> Array:
+        return ring_collectives.reduced(x, self.op, ring)
 
     def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         if self.op in (ReduceOp.SUM, ReduceOp.AVG):
@@ -156,9 +160,9 @@ class ProductOfOthers(Collective, register=False):
     def alone(self, x: Array) -> Array:
         return jnp.ones_like(x)
 
-    def among(self, x: Array, circle: Ring) -> Array:
-        stacked = circles.gathered(x, circle)
-        others = stacked.at[circle.index()].set(jnp.ones_like(x))
+    def among(self, x: Array, ring: Ring) -> Array:
+        stacked = ring_collectives.gathered(x, ring)
+        others = stacked.at[ring.index()].set(jnp.ones_like(x))
         return jnp.prod(others, axis=0, dtype=others.dtype)
 
 
@@ -174,8 +178,8 @@ class AllGather(Collective):
     def infer(self, x: TensorType) -> TensorType:
         return rows_times(self, x, self.members())
 
-    def among(self, x: Array, circle: Ring) -> Array:
-        return circles.joined(circles.gathered(x, circle))
+    def among(self, x: Array, ring: Ring) -> Array:
+        return ring_collectives.joined(ring_collectives.gathered(x, ring))
 
     def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return (ReduceScatter.of(ReduceOp.SUM, self.group)(dout),)
@@ -191,8 +195,8 @@ class ReduceScatter(Combining):
     def infer(self, x: TensorType) -> TensorType:
         return share_of_rows(self, super().infer(x), self.members())
 
-    def among(self, x: Array, circle: Ring) -> Array:
-        return circles.scattered(x, self.op, circle)
+    def among(self, x: Array, ring: Ring) -> Array:
+        return ring_collectives.scattered(x, self.op, ring)
 
     def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         gather = AllGather.of(self.group)
@@ -212,8 +216,10 @@ class Reduce(Combining):
     group: str = DEFAULT_WORLD_GROUP
     examples = (case("f32[2,3]", dest_rank=0), case("f32[4]", dest_rank=0, op="max"))
 
-    def among(self, x: Array, circle: Ring) -> Array:
-        return circles.only_at(circles.reduced(x, self.op, circle), self.dest_rank, circle)
+    def among(self, x: Array, ring: Ring) -> Array:
+        return ring_collectives.only_at(
+            ring_collectives.reduced(x, self.op, ring), self.dest_rank, ring
+        )
 
     def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         there = Broadcast.of(self.dest_rank, self.group)
@@ -239,9 +245,9 @@ class CollectiveGather(Collective):
     def infer(self, x: TensorType) -> TensorType:
         return rows_times(self, x, self.members())
 
-    def among(self, x: Array, circle: Ring) -> Array:
-        whole = circles.joined(circles.gathered(x, circle))
-        return circles.only_at(whole, self.dest_rank, circle)
+    def among(self, x: Array, ring: Ring) -> Array:
+        whole = ring_collectives.joined(ring_collectives.gathered(x, ring))
+        return ring_collectives.only_at(whole, self.dest_rank, ring)
 
     def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return (CollectiveScatter.of(self.dest_rank, self.group)(dout),)
@@ -258,8 +264,8 @@ class CollectiveScatter(Collective):
     def infer(self, x: TensorType) -> TensorType:
         return share_of_rows(self, x, self.members())
 
-    def among(self, x: Array, circle: Ring) -> Array:
-        return circles.share(circles.from_member(x, self.src_rank, circle), circle)
+    def among(self, x: Array, ring: Ring) -> Array:
+        return ring_collectives.share(ring_collectives.from_member(x, self.src_rank, ring), ring)
 
     def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return (CollectiveGather.of(self.src_rank, self.group)(dout),)
@@ -277,8 +283,8 @@ class Broadcast(Collective):
         self.members()
         return x
 
-    def among(self, x: tuple[Array, ...], circle: Ring) -> tuple[Array, ...]:
-        return tuple([circles.from_member(one, self.root_rank, circle) for one in x])
+    def among(self, x: tuple[Array, ...], ring: Ring) -> tuple[Array, ...]:
+        return tuple([ring_collectives.from_member(one, self.root_rank, ring) for one in x])
 
     def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         back = Reduce.of(self.root_rank, ReduceOp.SUM, self.group)
@@ -319,16 +325,18 @@ class AlltoAll(Collective):
         if shape[split] % members:
             raise problem(
                 ValueError,
-                "AlltoAll: the blocks for the members would not be equal",
-                got=f"{x}, cut along axis {split} for {members} processes",
+                "AlltoAll: the split axis is not divisible by the number of processes",
+                got=f"{x}, split along axis {split} for {members} processes",
             )
         shape[split] //= members
         shape[joined] *= members
         return TensorType(x.dtype, tuple(shape))
 
-    def among(self, x: Array, circle: Ring) -> Array:
-        blocks = jnp.stack(jnp.split(x, circle.count, axis=self.split_dim))
-        return circles.joined(circles.exchanged(blocks, circle), axis=self.concat_dim)
+    def among(self, x: Array, ring: Ring) -> Array:
+        blocks = jnp.stack(jnp.split(x, ring.count, axis=self.split_dim))
+        return ring_collectives.joined(
+            ring_collectives.exchanged(blocks, ring), axis=self.concat_dim
+        )
 
     def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         ways = self.split_count, self.concat_dim, self.split_dim, self.group
@@ -342,7 +350,7 @@ def check_reduction(owner: str, way: Any) -> str:
     if way not in REDUCTIONS:
         raise problem(
             TypeError,
-            f"{owner}: there is no such reduction",
+            f"{owner}: unknown reduction",
             got=repr(way),
             expected=f"one of {', '.join(REDUCTIONS)}",
         )
@@ -352,7 +360,7 @@ def check_reduction(owner: str, way: Any) -> str:
 def rows_times(op: Op, x: TensorType, count: int) -> TensorType:
     """The type of `count` tensors like `x`, concatenated along axis 0."""
     if not x.ndim:
-        raise problem(ValueError, f"{op.name}: a number has no rows to gather", got=str(x))
+        raise problem(ValueError, f"{op.name}: cannot gather a 0-d tensor", got=str(x))
     return TensorType(x.dtype, (x.shape[0] * count, *x.shape[1:]))
 
 
@@ -361,7 +369,7 @@ def share_of_rows(op: Op, x: TensorType, count: int) -> TensorType:
     if not x.ndim or x.shape[0] % count:
         raise problem(
             ValueError,
-            f"{op.name}: the rows cannot be shared out evenly",
+            f"{op.name}: the rows are not divisible by the number of processes",
             got=f"{x} for {count} processes",
         )
     return TensorType(x.dtype, (x.shape[0] // count, *x.shape[1:]))

@@ -18,7 +18,7 @@ from mycelia._engine.ir.example import case
 from mycelia._engine.ir.primitive import freeze
 from mycelia._engine.ir.types import TensorType
 from mycelia._engine.jax_setup import Array, jnp
-from mycelia._engine.kernels import ring_collectives as circles
+from mycelia._engine.kernels import ring_collectives
 from mycelia._engine.kernels.ring_collectives import ring_of
 from mycelia.ops.collective.collective import Collective
 from mycelia.ops.elementwise.arithmetic import add
@@ -60,14 +60,14 @@ class NeighborExchange(Collective):
             if not is_int(rank) or not 0 <= rank < members:
                 raise problem(
                     ValueError,
-                    f"NeighborExchange: there is no rank {rank} in the group {self.group}",
+                    f"NeighborExchange: rank {rank} is not in the group {self.group}",
                     expected=f"0 to {members - 1}",
                 )
         given = tuple([one.shape for one in x])
         if given != self.send_shapes or len(x) != len(self.send_rank_ids):
             raise problem(
                 ValueError,
-                "NeighborExchange: the tensors are not those of send_shapes",
+                "NeighborExchange: the tensors do not match send_shapes",
                 got=str(given),
                 expected=f"{self.send_shapes}, one for each of {self.send_rank_ids}",
             )
@@ -77,37 +77,37 @@ class NeighborExchange(Collective):
     def _check_alike(self, x: tuple[TensorType, ...]) -> None:
         """Checks that all tensors have one dtype, and those to this rank the expected shapes."""
         me = self.ranks().index(world().rank)
-        sent = [self.send_shapes[i] for i in _places(self.send_rank_ids, me)]
-        got = [self.recv_shapes[i] for i in _places(self.recv_rank_ids, me)]
+        sent = [self.send_shapes[i] for i in _indices_of(self.send_rank_ids, me)]
+        got = [self.recv_shapes[i] for i in _indices_of(self.recv_rank_ids, me)]
         if sent != got or any(one.dtype is not self.recv_type for one in x):
             raise problem(
                 ValueError,
-                "NeighborExchange: what a process sends itself it must receive alike",
-                got=f"{[str(one) for one in x]} sent, {self.recv_type} {got} from itself",
+                "NeighborExchange: tensors a rank sends to itself must match those received",
+                got=f"{[str(one) for one in x]} sent, {self.recv_type} {got} expected back",
             )
 
     def lower(self, x: tuple[Array, ...]) -> tuple[Array, ...]:
         ranks = self.ranks()
         me = ranks.index(world().rank)
-        found: dict[int, Array] = {}
+        received: dict[int, Array] = {}
         before: Array | None = None
         for peer in sorted({*self.send_rank_ids, *self.recv_rank_ids}, key=lambda p: _pair(me, p)):
-            sent = [x[i] for i in _places(self.send_rank_ids, peer)]
-            places = _places(self.recv_rank_ids, peer)
+            sent = [x[i] for i in _indices_of(self.send_rank_ids, peer)]
+            indices = _indices_of(self.recv_rank_ids, peer)
             if peer == me:
-                found.update(zip(places, map(jnp.asarray, sent), strict=True))
+                received.update(zip(indices, map(jnp.asarray, sent), strict=True))
                 continue
             first, second = _pair(me, peer)
-            got, before = circles.swapped(
+            got, before = ring_collectives.swapped(
                 sent,
-                [self.recv_shapes[i] for i in places],
+                [self.recv_shapes[i] for i in indices],
                 self.recv_type.numpy,
                 me == first,
                 ring_of(self.name, (ranks[first], ranks[second])),
                 before,
             )
-            found.update(zip(places, got, strict=True))
-        return tuple([found[i] for i in range(len(self.recv_rank_ids))])
+            received.update(zip(indices, got, strict=True))
+        return tuple([received[i] for i in range(len(self.recv_rank_ids))])
 
     def participants(self) -> Ranks:
         peers = {*self.send_rank_ids, *self.recv_rank_ids}
@@ -147,14 +147,15 @@ class Send(Collective):
 
     def lower(self, x: Array) -> Array:
         _, total = _swapped_with(self, self.dest_rank, [x], [], x.dtype)
-        return circles.after(x, total)
+        return ring_collectives.after(x, total)
 
     def participants(self) -> Ranks:
         return _with(self, self.dest_rank)
 
     def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         ways = self.sr_tag, self.dest_rank, tuple(x.shape), x.dtype, self.group_back, self.group
-        return (add(Receive.of(*ways)(out), dout),)  # after the sending, which is no longer idle
+        # `out` as the argument orders the Receive after the Send
+        return (add(Receive.of(*ways)(out), dout),)
 
 
 class Receive(Collective):
@@ -206,8 +207,8 @@ def _swapped_with(
     ranks = op.ranks()
     me = ranks.index(world().rank)
     first, second = _pair(me, peer)
-    circle = ring_of(op.name, (ranks[first], ranks[second]))
-    return circles.swapped(sent, expected, dtype, me == first, circle, before)
+    ring = ring_of(op.name, (ranks[first], ranks[second]))
+    return ring_collectives.swapped(sent, expected, dtype, me == first, ring, before)
 
 
 def _with(op: Collective, peer: int) -> Ranks:
@@ -220,13 +221,13 @@ def _check_other(op: Collective, peer: int) -> None:
     if op.ranks()[peer] == world().rank:
         raise problem(
             ValueError,
-            f"{op.name}: a process would wait for itself forever",
+            f"{op.name}: a process cannot exchange messages with itself",
             got=f"{op.peer}={peer}, the rank of this process",
-            fix="send to another process, or use comm_func.isend, which does not wait",
+            fix="send to another process, or use comm_func.isend, which does not block",
         )
 
 
-def _places(ranks: tuple[int, ...], wanted: int) -> list[int]:
+def _indices_of(ranks: tuple[int, ...], wanted: int) -> list[int]:
     return [i for i, rank in enumerate(ranks) if rank == wanted]
 
 

@@ -98,13 +98,13 @@ class SpreadBarrier(Op):
         Tensors that are not sharded evenly are excluded; those of `x` are returned unchanged.
         """
         mesh = Mesh(self.mesh)
-        places = [n for n, one in enumerate(x) if _is_even(one, self.values[n], mesh)]
-        waits = [n for n, one in enumerate(after) if _is_even(one, self.waits[n], mesh)]
-        if not places or not waits or not _CURRENT.devices:
+        even = [n for n, array in enumerate(x) if _is_even(array, self.values[n], mesh)]
+        waits = [n for n, array in enumerate(after) if _is_even(array, self.waits[n], mesh)]
+        if not even or not waits or not _CURRENT.devices:
             return list(x)
         specs = [
-            tuple([self._spec(told[n], mesh) for n in numbers])
-            for told, numbers in ((self.values, places), (self.waits, waits))
+            tuple([self._spec(layouts[n], mesh) for n in indices])
+            for layouts, indices in ((self.values, even), (self.waits, waits))
         ]
         run = jax.shard_map(
             function,
@@ -113,9 +113,9 @@ class SpreadBarrier(Op):
             out_specs=specs[0],
             check_vma=False,
         )
-        held = run(tuple([x[n] for n in places]), tuple([after[n] for n in waits]))
-        found = dict(zip(places, held, strict=True))
-        return [found.get(n, one) for n, one in enumerate(x)]
+        results = run(tuple([x[n] for n in even]), tuple([after[n] for n in waits]))
+        by_index = dict(zip(even, results, strict=True))
+        return [by_index.get(n, array) for n, array in enumerate(x)]
 
     def _spec(self, dims: Any, mesh: Mesh) -> Any:
         return sharding(_CURRENT.devices, mesh, Placement(dims)).spec

@@ -22,7 +22,7 @@ class EnterStage(Op):
     """
 
     stage: int = 0
-    segment: int = -1  # which time this stage comes; -1: the next time
+    segment: int = -1  # occurrence of this stage in the program; -1: the next one
     examples = (case("f32[2,3]", stage=1), case("i32[2]"))
 
     def infer(self, x: TensorType) -> TensorType:
@@ -67,6 +67,6 @@ def entered(value: Any, stage: int, segment: int | None) -> Any:
         getattr(value, "_data", None), GraphNode
     ):
         return value
-    if getattr(value, "_is_parameter", False) or hasattr(value, "kind"):  # a weight, a number
+    if getattr(value, "_is_parameter", False) or hasattr(value, "kind"):  # parameter or scalar
         return value
     return EnterStage.of(stage, -1 if segment is None else segment)(value)

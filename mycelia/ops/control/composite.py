@@ -29,7 +29,7 @@ class HyperMap(CheckedKeywords):
         return self._map(fn, args, depth=0)
 
     def _goes_into(self, depth: int, is_mixed: bool) -> bool:
-        return not is_mixed  # a Tensor beside a tuple is a leaf
+        return not is_mixed  # a tensor next to a tuple is a leaf
 
     def _map(self, fn: Callable[..., Any], args: tuple[Any, ...], depth: int) -> Any:
         sequences = [a for a in args if isinstance(a, (tuple, list))]
@@ -43,9 +43,9 @@ class HyperMap(CheckedKeywords):
                 got=", ".join(map(_described, args)),
             )
         order = range(lengths.pop())
-        places = reversed(order) if self.reverse else order
-        found = {i: self._map(fn, tuple(a[i] for a in args), depth + 1) for i in places}
-        return tuple(found[i] for i in order)
+        indices = reversed(order) if self.reverse else order
+        results = {i: self._map(fn, tuple(a[i] for a in args), depth + 1) for i in indices}
+        return tuple(results[i] for i in order)
 
 
 class Map(HyperMap):

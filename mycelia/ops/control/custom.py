@@ -130,8 +130,8 @@ class Custom(Primitive):
         if self.out_shape is None or self.out_dtype is None:
             raise problem(
                 ValueError,
-                f"{self.name}: the type of the result is not known",
-                fix="pass out_shape and out_dtype (values, or functions of the inputs')",
+                f"{self.name}: cannot infer the type of the result",
+                fix="pass out_shape and out_dtype (values, or functions of those of the inputs)",
             )
         shape = _answer(self.out_shape, [t.shape for t in types])
         dtype = _answer(self.out_dtype, [t.dtype for t in types])

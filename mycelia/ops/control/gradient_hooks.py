@@ -142,7 +142,7 @@ class PyFunc(Op, register=False):
         if len(self.in_types) != len(self.in_shapes) or len(self.out_types) != len(self.out_shapes):
             raise problem(
                 ValueError,
-                "PyFunc: give one type and one shape for each input and output",
+                "PyFunc: every input and output needs one type and one shape",
                 got=f"{len(self.in_types)} and {len(self.in_shapes)} for inputs, "
                 f"{len(self.out_types)} and {len(self.out_shapes)} for outputs",
             )
@@ -155,7 +155,7 @@ class PyFunc(Op, register=False):
         if given != wanted:
             raise problem(
                 ValueError,
-                "PyFunc: the inputs are not what was announced",
+                "PyFunc: the inputs do not match in_types and in_shapes",
                 got=", ".join(map(str, given)),
                 expected=", ".join(map(str, wanted)),
             )

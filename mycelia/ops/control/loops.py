@@ -65,7 +65,7 @@ class Scan(Primitive):
         if count is None or (length is not None and length != count):
             raise problem(
                 ValueError,
-                "Scan: the length does not fit",
+                "Scan: length does not match xs",
                 got=f"length={length} for {'no xs' if xs is None else f'{count} rows'}",
             )
         state, results = init, []

@@ -27,12 +27,12 @@ class Summary(Primitive):
 
     def __call__(self, name: str, value: Any) -> None:
         if not check_instance(self.name, "name", name, str):
-            raise wrong_value(self.name, "name", name, "a str, not empty")
+            raise wrong_value(self.name, "name", name, "a non-empty str")
         check_instance(self.name, "value", value, TensorProtocol)
         if not self.fits(value.shape):
             raise problem(
                 ValueError,
-                f"{self.name}: the value has a wrong shape",
+                f"{self.name}: the value has the wrong shape",
                 got=str(type_of(value)),
                 expected=self.expected,
             )
@@ -44,7 +44,7 @@ class ScalarSummary(Summary):
     """Publishes a scalar."""
 
     kind = "scalar"
-    expected = "one number, in at most one dimension"
+    expected = "one element and at most one dimension"
 
     @staticmethod
     def fits(shape: Shape) -> bool:

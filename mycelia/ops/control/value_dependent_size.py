@@ -31,15 +31,15 @@ class ListDiff(SizedByValues):
     def check(self, x: Any, y: Any) -> None:
         if x.ndim != 1 or y.ndim != 1:
             raise problem(
-                ValueError, "ListDiff: x and y must be vectors", got=f"{x.shape} and {y.shape}"
+                ValueError, "ListDiff: x and y must be 1-D", got=f"{x.shape} and {y.shape}"
             )
         if x.dtype != y.dtype:
             raise problem(TypeError, "ListDiff: the dtypes differ", got=f"{x.dtype}, {y.dtype}")
 
     def host(self, x: Any, y: Any) -> tuple[Any, Any]:
         self.check(x, y)
-        kept = np.flatnonzero(~np.isin(x, y))
-        return x[kept], kept.astype(self.out_idx.numpy)
+        indices = np.flatnonzero(~np.isin(x, y))
+        return x[indices], indices.astype(self.out_idx.numpy)
 
 
 class SubAndFilter(SizedByValues):
@@ -76,7 +76,7 @@ class ComputeAccidentalHits(SizedByValues):
         if true_classes.ndim != 2 or true_classes.shape[1] != self.num_true:
             raise problem(
                 ValueError,
-                "ComputeAccidentalHits: give num_true classes a row",
+                "ComputeAccidentalHits: true_classes must have num_true classes per row",
                 got=f"true_classes of shape {true_classes.shape}, num_true={self.num_true}",
             )
 
@@ -110,7 +110,7 @@ class CTCGreedyDecoder(SizedByValues):
         if inputs.ndim != 3 or sequence_length.shape != inputs.shape[1:2]:
             raise problem(
                 ValueError,
-                "CTCGreedyDecoder: give logits (time, batch, classes) and a length for each",
+                "CTCGreedyDecoder: expected logits (time, batch, classes) and one length each",
                 got=f"inputs {inputs.shape}, sequence_length {sequence_length.shape}",
             )
 
@@ -152,7 +152,7 @@ class RaggedRange(SizedByValues):
         if not starts.shape == limits.shape == deltas.shape:
             raise problem(
                 ValueError,
-                "RaggedRange: starts, limits and deltas must have one shape",
+                "RaggedRange: starts, limits and deltas must have the same shape",
                 got=f"{starts.shape}, {limits.shape}, {deltas.shape}",
             )
 
@@ -200,16 +200,16 @@ class EditDistance(SizedByValues):
         truth_shape: Any,
     ) -> Any:
         sizes = [max(h, t) for h, t in zip(hypothesis_shape, truth_shape, strict=True)][:-1]
-        found = np.zeros(sizes, np.float32)
-        ours = _rows(hypothesis_indices, hypothesis_values)
-        wanted = _rows(truth_indices, truth_values)
-        for place in np.ndindex(*sizes):
-            truth = wanted.get(place, [])
-            distance = float(_edits(ours.get(place, []), truth))
+        distances = np.zeros(sizes, np.float32)
+        hypotheses = _rows(hypothesis_indices, hypothesis_values)
+        truths = _rows(truth_indices, truth_values)
+        for index in np.ndindex(*sizes):
+            truth = truths.get(index, [])
+            distance = float(_edits(hypotheses.get(index, []), truth))
             if self.normalized:
                 distance = distance / len(truth) if truth else (np.inf if distance else 0.0)
-            found[place] = distance
-        return found
+            distances[index] = distance
+        return distances
 
 
 def ctc_greedy_decoder(inputs: Any, sequence_length: Any, merge_repeated: bool = True) -> Any:
@@ -235,18 +235,18 @@ class UniqueWithPad(SizedByValues):
         if x.dtype != pad_num.dtype:
             raise problem(
                 TypeError,
-                "UniqueWithPad: the padding has another dtype",
+                "UniqueWithPad: x and pad_num differ in dtype",
                 got=f"{x.dtype} and {pad_num.dtype}",
             )
 
     def host(self, x: Any, pad_num: Any) -> tuple[Any, Any]:
         self.check(x, pad_num)
-        found, first, inverse = np.unique(x.ravel(), return_index=True, return_inverse=True)
+        distinct, first, inverse = np.unique(x.ravel(), return_index=True, return_inverse=True)
         order = np.argsort(first, kind="stable")
         rank = np.empty_like(order)
         rank[order] = np.arange(order.size)
         filled = np.full(x.size, pad_num, x.dtype)
-        filled[: found.size] = found[order]
+        filled[: distinct.size] = distinct[order]
         index_dtype = np.int64 if x.dtype == np.int64 else np.int32
         return filled, rank[inverse.ravel()].reshape(x.shape).astype(index_dtype)
 
@@ -260,10 +260,10 @@ def unique_with_pad(x: Any, pad_num: Any) -> tuple[Any, Any]:
 
 def _rows(indices: Any, values: Any) -> dict[tuple[int, ...], list[Any]]:
     """The values of a sparse tensor, row by row."""
-    found: dict[tuple[int, ...], list[Any]] = {}
-    for place, value in zip(indices.tolist(), values.tolist(), strict=True):
-        found.setdefault(tuple(place[:-1]), []).append(value)
-    return found
+    rows: dict[tuple[int, ...], list[Any]] = {}
+    for index, value in zip(indices.tolist(), values.tolist(), strict=True):
+        rows.setdefault(tuple(index[:-1]), []).append(value)
+    return rows
 
 
 def _edits(first: list[Any], second: list[Any]) -> int:

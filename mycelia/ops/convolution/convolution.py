@@ -175,7 +175,7 @@ class _Backward(Op, register=False):
         if dout.shape != wanted:
             raise problem(
                 ValueError,
-                f"{self.name}: the output gradient does not fit the input size",
+                f"{self.name}: the shape of the output gradient does not match the input size",
                 got=f"gradient {dout} for an input of shape {list(size)}",
                 expected=f"a gradient of shape {list(wanted)}",
             )
@@ -187,7 +187,7 @@ class _InputGradient(_Backward, register=False):
     static = ("input_size",)
 
     def late(self) -> dict[int, int]:
-        """What is made of weights to over 256 channels is made again, not held until here."""
+        """Recomputes the rearranged weight in the backward pass if it has over 256 channels."""
         return {1: 0} if prod(self.window.kernel) > 1 and self.out_channel > 256 else {}
 
     def infer(self, dout: TensorType, weight: TensorType, input_size: Shape) -> TensorType:
@@ -419,7 +419,7 @@ def _biased(name: str, result: Any, bias: Any) -> Any:
     if bias.shape != (result.shape[1],):
         raise problem(
             ValueError,
-            f"{name}: the bias does not fit the weight",
+            f"{name}: the bias does not match the output channels",
             got=f"a bias of shape {list(bias.shape)} and {result.shape[1]} output channels",
             expected=f"a bias of shape [{result.shape[1]}]",
         )
@@ -457,13 +457,15 @@ def _window_of(op: Any) -> Window:
     return read_window(op.name, op.rank, op.kernel_size, op.stride, op.dilation, op.pad_mode, pads)
 
 
-def _form(op: Any, given: Array, shape: Shape, weight: Shape, found: ConvolutionResult) -> str:
+def _form(op: Any, operand: Array, shape: Shape, weight: Shape, result: ConvolutionResult) -> str:
     """The name of the convolution algorithm, unless it is the reference implementation."""
     if op.channels_last:
-        way = convolution_nhwc.way_of(shape, weight, op.window, op.group, found, given.dtype)
+        algorithm = convolution_nhwc.way_of(
+            shape, weight, op.window, op.group, result, operand.dtype
+        )
     else:
-        way = convolution.algorithm_of(shape, weight, op.window, op.group)
-    return "" if way is ConvolutionAlgorithm.PLAIN else way.value
+        algorithm = convolution.algorithm_of(shape, weight, op.window, op.group)
+    return "" if algorithm is ConvolutionAlgorithm.PLAIN else algorithm.value
 
 
 def _check_operands(op: Any, x: TensorType, weight: TensorType) -> None:
@@ -490,7 +492,7 @@ def _wrong_weight(
 ) -> RuntimeError:
     return problem(
         RuntimeError,
-        f"{name}: the weight does not fit the input and the fields",
+        f"{name}: the shape of the weight does not match the input and the attributes",
         got=f"input shape {list(shape)}, weight {weight}, group {group}",
         expected=f"a weight of shape {list(wanted)}, and channels divisible by the group",
     )

@@ -61,7 +61,7 @@ class DeformableOffsets(Op):
         if offsets.shape != wanted or x.shape[1] % self.deformable_groups:
             raise problem(
                 ValueError,
-                "deformable_conv2d: the offsets do not fit the images",
+                "deformable_conv2d: the shape of the offsets does not match the images",
                 got=f"x {x}, offsets {offsets}",
                 expected=f"offsets of shape {list(wanted)}",
             )
@@ -119,14 +119,14 @@ def deformable_conv2d(
     modulated: bool = True,
 ) -> Any:
     """Deformable 2-D convolution: window points are moved by offsets and scaled by a mask."""
-    laid = DeformableOffsets(
+    unfolded = DeformableOffsets(
         strides, padding, kernel_size, dilations, "NCHW", deformable_groups, modulated
     )(x, offsets)
     convolve = Conv2D(
         weight.shape[0], tuple(kernel_size), 1, "valid", 0, tuple(kernel_size), group=groups
     )
-    found = convolve(laid, weight)
-    return found if bias is None else bias_add(found, bias)
+    result = convolve(unfolded, weight)
+    return result if bias is None else bias_add(result, bias)
 
 
 def _between(image: Array, y: Array, x: Array) -> Array:
@@ -149,7 +149,9 @@ def _check_ints(name: str, value: Any, count: int) -> None:
         raise wrong_type("deformable_conv2d", name, value, f"tuple of {count} ints")
     if len(value) != count:
         raise problem(
-            ValueError, f"deformable_conv2d: '{name}' must have {count} numbers", got=f"{value}"
+            ValueError, f"deformable_conv2d: '{name}' must have {count} elements", got=f"{value}"
         )
     if name in ("strides", "dilations") and value[:2] != (1, 1):
-        raise problem(ValueError, f"deformable_conv2d: '{name}' begins with (1, 1)", got=f"{value}")
+        raise problem(
+            ValueError, f"deformable_conv2d: '{name}' must begin with (1, 1)", got=f"{value}"
+        )

@@ -97,7 +97,7 @@ class Conv3DTranspose(Op):
         if dout.ndim != 5 or dout.shape[1] != self.in_channel or weight.shape != wanted:
             raise problem(
                 ValueError,
-                "Conv3DTranspose: the input and the weight do not fit the fields",
+                "Conv3DTranspose: the input or the weight does not match the attributes",
                 got=f"input {dout} and weight {weight}",
                 expected=f"{self.in_channel} channels and a weight of shape {list(wanted)}",
             )
@@ -105,9 +105,9 @@ class Conv3DTranspose(Op):
         if min(result) < 0 or not all(dout.shape[2:]):
             raise problem(
                 ValueError,
-                "Conv3DTranspose: the result would have no size",
+                "Conv3DTranspose: the result would have a size below 1",
                 got=f"input {dout}",
-                expected=f"sizes that give a positive result, not {list(result)}",
+                expected=f"a result with positive sizes, not {list(result)}",
             )
         return dout.with_shape(result)
 

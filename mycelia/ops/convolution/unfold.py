@@ -37,7 +37,7 @@ class Im2Col(Op):
 
     def infer(self, x: TensorType) -> TensorType:
         if x.ndim != 4:
-            raise problem(ValueError, "Im2Col: give an NCHW tensor", got=str(x))
+            raise problem(ValueError, "Im2Col: expected an NCHW tensor", got=str(x))
         places = self._places(x.shape[2:])
         if min(places) < 1:
             raise problem(
@@ -98,7 +98,7 @@ class Col2Im(Op):
         if x.ndim != 4 or x.shape[2:] != (prod(self.kernel_size), prod(places)):
             raise problem(
                 ValueError,
-                "Col2Im: the columns do not fit the image",
+                "Col2Im: the shape of the columns does not match the image",
                 got=f"{x}, output_size {size}, {self!r}",
                 expected=f"shape [N, C, {prod(self.kernel_size)}, {prod(places)}]",
             )
@@ -156,7 +156,7 @@ class ExtractImagePatches(Op):
 
     def infer(self, input_x: TensorType) -> TensorType:
         if input_x.ndim != 4:
-            raise problem(ValueError, f"{self.name}: give an NCHW tensor", got=str(input_x))
+            raise problem(ValueError, f"{self.name}: expected an NCHW tensor", got=str(input_x))
         n, c = input_x.shape[:2]
         return input_x.with_shape((n, c * prod(self.ksizes), *self._window(input_x.shape)[1]))
 
@@ -241,7 +241,7 @@ def fold(
     if len(input.shape) != 3 or input.shape[1] % window:
         raise problem(
             ValueError,
-            "fold: the columns do not fit the window",
+            "fold: the shape of the columns does not match the window",
             got=f"shape {list(input.shape)}, kernel_size {kernel_size}",
             expected=f"three dimensions, the second a multiple of {window}",
         )

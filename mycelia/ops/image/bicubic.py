@@ -8,7 +8,7 @@ from mycelia._engine.ir.example import case
 from mycelia.ops.image.interpolate import Interpolate
 from mycelia.ops.image.resampling_weights import Taps
 
-SHARPNESS = -0.75  # of Keys' kernel (1981), which leaves one number open
+SHARPNESS = -0.75  # the free parameter of Keys' kernel (1981)
 
 
 class CubicInterpolate(Interpolate):
@@ -26,12 +26,12 @@ class CubicInterpolate(Interpolate):
     def _taps(self, length: int, count: int, ratio: float | None) -> Taps:
         steps = np.arange(count)
         if self.align_corners:
-            places = steps * ((length - 1) / (count - 1) if count > 1 else 0.0)
+            positions = steps * ((length - 1) / (count - 1) if count > 1 else 0.0)
         else:
-            places = (steps + 0.5) * (length / max(count, 1) if ratio is None else ratio) - 0.5
-        low = np.floor(places)
+            positions = (steps + 0.5) * (length / max(count, 1) if ratio is None else ratio) - 0.5
+        low = np.floor(positions)
         offsets = np.arange(-1, 3)[:, None]
-        distances = np.abs(places - low - offsets)
+        distances = np.abs(positions - low - offsets)
         indices = np.clip(low + offsets, 0, length - 1).astype(np.int32)
         return Taps(length, indices, _weights(distances))
 

@@ -85,7 +85,7 @@ class NMSWithMask(Op):
         if bboxes.ndim != 2 or bboxes.shape[1] not in (5, 8):
             raise problem(
                 ValueError,
-                "NMSWithMask: give one row of corners and score for each box",
+                "NMSWithMask: each row must hold the corners and the score of one box",
                 got=str(bboxes),
                 expected="shape [boxes, 5] (or 8)",
             )
@@ -195,9 +195,9 @@ class CheckValid(Op):
         if bboxes.ndim != 2 or bboxes.shape[1] != 4 or img_metas.shape != (3,):
             raise problem(
                 ValueError,
-                "CheckValid: the boxes or the image's numbers have a wrong shape",
+                "CheckValid: bboxes or img_metas has the wrong shape",
                 got=f"{bboxes} and {img_metas}",
-                expected="boxes [number, 4] and (height, width, ratio) in [3]",
+                expected="bboxes [boxes, 4] and img_metas (height, width, ratio) of shape [3]",
             )
         return TensorType(bool_, (bboxes.shape[0],))
 
@@ -238,13 +238,11 @@ def _check_boxes(owner: str, first: TensorType, second: TensorType) -> None:
     if first.dtype.kind != "float":
         raise unsupported_dtype(owner, first, "boxes of floats")
     if first.dtype is not second.dtype:
-        raise problem(
-            TypeError, f"{owner}: the boxes must have one dtype", got=f"{first} and {second}"
-        )
+        raise problem(TypeError, f"{owner}: the boxes differ in dtype", got=f"{first} and {second}")
     if any(b.ndim != 2 or b.shape[1] != 4 for b in (first, second)):
         raise problem(
             ValueError,
-            f"{owner}: give one row (x1, y1, x2, y2) for each box",
+            f"{owner}: each box must be one row (x1, y1, x2, y2)",
             got=f"{first} and {second}",
             expected="shape [boxes, 4]",
         )

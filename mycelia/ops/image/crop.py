@@ -56,15 +56,15 @@ class CropAndResize(Op):
         if boxes.dtype.kind != "float" or not box_indices.dtype.is_integer:
             raise problem(
                 TypeError,
-                f"{self.name}: boxes are floats, box_indices are ints",
+                f"{self.name}: boxes must be floats and box_indices ints",
                 got=f"{boxes} and {box_indices}",
             )
         if boxes.shape != (*box_indices.shape, 4) or box_indices.ndim != 1:
             raise problem(
                 ValueError,
-                f"{self.name}: the boxes do not fit their indices",
+                f"{self.name}: the shapes of boxes and box_indices do not match",
                 got=f"boxes {boxes} and box_indices {box_indices}",
-                expected="boxes [number, 4] and box_indices [number]",
+                expected="shapes [boxes, 4] and [boxes]",
             )
         size = check_size(self.name, crop_size, 2)
         found = TensorType(float32, (boxes.shape[0], *size, image.shape[3]))
@@ -82,8 +82,8 @@ class CropAndResize(Op):
             return jnp.zeros((boxes.shape[0], *crop_size, image.shape[3]), jnp.float32)
         boxes = jnp.asarray(boxes).astype(jnp.float32)
         height, width = image.shape[1:3]
-        rows = self._places(boxes[:, 0], boxes[:, 2], height, crop_size[0])
-        columns = self._places(boxes[:, 1], boxes[:, 3], width, crop_size[1])
+        rows = self._positions(boxes[:, 0], boxes[:, 2], height, crop_size[0])
+        columns = self._positions(boxes[:, 1], boxes[:, 3], width, crop_size[1])
         read = self._nearest if self.method == "nearest" else self._bilinear
         values = read(image, jnp.asarray(box_indices), rows, columns)
         down = (rows >= 0) & (rows <= height - 1)
@@ -91,12 +91,12 @@ class CropAndResize(Op):
         inside = down[:, :, None, None] & across[:, None, :, None]
         return jnp.where(inside, values, jnp.float32(self.extrapolation_value))
 
-    def _places(self, start: Array, stop: Array, length: int, count: int) -> Array:
+    def _positions(self, start: Array, stop: Array, length: int, count: int) -> Array:
         """The input coordinates of the pixels of each crop along one axis: [boxes, count]."""
         steps = jnp.arange(count, dtype=jnp.float32)
         start, stop = start[:, None], stop[:, None]
         if self.method == "bilinear_v2":
-            return _whole_places(start, stop, length, steps + 0.5)
+            return _whole_positions(start, stop, length, steps + 0.5)
         if count == 1:
             return 0.5 * (start + stop) * (length - 1)
         return start * (length - 1) + steps * ((stop - start) * (length - 1) / (count - 1))
@@ -116,12 +116,12 @@ class CropAndResize(Op):
         return above + (below - above) * (rows - top)[:, :, None, None]
 
 
-def _whole_places(start: Array, stop: Array, length: int, centres: Array) -> Array:
+def _whole_positions(start: Array, stop: Array, length: int, centres: Array) -> Array:
     """Input coordinates of crops of whole pixels, both ends included, clipped to the image."""
     first, last = jnp.trunc(start * length), jnp.trunc(stop * length)
     span = jnp.maximum(last - first + 1, 1)
-    places = first + jnp.clip(centres * (span / centres.shape[0]) - 0.5, 0, span - 1)
-    return jnp.clip(places, 0, length - 1)
+    positions = first + jnp.clip(centres * (span / centres.shape[0]) - 0.5, 0, span - 1)
+    return jnp.clip(positions, 0, length - 1)
 
 
 def _pixels(image: Array, which: Array, rows: Array, columns: Array) -> Array:

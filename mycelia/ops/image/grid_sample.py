@@ -56,53 +56,53 @@ class _GridSampler(Op, register=False):
         if not ranks_fit or grid.shape[0] != input_x.shape[0] or grid.shape[-1] != rank - 2:
             raise problem(
                 ValueError,
-                f"{self.name}: the grid does not fit the image",
+                f"{self.name}: the shape of the grid does not match the image",
                 got=f"{input_x} and {grid}",
-                expected=f"{rank} dimensions each, first sizes alike, a grid ending in {rank - 2}",
+                expected=f"{rank} dimensions each, equal batch sizes, a grid ending in {rank - 2}",
             )
         if 0 in input_x.shape[2:]:
             raise problem(
-                ValueError, f"{self.name}: an image without pixels has no values", got=str(input_x)
+                ValueError, f"{self.name}: cannot sample an empty image", got=str(input_x)
             )
 
     def lower(self, input_x: Array, grid: Array) -> Array:
         spatial = input_x.shape[2:]
         flat = jnp.reshape(input_x, (*input_x.shape[:2], prod(spatial)))
         # the grid's last axis runs from the innermost dimension outwards
-        places = [
-            self._place(grid[..., -1 - axis].reshape(grid.shape[0], -1), length)
+        positions = [
+            self._position(grid[..., -1 - axis].reshape(grid.shape[0], -1), length)
             for axis, length in enumerate(spatial)
         ]
         if self.interpolation_mode == "nearest":
-            result = _read(flat, [lax.round(p, _EVEN) for p in places], spatial)
+            result = _read(flat, [lax.round(p, _EVEN) for p in positions], spatial)
         else:
-            result = self._mixed(flat, places, spatial)
+            result = self._mixed(flat, positions, spatial)
         return result.reshape(*input_x.shape[:2], *grid.shape[1:-1])
 
-    def _mixed(self, flat: Array, places: list[Array], spatial: Shape) -> Array:
-        lows = [lax.stop_gradient(jnp.floor(p)) for p in places]
-        total = jnp.zeros((*flat.shape[:2], places[0].shape[1]), flat.dtype)
+    def _mixed(self, flat: Array, positions: list[Array], spatial: Shape) -> Array:
+        lows = [lax.stop_gradient(jnp.floor(p)) for p in positions]
+        total = jnp.zeros((*flat.shape[:2], positions[0].shape[1]), flat.dtype)
         for corner in product((0, 1), repeat=len(spatial)):
-            weight = jnp.ones_like(places[0])
-            for place, low, high in zip(places, lows, corner, strict=True):
-                weight = weight * (place - low if high else low + 1 - place)
+            weight = jnp.ones_like(positions[0])
+            for position, low, high in zip(positions, lows, corner, strict=True):
+                weight = weight * (position - low if high else low + 1 - position)
             near = [low + high for low, high in zip(lows, corner, strict=True)]
             total = total + _read(flat, near, spatial) * weight[:, None]
         return total
 
-    def _place(self, coordinate: Array, length: int) -> Array:
+    def _position(self, coordinate: Array, length: int) -> Array:
         """Pixel positions of coordinates in -1..1, moved inside unless padded with zeros."""
         if self.align_corners:
-            place = (coordinate + 1) * ((length - 1) / 2)
+            position = (coordinate + 1) * ((length - 1) / 2)
             low, high = 0.0, length - 1.0
         else:
-            place = ((coordinate + 1) * length - 1) / 2
+            position = ((coordinate + 1) * length - 1) / 2
             low, high = -0.5, length - 0.5
         if self.padding_mode == "zeros":
-            return place
+            return position
         if self.padding_mode == "reflection":
-            place = _reflect(place, low, high)
-        return jnp.clip(place, 0, length - 1)
+            position = _reflect(position, low, high)
+        return jnp.clip(position, 0, length - 1)
 
 
 class GridSampler2D(_GridSampler):
@@ -150,7 +150,7 @@ class AffineGrid(Op):
         if theta.shape != (size[0], rank, rank + 1):
             raise problem(
                 ValueError,
-                f"{self.name}: the matrices do not fit the images",
+                f"{self.name}: the shape of theta does not match the images",
                 got=f"theta {theta} for images {list(size)}",
                 expected=f"theta of shape [{size[0]}, {rank}, {rank + 1}]",
             )
@@ -179,23 +179,23 @@ class AffineGrid(Op):
 _EVEN = lax.RoundingMethod.TO_NEAREST_EVEN
 
 
-def _read(flat: Array, places: list[Array], spatial: Shape) -> Array:
+def _read(flat: Array, positions: list[Array], spatial: Shape) -> Array:
     """Values at integer positions, 0 outside: (N, C, pixels) and (N, points) to (N, C, points)."""
-    inside = jnp.ones(places[0].shape, bool)
-    index = jnp.zeros(places[0].shape, jnp.int32)
-    for place, length in zip(places, spatial, strict=True):
-        inside = inside & (place >= 0) & (place <= length - 1)
-        index = index * length + jnp.clip(place, 0, length - 1).astype(jnp.int32)
+    inside = jnp.ones(positions[0].shape, bool)
+    index = jnp.zeros(positions[0].shape, jnp.int32)
+    for position, length in zip(positions, spatial, strict=True):
+        inside = inside & (position >= 0) & (position <= length - 1)
+        index = index * length + jnp.clip(position, 0, length - 1).astype(jnp.int32)
     values = jax.vmap(lambda image, where: jnp.take(image, where, axis=1, mode="clip"))(flat, index)
     return jnp.where(inside[:, None], values, jnp.zeros((), flat.dtype))
 
 
-def _reflect(place: Array, low: float, high: float) -> Array:
+def _reflect(position: Array, low: float, high: float) -> Array:
     """Reflects positions at both borders until they lie between `low` and `high`."""
     span = high - low
     if span <= 0:
-        return jnp.zeros_like(place)
-    away = jnp.abs(place - low)
+        return jnp.zeros_like(position)
+    away = jnp.abs(position - low)
     turns = lax.stop_gradient(jnp.floor(away / span))
     rest = away - turns * span
     return jnp.where(turns % 2 == 0, low + rest, high - rest)

@@ -90,8 +90,8 @@ class Interpolate(Resize):
 
 def _bins(length: int, count: int) -> Taps:
     """Taps that average over `count` overlapping bins of whole pixels, as in adaptive pooling."""
-    places = np.arange(count)
-    return area_taps(length, places * length // count, -((-places - 1) * length // count))
+    steps = np.arange(count)
+    return area_taps(length, steps * length // count, -((-steps - 1) * length // count))
 
 
 def interpolate(
@@ -111,7 +111,7 @@ def interpolate(
     if (size is None) == (scale_factor is None):
         raise problem(
             ValueError,
-            "interpolate: give one of 'size' and 'scale_factor'",
+            "interpolate: pass either 'size' or 'scale_factor'",
             got="neither" if size is None else "both",
         )
     spatial = tuple(input.shape[2:])
@@ -155,7 +155,7 @@ def _check_mode(input: Any, mode: Any) -> None:
     if len(input.shape) not in RANKS[mode]:
         raise problem(
             ValueError,
-            f"interpolate: mode {mode!r} does not take this many dimensions",
+            f"interpolate: mode {mode!r} does not support inputs of this rank",
             got=f"shape {list(input.shape)}",
             expected=f"{' or '.join(map(str, RANKS[mode]))} dimensions",
         )
@@ -168,7 +168,7 @@ def _check_corners(mode: str, align_corners: Any) -> None:
     if mode not in WITH_CORNERS:
         raise problem(
             ValueError,
-            f"interpolate: 'align_corners' means nothing in mode {mode!r}",
+            f"interpolate: 'align_corners' has no effect in mode {mode!r}",
             fix=f"leave it out, or use one of {', '.join(WITH_CORNERS)}",
         )
 

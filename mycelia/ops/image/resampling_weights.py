@@ -16,8 +16,8 @@ from mycelia._engine.ir.types import TensorType
 from mycelia._engine.jax_setup import Array, jnp, lax
 from mycelia._engine.operators.operator import Op, unsupported_dtype
 
-FEW_TAPS = 4  # up to here a sum of gathers beats a product with the weight matrix
-CUBIC_STEPS = 1024  # MindSpore reads cubic weights off a table with this many steps a pixel
+FEW_TAPS = 4  # up to here a sum of gathers is faster than a product with the weight matrix
+CUBIC_STEPS = 1024  # steps per pixel of MindSpore's table of cubic weights
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Resize(Op, register=False):
 
     def plan(self, shape: Shape, *static: Any) -> dict[int, Taps]:
         """The taps of each axis that changes, from the shape and the static arguments."""
-        raise problem(RuntimeError, f"{self.name} has no plan of its taps")
+        raise problem(RuntimeError, f"{self.name} does not define 'plan'")
 
     def lower(self, x: Array, *static: Any) -> Array:
         plan = self.plan(x.shape, *static)
@@ -136,23 +136,23 @@ def nearest_taps(length: int, count: int, rule: str, ratio: float | None = None)
     rounding decides which of two pixels is nearer.
     """
     scale = np.float32(_ratio(length, count, rule) if ratio is None else ratio)
-    places = np.arange(count).astype(np.float32)
+    positions = np.arange(count).astype(np.float32)
     match rule:
         case "half_pixel":
-            found = np.floor((places + np.float32(0.5)) * scale)
+            nearest = np.floor((positions + np.float32(0.5)) * scale)
         case "align_corners":
-            found = np.floor(places * scale + np.float32(0.5))
+            nearest = np.floor(positions * scale + np.float32(0.5))
         case _:
-            found = np.floor(places * scale)
-    return Taps(length, np.clip(found, 0, length - 1).astype(np.int32)[None])
+            nearest = np.floor(positions * scale)
+    return Taps(length, np.clip(nearest, 0, length - 1).astype(np.int32)[None])
 
 
 def linear_taps(length: int, count: int, rule: str, ratio: float | None = None) -> Taps:
     """Linear interpolation taps: the two pixels around each coordinate."""
-    places = np.clip(_places(length, count, rule, ratio), 0, length - 1)
-    low = np.floor(places).astype(np.int32)
+    positions = np.clip(_positions(length, count, rule, ratio), 0, length - 1)
+    low = np.floor(positions).astype(np.int32)
     high = np.minimum(low + 1, length - 1)
-    share = places - low
+    share = positions - low
     return Taps(length, np.stack([low, high]), np.stack([1 - share, share]))
 
 
@@ -173,10 +173,10 @@ def cubic_taps(length: int, count: int, rule: str, ratio: float | None = None) -
     weights are rescaled; otherwise the border repeats.
     """
     soft = rule == "half_pixel"
-    places = _places(length, count, rule, ratio)
-    low = np.floor(places)
+    positions = _positions(length, count, rule, ratio)
+    low = np.floor(positions)
     offsets = np.arange(-1, 3)[:, None]
-    shares = np.rint((places - low) * CUBIC_STEPS) / CUBIC_STEPS
+    shares = np.rint((positions - low) * CUBIC_STEPS) / CUBIC_STEPS
     weights = _keys(np.abs(shares - offsets), -0.5 if soft else -0.75)
     indices = (low + offsets).astype(np.int32)
     if soft:
@@ -201,10 +201,10 @@ def _keys(distance: np.ndarray, a: float) -> np.ndarray:
     return np.where(distance <= 1, near, np.where(distance < 2, far, 0.0))
 
 
-def _places(length: int, count: int, rule: str, ratio: float | None) -> np.ndarray:
+def _positions(length: int, count: int, rule: str, ratio: float | None) -> np.ndarray:
     scale = _ratio(length, count, rule) if ratio is None else ratio
-    places = np.arange(count)
-    return (places + 0.5) * scale - 0.5 if rule == "half_pixel" else places * scale
+    positions = np.arange(count)
+    return (positions + 0.5) * scale - 0.5 if rule == "half_pixel" else positions * scale
 
 
 def _ratio(length: int, count: int, rule: str) -> float:
@@ -226,7 +226,7 @@ def check_corner_flags(owner: str, align_corners: Any, half_pixel_centers: Any) 
     if align_corners and half_pixel_centers:
         raise problem(
             ValueError,
-            f"{owner}: 'align_corners' and 'half_pixel_centers' exclude each other",
+            f"{owner}: 'align_corners' and 'half_pixel_centers' are mutually exclusive",
             got="both True",
             fix="set one of them to False",
         )
@@ -258,7 +258,7 @@ def check_image(
             fix="add the missing dimensions with expand_dims",
         )
     if any(x.shape[axis] == 0 for axis in axes):
-        raise problem(ValueError, f"{owner}: an image without pixels cannot be resized", got=str(x))
+        raise problem(ValueError, f"{owner}: cannot resize an empty image", got=str(x))
     if fractions and x.dtype.kind != "float":
         raise unsupported_dtype(owner, x, "an image of floats")
 

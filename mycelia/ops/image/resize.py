@@ -184,8 +184,8 @@ class ResizeArea(Op):
     def _taps(self, length: int, count: int) -> Taps:
         aligned = self.align_corners and count > 1
         step = (length - 1) / (count - 1) if aligned and length > 1 else length / count
-        places = np.arange(count)
-        return area_taps(length, places * step, (places + 1) * step)
+        steps = np.arange(count)
+        return area_taps(length, steps * step, (steps + 1) * step)
 
 
 class _Upsample3D(Resize, register=False):
@@ -209,7 +209,7 @@ class _Upsample3D(Resize, register=False):
         if (output_size is None) == (scales is None):
             raise problem(
                 ValueError,
-                f"{self.name}: give one of 'output_size' and 'scales'",
+                f"{self.name}: pass either 'output_size' or 'scales'",
                 got="neither" if scales is None else "both",
             )
 

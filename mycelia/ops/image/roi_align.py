@@ -60,7 +60,7 @@ class ROIAlign(Op):
         if min(self.pooled_height, self.pooled_width) < 1:
             raise problem(
                 RuntimeError,
-                "ROIAlign: there must be at least one bin each way",
+                "ROIAlign: there must be at least one bin along each axis",
                 got=f"pooled_height {self.pooled_height}, pooled_width {self.pooled_width}",
             )
         return {}
@@ -72,12 +72,12 @@ class ROIAlign(Op):
         if features.ndim != 4 or rois.ndim != 2 or rois.shape[1] != 5:
             raise problem(
                 ValueError,
-                "ROIAlign: the features or the regions have a wrong shape",
+                "ROIAlign: features or rois has the wrong shape",
                 got=f"features {features} and rois {rois}",
-                expected="features [N, C, H, W] and rois [number, 5]",
+                expected="features [N, C, H, W] and rois [regions, 5]",
             )
         if 0 in (features.shape[0], *features.shape[2:]):
-            raise problem(ValueError, "ROIAlign: there are no features to read", got=str(features))
+            raise problem(ValueError, "ROIAlign: the features are empty", got=str(features))
         bins = (self.pooled_height, self.pooled_width)
         return features.with_shape((rois.shape[0], features.shape[1], *bins))
 
@@ -90,7 +90,7 @@ class ROIAlign(Op):
         images = jnp.asarray(features).astype(wide)
         starts = regions[:, 1:3] * self.spatial_scale
         ends = (regions[:, 3:5] + self.roi_end_mode) * self.spatial_scale
-        smallest = 0 if self.roi_end_mode else 1  # pixels of a region without extent
+        smallest = 0 if self.roi_end_mode else 1  # minimum size of a region in pixels
         sizes = jnp.maximum(ends - starts, smallest)
         down = (starts[:, 1], sizes[:, 1], self.pooled_height, images.shape[2])
         across = (starts[:, 0], sizes[:, 0], self.pooled_width, images.shape[3])
@@ -105,7 +105,7 @@ class ROIAlign(Op):
             _corners(_samples(starts, sizes, bins, number), length)
             for starts, sizes, bins, length in (down, across)
         )
-        pixels = jnp.moveaxis(images, 1, 3)  # channels last, so that a gather moves whole pixels
+        pixels = jnp.moveaxis(images, 1, 3)  # channels-last, so that a gather moves whole pixels
         place = which[:, None, None]
         total: Array = 0.0
         for y, y_weight in rows:
@@ -144,12 +144,12 @@ def _samples(starts: Array, sizes: Array, bins: int, number: int) -> Array:
     return starts[:, None] + sizes[:, None] * steps
 
 
-def _corners(places: Array, length: int) -> list[tuple[Array, Array]]:
+def _corners(positions: Array, length: int) -> list[tuple[Array, Array]]:
     """The two pixels around each position and their weights, which vanish beyond the border."""
-    inside = (places >= -1) & (places <= length)
-    kept = jnp.clip(places, 0, length - 1)
-    low = jnp.floor(kept)
-    share = kept - low
+    inside = (positions >= -1) & (positions <= length)
+    clipped = jnp.clip(positions, 0, length - 1)
+    low = jnp.floor(clipped)
+    share = clipped - low
     index = low.astype(jnp.int32)
     after = jnp.minimum(index + 1, length - 1)
     return [(index, jnp.where(inside, 1 - share, 0)), (after, jnp.where(inside, share, 0))]
@@ -162,9 +162,9 @@ def _axis_weights(starts: Array, sizes: Array, bins: int, length: int) -> Array:
     step = (sizes / bins / number)[:, None]
 
     def add(sample: Array, total: Array) -> Array:
-        places = first + (sample + 0.5) * step
+        positions = first + (sample + 0.5) * step
         used = (sample < number)[:, None, None]
-        for index, weight in _corners(places, length):
+        for index, weight in _corners(positions, length):
             share = jax.nn.one_hot(index, length, dtype=starts.dtype) * weight[..., None]
             total = total + jnp.where(used, share, 0)
         return total

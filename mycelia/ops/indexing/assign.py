@@ -35,7 +35,7 @@ class Assign(Op):
         if promote(variable.dtype, value.dtype) is not variable.dtype:
             raise problem(
                 TypeError,
-                f"{self.name}: the value does not fit into the variable's dtype",
+                f"{self.name}: the dtype of the value cannot be cast to that of the variable",
                 got=f"variable {variable}, value {value}",
                 fix="cast the value to the dtype of the variable",
             )
@@ -104,7 +104,7 @@ class ScatterRows(Op, register=False):
         if not input_x.ndim or updates.shape != wanted:
             raise problem(
                 ValueError,
-                f"{self.name}: the updates do not fit the indices",
+                f"{self.name}: the shape of the updates does not match the indices",
                 got=f"variable {input_x}, indices {indices}, updates {updates}",
                 expected=f"updates of shape {list(wanted)}",
             )
@@ -120,7 +120,7 @@ class ScatterRows(Op, register=False):
         if promote(input_x.dtype, updates.dtype) is not input_x.dtype:
             raise problem(
                 TypeError,
-                f"{self.name}: the updates do not fit into the variable's dtype",
+                f"{self.name}: the dtype of the updates cannot be cast to that of the variable",
                 got=f"variable {input_x}, updates {updates}",
             )
 
@@ -186,8 +186,8 @@ class ScatterPositions(ScatterRows, register=False):
         return (IndexBound.positions(1, input_x.shape, indices.shape),)
 
     def lower(self, input_x: Array, indices: Array, updates: Array) -> Any:
-        place = positions(jnp.asarray(indices))
-        return None, (write_at(input_x, place, updates, self.verb),)
+        index = positions(jnp.asarray(indices))
+        return None, (write_at(input_x, index, updates, self.verb),)
 
 
 class ScatterNdUpdate(ScatterPositions):
@@ -252,14 +252,14 @@ class IndexAdd(Op):
 
     def infer(self, x: TensorType, indices: TensorType, y: TensorType) -> Any:
         check_indices(self.name, indices)
-        place = normalize_axis(self.axis, x.ndim, self.name)
-        wanted = (*x.shape[:place], *indices.shape, *x.shape[place + 1 :])
+        normalized = normalize_axis(self.axis, x.ndim, self.name)
+        wanted = (*x.shape[:normalized], *indices.shape, *x.shape[normalized + 1 :])
         if indices.ndim != 1 or y.shape != wanted or y.dtype is not x.dtype:
             raise problem(
                 ValueError if y.dtype is x.dtype else TypeError,
-                f"{self.name}: y does not fit the variable and the indices",
+                f"{self.name}: y does not match the variable and the indices",
                 got=f"x {x}, indices {indices}, y {y}",
-                expected=f"a vector of indices and y of shape {list(wanted)} and x's dtype",
+                expected=f"1-D indices, and y of shape {list(wanted)} with the dtype of x",
             )
         return x, (x,)
 
@@ -268,8 +268,8 @@ class IndexAdd(Op):
         return (IndexBound.indices(1, x.shape[axis]),) if self.check_index_bound else ()
 
     def lower(self, x: Array, indices: Array, y: Array) -> Any:
-        place = normalize_axis(self.axis, x.ndim, self.name)
-        result = write_at(x, (*all_of(place), jnp.asarray(indices)), y, "add")
+        normalized = normalize_axis(self.axis, x.ndim, self.name)
+        result = write_at(x, (*all_of(normalized), jnp.asarray(indices)), y, "add")
         return result, (result,)
 
     def grad(self, x: Any, indices: Any, y: Any, out: Any, dout: Any) -> tuple[Any, ...]:

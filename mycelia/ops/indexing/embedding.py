@@ -38,9 +38,9 @@ class Embedding(Op):
         check_indices("embedding", input)
         if weight.ndim != 2:
             raise problem(ValueError, "embedding: the weight must be a matrix", got=str(weight))
-        found = weight.with_shape((*input.shape, weight.shape[1]))
-        check_readable("embedding", weight, found.shape)
-        return found
+        gathered = weight.with_shape((*input.shape, weight.shape[1]))
+        check_readable("embedding", weight, gathered.shape)
+        return gathered
 
     def bounds(self, input: Any, weight: Any) -> tuple[IndexBound, ...]:
         return (IndexBound.indices(0, weight.shape[0]),)

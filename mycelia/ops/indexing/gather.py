@@ -53,11 +53,11 @@ class Gather(Op):
         return input_params.with_shape(found)
 
     def bounds(self, input_params: Any, input_indices: Any, axis: Any) -> tuple[IndexBound, ...]:
-        place = self._places(input_params.shape, input_indices.shape, axis)[1]
-        return (IndexBound.indices(1, input_params.shape[place], negative=True),)
+        normalized = self._batch_and_axis(input_params.shape, input_indices.shape, axis)[1]
+        return (IndexBound.indices(1, input_params.shape[normalized], negative=True),)
 
     def lower(self, input_params: Array, input_indices: Array, axis: Any) -> Array:
-        batch, place = self._places(input_params.shape, input_indices.shape, axis)
+        batch, normalized = self._batch_and_axis(input_params.shape, input_indices.shape, axis)
 
         if not size(input_params.shape):
             return jnp.zeros(
@@ -65,18 +65,18 @@ class Gather(Op):
             )
 
         def take(x: Array, indices: Array) -> Array:
-            return x.at[(*all_of(place - batch), indices)].get(mode="clip")
+            return x.at[(*all_of(normalized - batch), indices)].get(mode="clip")
 
         return over_batch(take, batch)(jnp.asarray(input_params), jnp.asarray(input_indices))
 
     def host(self, input_params: Any, input_indices: Any, axis: Any) -> Any:
-        batch, place = self._places(input_params.shape, input_indices.shape, axis)
+        batch, normalized = self._batch_and_axis(input_params.shape, input_indices.shape, axis)
         if input_indices.dtype.kind not in "iu":
-            raise TypeError("the indices are no integers")
+            raise TypeError("the indices must be integers")
         if not batch:
-            return np.take(input_params, input_indices, axis=place)
+            return np.take(input_params, input_indices, axis=normalized)
         rows = np.ndindex(input_params.shape[:batch])
-        parts = [np.take(input_params[i], input_indices[i], axis=place - batch) for i in rows]
+        parts = [np.take(input_params[i], input_indices[i], axis=normalized - batch) for i in rows]
         found = self._result(input_params.shape, input_indices.shape, axis)
         return np.reshape(parts, found).astype(input_params.dtype)
 
@@ -87,22 +87,22 @@ class Gather(Op):
         return back(dout, input_indices), None
 
     def _result(self, shape: Shape, indices: Shape, axis: Any) -> Shape:
-        batch, place = self._places(shape, indices, axis)
-        return (*shape[:place], *indices[batch:], *shape[place + 1 :])
+        batch, normalized = self._batch_and_axis(shape, indices, axis)
+        return (*shape[:normalized], *indices[batch:], *shape[normalized + 1 :])
 
-    def _places(self, shape: Shape, indices: Shape, axis: Any) -> tuple[int, int]:
-        place = normalize_axis(axis, len(shape), self.name)
+    def _batch_and_axis(self, shape: Shape, indices: Shape, axis: Any) -> tuple[int, int]:
+        normalized = normalize_axis(axis, len(shape), self.name)
         if not shape:
-            raise problem(ValueError, f"{self.name}: a 0-d tensor has nothing to gather")
+            raise problem(ValueError, f"{self.name}: cannot gather from a 0-d tensor")
         batch = self.batch_dims + len(indices) if self.batch_dims < 0 else self.batch_dims
-        if not 0 <= batch <= min(place, len(indices)) or shape[:batch] != indices[:batch]:
+        if not 0 <= batch <= min(normalized, len(indices)) or shape[:batch] != indices[:batch]:
             raise problem(
                 ValueError,
-                f"{self.name}: the batch axes do not fit",
+                f"{self.name}: the batch axes do not match",
                 got=f"batch_dims={self.batch_dims}, shapes {list(shape)} and {list(indices)}",
                 expected="equal leading sizes, and no more batch axes than axis",
             )
-        return batch, place
+        return batch, normalized
 
 
 class GatherV2(Gather):
@@ -140,12 +140,12 @@ class GatherGrad(Op):
         return (IndexBound.indices(1, size, negative=True).gradient("Gather", "input_indices"),)
 
     def lower(self, dout: Array, indices: Array) -> Array:
-        place = normalize_axis(self.axis, len(self.shape), self.name)
+        normalized = normalize_axis(self.axis, len(self.shape), self.name)
         batch = self.batch_dims + indices.ndim if self.batch_dims < 0 else self.batch_dims
 
         def put(d: Array, at: Array) -> Array:
             zeros = jnp.zeros(self.shape[batch:], d.dtype)
-            return zeros.at[(*all_of(place - batch), at)].add(d, mode="clip")
+            return zeros.at[(*all_of(normalized - batch), at)].add(d, mode="clip")
 
         return over_batch(put, batch)(jnp.asarray(dout), jnp.asarray(indices))
 
@@ -170,19 +170,19 @@ class GatherD(Op):
         return x.with_shape(index.shape)
 
     def bounds(self, x: Any, dim: Any, index: Any) -> tuple[IndexBound, ...]:
-        place = normalize_axis(dim, len(x.shape), self.name)
-        return (IndexBound.indices(2, x.shape[place], negative=True),)
+        normalized = normalize_axis(dim, len(x.shape), self.name)
+        return (IndexBound.indices(2, x.shape[normalized], negative=True),)
 
     def lower(self, x: Array, dim: Any, index: Array) -> Array:
-        place = normalize_axis(dim, x.ndim, self.name)
+        normalized = normalize_axis(dim, x.ndim, self.name)
         if not size(index.shape):
             return jnp.zeros(index.shape, x.dtype)
-        return jnp.asarray(x).at[element_places(jnp.asarray(index), place)].get(mode="clip")
+        return jnp.asarray(x).at[element_places(jnp.asarray(index), normalized)].get(mode="clip")
 
     def host(self, x: Any, dim: Any, index: Any) -> Any:
-        place = normalize_axis(dim, x.ndim, self.name)
-        check_elements(self.name, x.shape, index.shape, place)
-        return x[element_places(index, place)]
+        normalized = normalize_axis(dim, x.ndim, self.name)
+        check_elements(self.name, x.shape, index.shape, normalized)
+        return x[element_places(index, normalized)]
 
     def grad(self, x: Any, dim: Any, index: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return GatherDGrad.of(x.shape, dim)(dout, index), None
@@ -210,9 +210,9 @@ class GatherDGrad(Op):
         return (IndexBound.indices(1, size, negative=True).gradient("GatherD", "index"),)
 
     def lower(self, dout: Array, index: Array) -> Array:
-        place = normalize_axis(self.dim, len(self.shape), self.name)
+        normalized = normalize_axis(self.dim, len(self.shape), self.name)
         zeros = jnp.zeros(self.shape, dout.dtype)
-        return zeros.at[element_places(jnp.asarray(index), place)].add(dout, mode="clip")
+        return zeros.at[element_places(jnp.asarray(index), normalized)].add(dout, mode="clip")
 
     def grad(self, dout: Any, index: Any, out: Any, dout_: Any) -> tuple[Any, ...]:
         return GatherD.of()(dout_, self.dim, index), None
@@ -378,7 +378,7 @@ def index_select(input: Any, axis: int, index: Any) -> Any:
     if len(index.shape) != 1:
         raise problem(
             ValueError,
-            "index_select: the index must be a vector",
+            "index_select: the index must be 1-D",
             got=f"shape {list(index.shape)}",
         )
     return Gather.of()(input, index, axis)

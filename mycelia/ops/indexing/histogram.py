@@ -49,8 +49,8 @@ class Bincount(Op):
     def lower(self, array: Array, size: Any, weights: Array) -> Array:
         values = jnp.ravel(array)
         amounts = jnp.ravel(weights) if weights.size else jnp.ones(values.shape, weights.dtype)
-        place = jnp.where(values < 0, _one(size), values)
-        return jnp.zeros((_one(size),), weights.dtype).at[place].add(amounts, mode="drop")
+        bin_indices = jnp.where(values < 0, _one(size), values)
+        return jnp.zeros((_one(size),), weights.dtype).at[bin_indices].add(amounts, mode="drop")
 
 
 class HistogramFixedWidth(Op):
@@ -70,7 +70,7 @@ class HistogramFixedWidth(Op):
         if range.shape != (2,) or range.dtype is not x.dtype:
             raise problem(
                 ValueError if range.dtype is x.dtype else TypeError,
-                "HistogramFixedWidth: range must be two numbers of the dtype of x",
+                "HistogramFixedWidth: range must be two values of the dtype of x",
                 got=f"x {x}, range {range}",
             )
         return TensorType(as_dtype(self.dtype), (self.nbins,))
@@ -78,9 +78,9 @@ class HistogramFixedWidth(Op):
     def lower(self, x: Array, range: Array) -> Array:
         values = jnp.ravel(x).astype(jnp.float64)
         low, high = jnp.asarray(range).astype(jnp.float64)
-        place = jnp.floor((values - low) / (high - low) * self.nbins)
-        place = jnp.clip(place, 0, self.nbins - 1).astype(jnp.int32)
-        return jnp.zeros((self.nbins,), as_dtype(self.dtype).numpy).at[place].add(1)
+        bin_indices = jnp.floor((values - low) / (high - low) * self.nbins)
+        bin_indices = jnp.clip(bin_indices, 0, self.nbins - 1).astype(jnp.int32)
+        return jnp.zeros((self.nbins,), as_dtype(self.dtype).numpy).at[bin_indices].add(1)
 
 
 class CountNonZero(Op):
@@ -125,7 +125,7 @@ class ConfusionMatrix(Op):
         if labels.ndim != 1 or labels.shape != predictions.shape:
             raise problem(
                 ValueError,
-                "ConfusionMatrix: labels and predictions must be vectors of one length",
+                "ConfusionMatrix: labels and predictions must be 1-D and of equal length",
                 got=f"labels {labels}, predictions {predictions}",
             )
         check_kinds(self.name, INTEGERS, labels=labels, predictions=predictions)

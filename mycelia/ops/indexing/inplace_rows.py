@@ -30,7 +30,7 @@ class InplaceUpdate(Op):
         if not x.ndim or v.shape != (len(self.indices), *x.shape[1:]):
             raise problem(
                 ValueError,
-                f"{self.name}: there must be one row for each index",
+                f"{self.name}: v must have one row for each index",
                 got=f"x {x}, v {v}, indices {self.indices}",
             )
         if v.dtype is not x.dtype:

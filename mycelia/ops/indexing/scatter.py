@@ -67,7 +67,7 @@ class TensorScatter(Op, register=False):
 
     def host(self, input_x: Any, indices: Any, updates: Any) -> Any:
         if input_x.dtype != updates.dtype:
-            raise TypeError("several dtypes")
+            raise TypeError("the dtypes differ")
         check_updates(self.name, input_x.shape, indices.shape, updates.shape)
         result = np.array(input_x)
         if self.verb == "set":
@@ -197,12 +197,12 @@ class ScatterExtremeGrad(Op):
     def lower(
         self, input_x: Array, indices: Array, updates: Array, out: Array, dout: Array
     ) -> tuple[Array, Array]:
-        place = positions(jnp.asarray(indices))
+        index = positions(jnp.asarray(indices))
         from_x = (input_x == out).astype(dout.dtype)
-        from_updates = (updates == jnp.asarray(out)[place]).astype(dout.dtype)
-        sources = from_x.at[place].add(from_updates)
+        from_updates = (updates == jnp.asarray(out)[index]).astype(dout.dtype)
+        sources = from_x.at[index].add(from_updates)
         share = dout / jnp.maximum(sources, 1)
-        return share * from_x, share[place] * from_updates
+        return share * from_x, share[index] * from_updates
 
 
 class TensorScatterElements(Op):
@@ -274,12 +274,12 @@ class IndexFill(Op):
     def infer(self, x: TensorType, dim: Any, index: TensorType, value: TensorType) -> TensorType:
         check_indices(self.name, index)
         check_axes(self.name, "x", x)
-        place = normalize_axis(dim, x.ndim, self.name)
-        check_readable(self.name, x.with_shape((x.shape[place],)), index.shape)
+        normalized = normalize_axis(dim, x.ndim, self.name)
+        check_readable(self.name, x.with_shape((x.shape[normalized],)), index.shape)
         if value.ndim or index.ndim > 1:
             raise problem(
                 ValueError,
-                "IndexFill: give a vector of indices and one value",
+                "IndexFill: expected a 1-D index and one value",
                 got=f"index {index}, value {value}",
             )
         return x
@@ -289,17 +289,17 @@ class IndexFill(Op):
         return (IndexBound.indices(2, x.shape[axis], negative=True),)
 
     def lower(self, x: Array, dim: Any, index: Array, value: Array) -> Array:
-        place = normalize_axis(dim, x.ndim, self.name)
+        normalized = normalize_axis(dim, x.ndim, self.name)
         if not x.size:
             return jnp.asarray(x)
-        return write_at(x, (*all_of(place), jnp.asarray(index)), value, "set")
+        return write_at(x, (*all_of(normalized), jnp.asarray(index)), value, "set")
 
     def host(self, x: Any, dim: Any, index: Any, value: Any) -> Any:
-        place = normalize_axis(dim, x.ndim, self.name)
+        normalized = normalize_axis(dim, x.ndim, self.name)
         if index.dtype.kind not in "iu" or index.ndim > 1 or value.ndim:
-            raise TypeError("not a vector of indices and one value")
+            raise TypeError("expected a 1-D index and one value")
         result = np.array(x)
-        result[(*all_of(place), index)] = value.astype(x.dtype)
+        result[(*all_of(normalized), index)] = value.astype(x.dtype)
         return result
 
 

@@ -46,9 +46,9 @@ class UnsortedSegment(Op, register=False):
         if not depth or input_x.shape[:depth] != segment_ids.shape:
             raise problem(
                 ValueError,
-                f"{self.name}: the segment numbers do not fit the tensor",
+                f"{self.name}: the shape of segment_ids does not match the tensor",
                 got=f"input {input_x}, segment_ids {segment_ids}",
-                expected="segment_ids of the shape of the leading axes of the input",
+                expected="segment_ids with the shape of the leading axes of the input",
             )
         return input_x.with_shape((num_segments, *input_x.shape[depth:]))
 
@@ -60,8 +60,8 @@ class UnsortedSegment(Op, register=False):
         rest = input_x.shape[jnp.ndim(segment_ids) :]
         rows = jnp.reshape(input_x, (ids.size, *rest))
         start = jnp.full((num_segments, *rest), start_of(self.verb, rows.dtype), rows.dtype)
-        place = jnp.where(ids < 0, num_segments, ids)
-        return getattr(start.at[place], _VERBS[self.verb])(rows, mode="drop")
+        targets = jnp.where(ids < 0, num_segments, ids)
+        return getattr(start.at[targets], _VERBS[self.verb])(rows, mode="drop")
 
 
 class UnsortedSegmentSum(UnsortedSegment):
@@ -226,8 +226,8 @@ def _sorted_ids(owner: str, segment_ids: Any, input_x: TensorType) -> Any:
     if not fits or not ids.size or ids[0] < 0 or bool((np.diff(ids) < 0).any()):
         raise problem(
             ValueError,
-            f"{owner}: the segment numbers must be sorted, one for each row",
+            f"{owner}: segment_ids must be sorted, with one id per row",
             got=f"segment_ids {segment_ids} for {input_x}",
-            expected="numbers from 0, in ascending order",
+            expected="ids from 0 in ascending order",
         )
     return ids.tolist()

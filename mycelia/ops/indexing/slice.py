@@ -63,9 +63,9 @@ class Slice(Op):
                 return starts, stops
         raise problem(
             ValueError,
-            "Slice: the box does not lie inside the tensor",
+            "Slice: the slice exceeds the tensor",
             got=f"begin {begin}, size {size} for a tensor of shape {list(shape)}",
-            expected="one begin and one size for each axis, inside it",
+            expected="one begin and one size for each axis, within its bounds",
         )
 
 
@@ -155,7 +155,7 @@ class StridedSlice(Op):
         if not len(first) == len(last) == len(step) or 0 in step:
             raise problem(
                 ValueError,
-                "StridedSlice: begin, end and strides must be equally long, without a stride of 0",
+                "StridedSlice: begin, end and strides must have equal lengths and nonzero strides",
                 got=f"begin {first}, end {last}, strides {step}",
             )
         entries: list[Any] = []
@@ -178,9 +178,9 @@ class StridedSlice(Op):
                 "StridedSlice: more entries than axes",
                 got=f"{named} entries for a tensor of shape {list(shape)}",
             )
-        place = entries.index(Ellipsis) if Ellipsis in entries else len(entries)
+        position = entries.index(Ellipsis) if Ellipsis in entries else len(entries)
         whole = [builtins.slice(None)] * (len(shape) - named)
-        return [*entries[:place], *whole, *entries[place + 1 :]]
+        return [*entries[:position], *whole, *entries[position + 1 :]]
 
 
 class StridedSliceGrad(Op):
@@ -253,9 +253,9 @@ def _check_box(owner: str, shape: Shape, box: tuple[Shape, Shape, Shape], result
     if not is_inside or size(counts) != size(result):
         raise problem(
             ShapeError,
-            f"{owner}: the box does not fit",
+            f"{owner}: the box exceeds the tensor or does not match the result shape",
             got=f"{list(counts)} elements of shape {list(shape)}, "
-            f"from {list(starts)} in {list(steps)}",
+            f"from {list(starts)} in steps of {list(steps)}",
             expected=f"elements of the tensor, as many as the shape {list(result)} has",
         )
 
@@ -314,12 +314,12 @@ def strided_slice(
 
 def narrow(input: Any, axis: int, start: int, length: int) -> Any:
     """Slice of `length` elements of `input` along `axis`, from `start`."""
-    place = normalize_axis(axis, len(input.shape), "narrow")
-    size = input.shape[place]
+    normalized = normalize_axis(axis, len(input.shape), "narrow")
+    size = input.shape[normalized]
     check_int("narrow", "start", start)
     check_int("narrow", "length", length)
     check_range("narrow", "start", start, 0, size, closed="left")
     check_range("narrow", "length", length, 1, size - start)
-    begin = tuple(start if i == place else 0 for i in range(len(input.shape)))
-    sizes = tuple(length if i == place else n for i, n in enumerate(input.shape))
+    begin = tuple(start if i == normalized else 0 for i in range(len(input.shape)))
+    sizes = tuple(length if i == normalized else n for i, n in enumerate(input.shape))
     return Slice.of()(input, begin, sizes)

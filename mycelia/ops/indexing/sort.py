@@ -70,8 +70,8 @@ class TopK(Op):
         return result, result.with_dtype(int32)
 
     def lower(self, input_x: Array, k: int) -> tuple[Array, Array]:
-        values, places = lax.top_k(jnp.asarray(input_x), k)
-        return values, places.astype(np.int32)
+        values, positions = lax.top_k(jnp.asarray(input_x), k)
+        return values, positions.astype(np.int32)
 
 
 class TopKAlong(Op):
@@ -124,7 +124,7 @@ class SearchSorted(Op):
         if sorted_sequence.ndim == 0 or not (sorted_sequence.ndim == 1 or same_rows):
             raise problem(
                 ValueError,
-                "SearchSorted: the sorted sequence and the values do not fit",
+                "SearchSorted: the shapes of the sorted sequence and the values do not match",
                 got=f"{sorted_sequence} and {values}",
                 expected="one sorted row, or as many rows as the values have",
             )
@@ -169,8 +169,8 @@ class Bucketize(Op):
 
     def lower(self, input: Array) -> Array:
         edges = jnp.asarray(self.boundaries, np.float64)
-        found = jnp.searchsorted(edges, jnp.asarray(input).astype(np.float64), side=self.side())
-        return found.astype(np.int32)
+        buckets = jnp.searchsorted(edges, jnp.asarray(input).astype(np.float64), side=self.side())
+        return buckets.astype(np.int32)
 
     def side(self) -> str:
         """The side of `searchsorted` that decides where elements equal to a boundary go."""
@@ -228,7 +228,7 @@ def searchsorted(
     if side is not None:
         check_string("searchsorted", "side", side, ("left", "right"))
         if side == "left" and right:
-            raise problem(ValueError, "searchsorted: side='left' and right=True disagree")
+            raise problem(ValueError, "searchsorted: side='left' contradicts right=True")
     to_right = right or side == "right"
     return SearchSorted.of(int32 if out_int32 else int64, to_right)(sorted_sequence, values, sorter)
 

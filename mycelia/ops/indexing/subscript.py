@@ -1,7 +1,7 @@
-"""Subscripts of tensors as operators: reading x[...], writing x[...] = v, and their gradients.
+"""Subscripts of tensors as operators: reading x[...], assigning x[...] = v, and their gradients.
 
-A subscript comes as a specification, one entry for each part of it, and as data. Ints and the
-starts of plain slices are data, so that x[0] and x[1], or x[0:4] and x[4:8], are one program:
+A subscript consists of a specification, with one entry per index, and of data. Ints and the starts
+of plain slices are data, so that x[0] and x[1], or x[0:4] and x[4:8], share one program:
 
     ("new",)                     a new axis
     ("full",)                    a whole axis; trailing ones are left out
@@ -10,8 +10,8 @@ starts of plain slices are data, so that x[0] and x[1], or x[0:4] and x[4:8], ar
     ("steps", start, count, step)  elements at equal distances
     ("array",)                   an index array, with numpy's rules         data: the array
 
-Negative numbers in index arrays count from the end; in compiled programs, numbers out of range are
-moved to the nearest end.
+Negative values in index arrays count from the end; in compiled programs, values out of range are
+clipped to the nearest end.
 """
 
 from __future__ import annotations
@@ -162,8 +162,8 @@ class SubscriptAssign(Op):
     )
 
     def infer(self, x: TensorType, value: TensorType, *data: TensorType) -> TensorType:
-        place = _named_shape(self.name, self.spec, x, data)
-        _check_value(value.shape, place)
+        selected = _named_shape(self.name, self.spec, x, data)
+        _check_value(value.shape, selected)
         return x
 
     def bounds(self, x: Any, value: Any, *data: Any) -> tuple[IndexBound, ...]:
@@ -201,19 +201,19 @@ class SubscriptAssign(Op):
 def _bounds(spec: Spec, shape: Shape, first: int) -> tuple[IndexBound, ...]:
     """The valid ranges of the data of a subscript, which are the arguments from index `first`."""
     found = []
-    axis, place = 0, first
+    axis, argument = 0, first
     for kind, *sizes in spec:
         if kind == "window":
-            found.append(IndexBound.indices(place, shape[axis] - sizes[0] + 1))
+            found.append(IndexBound.indices(argument, shape[axis] - sizes[0] + 1))
         elif kind in ("int", "array"):
-            found.append(IndexBound.indices(place, shape[axis], negative=True))
-        place += kind in ("int", "window", "array")
+            found.append(IndexBound.indices(argument, shape[axis], negative=True))
+        argument += kind in ("int", "window", "array")
         axis += kind != "new"
     return tuple(found)
 
 
 class _SubscriptBox(NamedTuple):
-    """A subscript in two steps: cut out a box (`starts`, `sizes`), then apply `inner` to it."""
+    """A subscript in two steps: slice a box (`starts`, `sizes`), then apply `inner` to it."""
 
     starts: tuple[Any, ...]
     sizes: Shape
@@ -238,8 +238,8 @@ class _SubscriptBox(NamedTuple):
                 case ("full",):
                     box, step = (0, size), slice(None)
                 case ("int",):
-                    place = jnp.asarray(next(rest)).astype(jnp.int64)
-                    box, step = (jnp.where(place < 0, place + size, place), 1), 0
+                    index = jnp.asarray(next(rest)).astype(jnp.int64)
+                    box, step = (jnp.where(index < 0, index + size, index), 1), 0
                 case ("window", length):
                     box, step = (jnp.asarray(next(rest)).astype(jnp.int64), length), slice(None)
                 case ("steps", start, count, distance):
@@ -305,7 +305,7 @@ def _named_shape(owner: str, spec: Spec, x: TensorType, data: Sequence[TensorTyp
 def _shape_of(spec: Spec, shape: Shape, data: Sequence[Shape]) -> Shape:
     """The shape that a subscript selects, by NumPy's rules."""
     axes, rest = iter(shape), iter(data)
-    parts: list[Shape | None] = []  # None for what index arrays and the ints beside them name
+    parts: list[Shape | None] = []  # None for index arrays and the ints next to them
     picked: list[Shape] = []
     for kind, *numbers in spec:
         length = 1 if kind == "new" else next(axes)
@@ -320,9 +320,9 @@ def _shape_of(spec: Spec, shape: Shape, data: Sequence[Shape]) -> Shape:
         else:
             parts.append((length,))
     named = broadcast(*picked, op="Subscript")
-    places = [i for i, part in enumerate(parts) if part is None]
-    together = not places or places[-1] - places[0] == len(places) - 1
-    first = places[0] if together and places else 0
+    array_entries = [i for i, part in enumerate(parts) if part is None]
+    together = not array_entries or array_entries[-1] - array_entries[0] == len(array_entries) - 1
+    first = array_entries[0] if together and array_entries else 0
     kept = [[n for part in piece for n in part or ()] for piece in (parts[:first], parts[first:])]
     return (*kept[0], *named, *kept[1], *axes)
 
@@ -359,22 +359,22 @@ def _steps(start: int, count: int, distance: int) -> slice:
     return slice(start, stop if stop >= 0 else None, distance)
 
 
-def _check_value(shape: Shape, place: Shape) -> None:
+def _check_value(shape: Shape, target: Shape) -> None:
     """Checks that a value broadcasts to the selected shape, ignoring leading axes of size 1."""
-    extra = max(len(shape) - len(place), 0)
+    extra = max(len(shape) - len(target), 0)
     if any(n != 1 for n in shape[:extra]):
         raise problem(
             ValueError,
-            "a value of more dimensions than its place cannot be assigned",
-            got=f"a value of shape {list(shape)} for a place of {len(place)} dimensions",
+            "cannot assign a value with more dimensions than the selected elements",
+            got=f"a value of shape {list(shape)} for a selection of {len(target)} dimensions",
         )
-    sizes = zip(reversed(shape), reversed(place), strict=False)
+    sizes = zip(reversed(shape), reversed(target), strict=False)
     if any(n not in (1, wanted) for n, wanted in sizes):
         raise problem(
             ValueError,
-            "the value does not broadcast to its place",
-            got=f"a value of shape {list(shape)} for a place of shape {list(place)}",
-            expected="sizes that are equal to those of the place, or 1",
+            "the value does not broadcast to the selected elements",
+            got=f"a value of shape {list(shape)} for a selection of shape {list(target)}",
+            expected="sizes that equal those of the selection, or 1",
         )
 
 
@@ -385,20 +385,24 @@ def slice_scatter(
 
     The result is a new tensor.
     """
-    place = normalize_axis(axis, len(input.shape), "slice_scatter")
-    first, stop, distance = slice(start, end, step).indices(input.shape[place])
+    normalized = normalize_axis(axis, len(input.shape), "slice_scatter")
+    first, stop, distance = slice(start, end, step).indices(input.shape[normalized])
     count = len(range(first, stop, distance))
-    _check_source("slice_scatter", src, (*input.shape[:place], count, *input.shape[place + 1 :]))
-    entries = (*(FULL,) * place, ("steps", first, count, distance))
+    _check_source(
+        "slice_scatter", src, (*input.shape[:normalized], count, *input.shape[normalized + 1 :])
+    )
+    entries = (*(FULL,) * normalized, ("steps", first, count, distance))
     return SubscriptAssign.of(entries)(input, src)
 
 
 def select_scatter(input: Any, src: Any, axis: int, index: int) -> Any:
     """Replaces the slice at `index` along `axis` with `src`. The result is a new tensor."""
-    place = normalize_axis(axis, len(input.shape), "select_scatter")
-    number = normalize_axis(index, input.shape[place], "select_scatter")
-    _check_source("select_scatter", src, (*input.shape[:place], *input.shape[place + 1 :]))
-    entries = (*(FULL,) * place, INT)
+    normalized = normalize_axis(axis, len(input.shape), "select_scatter")
+    number = normalize_axis(index, input.shape[normalized], "select_scatter")
+    _check_source(
+        "select_scatter", src, (*input.shape[:normalized], *input.shape[normalized + 1 :])
+    )
+    entries = (*(FULL,) * normalized, INT)
     return SubscriptAssign.of(entries)(input, src, scalar_to_tensor(number, "int64"))
 
 
@@ -422,7 +426,7 @@ def _check_source(owner: str, src: Any, shape: Shape) -> None:
     if src.shape != shape:
         raise problem(
             ValueError,
-            f"{owner}: src does not fit",
+            f"{owner}: src has the wrong shape",
             got=f"shape {list(src.shape)}",
             expected=f"shape {list(shape)}",
         )

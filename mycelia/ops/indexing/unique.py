@@ -135,7 +135,7 @@ class Histogram(Op):
         values = jnp.ravel(x).astype(np.float64)
         low, high = self._limits(values)
         place = jnp.floor((values - low) / (high - low) * self.bins).astype(np.int32)
-        place = jnp.clip(place, 0, self.bins - 1)  # what equals the upper limit counts as inside
+        place = jnp.clip(place, 0, self.bins - 1)  # the upper limit is part of the last bin
         inside = (values >= low) & (values <= high)
         counts = jnp.zeros((self.bins,), np.int32)
         return counts.at[place].add(inside.astype(np.int32)).astype(result)
