@@ -76,7 +76,7 @@ def test_wrong_operators():
         ops.AlltoAll(2, 0, 1)(Tensor(X))
     with pytest.raises(RuntimeError, match="The group foo does not exist"):
         ops.AllReduce("sum", "foo")(Tensor(X))
-    with pytest.raises(ValueError, match="root_rank is no rank"):
+    with pytest.raises(ValueError, match="root_rank is not a rank"):
         ops.Broadcast(1)((Tensor(X),))
     with pytest.raises(ValueError, match="no rows"):
         ops.AllGather()(Tensor(1.0))
