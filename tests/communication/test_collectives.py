@@ -78,9 +78,9 @@ def test_wrong_operators():
         ops.AllReduce("sum", "foo")(Tensor(X))
     with pytest.raises(ValueError, match="root_rank is not a rank"):
         ops.Broadcast(1)((Tensor(X),))
-    with pytest.raises(ValueError, match="no rows"):
+    with pytest.raises(ValueError, match="cannot gather a 0-d tensor"):
         ops.AllGather()(Tensor(1.0))
-    with pytest.raises(ValueError, match="no rank 1"):
+    with pytest.raises(ValueError, match="rank 1 is not in the group"):
         NeighborExchange([1], [0], ([2, 3],), ([2, 3],), ms.float32)((Tensor(X),))
 
 
@@ -115,7 +115,7 @@ def test_a_process_sends_messages_to_itself_in_order():
     np.testing.assert_array_equal(comm_func.recv(like, 0, tag=4).asnumpy(), X)
     out, handle = comm_func.irecv(like, 0, tag=4)
     np.testing.assert_array_equal(out.asnumpy(), X + 1)
-    with pytest.raises(RuntimeError, match="exchange messages with itself"):
+    with pytest.raises(RuntimeError, match="wait for itself forever"):
         comm_func.recv(like, 0, tag=4)
 
 
@@ -154,7 +154,7 @@ def test_all_to_all():
     target = Tensor(np.zeros(6, np.float32))
     assert comm_func.all_to_all_v_c(target, Tensor(X.ravel()), [6]) is None
     np.testing.assert_array_equal(target.asnumpy(), X.ravel())
-    with pytest.raises(ValueError, match="must match those received"):
+    with pytest.raises(ValueError, match="receive alike"):
         comm_func.all_to_all_with_output_shape([(7,)], [Tensor(X)])
     with pytest.raises(ValueError, match="sizes that sum"):
         comm_func.all_to_all_single_with_output_shape((2, 3), Tensor(X), [1])

@@ -58,7 +58,7 @@ def test_matrices():
     assert np.array_equal(np.asarray(tensor.mH), (X - 1j * X).T)
     assert np.array_equal(np.asarray(tensor.H), (X - 1j * X).T)
     assert np.array_equal(np.asarray(tensor.mT), (X + 1j * X).T)
-    with pytest.raises(ValueError, match="matrices"):
+    with pytest.raises(ValueError, match="at least 2 axes"):
         Tensor([1.0]).mT
     triangle = np.array([[2.0, 1.0], [0.0, 4.0]], np.float32)
     found, _ = Tensor(X).triangular_solve(Tensor(triangle))
@@ -133,7 +133,7 @@ def test_sums_to_a_size_that_does_not_fit():
 
 @pytest.mark.parametrize("name", ["uniform", "bernoulli", "uniform_", "normal_", "random_"])
 def test_generators_are_refused_rather_than_ignored(name: str):
-    with pytest.raises(TypeError, match="global seed"):
+    with pytest.raises(TypeError, match="generators are not supported"):
         getattr(Tensor([0.5]), name)(generator=object())
 
 
