@@ -11,7 +11,7 @@ from mycelia._engine.core.dtype import float64, int64
 from mycelia._engine.core.errors import problem, wrong_type
 from mycelia._engine.core.shape import normalize_axis
 from mycelia._engine.ir.tensor_protocol import check_tensors
-from mycelia.ops.indexing.unique_slices import DistinctSorted
+from mycelia.ops.indexing.unique import DistinctSorted
 
 
 def sort(input: Any, *, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:

@@ -516,7 +516,6 @@ from mycelia.ops.extended_functions import isnan_ext as isnan_ext
 from mycelia.ops.extended_functions import logit as logit
 from mycelia.ops.extended_functions import mse_loss_ext as mse_loss_ext
 from mycelia.ops.extended_functions import sequence_mask as sequence_mask
-from mycelia.ops.image.bicubic import CubicInterpolate as CubicInterpolate
 from mycelia.ops.image.boxes import BoundingBoxDecode as BoundingBoxDecode
 from mycelia.ops.image.boxes import BoundingBoxEncode as BoundingBoxEncode
 from mycelia.ops.image.boxes import CheckValid as CheckValid
@@ -537,6 +536,7 @@ from mycelia.ops.image.grid_sample import GridSampler2D as GridSampler2D
 from mycelia.ops.image.grid_sample import GridSampler3D as GridSampler3D
 from mycelia.ops.image.grid_sample import affine_grid as affine_grid
 from mycelia.ops.image.grid_sample import grid_sample as grid_sample
+from mycelia.ops.image.interpolate import CubicInterpolate as CubicInterpolate
 from mycelia.ops.image.interpolate import Interpolate as Interpolate
 from mycelia.ops.image.interpolate import interpolate as interpolate
 from mycelia.ops.image.interpolate import upsample as upsample
@@ -693,13 +693,13 @@ from mycelia.ops.indexing.subscript import SubscriptAddTo as SubscriptAddTo
 from mycelia.ops.indexing.subscript import SubscriptAssign as SubscriptAssign
 from mycelia.ops.indexing.subscript import select_scatter as select_scatter
 from mycelia.ops.indexing.subscript import slice_scatter as slice_scatter
+from mycelia.ops.indexing.unique import DistinctSorted as DistinctSorted
 from mycelia.ops.indexing.unique import Histogram as Histogram
 from mycelia.ops.indexing.unique import Unique as Unique
 from mycelia.ops.indexing.unique import UniqueConsecutive as UniqueConsecutive
 from mycelia.ops.indexing.unique import histc as histc
 from mycelia.ops.indexing.unique import unique as unique
 from mycelia.ops.indexing.unique import unique_consecutive as unique_consecutive
-from mycelia.ops.indexing.unique_slices import DistinctSorted as DistinctSorted
 from mycelia.ops.linalg.decomposition import Cholesky as Cholesky
 from mycelia.ops.linalg.decomposition import Eig as Eig
 from mycelia.ops.linalg.decomposition import Geqrf as Geqrf

@@ -24,13 +24,13 @@ class StackWrite(Op):
     examples = (case("f32[4,3]", "i64[]:<4", "f32[3]"), case("f32[2]", "i64[]:<2", "f32[]"))
 
     def infer(self, stack: TensorType, index: TensorType, value: TensorType) -> TensorType:
-        place = StackRead.of().infer(stack, index)
-        check_shape(self.name, "value", value, place.shape)
+        element = StackRead.of().infer(stack, index)
+        check_shape(self.name, "value", value, element.shape)
         return stack
 
     def lower(self, stack: Array, index: Array, value: Array) -> Array:
         value = jnp.asarray(value).astype(stack.dtype)
-        return lax.dynamic_update_index_in_dim(jnp.asarray(stack), value, _place(stack, index), 0)
+        return lax.dynamic_update_index_in_dim(jnp.asarray(stack), value, _clipped(stack, index), 0)
 
     def grad(self, stack: Any, index: Any, value: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return StackWrite.of()(dout, index, zeros_like(value)), None, StackRead.of()(dout, index)
@@ -49,11 +49,13 @@ class StackRead(Op):
         return stack.with_shape(stack.shape[1:])
 
     def lower(self, stack: Array, index: Array) -> Array:
-        return lax.dynamic_index_in_dim(jnp.asarray(stack), _place(stack, index), 0, keepdims=False)
+        return lax.dynamic_index_in_dim(
+            jnp.asarray(stack), _clipped(stack, index), 0, keepdims=False
+        )
 
     def grad(self, stack: Any, index: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return StackWrite.of()(zeros_like(stack), index, dout), None
 
 
-def _place(stack: Array, index: Array) -> Array:
+def _clipped(stack: Array, index: Array) -> Array:
     return jnp.clip(jnp.asarray(index), 0, stack.shape[0] - 1)

@@ -30,12 +30,12 @@ class PlainOperator(Primitive):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         kinds = self.__dict__["kinds"]
-        for place, value in enumerate(args):
+        for position, value in enumerate(args):
             if not isinstance(value, kinds) or (
                 isinstance(value, TensorProtocol) and kinds != (object,)
             ):
                 names = " or ".join(k.__name__ for k in kinds)
-                raise wrong_type(self.name, f"argument {place}", value, names)
+                raise wrong_type(self.name, f"argument {position}", value, names)
         return self.__dict__["fn"](*args, **kwargs)
 
 
@@ -75,10 +75,10 @@ make_slice = PlainOperator("make_slice", slice)
 list_len = PlainOperator("list_len", len)
 list_getitem = PlainOperator("list_getitem", operator.getitem)
 list_setitem = PlainOperator(
-    "list_setitem", lambda items, place, value: list(_replaced(items, place, value))
+    "list_setitem", lambda items, position, value: list(_replaced(items, position, value))
 )
 tuple_setitem = PlainOperator(
-    "tuple_setitem", lambda items, place, value: tuple(_replaced(items, place, value))
+    "tuple_setitem", lambda items, position, value: tuple(_replaced(items, position, value))
 )
 dict_getitem = PlainOperator("dict_getitem", operator.getitem)
 dict_setitem = PlainOperator("dict_setitem", lambda mapping, key, value: {**mapping, key: value})
@@ -96,9 +96,9 @@ reduced_shape = PlainOperator(
 )
 
 
-def _replaced(items: Any, place: int, value: Any) -> list[Any]:
+def _replaced(items: Any, position: int, value: Any) -> list[Any]:
     copy = list(items)
-    copy[place] = value
+    copy[position] = value
     return copy
 
 

@@ -38,26 +38,26 @@ class Im2Col(Op):
     def infer(self, x: TensorType) -> TensorType:
         if x.ndim != 4:
             raise problem(ValueError, "Im2Col: expected an NCHW tensor", got=str(x))
-        places = self._places(x.shape[2:])
-        if min(places) < 1:
+        counts = self._position_counts(x.shape[2:])
+        if min(counts) < 1:
             raise problem(
                 ValueError,
                 "Im2Col: the window is larger than the padded image",
                 got=f"{x}, {self!r}",
             )
-        return x.with_shape((*x.shape[:2], prod(self.ksizes), prod(places)))
+        return x.with_shape((*x.shape[:2], prod(self.ksizes), prod(counts)))
 
     def lower(self, x: Array) -> Array:
-        places = self._places(x.shape[2:])
+        counts = self._position_counts(x.shape[2:])
         (ph, pw), (sh, sw) = self.pads, self.strides
         grown = jnp.pad(jnp.asarray(x), ((0, 0), (0, 0), (ph, ph), (pw, pw)))
         columns = [
             lax.slice(
                 grown,
                 (0, 0, i, j),
-                (*x.shape[:2], i + (places[0] - 1) * sh + 1, j + (places[1] - 1) * sw + 1),
+                (*x.shape[:2], i + (counts[0] - 1) * sh + 1, j + (counts[1] - 1) * sw + 1),
                 (1, 1, sh, sw),
-            ).reshape(*x.shape[:2], 1, prod(places))
+            ).reshape(*x.shape[:2], 1, prod(counts))
             for i, j in self._offsets()
         ]
         return jnp.concatenate(columns, axis=2)
@@ -66,8 +66,8 @@ class Im2Col(Op):
         back = Col2Im.of(self.ksizes, self.dilations, self.pads, self.strides)
         return (back(dout, x.shape[2:]),)
 
-    def _places(self, size: Shape) -> Shape:
-        return _places(size, self.ksizes, self.dilations, self.pads, self.strides)
+    def _position_counts(self, size: Shape) -> Shape:
+        return _position_counts(size, self.ksizes, self.dilations, self.pads, self.strides)
 
     def _offsets(self) -> list[Pair]:
         return _offsets(self.ksizes, self.dilations)
@@ -94,27 +94,27 @@ class Col2Im(Op):
 
     def infer(self, x: TensorType, output_size: Any) -> TensorType:
         size = as_tuple(self.name, "output_size", output_size, 2)
-        places = self._places(size)
-        if x.ndim != 4 or x.shape[2:] != (prod(self.kernel_size), prod(places)):
+        counts = self._position_counts(size)
+        if x.ndim != 4 or x.shape[2:] != (prod(self.kernel_size), prod(counts)):
             raise problem(
                 ValueError,
                 "Col2Im: the shape of the columns does not match the image",
                 got=f"{x}, output_size {size}, {self!r}",
-                expected=f"shape [N, C, {prod(self.kernel_size)}, {prod(places)}]",
+                expected=f"shape [N, C, {prod(self.kernel_size)}, {prod(counts)}]",
             )
         return x.with_shape((*x.shape[:2], *size))
 
     def lower(self, x: Array, output_size: Any) -> Array:
         h, w = output_size
-        places = self._places((h, w))
+        counts = self._position_counts((h, w))
         (ph, pw), (sh, sw) = self.padding, self.stride
         lead = x.shape[:2]
         total = jnp.zeros((*lead, h + 2 * ph, w + 2 * pw), x.dtype)
         zero = jnp.zeros((), x.dtype)
         for number, (i, j) in enumerate(_offsets(self.kernel_size, self.dilation)):
-            column = jnp.reshape(jnp.asarray(x)[:, :, number], (*lead, *places))
-            down = h + 2 * ph - i - ((places[0] - 1) * sh + 1)
-            right = w + 2 * pw - j - ((places[1] - 1) * sw + 1)
+            column = jnp.reshape(jnp.asarray(x)[:, :, number], (*lead, *counts))
+            down = h + 2 * ph - i - ((counts[0] - 1) * sh + 1)
+            right = w + 2 * pw - j - ((counts[1] - 1) * sw + 1)
             config = ((0, 0, 0), (0, 0, 0), (i, down, sh - 1), (j, right, sw - 1))
             total = total + lax.pad(column, zero, config)
         return total[:, :, ph : ph + h, pw : pw + w]
@@ -123,8 +123,8 @@ class Col2Im(Op):
         back = Im2Col.of(self.kernel_size, self.stride, self.dilation, self.padding)
         return (back(dout),)
 
-    def _places(self, size: Shape) -> Shape:
-        return _places(size, self.kernel_size, self.dilation, self.padding, self.stride)
+    def _position_counts(self, size: Shape) -> Shape:
+        return _position_counts(size, self.kernel_size, self.dilation, self.padding, self.stride)
 
 
 class ExtractImagePatches(Op):
@@ -162,19 +162,19 @@ class ExtractImagePatches(Op):
 
     def lower(self, input_x: Array) -> Array:
         n, c = input_x.shape[:2]
-        pads, places = self._window(input_x.shape)
+        pads, counts = self._window(input_x.shape)
         grown = jnp.pad(jnp.asarray(input_x), ((0, 0), (0, 0), *pads))
         sh, sw = self.strides[2:]
-        rows = np.arange(places[0]) * sh
-        columns = np.arange(places[1]) * sw
+        rows = np.arange(counts[0]) * sh
+        columns = np.arange(counts[1]) * sw
         patches = [
             grown[:, :, (rows + i)[:, None], columns + j]
             for i, j in _offsets(self.ksizes[2:], self.rates[2:])
         ]
-        return jnp.stack(patches, axis=1).reshape(n, c * prod(self.ksizes), *places)
+        return jnp.stack(patches, axis=1).reshape(n, c * prod(self.ksizes), *counts)
 
     def _window(self, shape: Shape) -> tuple[list[Pair], Shape]:
-        pads, places = [], []
+        pads, counts = [], []
         for i in (2, 3):
             span = (self.ksizes[i] - 1) * self.rates[i] + 1
             if self.padding == "SAME":
@@ -184,8 +184,8 @@ class ExtractImagePatches(Op):
             else:
                 count = max((shape[i] - span) // self.strides[i] + 1, 0)
                 pads.append((0, 0))
-            places.append(count)
-        return pads, tuple(places)
+            counts.append(count)
+        return pads, tuple(counts)
 
 
 def _pairs(op: Op, names: tuple[str, ...]) -> dict[str, Any]:
@@ -203,7 +203,9 @@ def _pair(owner: str, argument: str, value: Any) -> Pair:
     return first, second
 
 
-def _places(size: Shape, window: Pair, dilation: Pair, padding: Pair, stride: Pair) -> Shape:
+def _position_counts(
+    size: Shape, window: Pair, dilation: Pair, padding: Pair, stride: Pair
+) -> Shape:
     return tuple(
         (n + 2 * p - d * (k - 1) - 1) // s + 1
         for n, k, d, p, s in zip(size, window, dilation, padding, stride, strict=True)
@@ -221,8 +223,8 @@ def unfold(
     """Unfolds sliding windows into columns: (N, C, H, W) to (N, C * window, positions)."""
     fields = (freeze(v) for v in (kernel_size, stride, dilation, padding))
     columns = Im2Col.of(*fields)(input)
-    n, c, window, places = columns.shape
-    return reshape(columns, (n, c * window, places))
+    n, c, window, counts = columns.shape
+    return reshape(columns, (n, c * window, counts))
 
 
 def fold(
@@ -245,8 +247,8 @@ def fold(
             got=f"shape {list(input.shape)}, kernel_size {kernel_size}",
             expected=f"three dimensions, the second a multiple of {window}",
         )
-    n, rows, places = input.shape
-    columns = reshape(input, (n, rows // window, window, places))
+    n, rows, counts = input.shape
+    columns = reshape(input, (n, rows // window, window, counts))
     return col2im(columns, output_size, kernel_size, dilation, padding, stride)
 
 

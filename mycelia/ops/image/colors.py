@@ -104,8 +104,8 @@ def _to_rgb(images: Array) -> Array:
     hue, saturation, value = jnp.moveaxis(images, -1, 0)
 
     def channel(offset: float) -> Array:
-        place = jnp.mod(hue * 6 + offset, 6.0)
-        share = jnp.clip(jnp.minimum(place, 4 - place), 0, 1)
+        sector = jnp.mod(hue * 6 + offset, 6.0)
+        share = jnp.clip(jnp.minimum(sector, 4 - sector), 0, 1)
         return value - value * saturation * share
 
     return jnp.stack([channel(5), channel(3), channel(1)], axis=-1)

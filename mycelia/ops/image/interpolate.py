@@ -35,6 +35,7 @@ RANKS = {
     "trilinear": (5,),
 }
 WITH_CORNERS = ("linear", "bilinear", "bicubic", "trilinear")
+_SHARPNESS = -0.75  # the free parameter of Keys' kernel (1981)
 
 
 class Interpolate(Resize):
@@ -86,6 +87,35 @@ class Interpolate(Resize):
 
     def lower(self, input: Array) -> Array:
         return super().lower(input)
+
+
+class CubicInterpolate(Interpolate):
+    """Resizes a batch of images to `size` by cubic convolution with exact weights.
+
+    Unlike in `Interpolate`, the border repeats in every mode and weights are not rounded to a
+    table.
+    """
+
+    mode: str = "bicubic"
+    examples = (
+        case("f32[1,2,3,4]", size=(5, 6)),
+        case("f32[1,1,5,3]", size=(2, 4), align_corners=True),
+        case("f32[1,1,4,4]", size=(6, 6), ratios=(0.6, 0.7)),
+        case("f32[1,1,1,2]", size=(1, 3), align_corners=True),
+        case("f16[0,1,2,2]", size=(3, 3)),
+    )
+
+    def _taps(self, length: int, count: int, ratio: float | None) -> Taps:
+        steps = np.arange(count)
+        if self.align_corners:
+            positions = steps * ((length - 1) / (count - 1) if count > 1 else 0.0)
+        else:
+            positions = (steps + 0.5) * (length / max(count, 1) if ratio is None else ratio) - 0.5
+        low = np.floor(positions)
+        offsets = np.arange(-1, 3)[:, None]
+        distances = np.abs(positions - low - offsets)
+        indices = np.clip(low + offsets, 0, length - 1).astype(np.int32)
+        return Taps(length, indices, _keys_weights(distances))
 
 
 def _bins(length: int, count: int) -> Taps:
@@ -197,3 +227,11 @@ def _factors(scale_factor: Any, rank: int) -> tuple[float, ...]:
         if factor <= 0:
             raise wrong_value("interpolate", "scale_factor", factor, "greater than 0")
     return given
+
+
+def _keys_weights(distance: np.ndarray) -> np.ndarray:
+    """Keys' cubic kernel: one polynomial within distance 1, another from 1 to 2."""
+    a = _SHARPNESS
+    near = (a + 2) * distance**3 - (a + 3) * distance**2 + 1
+    far = a * (distance**3 - 5 * distance**2 + 8 * distance - 4)
+    return np.where(distance <= 1, near, far)

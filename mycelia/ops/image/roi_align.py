@@ -106,12 +106,14 @@ class ROIAlign(Op):
             for starts, sizes, bins, length in (down, across)
         )
         pixels = jnp.moveaxis(images, 1, 3)  # channels-last, so that a gather moves whole pixels
-        place = which[:, None, None]
+        image_indices = which[:, None, None]
         total: Array = 0.0
         for y, y_weight in rows:
             for x, x_weight in columns:
                 weight = y_weight[:, :, None] * x_weight[:, None, :]
-                total = total + pixels[place, y[:, :, None], x[:, None, :]] * weight[..., None]
+                total = (
+                    total + pixels[image_indices, y[:, :, None], x[:, None, :]] * weight[..., None]
+                )
         shape = (len(which), down[2], number, across[2], number, images.shape[1])
         means = jnp.mean(total.reshape(shape), axis=(2, 4))
         return jnp.moveaxis(means, 3, 1)

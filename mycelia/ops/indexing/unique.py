@@ -104,6 +104,41 @@ class UniqueConsecutive(SizedByValues):
         )
 
 
+class DistinctSorted(Op):
+    """Sorted unique elements, or slices along `dim`.
+
+    Also returns the index of each element (or slice) among them, and how often each occurs.
+    """
+
+    dim: int | None = None
+    host_only = True
+    host_limit = 2**62
+    differentiable = False
+    examples = (case("i32[2,3]:<3"), case("f32[4]"), case("i64[4,2]:<2", dim=0), case("i64[0]"))
+
+    def infer(self, *args: Any) -> Any:
+        raise self._unsizable()
+
+    def lower(self, x: Array) -> tuple[Array, Array, Array]:
+        raise self._unsizable()
+
+    def host(self, x: Any) -> tuple[Any, Any, Any]:
+        if as_dtype(x.dtype).kind == "complex":
+            raise problem(TypeError, "unique: complex numbers have no order", got=f"{x.dtype}")
+        axis = None if self.dim is None else normalize_axis(self.dim, x.ndim, "unique")
+        found, inverse, counts = np.unique(x, return_inverse=True, return_counts=True, axis=axis)
+        shape = x.shape if axis is None else (x.shape[axis],)
+        return found, inverse.reshape(shape).astype(np.int64), counts.astype(np.int64)
+
+    def _unsizable(self) -> RuntimeError:
+        return problem(
+            RuntimeError,
+            "unique: the shape of the result depends on the values of the argument",
+            expected="a call outside of compiled code",
+            fix="call it eagerly, before the compiled function",
+        )
+
+
 class Histogram(Op):
     """Histogram with `bins` equal bins from `min` to `max`.
 
@@ -134,11 +169,13 @@ class Histogram(Op):
             return jnp.zeros((self.bins,), result)
         values = jnp.ravel(x).astype(np.float64)
         low, high = self._limits(values)
-        place = jnp.floor((values - low) / (high - low) * self.bins).astype(np.int32)
-        place = jnp.clip(place, 0, self.bins - 1)  # the upper limit is part of the last bin
+        bin_indices = jnp.floor((values - low) / (high - low) * self.bins).astype(np.int32)
+        bin_indices = jnp.clip(
+            bin_indices, 0, self.bins - 1
+        )  # the upper limit is part of the last bin
         inside = (values >= low) & (values <= high)
         counts = jnp.zeros((self.bins,), np.int32)
-        return counts.at[place].add(inside.astype(np.int32)).astype(result)
+        return counts.at[bin_indices].add(inside.astype(np.int32)).astype(result)
 
     def _limits(self, values: Array) -> tuple[Any, Any]:
         if self.min != self.max:

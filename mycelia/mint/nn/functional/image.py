@@ -7,7 +7,7 @@ from typing import Any
 from mycelia import ops
 from mycelia._engine.core.checks import as_tuple, is_int
 from mycelia._engine.core.errors import problem
-from mycelia.ops.image.bicubic import CubicInterpolate
+from mycelia.ops.image.interpolate import CubicInterpolate
 
 
 def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
