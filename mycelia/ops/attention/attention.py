@@ -104,21 +104,21 @@ class Attention(Op):
         Gradients recompute the scores of each block.
         """
         length = query.shape[-2]
-        given = (query, *extras)
-        by_row = [a is not None and a.ndim > 1 and a.shape[-2] == length for a in given]
-        blocks = [_in_blocks(a) for a, is_apart in zip(given, by_row, strict=True) if is_apart]
+        inputs = (query, *extras)
+        by_row = [a is not None and a.ndim > 1 and a.shape[-2] == length for a in inputs]
+        blocks = [_in_blocks(a) for a, is_split in zip(inputs, by_row, strict=True) if is_split]
         row_numbers = jnp.arange(-(-length // ROWS) * ROWS).reshape(-1, ROWS)
 
         @jax.checkpoint
-        def block(rows: Array, parts: list[Array]) -> Array:
-            rest = iter(parts)
+        def block(rows: Array, chunks: list[Array]) -> Array:
+            rest = iter(chunks)
             block_inputs = [
-                next(rest) if apart else a for a, apart in zip(given, by_row, strict=True)
+                next(rest) if is_split else a for a, is_split in zip(inputs, by_row, strict=True)
             ]
             return self._rows(block_inputs[0], key, value, later(rows), *block_inputs[1:])
 
-        _, found = lax.scan(lambda _, part: (None, block(*part)), None, (row_numbers, blocks))
-        joined = jnp.moveaxis(found, 0, -3)
+        _, outputs = lax.scan(lambda _, chunk: (None, block(*chunk)), None, (row_numbers, blocks))
+        joined = jnp.moveaxis(outputs, 0, -3)
         return joined.reshape(*joined.shape[:-3], -1, joined.shape[-1])[..., :length, :]
 
     def _rows(
@@ -173,14 +173,14 @@ def _products(x: Array, y: Array, inner: int) -> Array:
 def _softmax(scores: Array, hidden: Array | None) -> Array:
     """Softmax over the last axis, with zeros where `hidden`."""
     if hidden is None:
-        found, total, _ = powers(scores)
-        return found / total
+        exponentials, total, _ = powers(scores)
+        return exponentials / total
     lowest = float(jnp.finfo(scores.dtype).min)
     seen = jnp.where(hidden, lowest, scores)
     peak = largest(seen, (seen.ndim - 1,), True, lowest)
-    found = jnp.where(hidden, 0, jnp.exp(seen - lax.stop_gradient(peak)))
-    total = last_sum(found)
-    return found / jnp.where(total == 0, 1, total)
+    exponentials = jnp.where(hidden, 0, jnp.exp(seen - lax.stop_gradient(peak)))
+    total = last_sum(exponentials)
+    return exponentials / jnp.where(total == 0, 1, total)
 
 
 def _check_shapes(name: str, query: TensorType, key: TensorType, value: TensorType) -> None:

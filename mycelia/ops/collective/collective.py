@@ -49,13 +49,13 @@ class Collective(Op, register=False):
 
     def normalize(self) -> dict[str, Any]:
         owner = type(self).__name__
-        given = vars(self)
-        if not isinstance(given["group"], str):
-            raise wrong_type(owner, "group", given["group"], "str")
-        if "op" in given:
-            check_reduction(owner, given["op"])
+        attributes = vars(self)
+        if not isinstance(attributes["group"], str):
+            raise wrong_type(owner, "group", attributes["group"], "str")
+        if "op" in attributes:
+            check_reduction(owner, attributes["op"])
         if self.peer:
-            check_int(owner, self.peer, given[self.peer])
+            check_int(owner, self.peer, attributes[self.peer])
         return {}
 
     def infer(self, x: TensorType) -> TensorType:
@@ -66,14 +66,16 @@ class Collective(Op, register=False):
         members = self.ranks()
         if len(members) == 1:
             return self.alone(x)
-        given = (
+        local = (
             tuple(map(ring_collectives.own, x)) if isinstance(x, tuple) else ring_collectives.own(x)
         )
-        return self.among(given, ring_of(self.name, members))
+        return self.among(local, ring_of(self.name, members))
 
     def alone(self, x: Any) -> Any:
         """The result in a group of one process."""
-        return tuple([jnp.asarray(one) for one in x]) if isinstance(x, tuple) else jnp.asarray(x)
+        return (
+            tuple([jnp.asarray(tensor) for tensor in x]) if isinstance(x, tuple) else jnp.asarray(x)
+        )
 
     def among(self, x: Any, ring: Ring) -> Any:
         """The result in a larger group, inside a program over its processes."""
@@ -95,20 +97,20 @@ class Collective(Op, register=False):
 
         Checks that this process and the `peer` are among them.
         """
-        given, rank = vars(self), world().rank
+        attributes, rank = vars(self), world().rank
         ranks = self.ranks()
         if rank not in ranks:
             raise problem(
                 RuntimeError,
-                f"{self.name}: this process is not in the group {given['group']}",
+                f"{self.name}: this process is not in the group {attributes['group']}",
                 got=f"rank {rank}",
                 expected=f"one of {list(ranks)}",
             )
-        if self.peer and not 0 <= given[self.peer] < len(ranks):
+        if self.peer and not 0 <= attributes[self.peer] < len(ranks):
             raise problem(
                 ValueError,
-                f"{self.name}: {self.peer} is not a rank of the group {given['group']}",
-                got=str(given[self.peer]),
+                f"{self.name}: {self.peer} is not a rank of the group {attributes['group']}",
+                got=str(attributes[self.peer]),
                 expected=f"0 to {len(ranks) - 1}",
             )
         return len(ranks)
@@ -118,21 +120,21 @@ class Combining(Collective, register=False):
     """Base class of collectives that reduce the tensors of all ranks with `op`."""
 
     def infer(self, x: TensorType) -> TensorType:
-        way = vars(self)["op"]
-        if way in (ReduceOp.MAX, ReduceOp.MIN) and x.dtype.is_complex:
+        reduction = vars(self)["op"]
+        if reduction in (ReduceOp.MAX, ReduceOp.MIN) and x.dtype.is_complex:
             raise problem(
-                TypeError, f"{self.name}: {way} does not support complex numbers", got=str(x)
+                TypeError, f"{self.name}: {reduction} does not support complex numbers", got=str(x)
             )
         self.members()
         return x
 
     def weights(self, x: Any, out: Any) -> Any:
         """The derivative of the result with respect to this rank's value; equal values share it."""
-        given = vars(self)
-        if given["op"] == ReduceOp.PROD:
-            return ProductOfOthers.of(given["group"])(x)
+        attributes = vars(self)
+        if attributes["op"] == ReduceOp.PROD:
+            return ProductOfOthers.of(attributes["group"])(x)
         hit = cast(equal(x, out), x.dtype)
-        return div(hit, AllReduce.of(ReduceOp.SUM, given["group"])(hit))
+        return div(hit, AllReduce.of(ReduceOp.SUM, attributes["group"])(hit))
 
 
 class AllReduce(Combining):
@@ -284,11 +286,11 @@ class Broadcast(Collective):
         return x
 
     def among(self, x: tuple[Array, ...], ring: Ring) -> tuple[Array, ...]:
-        return tuple([ring_collectives.from_member(one, self.root_rank, ring) for one in x])
+        return tuple([ring_collectives.from_member(tensor, self.root_rank, ring) for tensor in x])
 
     def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         back = Reduce.of(self.root_rank, ReduceOp.SUM, self.group)
-        return (tuple([one if one is None else back(one) for one in dout]),)
+        return (tuple([d if d is None else back(d) for d in dout]),)
 
 
 class AlltoAll(Collective):
@@ -339,22 +341,22 @@ class AlltoAll(Collective):
         )
 
     def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
-        ways = self.split_count, self.concat_dim, self.split_dim, self.group
-        return (AlltoAll.of(*ways)(dout),)
+        fields = self.split_count, self.concat_dim, self.split_dim, self.group
+        return (AlltoAll.of(*fields)(dout),)
 
 
-def check_reduction(owner: str, way: Any) -> str:
+def check_reduction(owner: str, reduction: Any) -> str:
     """Checks the name of a reduction and returns it."""
-    if not isinstance(way, str):
-        raise wrong_type(owner, "op", way, "str")
-    if way not in REDUCTIONS:
+    if not isinstance(reduction, str):
+        raise wrong_type(owner, "op", reduction, "str")
+    if reduction not in REDUCTIONS:
         raise problem(
             TypeError,
             f"{owner}: unknown reduction",
-            got=repr(way),
+            got=repr(reduction),
             expected=f"one of {', '.join(REDUCTIONS)}",
         )
-    return way
+    return reduction
 
 
 def rows_times(op: Op, x: TensorType, count: int) -> TensorType:

@@ -63,27 +63,27 @@ class NeighborExchange(Collective):
                     f"NeighborExchange: rank {rank} is not in the group {self.group}",
                     expected=f"0 to {members - 1}",
                 )
-        given = tuple([one.shape for one in x])
-        if given != self.send_shapes or len(x) != len(self.send_rank_ids):
+        shapes = tuple([tensor.shape for tensor in x])
+        if shapes != self.send_shapes or len(x) != len(self.send_rank_ids):
             raise problem(
                 ValueError,
                 "NeighborExchange: the tensors do not match send_shapes",
-                got=str(given),
+                got=str(shapes),
                 expected=f"{self.send_shapes}, one for each of {self.send_rank_ids}",
             )
-        self._check_alike(x)
+        self._check_matching(x)
         return tuple([TensorType(self.recv_type, shape) for shape in self.recv_shapes])
 
-    def _check_alike(self, x: tuple[TensorType, ...]) -> None:
-        """Checks that all tensors have one dtype, and those to this rank the expected shapes."""
+    def _check_matching(self, x: tuple[TensorType, ...]) -> None:
+        """Checks all dtypes, and the shapes of tensors that this rank sends to itself."""
         me = self.ranks().index(world().rank)
         sent = [self.send_shapes[i] for i in _indices_of(self.send_rank_ids, me)]
         got = [self.recv_shapes[i] for i in _indices_of(self.recv_rank_ids, me)]
-        if sent != got or any(one.dtype is not self.recv_type for one in x):
+        if sent != got or any(tensor.dtype is not self.recv_type for tensor in x):
             raise problem(
                 ValueError,
                 "NeighborExchange: tensors a rank sends to itself must match those received",
-                got=f"{[str(one) for one in x]} sent, {self.recv_type} {got} expected back",
+                got=f"{[str(tensor) for tensor in x]} sent, {self.recv_type} {got} expected back",
             )
 
     def lower(self, x: tuple[Array, ...]) -> tuple[Array, ...]:
@@ -153,9 +153,9 @@ class Send(Collective):
         return _with(self, self.dest_rank)
 
     def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
-        ways = self.sr_tag, self.dest_rank, tuple(x.shape), x.dtype, self.group_back, self.group
+        fields = self.sr_tag, self.dest_rank, tuple(x.shape), x.dtype, self.group_back, self.group
         # `out` as the argument orders the Receive after the Send
-        return (add(Receive.of(*ways)(out), dout),)
+        return (add(Receive.of(*fields)(out), dout),)
 
 
 class Receive(Collective):
@@ -231,5 +231,5 @@ def _indices_of(ranks: tuple[int, ...], wanted: int) -> list[int]:
     return [i for i, rank in enumerate(ranks) if rank == wanted]
 
 
-def _pair(one: int, other: int) -> tuple[int, int]:
-    return min(one, other), max(one, other)
+def _pair(first: int, second: int) -> tuple[int, int]:
+    return min(first, second), max(first, second)

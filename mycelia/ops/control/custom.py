@@ -25,10 +25,10 @@ def prim_attr_register(fn: Callable[..., None]) -> Callable[..., None]:
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         bound = inspect.signature(fn).bind(self, *args, **kwargs)
         bound.apply_defaults()
-        given = dict(list(bound.arguments.items())[1:])
+        attributes = dict(list(bound.arguments.items())[1:])
         Primitive.__init__(self, type(self).__name__)
-        self.init_attrs = given
-        for name, value in given.items():
+        self.init_attrs = attributes
+        for name, value in attributes.items():
             setattr(self, name, value)
         fn(self, *args, **kwargs)
 

@@ -110,10 +110,10 @@ class HookBackward(Primitive):
 
     def _replaced(self, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
         """The hook receives and returns gradients as a tuple."""
-        found = call_user_function(self.hook_fn, gradients)
-        if found is None:
+        replaced = call_user_function(self.hook_fn, gradients)
+        if replaced is None:
             return gradients
-        changed = found if isinstance(found, tuple) else (found,)
+        changed = replaced if isinstance(replaced, tuple) else (replaced,)
         if len(changed) != len(gradients):
             raise problem(
                 TypeError,
@@ -150,13 +150,13 @@ class PyFunc(Op, register=False):
         return {name: freeze(getattr(self, name)) for name in names}
 
     def infer(self, *args: Any) -> Any:
-        given = tuple(args[0] if len(args) == 1 and isinstance(args[0], tuple) else args)
+        actual = tuple(args[0] if len(args) == 1 and isinstance(args[0], tuple) else args)
         wanted = self._types(self.in_types, self.in_shapes)
-        if given != wanted:
+        if actual != wanted:
             raise problem(
                 ValueError,
                 "PyFunc: the inputs do not match in_types and in_shapes",
-                got=", ".join(map(str, given)),
+                got=", ".join(map(str, actual)),
                 expected=", ".join(map(str, wanted)),
             )
         return self._types(self.out_types, self.out_shapes)
@@ -167,8 +167,8 @@ class PyFunc(Op, register=False):
         specs = tuple(jax.ShapeDtypeStruct(t.shape, t.dtype.numpy) for t in types)
 
         def run(*values: Any) -> tuple[Any, ...]:
-            found = self.fn(*(np.asarray(v) for v in values))
-            listed = found if isinstance(found, (tuple, list)) else (found,)
+            result = self.fn(*(np.asarray(v) for v in values))
+            listed = result if isinstance(result, (tuple, list)) else (result,)
             return tuple(
                 np.asarray(v, s.dtype).reshape(s.shape) for v, s in zip(listed, specs, strict=True)
             )

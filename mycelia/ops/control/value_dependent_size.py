@@ -52,7 +52,7 @@ class SubAndFilter(SizedByValues):
         raise self.unsizable()
 
     def check(self, input_x: Any, max_num: Any, offset: Any) -> None:
-        """Accepts any vector of numbers."""
+        """Accepts any numeric vector."""
 
     def host(self, input_x: Any, max_num: Any, offset: Any) -> tuple[Any, Any]:
         moved = (input_x - offset).astype(input_x.dtype).ravel()

@@ -58,7 +58,7 @@ class _Combination(Op, register=False):
                     TypeError,
                     f"{self.name}: the tensors differ in dtype",
                     got=f"{input}, {x1}, {x2}",
-                    fix="cast them to one dtype with astype",
+                    fix="cast them to the same dtype with astype",
                 )
         return input.with_shape(
             broadcast(input.shape, x1.shape, x2.shape, value.shape, op=self.name)

@@ -251,9 +251,7 @@ def _check_boxes(owner: str, first: TensorType, second: TensorType) -> None:
 def _check_pairs(owner: str, first: TensorType, second: TensorType) -> None:
     _check_boxes(owner, first, second)
     if first.shape != second.shape:
-        raise problem(
-            ValueError, f"{owner}: the numbers of boxes differ", got=f"{first} and {second}"
-        )
+        raise problem(ValueError, f"{owner}: the box counts differ", got=f"{first} and {second}")
 
 
 def _check_floats(owner: str, argument: str, values: Any, count: int) -> None:

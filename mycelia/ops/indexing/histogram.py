@@ -172,7 +172,7 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
             raise wrong_type("bincount", name, value, "Tensor")
     least = check_non_negative_int("bincount", "minlength", minlength)
     if len(input.shape) != 1:
-        raise problem(ValueError, "bincount: the input must be a vector", got=f"{input.shape}")
+        raise problem(ValueError, "bincount: the input must be 1-D", got=f"{input.shape}")
     values = np.asarray(input)
     if values.size and values.min() < 0:
         raise problem(ValueError, "bincount: a value is negative", got=str(values.min()))

@@ -22,9 +22,9 @@ def brought_inside(owner: str, indices: Any, size: int, mode: str, *, from_end: 
         )
     if mode not in ("clip", "wrap"):
         raise wrong_value(owner, "mode", mode, "one of 'raise', 'wrap', 'clip'")
-    numbers = cast(indices, int32) if indices.dtype.is_bool else indices
+    integers = cast(indices, int32) if indices.dtype.is_bool else indices
     if mode == "wrap":
-        return floor_mod(numbers, size)
-    lowest = -size if from_end and numbers.dtype.kind != "uint" else 0
-    held = clamp(numbers, lowest, size - 1)
-    return where(less(held, 0), add(held, size), held) if lowest else held
+        return floor_mod(integers, size)
+    lowest = -size if from_end and integers.dtype.kind != "uint" else 0
+    clipped = clamp(integers, lowest, size - 1)
+    return where(less(clipped, 0), add(clipped, size), clipped) if lowest else clipped

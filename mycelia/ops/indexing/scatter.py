@@ -52,7 +52,7 @@ class TensorScatter(Op, register=False):
         if input_x.dtype is not updates.dtype:
             raise problem(
                 TypeError,
-                f"{self.name}: the updates have another dtype",
+                f"{self.name}: the updates differ in dtype from the tensor",
                 got=f"{input_x} and updates {updates}",
                 fix="cast the updates to the dtype of the tensor",
             )
@@ -232,7 +232,7 @@ class TensorScatterElements(Op):
         if data.dtype is not updates.dtype:
             raise problem(
                 TypeError,
-                f"{self.name}: the updates have another dtype",
+                f"{self.name}: the updates differ in dtype from the tensor",
                 got=f"{data} and updates {updates}",
             )
         return data

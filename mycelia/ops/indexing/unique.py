@@ -96,11 +96,11 @@ class UniqueConsecutive(SizedByValues):
         runs = np.cumsum(starts) - 1
         inverse = runs.reshape(input.shape) if self.dim is None else runs
         counts = np.diff(np.append(np.flatnonzero(starts), starts.size))
-        nothing = np.zeros((0,), np.int64)
+        empty = np.zeros((0,), np.int64)
         return (
             np.compress(starts, along, axis=axis),
-            inverse.astype(np.int64) if self.return_inverse else nothing,
-            counts.astype(np.int64) if self.return_counts else nothing,
+            inverse.astype(np.int64) if self.return_inverse else empty,
+            counts.astype(np.int64) if self.return_counts else empty,
         )
 
 
