@@ -252,10 +252,10 @@ def _kthvalue(self: Any, k: int, dim: int = -1, keepdim: bool = False) -> tuple[
     count = self.shape[dim] if self.shape else 1
     if not 1 <= check_int("kthvalue", "k", k) <= count:
         raise problem(ValueError, "kthvalue: k is out of range", got=f"k={k} of {count}")
-    values, places = sort(self, dim)
-    chosen = [gather(part, scalar_to_tensor(k - 1, int64), dim) for part in (values, places)]
+    values, indices = sort(self, dim)
+    chosen = [gather(array, scalar_to_tensor(k - 1, int64), dim) for array in (values, indices)]
     if keepdim:
-        chosen = [expand_dims(part, dim) for part in chosen]
+        chosen = [expand_dims(array, dim) for array in chosen]
     return chosen[0], cast(chosen[1], int64)
 
 
@@ -400,14 +400,14 @@ def _repeat_interleave(
     self: Any, repeats: Any, axis: int | None = None, *, output_size: int | None = None
 ) -> Any:
     """Repeats each slice along `axis`, or each element if `axis` is None."""
-    found = repeat_interleave(self, repeats, axis)
-    if output_size not in (None, found.shape[axis or 0]):
+    result = repeat_interleave(self, repeats, axis)
+    if output_size not in (None, result.shape[axis or 0]):
         raise problem(
             ValueError,
             "repeat_interleave: output_size differs from the size of the result",
-            got=f"output_size={output_size} for a result of shape {list(found.shape)}",
+            got=f"output_size={output_size} for a result of shape {list(result.shape)}",
         )
-    return found
+    return result
 
 
 def _scatter(self: Any, dim: int, index: Any, src: Any, reduce: str = "none") -> Any:

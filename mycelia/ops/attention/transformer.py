@@ -105,9 +105,9 @@ def moe_token_permute(
     _no_padding("moe_token_permute", padded_mode)
     choices = indices.shape[1] if len(indices.shape) == 2 else 1
     order = argsort(reshape(indices, (-1,)))
-    places = cast(argsort(order), int32)
-    kept = order if num_out_tokens is None else narrow(order, 0, 0, num_out_tokens)
-    return gather(tokens, kept // choices, 0), places
+    new_indices = cast(argsort(order), int32)
+    used = order if num_out_tokens is None else narrow(order, 0, 0, num_out_tokens)
+    return gather(tokens, used // choices, 0), new_indices
 
 
 def moe_token_unpermute(

@@ -78,8 +78,8 @@ class PrimitiveWithInfer(Primitive):
 
     def grad(self, *args: Any) -> tuple[Any, ...]:
         if hasattr(self, "bprop"):
-            found = self.bprop(*args)
-            return found if isinstance(found, tuple) else (found,)
+            gradients = self.bprop(*args)
+            return gradients if isinstance(gradients, tuple) else (gradients,)
         return default_grad(self, args)
 
     def _missing(self, rule: str) -> RuntimeError:
@@ -161,8 +161,8 @@ class Custom(Primitive):
     def grad(self, *args: Any) -> tuple[Any, ...]:
         if self.bprop is None:
             return default_grad(self, args)
-        found = self.bprop(*args)
-        return found if isinstance(found, tuple) else (found,)
+        gradients = self.bprop(*args)
+        return gradients if isinstance(gradients, tuple) else (gradients,)
 
 
 def _answer(rule: Any, inputs: list[Any]) -> Any:

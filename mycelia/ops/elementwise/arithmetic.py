@@ -96,10 +96,10 @@ class Div(Binary):
 
     def grad(self, x: Any, y: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         scaled = div(dout, y)
-        found = sum_to(scaled, x.shape), sum_to(neg(mul(scaled, out)), y.shape)
+        dx, dy = sum_to(scaled, x.shape), sum_to(neg(mul(scaled, out)), y.shape)
         if x.dtype.is_inexact or x.dtype.is_bool or not x.shape or not y.shape:
-            return found
-        return cast(found[0], x.dtype), cast(found[1], y.dtype)  # as MindSpore for two tensors
+            return dx, dy
+        return cast(dx, x.dtype), cast(dy, y.dtype)  # as MindSpore for two tensors
 
 
 class RealDiv(Binary):

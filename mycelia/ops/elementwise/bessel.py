@@ -123,8 +123,8 @@ class BesselK0e(Bessel):
     def value(self, x: Array) -> Array:
         near = jnp.minimum(x, _NEAR)
         series = _harmonic(near, 1.0) - _log_half(near) * _first(near, 0, 1.0)
-        found = jnp.where(x <= _NEAR, series * jnp.exp(near), _integral(x, 0))
-        return _on_positive(x, found, jnp.inf)
+        values = jnp.where(x <= _NEAR, series * jnp.exp(near), _integral(x, 0))
+        return _on_positive(x, values, jnp.inf)
 
     def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return (mul(dout, sub(out, bessel_k1e(x))),)
@@ -142,8 +142,8 @@ class BesselK1e(Bessel):
         near = jnp.minimum(x, _NEAR)
         safe = jnp.where(near > 0, near, 1.0)
         series = 1 / safe + _log_half(near) * _first(near, 1, 1.0) - _harmonic_odd(near, 1.0) / 2
-        found = jnp.where(x <= _NEAR, series * jnp.exp(near), _integral(x, 1))
-        return _on_positive(x, found, jnp.inf)
+        values = jnp.where(x <= _NEAR, series * jnp.exp(near), _integral(x, 1))
+        return _on_positive(x, values, jnp.inf)
 
     def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return (mul(dout, sub(sub(out, bessel_k0e(x)), div(out, x))),)
@@ -220,8 +220,8 @@ def _polynomial(coefficients: np.ndarray, x: Array) -> Array:
 
 def _factorials(order: int, sign: float) -> np.ndarray:
     """sign**k / (k! (k + order)!) for each k of the series."""
-    found = [sign**k / (math.factorial(k) * math.factorial(k + order)) for k in range(_TERMS)]
-    return np.array(found)
+    terms = [sign**k / (math.factorial(k) * math.factorial(k + order)) for k in range(_TERMS)]
+    return np.array(terms)
 
 
 def _first(x: Array, order: int, sign: float = -1.0) -> Array:

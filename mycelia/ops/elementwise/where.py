@@ -77,9 +77,9 @@ class MaskedFill(Op):
         return np.where(mask, value.astype(input_x.dtype), input_x)
 
     def grad(self, input_x: Any, mask: Any, value: Any, out: Any, dout: Any) -> tuple[Any, ...]:
-        kept = Select.of()(mask, 0, dout)
+        gradient = Select.of()(mask, 0, dout)
         filled = Select.of()(mask, dout, 0)
-        return sum_to(kept, input_x.shape), None, cast(sum_to(filled, ()), value.dtype)
+        return sum_to(gradient, input_x.shape), None, cast(sum_to(filled, ()), value.dtype)
 
 
 class MaskedScatter(Op):
@@ -168,8 +168,8 @@ def masked_select(input: Any, mask: Any) -> Any:
 
 def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     """Indices of the nonzero elements: one row per element, or a tuple with one tensor per axis."""
-    found = NonZero.of()(input)
-    return unstack(found, 1) if as_tuple else found
+    indices = NonZero.of()(input)
+    return unstack(indices, 1) if as_tuple else indices
 
 
 def argwhere(input: Any) -> Any:

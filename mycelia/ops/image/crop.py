@@ -67,9 +67,9 @@ class CropAndResize(Op):
                 expected="shapes [boxes, 4] and [boxes]",
             )
         size = check_size(self.name, crop_size, 2)
-        found = TensorType(float32, (boxes.shape[0], *size, image.shape[3]))
-        check_readable(self.name, image, found.shape)
-        return found
+        result = TensorType(float32, (boxes.shape[0], *size, image.shape[3]))
+        check_readable(self.name, image, result.shape)
+        return result
 
     def bounds(
         self, image: Any, boxes: Any, box_indices: Any, crop_size: Any

@@ -38,11 +38,11 @@ class Taps:
         if len(self.indices) > FEW_TAPS:
             return _product(x, axis, self.matrix(x.dtype))
         shape = _along(axis, x.ndim, self.indices.shape[1])
-        parts = [
+        terms = [
             jnp.take(x, index, axis=axis, mode="clip") * weight.reshape(shape).astype(x.dtype)
             for index, weight in zip(self.indices, self.weights, strict=True)
         ]
-        return sum(parts[1:], start=parts[0])
+        return sum(terms[1:], start=terms[0])
 
     def transpose(self, dout: Array, axis: int) -> Array:
         """The transpose of `apply`, for gradients.

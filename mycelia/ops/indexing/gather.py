@@ -48,9 +48,9 @@ class Gather(Op):
 
     def infer(self, input_params: TensorType, input_indices: TensorType, axis: Any) -> TensorType:
         check_indices(self.name, input_indices)
-        found = self._result(input_params.shape, input_indices.shape, axis)
-        check_readable(self.name, input_params, found)
-        return input_params.with_shape(found)
+        shape = self._result(input_params.shape, input_indices.shape, axis)
+        check_readable(self.name, input_params, shape)
+        return input_params.with_shape(shape)
 
     def bounds(self, input_params: Any, input_indices: Any, axis: Any) -> tuple[IndexBound, ...]:
         normalized = self._batch_and_axis(input_params.shape, input_indices.shape, axis)[1]
@@ -76,9 +76,9 @@ class Gather(Op):
         if not batch:
             return np.take(input_params, input_indices, axis=normalized)
         rows = np.ndindex(input_params.shape[:batch])
-        parts = [np.take(input_params[i], input_indices[i], axis=normalized - batch) for i in rows]
-        found = self._result(input_params.shape, input_indices.shape, axis)
-        return np.reshape(parts, found).astype(input_params.dtype)
+        slices = [np.take(input_params[i], input_indices[i], axis=normalized - batch) for i in rows]
+        shape = self._result(input_params.shape, input_indices.shape, axis)
+        return np.reshape(slices, shape).astype(input_params.dtype)
 
     def grad(
         self, input_params: Any, input_indices: Any, axis: Any, out: Any, dout: Any
@@ -230,24 +230,24 @@ class GatherNd(Op):
     def infer(self, input_x: TensorType, indices: TensorType) -> TensorType:
         check_indices(self.name, indices)
         check_axes(self.name, "indices", indices)
-        found = self._result(input_x.shape, indices.shape)
-        check_readable(self.name, input_x, found)
-        return input_x.with_shape(found)
+        shape = self._result(input_x.shape, indices.shape)
+        check_readable(self.name, input_x, shape)
+        return input_x.with_shape(shape)
 
     def bounds(self, input_x: Any, indices: Any) -> tuple[IndexBound, ...]:
         return (IndexBound.positions(1, input_x.shape, indices.shape),)
 
     def lower(self, input_x: Array, indices: Array) -> Array:
-        found = self._result(input_x.shape, indices.shape)
+        shape = self._result(input_x.shape, indices.shape)
         if not size(input_x.shape) or not indices.shape[-1]:
             return (
-                jnp.broadcast_to(input_x, found) if size(found) else jnp.zeros(found, input_x.dtype)
+                jnp.broadcast_to(input_x, shape) if size(shape) else jnp.zeros(shape, input_x.dtype)
             )
         return jnp.asarray(input_x).at[positions(jnp.asarray(indices))].get(mode="clip")
 
     def host(self, input_x: Any, indices: Any) -> Any:
-        found = self._result(input_x.shape, indices.shape)
-        return np.array(np.broadcast_to(input_x[positions(indices)], found))
+        shape = self._result(input_x.shape, indices.shape)
+        return np.array(np.broadcast_to(input_x[positions(indices)], shape))
 
     def grad(self, input_x: Any, indices: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return ScatterNd.of()(indices, dout, input_x.shape), None
@@ -320,9 +320,9 @@ class EmbeddingLookup(Op):
             return jnp.zeros(shape, input_params.dtype)
         rows = jnp.asarray(input_indices) - offset
         inside = (rows >= 0) & (rows < input_params.shape[0])
-        found = jnp.take(jnp.asarray(input_params), rows, axis=0, mode="clip")
-        wide = jnp.expand_dims(inside, tuple(range(inside.ndim, found.ndim)))
-        return jnp.where(wide, found, jnp.zeros((), found.dtype))
+        gathered = jnp.take(jnp.asarray(input_params), rows, axis=0, mode="clip")
+        wide = jnp.expand_dims(inside, tuple(range(inside.ndim, gathered.ndim)))
+        return jnp.where(wide, gathered, jnp.zeros((), gathered.dtype))
 
 
 class UnravelIndex(Op):

@@ -143,11 +143,11 @@ class SortedSegment(Op, register=False):
         members = np.bincount(ids, minlength=count).reshape(-1, *(1 for _ in input_x.shape[1:]))
         verb = "sum" if self.verb == "mean" else self.verb
         start = jnp.full((count, *input_x.shape[1:]), start_of(verb, input_x.dtype), input_x.dtype)
-        found = getattr(start.at[ids], _VERBS[verb])(jnp.asarray(input_x))
+        reduced = getattr(start.at[ids], _VERBS[verb])(jnp.asarray(input_x))
         if self.verb == "mean":
-            found = found / np.maximum(members, 1).astype(input_x.dtype)
+            reduced = reduced / np.maximum(members, 1).astype(input_x.dtype)
         blank = 1 if self.verb == "prod" else 0
-        return jnp.where(members == 0, blank, found).astype(input_x.dtype)
+        return jnp.where(members == 0, blank, reduced).astype(input_x.dtype)
 
 
 class SegmentSum(SortedSegment):

@@ -123,18 +123,18 @@ class SubscriptAddTo(Op):
         return x
 
     def bounds(self, dout: Any, *data: Any) -> tuple[IndexBound, ...]:
-        found = _bounds(self.spec, self.shape, 1)
-        return tuple([b.gradient("Subscript", f"index {i}") for i, b in enumerate(found)])
+        bounds = _bounds(self.spec, self.shape, 1)
+        return tuple([b.gradient("Subscript", f"index {i}") for i, b in enumerate(bounds)])
 
     def lower(self, dout: Array, *data: Array) -> Array:
         box = _SubscriptBox.of(self.spec, self.shape, data)
         if box.is_plain:
-            part = jnp.reshape(dout, box.sizes)
+            box_gradient = jnp.reshape(dout, box.sizes)
         else:
-            part = jnp.zeros(box.sizes, dout.dtype).at[box.inner].add(dout, mode="clip")
+            box_gradient = jnp.zeros(box.sizes, dout.dtype).at[box.inner].add(dout, mode="clip")
         if not box.is_narrow:
-            return part
-        return lax.dynamic_update_slice(jnp.zeros(self.shape, dout.dtype), part, box.starts)
+            return box_gradient
+        return lax.dynamic_update_slice(jnp.zeros(self.shape, dout.dtype), box_gradient, box.starts)
 
     def host(self, dout: Any, *data: Any) -> Any:
         result = np.zeros(self.shape, dout.dtype)
@@ -179,10 +179,10 @@ class SubscriptAssign(Op):
         if not x.size:
             return x
         if box.is_plain:
-            part = filled.reshape(box.sizes)
+            new_box = filled.reshape(box.sizes)
         else:
-            part = _narrowed(box, x).at[box.inner].set(filled, mode="clip")
-        return lax.dynamic_update_slice(x, part, box.starts) if box.is_narrow else part
+            new_box = _narrowed(box, x).at[box.inner].set(filled, mode="clip")
+        return lax.dynamic_update_slice(x, new_box, box.starts) if box.is_narrow else new_box
 
     def host(self, x: Any, value: Any, *data: Any) -> Any:
         result = np.array(x)
@@ -200,16 +200,16 @@ class SubscriptAssign(Op):
 
 def _bounds(spec: Spec, shape: Shape, first: int) -> tuple[IndexBound, ...]:
     """The valid ranges of the data of a subscript, which are the arguments from index `first`."""
-    found = []
+    bounds = []
     axis, argument = 0, first
     for kind, *sizes in spec:
         if kind == "window":
-            found.append(IndexBound.indices(argument, shape[axis] - sizes[0] + 1))
+            bounds.append(IndexBound.indices(argument, shape[axis] - sizes[0] + 1))
         elif kind in ("int", "array"):
-            found.append(IndexBound.indices(argument, shape[axis], negative=True))
+            bounds.append(IndexBound.indices(argument, shape[axis], negative=True))
         argument += kind in ("int", "window", "array")
         axis += kind != "new"
-    return tuple(found)
+    return tuple(bounds)
 
 
 class _SubscriptBox(NamedTuple):
@@ -268,10 +268,10 @@ def _read(spec: Spec, data: Sequence[Any], x: Array) -> Array:
     if not x.size:
         return jnp.zeros(_shape_of(spec, x.shape, [d.shape for d in data]), x.dtype)
     box = _SubscriptBox.of(spec, x.shape, data)
-    part = _narrowed(box, x)
+    narrowed = _narrowed(box, x)
     if any(isinstance(entry, jax.Array) for entry in box.inner):
-        return part.at[box.inner].get(mode="clip")
-    return part[box.inner]
+        return narrowed.at[box.inner].get(mode="clip")
+    return narrowed[box.inner]
 
 
 def _named_shape(owner: str, spec: Spec, x: TensorType, data: Sequence[TensorType]) -> Shape:
@@ -297,9 +297,9 @@ def _named_shape(owner: str, spec: Spec, x: TensorType, data: Sequence[TensorTyp
                 got=f"an axis of size {length} of {x}",
                 expected=f"a size of at least {numbers[0] if numbers else 1}",
             )
-    found = _shape_of(spec, x.shape, [index.shape for index in data])
-    check_readable(owner, x, found)
-    return found
+    selected = _shape_of(spec, x.shape, [index.shape for index in data])
+    check_readable(owner, x, selected)
+    return selected
 
 
 def _shape_of(spec: Spec, shape: Shape, data: Sequence[Shape]) -> Shape:

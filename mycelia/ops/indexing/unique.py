@@ -53,12 +53,12 @@ class Unique(SizedByValues):
 
     def host(self, x: Any) -> tuple[Any, Any]:
         self.check(x)
-        found, first, inverse = np.unique(x.ravel(), return_index=True, return_inverse=True)
+        distinct, first, inverse = np.unique(x.ravel(), return_index=True, return_inverse=True)
         order = np.argsort(first, kind="stable")
         rank = np.empty_like(order)
         rank[order] = np.arange(order.size)
         index_dtype = np.int64 if x.dtype == np.int64 else np.int32
-        return found[order], rank[inverse].reshape(x.shape).astype(index_dtype)
+        return distinct[order], rank[inverse].reshape(x.shape).astype(index_dtype)
 
 
 class UniqueConsecutive(SizedByValues):
@@ -126,9 +126,9 @@ class DistinctSorted(Op):
         if as_dtype(x.dtype).kind == "complex":
             raise problem(TypeError, "unique: complex numbers have no order", got=f"{x.dtype}")
         axis = None if self.dim is None else normalize_axis(self.dim, x.ndim, "unique")
-        found, inverse, counts = np.unique(x, return_inverse=True, return_counts=True, axis=axis)
+        distinct, inverse, counts = np.unique(x, return_inverse=True, return_counts=True, axis=axis)
         shape = x.shape if axis is None else (x.shape[axis],)
-        return found, inverse.reshape(shape).astype(np.int64), counts.astype(np.int64)
+        return distinct, inverse.reshape(shape).astype(np.int64), counts.astype(np.int64)
 
     def _unsizable(self) -> RuntimeError:
         return problem(
@@ -170,9 +170,8 @@ class Histogram(Op):
         values = jnp.ravel(x).astype(np.float64)
         low, high = self._limits(values)
         bin_indices = jnp.floor((values - low) / (high - low) * self.bins).astype(np.int32)
-        bin_indices = jnp.clip(
-            bin_indices, 0, self.bins - 1
-        )  # the upper limit is part of the last bin
+        # the upper limit is part of the last bin
+        bin_indices = jnp.clip(bin_indices, 0, self.bins - 1)
         inside = (values >= low) & (values <= high)
         counts = jnp.zeros((self.bins,), np.int32)
         return counts.at[bin_indices].add(inside.astype(np.int32)).astype(result)
@@ -193,11 +192,11 @@ def unique_consecutive(
     input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
     """Collapses runs of equal neighbors; returns run indices and lengths on request."""
-    found, inverse, counts = UniqueConsecutive.of(return_inverse, return_counts, dim)(input)
-    wanted = [found]
-    wanted += [inverse] if return_inverse else []
-    wanted += [counts] if return_counts else []
-    return tuple(wanted) if len(wanted) > 1 else found
+    values, inverse, counts = UniqueConsecutive.of(return_inverse, return_counts, dim)(input)
+    results = [values]
+    results += [inverse] if return_inverse else []
+    results += [counts] if return_counts else []
+    return tuple(results) if len(results) > 1 else values
 
 
 def histc(input: Any, bins: int = 100, min: float = 0.0, max: float = 0.0) -> Any:
