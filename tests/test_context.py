@@ -47,7 +47,7 @@ def test_nothing_changes_when_one_value_is_wrong():
 
 
 def test_a_missing_device_runs_on_the_best_present_with_one_warning(caplog):
-    warn_once._said.clear()
+    warn_once._logged.clear()
     with caplog.at_level(logging.WARNING, logger="mycelia"):
         ms.set_context(device_target="Ascend")
         ms.set_context(device_target="Ascend")

@@ -47,7 +47,7 @@ def test_a_module_is_prepared_once(package):
 
 def test_looking_at_a_lazy_module_does_not_import_it(package):
     tools = LazyModule("lazy_example.tools")
-    assert repr(tools) == "<module 'lazy_example.tools', imported at its first use>"
+    assert repr(tools) == "<module 'lazy_example.tools', imported on first use>"
     assert not hasattr(tools, "__wrapped__")
     assert copy.copy(tools).value == 3
 

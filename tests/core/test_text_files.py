@@ -32,14 +32,14 @@ class Entry:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (b"", "no JSON: Expecting value at line 1, column 1"),
-        (b'{"a": 1,\n ]', "no JSON: .* at line 2, column 2"),
-        (b"\xff", "no text in UTF-8: byte 0xff at 0"),
-        (b"[" * 100_000, "too many lists or objects"),
+        (b"", "invalid JSON: Expecting value at line 1, column 1"),
+        (b'{"a": 1,\n ]', "invalid JSON: .* at line 2, column 2"),
+        (b"\xff", "not UTF-8: byte 0xff at 0"),
+        (b"[" * 100_000, "nested too deeply"),
         (b"9" * 5000, "a number that is too long"),
     ],
 )
-def test_what_is_no_json_is_told(text: bytes, message: str):
+def test_invalid_json_raises(text: bytes, message: str):
     with pytest.raises(ValueError, match=message) as told:
         json_value(text)
     assert type(told.value) is ValueError
@@ -49,7 +49,7 @@ def test_errors_name_reader_and_file(tmp_path: Path):
     path = tmp_path / "a.json"
     path.write_bytes(b"one\n\xff")
     for read in (read_text, read_json, lambda *given: list(read_lines(*given))):
-        with pytest.raises(OSError, match=r"(?s)reader: the file cannot be read.*a\.json"):
+        with pytest.raises(OSError, match=r"(?s)reader: cannot read the file.*a\.json"):
             read(path, "reader", OSError)
 
 
@@ -68,9 +68,9 @@ def test_records_are_made_of_entries_of_their_types():
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ([], "where an object should be"),
-        ({"name": "a"}, "no entry 'size'"),
-        ({"name": "a", "size": 3, "other": 1}, "an entry 'other'"),
+        ([], "expected an object"),
+        ({"name": "a"}, "missing entry 'size'"),
+        ({"name": "a", "size": 3, "other": 1}, "unknown entry 'other'"),
         ({"name": 1, "size": 3}, "'name' is 1"),
         ({"name": "a", "size": True}, "'size' is True"),
         ({"name": "a", "size": 3.5}, "'size' is 3.5"),

@@ -64,7 +64,7 @@ MALFORMED = [
         "squad1/train-v1.1.json",
         '{"data": [\n {"par',
         lambda f: ds.SQuADDataset(f"{f}/squad1", "train"),
-        r"train-v1.1.json: it is no JSON.*line 2",
+        r"train-v1.1.json: invalid JSON.*line 2",
     ),
     (
         "squad1/train-v1.1.json",

@@ -1,1 +1,1 @@
-"""Facts that every layer shares: dtypes, shapes, source locations, errors, settings."""
+"""Basics that every layer shares: dtypes, shapes, source locations, errors, settings."""

@@ -1,9 +1,9 @@
-"""Assignments that no signal can split: they happen inside one call of C code.
+"""Assignments that signals cannot interrupt: they happen inside one call of C code.
 
-Python handles signals, and exceptions that other threads send, between two bytecodes. A call of a C
-function that calls no Python code has none, so it happens as a whole or not at all. As the first
-call of a `finally` block it happens even if the block before it was interrupted. So the attributes
-must be slots or plain ones: no property, no `__setattr__` in Python.
+Python handles signals, and exceptions that other threads raise here, between two bytecodes. A C
+function that calls no Python code therefore runs completely or not at all, and as the first call
+of a `finally` block it runs even if the block before it was interrupted. The attributes must be
+slots or plain attributes: no property, no `__setattr__` in Python.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 Assignment = tuple[Any, str, Any]  # an object, the name of its attribute, the value
 
-exhaust: Callable[[Iterable[Any]], None] = deque[Any](maxlen=0).extend  # takes all of an iterator
+exhaust: Callable[[Iterable[Any]], None] = deque[Any](maxlen=0).extend  # consumes an iterator
 
 
 def assign_atomically(assignments: Iterable[Assignment]) -> None:
@@ -31,10 +31,10 @@ def call_atomically(calls: Iterable[tuple[Any, ...]]) -> None:
 
 
 class UndoLog:
-    """Attributes as they were: `undo` puts all back in one step, unless `forget` was called before.
+    """Old values of attributes: `undo` restores all in one step, unless `forget` was called before.
 
-    Both are calls of C code. Of an attribute that is noted several times, the oldest value counts.
-    The assignments in `always` are made by `undo` in any case.
+    Both are calls of C code. If an attribute is noted several times, its oldest value is restored.
+    `undo` always makes the assignments in `always`.
     """
 
     def __init__(self, *always: Assignment) -> None:
@@ -45,7 +45,7 @@ class UndoLog:
         self.forget: Callable[[], None] = self._assignments.clear
 
     def note(self, owner: Any, *names: str) -> None:
-        """Remember what attributes hold now, before they change."""
+        """Remember the current values of attributes, before they change."""
         for name in names:
             self._assignments.insert(0, (owner, name, getattr(owner, name)))
 

@@ -58,7 +58,7 @@ def check_non_negative_float(owner: str, argument: str, value: Any) -> float:
 def check_range(
     owner: str, argument: str, value: Any, low: float, high: float, *, closed: str = "both"
 ) -> float:
-    """Between `low` and `high`; `closed` says which ends count: both, left, right or none."""
+    """Check `low <= value <= high`; `closed` says which ends are included (both, left, ...)."""
     number = check_float(owner, argument, value)
     above = number >= low if closed in ("both", "left") else number > low
     below = number <= high if closed in ("both", "right") else number < high

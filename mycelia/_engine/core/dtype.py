@@ -1,4 +1,4 @@
-"""The element types of tensors, and which type two of them meet in."""
+"""The dtypes of tensors, and the rules of type promotion."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mycelia._engine.core.tracebacks import shorten
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DType:
-    """One element type. There is exactly one object for each type, so `is` compares."""
+    """One dtype. There is exactly one object for each dtype, so compare with `is`."""
 
     name: str  # as users write it: mycelia.float32
     short: str  # as graph text writes it: f32
@@ -85,12 +85,12 @@ float64 = _dtype("float64", "f64", "Float64", "float", np.float64)
 complex64 = _dtype("complex64", "c64", "Complex64", "complex", np.complex64)
 complex128 = _dtype("complex128", "c128", "Complex128", "complex", np.complex128)
 
-# Storage formats of eight bits: tensors hold them and are cast to and from them.
+# 8-bit storage formats: tensors can hold them and be cast to and from them.
 float8_e4m3fn = _dtype("float8_e4m3fn", "f8e4", "Float8E4M3FN", "float", ml_dtypes.float8_e4m3fn)
 float8_e5m2 = _dtype("float8_e5m2", "f8e5", "Float8E5M2", "float", ml_dtypes.float8_e5m2)
 STORED_ONLY = (float8_e4m3fn, float8_e5m2)
 
-# The type of tensors of words, which can be kept, shown and compared, but not computed with.
+# The dtype of string tensors, which can be stored, printed, and compared, but not computed with.
 string = DType("string", "str", "String", "string", 0, np.dtype(np.str_))
 
 half, float_, double = float16, float64, float64
@@ -110,17 +110,17 @@ _BY_PYTHON: dict[Any, DType] = {bool: bool_, int: int64, float: float32, complex
 
 def by_name(name: str) -> DType:
     """The dtype called `name` (its user name, short name or MindSpore title)."""
-    found = _BY_NAME.get(name) or _BY_SHORT.get(name) or _ALIASES.get(name)
-    if found is None:
-        found = next((d for d in ALL if d.title == name), None)
-    if found is None:
+    match = _BY_NAME.get(name) or _BY_SHORT.get(name) or _ALIASES.get(name)
+    if match is None:
+        match = next((d for d in ALL if d.title == name), None)
+    if match is None:
         raise problem(
             TypeError,
             f"there is no dtype called {name!r}",
             expected=f"one of {', '.join(_BY_NAME)}",
             fix=did_you_mean(name, (*_BY_NAME, *_ALIASES)),
         )
-    return found
+    return match
 
 
 def from_numpy(dtype: Any) -> DType:
@@ -130,14 +130,14 @@ def from_numpy(dtype: Any) -> DType:
     except (KeyError, TypeError):
         pass
     try:
-        found = np.dtype(dtype)
-        return string if found.kind == "U" else _BY_NUMPY[found]
+        match = np.dtype(dtype)
+        return string if match.kind == "U" else _BY_NUMPY[match]
     except (KeyError, TypeError):
         raise TypeError(f"{dtype!r} is not a tensor dtype; known: {', '.join(_BY_NAME)}") from None
 
 
 def as_dtype(value: Any) -> DType:
-    """Read whatever users write for a dtype: ours, numpy's, a name, or a Python type."""
+    """Convert anything users write for a dtype: DType, NumPy dtype, name, or Python type."""
     if isinstance(value, DType):
         return value
     if isinstance(value, type) and value in _BY_PYTHON:
@@ -150,7 +150,7 @@ def as_dtype(value: Any) -> DType:
 
 
 def of_number(value: complex | bool) -> DType:
-    """The dtype a Python number takes when it becomes a tensor."""
+    """The dtype of the tensor that a Python number becomes."""
     return _BY_PYTHON[type(value)] if type(value) in _BY_PYTHON else from_numpy(type(value))
 
 
@@ -160,7 +160,7 @@ def dtype_to_nptype(type_: DType) -> Any:
 
 
 def dtype_to_pytype(type_: DType) -> type:
-    """The Python type that holds numbers of a dtype."""
+    """The Python type of the elements of a dtype."""
     kinds = {"bool": bool, "int": int, "uint": int, "float": float, "complex": complex}
     return kinds[as_dtype(type_).kind]
 
@@ -175,7 +175,7 @@ _KIND_RANK = {"bool": 0, "uint": 1, "int": 1, "float": 2, "complex": 3}
 
 @cache
 def promote(a: DType, b: DType) -> DType:
-    """The dtype in which tensors of `a` and `b` meet.
+    """The result dtype of an operation on tensors of dtypes `a` and `b`.
 
     A higher kind (bool < integer < float < complex) wins with its own width, so int64 with
     float16 is float16; within a kind the wider wins; float16 with bfloat16 is float32; signed with
@@ -199,16 +199,16 @@ def promote(a: DType, b: DType) -> DType:
 
 @cache
 def promote_scalar(tensor: DType, scalar: DType) -> DType:
-    """The dtype in which a tensor meets one without axes that counts only by its kind."""
-    is_alike = _KIND_RANK[tensor.kind] == _KIND_RANK[scalar.kind]
-    return tensor if is_alike else promote(tensor, scalar)
+    """The result dtype for a tensor and a 0-d tensor, which counts only by its kind."""
+    is_same_kind = _KIND_RANK[tensor.kind] == _KIND_RANK[scalar.kind]
+    return tensor if is_same_kind else promote(tensor, scalar)
 
 
 @cache
 def promote_number(tensor: DType, number: type) -> DType:
-    """The dtype in which a tensor meets a Python number, which counts only by its kind."""
+    """The result dtype for a tensor and a Python number, which counts only by its kind."""
     if tensor is string:
-        raise TypeError("a tensor of words cannot be computed with a number")
+        raise TypeError("cannot compute with a string tensor and a number")
     if number is bool:
         return tensor
     if issubclass(number, int):
@@ -221,5 +221,5 @@ def promote_number(tensor: DType, number: type) -> DType:
 
 
 def at_least_float(dtype: DType) -> DType:
-    """`dtype` if it has fractions, else float32: the result type of true division."""
+    """`dtype` if it is floating point or complex, else float32: the result of true division."""
     return dtype if dtype.is_inexact else float32

@@ -1,4 +1,4 @@
-"""Public functions and classes: what they raise ends near the user's line, and suggests names."""
+"""Decorators for public functions and classes: shorter tracebacks, suggestions for keywords."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ C = TypeVar("C", bound=type)
 
 
 def entry_point(function: F) -> F:
-    """A decorator of a public function that shortens what it raises."""
+    """Decorator for a public function: shortens the tracebacks of the errors that it raises."""
 
     @wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -32,7 +32,7 @@ def entry_point(function: F) -> F:
 
 
 def entry_points(cls: C) -> C:
-    """A decorator of a class whose constructor and public methods shorten what they raise."""
+    """Decorator for a class: applies `entry_point` to its constructor and public methods."""
     for name, member in list(vars(cls).items()):
         if isinstance(member, FunctionType) and (name == "__init__" or not name.startswith("_")):
             setattr(cls, name, entry_point(member))
@@ -42,8 +42,8 @@ def entry_points(cls: C) -> C:
 def _of_keywords(
     error: Exception, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> TypeError | None:
-    """A better error than Python's where a keyword argument is misspelled."""
+    """A better error than Python's if a keyword argument is misspelled."""
     trace = error.__traceback__
     if not kwargs or type(error) is not TypeError or trace is None or trace.tb_next is not None:
-        return None  # raised inside of the function
+        return None  # raised inside the function
     return misspelled(function, args, kwargs)

@@ -1,4 +1,4 @@
-"""Errors that teach: the problem, what came, what was expected, the fix, the user's own line."""
+"""User-facing errors: the problem, what was got and expected, a fix, and the user's own line."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ E = TypeVar("E", bound=BaseException)
 
 
 class IndexOutOfRangeError(IndexError, ValueError, RuntimeError):
-    """An index, a label or a length outside of what it counts.
+    """An index, label, or length that is out of range.
 
-    MindSpore raises one of the three for the same mistake, each of its operators another.
+    MindSpore raises one of these three types for the same mistake, depending on the operator.
     """
 
 
@@ -26,12 +26,12 @@ class RaggedListError(TypeError, ValueError):
 class ShapeError(ValueError, RuntimeError):
     """Sizes or axes that do not fit an operator.
 
-    MindSpore raises one of the two for the same mistake, each form of an operator another.
+    MindSpore raises one of these two types for the same mistake, depending on the operator.
     """
 
 
 class _ReadableKeyError(KeyError):
-    """A KeyError that shows its message as other errors do, and not as a key."""
+    """A KeyError that prints its message like other errors, not as a quoted key."""
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -46,7 +46,7 @@ _READABLE: dict[type[BaseException], type[BaseException]] = {KeyError: _Readable
 
 
 def problem(kind: type[E], what: str, *, got: str = "", expected: str = "", fix: str = "") -> E:
-    """Build an exception of MindSpore's type `kind` with our message. The caller raises it."""
+    """Build an exception of type `kind` with Mycelia's message. The caller raises it."""
     return located(kind, what, got=got, expected=expected, fix=fix, span=current_span())
 
 
@@ -59,7 +59,7 @@ def located(
     fix: str = "",
     span: Span | None,
 ) -> E:
-    """The same, for a place in user code that is known."""
+    """Like `problem`, for a known location in user code."""
     lines = [what]
     lines += [
         f"  {label + ':':<10}{text}"
@@ -68,21 +68,21 @@ def located(
     ]
     if span is not None:
         lines += ["", span.show()]
-    made: Any = _READABLE.get(kind, kind)
-    error: E = made("\n".join(lines))
+    exception_type: Any = _READABLE.get(kind, kind)
+    error: E = exception_type("\n".join(lines))
     mark_explained(error)
     return error
 
 
 def did_you_mean(name: Any, known: Iterable[str]) -> str:
-    """A suggestion for a misspelled name, or nothing if no known one is like it."""
-    choices = {one.lower(): one for one in known}
-    found = get_close_matches(str(name).lower(), choices, n=1, cutoff=0.6)
-    return f"did you mean {choices[found[0]]!r}?" if found else ""
+    """A suggestion for a misspelled name, or an empty string if no known name is similar."""
+    choices = {candidate.lower(): candidate for candidate in known}
+    matches = get_close_matches(str(name).lower(), choices, n=1, cutoff=0.6)
+    return f"did you mean {choices[matches[0]]!r}?" if matches else ""
 
 
 def wrong_type(owner: str, argument: str, value: Any, expected: str) -> TypeError:
-    """The error for an argument of a wrong Python type."""
+    """The error for an argument of the wrong Python type."""
     return problem(
         TypeError,
         f"For '{owner}', the '{argument}' must be {expected}, but got '{type(value).__name__}'",
@@ -92,7 +92,7 @@ def wrong_type(owner: str, argument: str, value: Any, expected: str) -> TypeErro
 
 
 def wrong_value(owner: str, argument: str, value: Any, expected: str) -> ValueError:
-    """The error for an argument of the right type but a value that makes no sense."""
+    """The error for an argument with an invalid value."""
     return problem(
         ValueError,
         f"For '{owner}', the '{argument}' must be {expected}, "

@@ -1,4 +1,4 @@
-"""Events: what happens in one layer, told to whoever listens in a higher one."""
+"""Events: one layer publishes them, and higher layers subscribe to them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _listeners: dict[str, list[Listener]] = {}
 
 
 def subscribe(kind: str, listener: Listener) -> Callable[[], None]:
-    """Call `listener` with the fields of each event of this kind; returns the way to stop it."""
+    """Call `listener` with the fields of each event of this kind; returns a function to stop it."""
     _listeners.setdefault(kind, []).append(listener)
 
     def unsubscribe() -> None:
@@ -21,11 +21,11 @@ def subscribe(kind: str, listener: Listener) -> Callable[[], None]:
 
 
 def has_listeners(kind: str) -> bool:
-    """Whether anybody listens to events of this kind."""
+    """Whether events of this kind have listeners."""
     return bool(_listeners.get(kind))
 
 
 def publish(kind: str, **fields: object) -> None:
-    """Tell the listeners of `kind`, in the order they came."""
+    """Call the listeners of `kind`, in the order in which they subscribed."""
     for listener in tuple(_listeners.get(kind, ())):
         listener(**fields)

@@ -1,4 +1,4 @@
-"""Python's garbage collector, stopped for a while."""
+"""Pausing Python's garbage collector."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """Let nothing look for garbage meanwhile.
+    """Pause garbage collection, for code that creates very many long-lived objects.
 
-    Where very many objects are made and kept, it looks through all of them again and again, which
-    takes a third of the time, and finds nothing.
+    The collector would scan all of them again and again, which takes a third of the time and finds
+    no garbage.
     """
     was_on = gc.isenabled()
     gc.disable()

@@ -1,4 +1,4 @@
-"""What registering a hook gives back."""
+"""The handle that registering a hook returns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from mycelia._engine.core.network_version import note_network_change
 
 
 class HookHandle:
-    """A hook in its list; `remove` takes it off again."""
+    """A registered hook; `remove` unregisters it."""
 
     def __init__(self, hooks: list[Any], hook: Any) -> None:
         self._hooks, self._hook = hooks, hook

@@ -1,4 +1,4 @@
-"""Misspelled keyword arguments, with the nearest right ones."""
+"""Errors for misspelled keyword arguments, with the closest valid name."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Any
 from mycelia._engine.core.errors import did_you_mean, problem
 
 
-def check_keywords(cls: type, given: Mapping[str, Any]) -> None:
-    """Refuse keyword arguments that the `__init__` of a class does not have.
+def check_keywords(cls: type, keywords: Mapping[str, Any]) -> None:
+    """Reject keyword arguments that the `__init__` of a class does not have.
 
-    A constructor with `**kwargs`, or one that is not written in Python, checks them itself.
+    A constructor with `**kwargs`, or one that is not written in Python, does its own checks.
     """
     names = _names(cls.__init__)  # type: ignore[misc]
     if names is not None:
-        refuse_others(f"{cls.__name__}.__init__", given, names[1:])
+        refuse_others(f"{cls.__name__}.__init__", keywords, names[1:])
 
 
-def misspelled(function: Any, args: Sequence[Any], given: Mapping[str, Any]) -> TypeError | None:
+def misspelled(function: Any, args: Sequence[Any], keywords: Mapping[str, Any]) -> TypeError | None:
     """The error for a call with a keyword argument that a function does not have, or None."""
     names = _names(function)
-    unknown = [name for name in given if names is not None and name not in names]
+    unknown = [name for name in keywords if names is not None and name not in names]
     if names is None or not unknown:
         return None
     if function.__name__ == "__init__" and args:
@@ -32,25 +32,25 @@ def misspelled(function: Any, args: Sequence[Any], given: Mapping[str, Any]) -> 
 
 
 def unfitting(
-    error: TypeError, function: Any, name: str, given: Mapping[str, Any]
+    error: TypeError, function: Any, name: str, keywords: Mapping[str, Any]
 ) -> TypeError | None:
-    """A better error for a call whose arguments do not fit, or None if it is another error.
+    """A better error for a call whose arguments do not match, or None if it is another error.
 
-    The frame that made the call for a public function, which is called `name`, caught the error.
+    The frame that called the public function, which is named `name`, caught the error.
     """
     trace = error.__traceback__
     if trace is None or trace.tb_next is not None:
-        return None  # raised inside of the function
+        return None  # raised inside the function
     names = _names(function)
-    unknown = [one for one in given if names is not None and one not in names]
+    unknown = [keyword for keyword in keywords if names is not None and keyword not in names]
     if names is not None and unknown:
         return _unknown(name, unknown[0], names[1:])
     return problem(TypeError, f"{name}() {str(error).partition('() ')[2] or error}")
 
 
-def refuse_others(owner: str, given: Iterable[str], names: Sequence[str]) -> None:
-    """Raise if one of the keyword arguments that are `given` is not among `names`."""
-    for name in given:
+def refuse_others(owner: str, keywords: Iterable[str], names: Sequence[str]) -> None:
+    """Raise if one of `keywords` is not in `names`."""
+    for name in keywords:
         if name not in names:
             raise _unknown(owner, name, names)
 
@@ -65,7 +65,7 @@ def _unknown(owner: str, name: str, names: Sequence[str]) -> TypeError:
 
 
 def _names(function: Any) -> tuple[str, ...] | None:
-    """The arguments of a function in Python; None if it takes any, or is another kind."""
+    """The arguments of a Python function; None if it accepts any, or is not a Python function."""
     function = getattr(function, "__wrapped__", function)
     code = getattr(function, "__code__", None)
     if code is None or code.co_flags & CO_VARKEYWORDS:
@@ -75,7 +75,7 @@ def _names(function: Any) -> tuple[str, ...] | None:
 
 
 class CheckedKeywords:
-    """A class whose constructor refuses misspelled keyword arguments, with a suggestion."""
+    """A class whose constructor rejects misspelled keyword arguments, with a suggestion."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         if kwargs:

@@ -1,4 +1,4 @@
-"""Modules that are imported when they are first used, so that `import mycelia` is quick."""
+"""Lazy imports, which keep `import mycelia` fast."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from mycelia._engine.core.tracebacks import mark_explained
 
 
 class LazyModule:
-    """Stands for a module, which is imported when one of its names is first asked for.
+    """A proxy for a module, which is imported when one of its attributes is first used.
 
-    For a module of the framework, the import itself stands beside it, for type checkers and for
-    the check that imports go down:
+    For a module of the framework, write the normal import next to it, for type checkers and for
+    the check that imports point downward:
 
         if TYPE_CHECKING:
             from mycelia._engine.compiler.sharding import planning
         else:
             planning = LazyModule("mycelia._engine.compiler.sharding.planner")
 
-    `prepare` is called with the module once it is there.
+    `prepare` is called with the module after the import.
     """
 
     def __init__(self, name: str, prepare: Callable[[Any], object] | None = None) -> None:
@@ -32,7 +32,7 @@ class LazyModule:
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or "_module" not in self.__dict__:
-            raise AttributeError(name)  # what copying and inspecting look for is no use of it
+            raise AttributeError(name)  # copying and inspecting do not use the module
         if self._module is None:
             module = import_module(self._name)
             if self._prepare is not None:
@@ -41,18 +41,18 @@ class LazyModule:
         return getattr(self._module, name)
 
     def __repr__(self) -> str:
-        state = "imported at its first use" if self._module is None else "imported"
+        state = "imported on first use" if self._module is None else "imported"
         return f"<module {self._name!r}, {state}>"
 
 
 def optional_module(name: str, prepare: Callable[[Any], object] | None = None) -> Any:
-    """A module of a package that may be absent: lazy if it is installed, else None."""
+    """A module of an optional package: lazy if the package is installed, else None."""
     is_installed = find_spec(name.partition(".")[0]) is not None
     return LazyModule(name, prepare) if is_installed else None
 
 
 def no_attribute(module: str, name: str, known: Iterable[str]) -> AttributeError:
-    """The error for a name that a module does not have, with the nearest one that it has."""
+    """The error for a name that a module does not have, with the closest one that it has."""
     text = f"module {module!r} has no attribute {name!r}"
     is_special = name.startswith("__")
     close = [] if is_special else get_close_matches(name, known, n=1, cutoff=0.6)
@@ -62,7 +62,7 @@ def no_attribute(module: str, name: str, known: Iterable[str]) -> AttributeError
 
 
 def suggesting(module: str) -> Callable[[str], Any]:
-    """A `__getattr__` for a module whose names are all there: it raises, with a suggestion."""
+    """A `__getattr__` for a module without lazy names: it raises, with a suggestion."""
 
     def find(name: str) -> Any:
         raise no_attribute(module, name, vars(sys.modules[module]))
@@ -71,10 +71,10 @@ def suggesting(module: str) -> Callable[[str], Any]:
 
 
 class LazyNames:
-    """Names of a package that are imported when they are first asked for.
+    """Names of a package that are imported when they are first used.
 
-    A name with None is a module of the package, one with "module" that module, and one with
-    "module:" what has the same name in it. The package itself says
+    The source of a name is None for a submodule of the package, "module" for that module, and
+    "module:" for the attribute of the same name in it. The package defines
 
         _lazy = LazyNames(__name__, {"text": None, "utils": "package.viewing", "Model": "train:"})
 
@@ -89,7 +89,7 @@ class LazyNames:
         self._package, self.sources = package, sources
 
     def find(self, name: str) -> Any:
-        """What the package's attribute of this name is; from now on it is there like any other."""
+        """The attribute `name` of the package, which is then set on the package."""
         if name not in self.sources:
             raise no_attribute(self._package, name, self.listed())
         module, is_inside, _ = (self.sources[name] or f"{self._package}.{name}").partition(":")

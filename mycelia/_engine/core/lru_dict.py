@@ -1,4 +1,4 @@
-"""Dicts of bounded size that forget what was not used for the longest time."""
+"""Dicts of bounded size that drop their least recently used values."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from weakref import WeakValueDictionary
 from mycelia._engine.core import settings
 from mycelia._engine.core.memory_maps import map_count, map_limit
 
-INTERVAL = 32  # new values between two looks at the memory maps of the process
-_FEW = 256  # values whose order of use is not worth its cost
+INTERVAL = 32  # new values between two checks of the process's memory maps
+_FEW = 256  # below this size, tracking the order of use is not worth its cost
 
 
 class LRUDict(dict[Any, Any]):
-    """At most `max_programs` values by key (see `set_context`), the last used ones.
+    """The `max_programs` (see `set_context`) most recently used values, by key.
 
-    While there are few of them, the order of use does not matter yet, and is not kept.
+    The order of use is only tracked when the dict is larger than a small threshold.
 
-    Programs take memory maps, of which a process may have a certain number. Where it has a third
-    of them, all dicts of this kind forget the older half of their values.
+    Programs use memory maps, whose number per process is limited. When a process has used a third
+    of the limit, all dicts of this kind drop the older half of their values.
     """
 
     _living: ClassVar[WeakValueDictionary[int, LRUDict]] = WeakValueDictionary()
-    _new: ClassVar[int] = 0  # values since the last look at the maps
-    _allowed: ClassVar[int] = 0  # maps, if they are more than the limit: others have them
+    _new: ClassVar[int] = 0  # values added since the last check of the maps
+    _allowed: ClassVar[int] = 0  # maps, if above the limit: something else uses them
 
     def __init__(self) -> None:
         super().__init__()
         LRUDict._living[id(self)] = self
 
     def use(self, key: Any) -> Any:
-        """The value of a key, which counts as used now, or None."""
+        """The value of a key, marked as used now, or None."""
         value = self.get(key)
         if value is not None and len(self) > min(_FEW, settings.current().max_programs // 2):
             self.pop(key, None)
@@ -40,7 +40,7 @@ class LRUDict(dict[Any, Any]):
         return value
 
     def keep(self, key: Any, value: Any) -> None:
-        """Set the value of a key, and forget others if there are too many."""
+        """Set the value of a key, and drop the oldest values if there are too many."""
         self.pop(key, None)
         while len(self) >= settings.current().max_programs:
             self.pop(next(iter(self), None), None)
@@ -51,7 +51,7 @@ class LRUDict(dict[Any, Any]):
             _limit_maps()
 
     def forget_older_half(self) -> None:
-        """Forget what was not used for the longest time."""
+        """Drop the least recently used half."""
         for key in list(islice(self, len(self) // 2)):
             self.pop(key, None)
 
@@ -60,7 +60,7 @@ def _limit_maps() -> None:
     limit = map_limit()
     if map_count() <= max(limit, LRUDict._allowed):
         return
-    for found in list(LRUDict._living.values()):
-        found.forget_older_half()
-    gc.collect()  # programs are parts of cycles
+    for lru_dict in list(LRUDict._living.values()):
+        lru_dict.forget_older_half()
+    gc.collect()  # programs are in reference cycles
     LRUDict._allowed = map_count() + limit // 4

@@ -1,4 +1,4 @@
-"""How many memory maps this process has, and how many it may have: each program takes several."""
+"""The number of memory maps of this process, and its limit: each program uses several."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _MOST = Path("/proc/sys/vm/max_map_count")
 
 
 def map_count() -> int:
-    """The number of memory maps of this process; 0 where the system does not tell."""
+    """The number of memory maps of this process; 0 if the system does not report it."""
     try:
         return _MAPS.read_bytes().count(b"\n")
     except OSError:
@@ -19,7 +19,7 @@ def map_count() -> int:
 
 @cache
 def map_limit() -> int:
-    """A third of the number at which the system refuses more memory to a process."""
+    """A third of the system's limit on memory maps per process."""
     try:
         return int(_MOST.read_text()) // 3
     except (OSError, ValueError):

@@ -1,7 +1,7 @@
-"""Checks of programs that still run: whoever reads numbers asks first whether one has failed.
+"""Checks of programs that are still running: reading a result first raises their errors.
 
-A program raises nothing while it runs. What it found wrong is known with its results, so the
-questions wait here until numbers are read, another program starts, or the process ends.
+A program raises nothing while it runs; its errors are known with its results. So the checks wait
+here until a result is read, another program starts, or the process ends.
 """
 
 from __future__ import annotations
@@ -10,30 +10,30 @@ import atexit
 from collections import deque
 from typing import Protocol
 
-_MOST = 64  # so many programs may be ahead of the oldest question
+_MOST = 64  # programs that may run ahead of the oldest check
 
 
 class PendingCheck(Protocol):
-    """What one run of a program has to say, once it is over."""
+    """The check of one run of a program, after it has finished."""
 
     def is_ready(self) -> bool:
-        """Whether the answer is there, so that asking does not wait."""
+        """Whether the result is available, so that `ask` does not wait."""
 
     def ask(self) -> None:
-        """Raise if something was wrong."""
+        """Raise if the run failed."""
 
 
 unfinished_checks: deque[PendingCheck] = deque()
-_reports: deque[PendingCheck] = deque()  # of what failed beside the programs, such as a save
+_reports: deque[PendingCheck] = deque()  # of failures outside programs, such as a save
 
 
 def add_check(check: PendingCheck) -> None:
-    """Remember to ask `check` later; nothing is raised here."""
+    """Queue `check` to be asked later; raises nothing here."""
     unfinished_checks.append(check)
 
 
 def last() -> PendingCheck | None:
-    """The check that was noted last, if it has not been asked yet."""
+    """The check that was added last, if it has not been asked yet."""
     try:
         return unfinished_checks[-1]
     except IndexError:
@@ -41,7 +41,7 @@ def last() -> PendingCheck | None:
 
 
 def raise_before_next_step(check: PendingCheck) -> None:
-    """Ask `check` when the next step starts, in any thread: something beside it has failed."""
+    """Ask `check` when the next step starts, in any thread: something in the background failed."""
     _reports.append(check)
 
 
@@ -52,7 +52,7 @@ def raise_reported() -> None:
 
 
 def poll_checks() -> None:
-    """Ask those whose answers are there: before a program starts, nothing has to wait for it."""
+    """Ask the checks that are ready, before a program starts; does not wait."""
     if _reports:
         raise_reported()
     while unfinished_checks and (
@@ -62,16 +62,16 @@ def poll_checks() -> None:
 
 
 def wait_for_checks() -> None:
-    """Ask all that wait: raises if a program that ran up to here found something wrong."""
+    """Ask all pending checks: raises if a program that ran up to here failed."""
     while unfinished_checks:
         _ask_first()
 
 
 def _ask_first() -> None:
-    """Ask the oldest. Those after it fail of the same in most cases: one error is enough."""
+    """Ask the oldest. Later ones usually fail for the same reason: one error is enough."""
     try:
         first = unfinished_checks.popleft()
-    except IndexError:  # another thread asks
+    except IndexError:  # another thread has asked it
         return
     try:
         first.ask()

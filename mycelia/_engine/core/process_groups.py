@@ -1,8 +1,8 @@
-"""The world of processes that work together, and the groups they form.
+"""The world of cooperating processes, and its process groups.
 
 A process is alone, with rank 0 in a world of size 1, until `communication.init` finds in its
 environment that others were started with it (`communication/environment.py`) and joins them
-(`_engine/runtime/distributed/initialization.py`). Nothing else asks where these numbers come from.
+(`_engine/runtime/distributed/initialization.py`). All other code reads rank and size from here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ DEFAULT_WORLD_GROUP = "hccl_world_group"
 
 @dataclass(frozen=True)
 class World:
-    """Who this process is among how many, and the groups by name."""
+    """The rank and size of this process's world, and its groups by name."""
 
     rank: int = 0
     size: int = 1
@@ -34,7 +34,7 @@ class World:
         return f"{self.backend}_world_group"
 
     def members(self, group: str) -> tuple[int, ...]:
-        """The ranks in a group, in the order they have there."""
+        """The ranks in a group, in group order."""
         if group in (self.name, DEFAULT_WORLD_GROUP):
             return tuple(range(self.size))
         if group not in self.groups:
@@ -42,7 +42,7 @@ class World:
                 RuntimeError,
                 f"The group {group} does not exist.",
                 expected=f"one of {', '.join([self.name, *self.groups])}",
-                fix="make it first: create_group(name, rank_ids)",
+                fix="create it first: create_group(name, rank_ids)",
             )
         return self.groups[group]
 
@@ -58,10 +58,10 @@ class _CurrentWorld:
 
 
 def world() -> World:
-    """The world this process is in."""
+    """The world of this process."""
     return _CurrentWorld.world
 
 
 def set_world(other: World) -> None:
-    """Be in another world from now on."""
+    """Replace the world of this process."""
     _CurrentWorld.world = other

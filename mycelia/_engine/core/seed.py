@@ -1,4 +1,4 @@
-"""The random state of the process: one seed, and how many keys were drawn from it."""
+"""The random state of the process: one seed, and the number of keys drawn from it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mycelia._engine.core.checks import check_non_negative_int
 class _SeedState:
     seed: int | None = None
     base: int = secrets.randbits(32)
-    drawn: int | tuple[int, Any] = 0  # a pair: a number, and an array with what a program added
+    drawn: int | tuple[int, Any] = 0  # a pair: a count, and an array with a program's further draws
     initialized: int = 0
 
 
@@ -27,7 +27,7 @@ def set_seed(seed: int) -> None:
 
 
 def get_seed() -> int | None:
-    """The seed given to `set_seed`, or None."""
+    """The seed passed to `set_seed`, or None."""
     return _SeedState.seed
 
 
@@ -38,19 +38,19 @@ def next_key() -> np.ndarray:
 
 
 def peek_key() -> np.ndarray:
-    """The random state as it is: the seed, and how many keys were drawn."""
+    """The current random state: the seed, and the number of keys drawn."""
     return np.array([_SeedState.base & 0xFFFFFFFF, _drawn()], dtype=np.uint32)
 
 
 def draw_keys(count: int) -> None:
-    """Count keys that a program drew by itself."""
+    """Count keys that a program drew inside XLA."""
     _SeedState.drawn = _drawn() + count
 
 
 def drawing() -> tuple[Any, str, int]:
-    """The object and the attribute that count the keys, and the count now.
+    """The object and attribute that hold the count of keys, and the current count.
 
-    To count more keys together with another assignment, in one step, assign the new count, or a
+    To advance the count together with other assignments in one step, assign the new count, or a
     pair of the old count and an array with the number of new keys, which is read when needed.
     """
     return _SeedState, "drawn", _drawn()
@@ -70,13 +70,15 @@ def next_generator() -> np.random.Generator:
 
 
 def state() -> dict[str, Any]:
-    """All of it, to go on from later; numpy's global state too if `set_seed` set it."""
-    found = {name: getattr(_SeedState, name) for name in _NAMES} | {"drawn": _drawn()}
-    return found | {"numpy": None if _SeedState.seed is None else np.random.get_state(legacy=False)}
+    """The whole random state, to restore later; includes numpy's if `set_seed` seeded it."""
+    fields = {name: getattr(_SeedState, name) for name in _NAMES} | {"drawn": _drawn()}
+    return fields | {
+        "numpy": None if _SeedState.seed is None else np.random.get_state(legacy=False)
+    }
 
 
 def restore(state: dict[str, Any]) -> None:
-    """Go on from what `state` gave, in this process or another."""
+    """Resume from a result of `state`, in this process or another."""
     for name in _NAMES:
         setattr(_SeedState, name, state[name])
     if state["numpy"] is not None:

@@ -29,7 +29,7 @@ DEVICES = ("CPU", "GPU", "TPU", "Ascend", "Davinci")
 
 
 def _checks_indices() -> bool:
-    """Whether indices are checked, unless `set_context` says something else."""
+    """Whether indices are checked by default: the environment variable MYCELIA_INDEX_CHECKS."""
     return os.environ.get("MYCELIA_INDEX_CHECKS") != "0"
 
 
@@ -92,15 +92,15 @@ class _CurrentSettings:
 
 
 def current() -> Settings:
-    """The settings in force."""
+    """The current settings."""
     return _CurrentSettings.settings
 
 
 def selects_kernels() -> bool:
-    """Whether operators take the forms measured to be fastest, instead of XLA's plain ones.
+    """Whether operators use the kernels measured to be fastest, instead of XLA's default ones.
 
-    They do unless `kernel_selection` is off, or the flags of graph kernels (the setting, else the
-    environment) say `--opt_level=0`.
+    They do unless `kernel_selection` is off, or the graph kernel flags (the setting, else the
+    environment) contain `--opt_level=0`.
     """
     now = current()
     flags = now.graph_kernel_flags or os.environ.get("MS_DEV_GRAPH_KERNEL_FLAGS", "")
@@ -109,13 +109,13 @@ def selects_kernels() -> bool:
 
 
 def memory_budget() -> int | None:
-    """How many bytes a program may use: `max_device_memory`, or None if it was not set."""
+    """The bytes that a program may use: `max_device_memory`, or None if it was not set."""
     text = current().max_device_memory
     return None if text == Settings.max_device_memory else int(float(text[:-2]) * 2**30)
 
 
 def change(**values: Any) -> None:
-    """Check and replace some settings; nothing changes if one of them is wrong."""
+    """Validate and replace settings; if one is wrong, nothing changes."""
     names = {f.name for f in fields(Settings)}
     for key in values:
         if key not in names:
@@ -151,7 +151,7 @@ def _memory(value: Any) -> str:
     if not isinstance(value, str) or not _GIGABYTES.fullmatch(value) or float(value[:-2]) == 0:
         raise problem(
             ValueError,
-            "For 'context.set_context', the argument 'max_device_memory' is no amount of memory",
+            "For 'context.set_context', 'max_device_memory' must be an amount of memory",
             got=repr(value),
             expected="a positive number of gigabytes as a string, such as '3.5GB'",
         )
@@ -172,7 +172,7 @@ _OTHER_DEVICES = {"cuda": "GPU", "rocm": "GPU", "npu": "Ascend", "x86": "CPU"}
 
 
 def suggested_device(value: Any) -> str:
-    """The device that users of other frameworks, or of other spellings, mean."""
+    """A suggestion for an unknown device name, such as another framework's."""
     name = str(value).partition(":")[0].lower()
     meant = _OTHER_DEVICES.get(name)
     return f"did you mean {meant!r}?" if meant else did_you_mean(name, DEVICES)
@@ -240,10 +240,10 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
 
 
 def _closest(key: str, names: set[str]) -> str:
-    found = get_close_matches(key, names, n=1, cutoff=0.0)
-    return f"did you mean {found[0]!r}?"
+    matches = get_close_matches(key, names, n=1, cutoff=0.0)
+    return f"did you mean {matches[0]!r}?"
 
 
 def restore(before: Settings) -> None:
-    """Put back settings that `current` gave earlier."""
+    """Restore settings that `current` returned earlier."""
     _CurrentSettings.settings = before

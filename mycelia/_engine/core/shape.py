@@ -1,4 +1,4 @@
-"""Arithmetic on shapes: broadcasting, axes, sizes."""
+"""Shape arithmetic: broadcasting, axes, sizes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Shape = tuple[int, ...]
 
 
 def broadcast(*shapes: Shape, op: str) -> Shape:
-    """The common shape of `shapes` by numpy's rule, or a ValueError that names `op`."""
+    """The broadcast shape of `shapes` by numpy's rule, or a ValueError that names `op`."""
     rank = max((len(s) for s in shapes), default=0)
     padded = [(1,) * (rank - len(s)) + tuple(s) for s in shapes]
     return tuple(_meet(sizes, shapes, op) for sizes in zip(*padded, strict=True))
@@ -33,7 +33,7 @@ def _meet(sizes: tuple[int, ...], shapes: tuple[Shape, ...], op: str) -> int:
 
 
 def normalize_axis(axis: Any, rank: int, op: str) -> int:
-    """`axis` as a number from 0 to rank-1, or a ValueError that names `op`."""
+    """`axis` as an index from 0 to rank-1, or a ValueError that names `op`."""
     try:
         number = operator.index(axis)
     except TypeError:
@@ -44,20 +44,20 @@ def normalize_axis(axis: Any, rank: int, op: str) -> int:
             ValueError,
             f"{op}: axis {number} is out of range",
             got=f"axis {number} for a tensor of {rank} dimensions",
-            expected=f"a number from {low} to {high}",
+            expected=f"an int from {low} to {high}",
         )
     return number + rank if number < 0 else number
 
 
 def normalize_axes(axes: Any, rank: int, op: str) -> tuple[int, ...]:
-    """`axes` (None or empty: all of them) as sorted numbers from 0, without repeats."""
+    """`axes` (None or empty: all) as sorted indices from 0, without repeats."""
     if axes is None or (isinstance(axes, Sequence) and len(axes) == 0):
         return tuple(range(rank))
     listed = axes if isinstance(axes, Iterable) else (axes,)
-    found = [normalize_axis(a, rank, op) for a in listed]
-    if len(set(found)) != len(found):
-        raise problem(ShapeError, f"{op}: an axis is named twice", got=str(axes))
-    return tuple(sorted(found))
+    normalized = [normalize_axis(a, rank, op) for a in listed]
+    if len(set(normalized)) != len(normalized):
+        raise problem(ShapeError, f"{op}: an axis is repeated", got=str(axes))
+    return tuple(sorted(normalized))
 
 
 def as_shape(value: Any, op: str) -> Shape:

@@ -1,4 +1,4 @@
-"""Positions in user code: which file, line and columns something came from."""
+"""Locations in user code: file, line, and columns."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class Span:
         return linecache.getline(self.file, self.line).rstrip("\n")
 
     def show(self) -> str:
-        """The place, the line, and carets under the stretch: three lines for error messages."""
+        """Location, line, and carets under the span: up to three lines for an error message."""
         text = self.text
-        place = f"{Path(self.file).name}:{self.line} in {self.function}"
+        location = f"{Path(self.file).name}:{self.line} in {self.function}"
         if not text.strip():
-            return f"  {place}"
+            return f"  {location}"
         indent = len(text) - len(text.lstrip())
-        shown = f"  {place}\n      {text.strip()}"
+        shown = f"  {location}\n      {text.strip()}"
         if self.column is None or self.end_column is None or self.end_column <= self.column:
             return shown
         return (
@@ -48,7 +48,7 @@ class Span:
 
 
 class _TracedSource(threading.local):
-    """The place in user code that is being read into a graph, if any."""
+    """The location in user code that is being traced, if any."""
 
     span: Callable[[], Span | None] | None = None
 
@@ -57,7 +57,7 @@ traced_source = _TracedSource()
 
 
 def current_span() -> Span | None:
-    """The line of user code at work: being read by the compiler, or on Python's stack."""
+    """The current line of user code: the one being traced, or the one on Python's stack."""
     span = traced_source.span() if traced_source.span is not None else None
     return span if span is not None else user_span()
 

@@ -1,4 +1,4 @@
-"""Tracebacks that end near the user's line: the framework's frames behind it say nothing more."""
+"""Short tracebacks: they end near the user's line, without the framework's inner frames."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from types import CodeType, TracebackType
 
 from mycelia._engine.core.source_location import is_own_file, is_user_file
 
-FULL = "MYCELIA_FULL_TRACEBACK"  # with 1 in this variable of the environment, nothing is left out
+FULL = "MYCELIA_FULL_TRACEBACK"  # set this environment variable to 1 to see all frames
 
 
 def mark_explained(error: BaseException) -> None:
-    """Say that the message of an error tells users what they need."""
+    """Mark an error whose message tells users what they need, so its traceback can be short."""
     error._explained = True  # type: ignore[attr-defined]
 
 
 def mark_call(error: TypeError) -> None:
-    """Say that an error explains itself if the arguments of a call did not fit its function.
+    """Mark a TypeError as explained if the arguments of a call did not match its function.
 
     The frame that makes the call for the user catches the error: there is no further frame then.
     """
@@ -32,20 +32,19 @@ def is_explained(error: BaseException) -> bool:
 
 
 def shorten(error: BaseException) -> None:
-    """Cut the framework's frames that say nothing from an error that leaves it.
+    """Remove the framework's uninformative frames from the traceback of an error that leaves it.
 
-    Public entry points call this where an error passes them, and raise it again. The entry point is
-    the one frame of the framework that is left above each line of the user's. The frames behind the
-    user's innermost line stay unless the message explains the error: only they say where it comes
-    from.
+    Public entry points call this when an error passes through them, and raise it again. Of the
+    framework's frames above each user line, only the entry point remains. The frames below the
+    user's innermost line remain unless the message explains the error: only they show its origin.
     """
     if shows_all_frames():
         return
     entries = _entries(error)
     last = max((n for n, entry in enumerate(entries) if _is_user_line(entry)), default=0)
     behind = [] if is_explained(error) else entries[last + 1 :]
-    kept = [*_without_inner(entries[: last + 1]), *behind]
-    for entry, following in pairwise([*kept, None]):
+    remaining = [*_without_inner(entries[: last + 1]), *behind]
+    for entry, following in pairwise([*remaining, None]):
         if entry is not None and entry.tb_next is not following:
             entry.tb_next = following
     while (
@@ -57,27 +56,27 @@ def shorten(error: BaseException) -> None:
 
 
 def shows_all_frames() -> bool:
-    """Whether the environment asks for all frames of all errors."""
+    """Whether the environment variable asks for full tracebacks."""
     return os.environ.get(FULL) == "1"
 
 
 def innermost_frame(error: BaseException) -> CodeType | None:
-    """The code that raised an error, or None before it has been raised."""
+    """The code that raised an error, or None if it has not been raised."""
     entries = _entries(error)
     return entries[-1].tb_frame.f_code if entries else None
 
 
 def _entries(error: BaseException) -> list[TracebackType]:
     """The frames of an error, outermost first."""
-    found, entry = [], error.__traceback__
+    entries, entry = [], error.__traceback__
     while entry is not None:
-        found.append(entry)
+        entries.append(entry)
         entry = entry.tb_next
-    return found
+    return entries
 
 
 def _without_inner(entries: list[TracebackType]) -> list[TracebackType]:
-    """Of frames of the framework that follow each other, the first alone."""
+    """Of consecutive framework frames, only the first."""
     own = [_is_own(entry) for entry in entries]
     return [entry for n, entry in enumerate(entries) if not (n and own[n] and own[n - 1])]
 

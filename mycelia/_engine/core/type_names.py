@@ -1,4 +1,4 @@
-"""Further names of dtypes, and the types of values that are no tensors."""
+"""Aliases of dtypes, and the types of values that are not tensors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ intp, single, cfloat, cdouble = (
 
 @dataclass(frozen=True)
 class ObjectType:
-    """The type of a value that is no number: None, a string, a tuple, a list, any tensor."""
+    """The type of a non-numeric value: None, a string, a tuple, a list, or any tensor."""
 
     name: str
 
@@ -54,7 +54,7 @@ _OTHERS: dict[type, DType | ObjectType] = {
 
 
 def get_py_obj_dtype(obj: Any) -> DType | ObjectType:
-    """The type of a Python value, or of what a Python type makes."""
+    """The type of a Python value, or of the instances of a Python type."""
     if isinstance(obj, (DType, ObjectType)):
         return type_type
     kind = obj if isinstance(obj, type) else type(obj)
@@ -66,13 +66,13 @@ def get_py_obj_dtype(obj: Any) -> DType | ObjectType:
         return tensor_type
     raise problem(
         NotImplementedError,
-        f"get_py_obj_dtype: there is no type for {kind.__name__}",
+        f"get_py_obj_dtype: {kind.__name__} has no type",
         expected="None, a number, a string, a tuple, a list, a tensor or a type",
     )
 
 
 class QuantDtype(enum.Enum):
-    """The integers that quantized numbers are kept in, by width; their values are their codes."""
+    """Integer types of quantized values, by width; the enum values are MindSpore's type codes."""
 
     INT1, INT2, INT3, INT4, INT5, INT6, INT7, INT8 = range(8)
     INT9, INT10, INT11, INT12, INT13, INT14, INT15, INT16 = range(8, 16)

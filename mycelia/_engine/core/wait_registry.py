@@ -1,7 +1,7 @@
-"""Where this process waits for others: what a watchdog needs to know to name who did not come.
+"""Where this process waits for other processes, so that a watchdog can name the late ones.
 
-A meeting is anything that several processes must come to before any of them goes on. Each counts
-the meetings of every group it came to, so whoever counts less than the others has not arrived.
+A meeting is a synchronization point: no process continues before all of its ranks have arrived.
+Each process counts the meetings of every group, so a rank with a lower count has not arrived.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ Ranks = tuple[int, ...]
 
 @dataclass(frozen=True)
 class WaitState:
-    """This process is at a meeting: number `number` of those of `ranks`, since `since`.
+    """This process waits at meeting number `number` of `ranks`, since `since`.
 
-    Number 0 is a meeting that the others do not count: whoever of `ranks` waits nowhere is late.
+    Number 0 is a meeting that the others do not count: a rank that waits nowhere is late.
     """
 
     what: str
@@ -29,16 +29,16 @@ class WaitState:
 
 @dataclass
 class WaitRegistry:
-    """The meetings this process has come to, and the one it is at."""
+    """The meetings this process has reached, and the one it waits at."""
 
     counts: dict[Ranks, int] = field(default_factory=dict)
     waiting: WaitState | None = None
-    busy: bool = False  # with what takes as long as it takes
-    runs: int = 0  # of whole programs that meet others
-    step: int | None = None  # as a training loop counts them
+    busy: bool = False  # in an operation that may take arbitrarily long
+    runs: int = 0  # of programs with collectives
+    step: int | None = None  # as counted by the training loop
 
     def where(self) -> str:
-        """How far this process has come, in words."""
+        """The progress of this process, as text."""
         if self.step is not None:
             return f"step {self.step}"
         if self.runs:
@@ -50,13 +50,13 @@ wait_registry = WaitRegistry()
 
 
 def note_step(step: int) -> None:
-    """Say which step of a training this process is in, for messages about its end."""
+    """Record the current training step, for messages when the process ends."""
     wait_registry.step = step
 
 
 @contextmanager
 def collective_wait(what: str, ranks: Ranks) -> Iterator[None]:
-    """This process is at a meeting with `ranks`, which all of them count."""
+    """This process waits at a meeting with `ranks`, which all of them count."""
     ranks = tuple(sorted(ranks))
     number = wait_registry.counts[ranks] = wait_registry.counts.get(ranks, 0) + 1
     with _waiting(WaitState(what, ranks, number, monotonic())):
@@ -65,14 +65,14 @@ def collective_wait(what: str, ranks: Ranks) -> Iterator[None]:
 
 @contextmanager
 def peer_wait(what: str, ranks: Ranks) -> Iterator[None]:
-    """This process needs something of each of `ranks`, who may not know of it yet."""
+    """This process needs data from each of `ranks`, which may not know of it yet."""
     with _waiting(WaitState(what, tuple(sorted(ranks)), 0, monotonic())):
         yield
 
 
 @contextmanager
 def busy() -> Iterator[None]:
-    """This process is at what takes long but ends (compiling, writing): it is not stuck."""
+    """This process runs a long operation that ends (compiling, writing): it is not stuck."""
     wait_registry.busy = True
     try:
         yield

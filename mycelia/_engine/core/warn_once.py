@@ -1,15 +1,15 @@
-"""Warnings to the user, each said once, through Python's logging."""
+"""Warnings that are logged once per process."""
 
 from __future__ import annotations
 
 import logging
 
 logger = logging.getLogger("mycelia")
-_said: set[str] = set()
+_logged: set[str] = set()
 
 
 def warn_once(message: str) -> None:
-    """Log `message` as a warning the first time it comes up in this process."""
-    if message not in _said:
-        _said.add(message)
+    """Log `message` as a warning the first time it occurs in this process."""
+    if message not in _logged:
+        _logged.add(message)
         logger.warning(message)

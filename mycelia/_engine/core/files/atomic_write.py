@@ -1,4 +1,4 @@
-"""Writing files so that a crash leaves the old one or the new one, never half of either."""
+"""Atomic file writes: a crash leaves the old file or the new one, never half of either."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mycelia._engine.core.tracebacks import mark_explained
 
 try:
     from fcntl import LOCK_EX, LOCK_NB, flock
-except ImportError:  # not on this system: nothing left behind is ever removed
+except ImportError:  # not on this system: unfinished files are never removed
     flock = None  # type: ignore[assignment]
 
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{32}\.unfinished")
@@ -22,10 +22,10 @@ _COMPANION = ".db"  # of a temporary file: the index that is written together wi
 
 
 def write_atomically(path: str | Path, chunks: Iterable[bytes]) -> None:
-    """Write `chunks` to a file beside `path`, then put it in the place of `path`.
+    """Write `chunks` to a temporary file, then rename it to `path`.
 
-    It has the permissions of the file it replaces, else those of any new file. What killed writers
-    left in the folder is removed.
+    The new file has the permissions of the file that it replaces, otherwise the default ones.
+    Temporary files of killed writers in the folder are removed.
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -48,19 +48,19 @@ def write_atomically(path: str | Path, chunks: Iterable[bytes]) -> None:
 
 
 def _of_file(error: OSError, target: Path) -> OSError:
-    """The system's error, such as a full disk, with the file that could not be written."""
+    """The system's error, such as a full disk, with the name of the file that was being written."""
     named = OSError(error.errno, error.strerror, str(target))
     mark_explained(named)
     return named
 
 
 def unfinished_name(target: Path) -> Path:
-    """A name of its own beside `target`, for the time in which a file is being written."""
+    """A unique temporary name in the folder of `target`, for a file that is being written."""
     return target.with_name(f".{target.name}.{uuid4().hex}.unfinished")
 
 
 def open_locked(temporary: Path) -> BinaryIO:
-    """A new file, locked until it is closed or its process ends: others see that it is in use."""
+    """A new file, locked until it is closed or its process ends, so others see it is in use."""
     while True:
         file = temporary.open("x+b")
         if not _lock(file) or temporary.exists():
@@ -69,7 +69,7 @@ def open_locked(temporary: Path) -> BinaryIO:
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove the files of writers that have been killed; those of living ones are locked."""
+    """Remove the temporary files of killed writers; those of running ones are locked."""
     for path in [folder / name for name in os.listdir(folder) if _TEMPORARY.fullmatch(name)]:
         if path.is_symlink() or not path.is_file():
             continue
@@ -78,16 +78,16 @@ def remove_unfinished(folder: Path) -> None:
                 if _lock(file):
                     path.unlink()
                     path.with_name(path.name + _COMPANION).unlink(missing_ok=True)
-        except OSError:  # gone meanwhile, or of another user
+        except OSError:  # already removed, or owned by another user
             continue
 
 
 def _lock(file: BinaryIO) -> bool:
-    """Lock a file unless another process or thread has it; whether that worked."""
+    """Lock a file unless another process or thread has locked it; returns whether that worked."""
     if flock is None:
         return False
     try:
         flock(file.fileno(), LOCK_EX | LOCK_NB)
-    except OSError:  # in use, or the file system knows no locks
+    except OSError:  # in use, or the file system has no locks
         return False
     return True

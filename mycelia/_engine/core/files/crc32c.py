@@ -1,4 +1,4 @@
-"""The checksum CRC-32C (Castagnoli), many bytes at a time, and its masked form in TFRecord."""
+"""CRC-32C (Castagnoli) checksums, vectorized, and the masked form that TFRecord stores."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 _POLYNOMIAL = 0x82F63B78
 _MASK = 0xA282EAD8
-_STEP = 64  # bytes that each lane goes through one after the other
+_STEP = 64  # bytes that each lane processes one after another
 _SHORT = 512
 
 
@@ -22,13 +22,13 @@ _TABLE_LIST: list[int] = _TABLE.tolist()
 
 
 def crc32c(data: bytes) -> int:
-    """The checksum of some bytes."""
+    """The CRC-32C checksum of `data`."""
     if len(data) < _SHORT:
         return _bytewise(data) ^ 0xFFFFFFFF
     lanes = 1 << (-(-len(data) // _STEP) - 1).bit_length()
-    padded = np.zeros(lanes * _STEP, np.uint8)  # zeros in front leave a checksum of 0 as it is
+    padded = np.zeros(lanes * _STEP, np.uint8)  # leading zeros do not change a checksum of 0
     padded[-len(data) :] = np.frombuffer(data, np.uint8)
-    padded[len(padded) - len(data) :][:4] ^= 0xFF  # the start value, put into the first bytes
+    padded[len(padded) - len(data) :][:4] ^= 0xFF  # the start value, folded into the first bytes
     state = np.zeros(lanes, np.uint32)
     for column in padded.reshape(lanes, _STEP).T:
         state = _TABLE[(state ^ column) & 0xFF] ^ state >> 8
@@ -46,7 +46,7 @@ def masked_crc32c(data: bytes) -> int:
 
 
 def masked_crc32c_of_rows(table: np.ndarray) -> np.ndarray:
-    """The stored form of the checksum of each row of bytes."""
+    """The masked checksum of each row of bytes."""
     state = np.full(len(table), 0xFFFFFFFF, np.uint32)
     for column in table.T:
         state = _TABLE[(state ^ column) & 0xFF] ^ state >> 8
@@ -62,7 +62,7 @@ def _bytewise(data: bytes) -> int:
 
 
 def _shift_by_step() -> np.ndarray:
-    """What becomes of each single bit of a checksum after `_STEP` zero bytes."""
+    """The effect of `_STEP` zero bytes on each single bit of a checksum."""
     bits = np.uint32(1) << np.arange(32, dtype=np.uint32)
     for _ in range(_STEP):
         bits = _TABLE[bits & 0xFF] ^ bits >> 8
@@ -70,7 +70,7 @@ def _shift_by_step() -> np.ndarray:
 
 
 def _apply(shift: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """The linear map that takes bit i to `shift[i]`."""
+    """The linear map that maps bit i to `shift[i]`."""
     result = np.zeros_like(values)
     for bit in range(32):
         result ^= (values >> np.uint32(bit) & 1) * shift[bit]

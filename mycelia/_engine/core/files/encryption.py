@@ -1,4 +1,4 @@
-"""Encrypted files in the blocks that MindSpore writes: magic, sizes, start vector, cipher."""
+"""Encrypted files in MindSpore's block format: magic, sizes, initialization vector, ciphertext."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from mycelia._engine.core.errors import problem, wrong_value
 
-BLOCK = 64 * 1024 * 1024  # bytes that are encrypted at a time
+BLOCK = 64 * 1024 * 1024  # bytes that are encrypted as one block
 _VECTOR = _TAG = 16
 _NONCE = 12  # bytes of the vector that GCM uses
 _PACKAGE = "cryptography.hazmat.primitives"
@@ -19,7 +19,7 @@ _MAGIC = dict(zip(MODES, (0x7F3A5ED8, 0x7F3A5ED9, 0x7F3A5EDA), strict=True))
 
 
 class _CryptographyModules(NamedTuple):
-    """The parts of the cryptography package that are needed."""
+    """The modules of the cryptography package that are needed."""
 
     ciphers: Any
     algorithms: Any
@@ -29,14 +29,14 @@ class _CryptographyModules(NamedTuple):
 
 
 def encrypt(data: bytes, key: bytes, mode: str, owner: str = "save_checkpoint") -> bytes:
-    """The encrypted form of some bytes; `owner` is who wants it, for errors."""
+    """Encrypt `data`; `owner` is the calling function, for error messages."""
     tools = _tools(key, mode, owner)
     blocks = [data[start : start + BLOCK] for start in range(0, max(len(data), 1), BLOCK)]
     return b"".join(_sealed(tools, block, key, mode) for block in blocks)
 
 
 def decrypt(data: memoryview, key: bytes, mode: str, owner: str = "load_checkpoint") -> bytes:
-    """What was encrypted. Raises ValueError for other bytes, or another key or mode."""
+    """Decrypt `data`. Raises ValueError for damaged data, a wrong key, or a wrong mode."""
     tools = _tools(key, mode, owner)
     return b"".join(_blocks(tools, data, key, mode))
 
@@ -66,7 +66,7 @@ def _blocks(
         if not magic:
             return
         if struct.unpack("<i", magic)[0] != _MAGIC[mode]:
-            raise ValueError(f"it is not encrypted with {mode}")
+            raise ValueError(f"the data is not encrypted with {mode}")
         tag = take(_TAG) if mode == "AES-GCM" else b""
         _, vector_size = struct.unpack("<ii", take(8))
         vector = take(vector_size)
@@ -81,7 +81,7 @@ def _opened(
     try:
         plain = decryptor.update(content) + decryptor.finalize()
     except tools.invalid_tag:
-        raise ValueError("the key is another one, or the file was changed") from None
+        raise ValueError("wrong key, or the file was changed") from None
     if mode == "AES-GCM":
         return plain
     unpadder = tools.padding.PKCS7(128).unpadder()
@@ -99,15 +99,15 @@ def _cipher(
 
 
 def _taker(data: memoryview) -> Callable[..., bytes]:
-    """A function that gives the next bytes."""
-    place = 0
+    """A function that returns the next bytes."""
+    position = 0
 
     def take(count: int, may_end: bool = False) -> bytes:
-        nonlocal place
-        piece = bytes(data[place : place + count]) if count >= 0 else b""
+        nonlocal position
+        piece = bytes(data[position : position + count]) if count >= 0 else b""
         if len(piece) != count and not (may_end and not piece):
-            raise ValueError("it ends in the middle of a block")
-        place += count
+            raise ValueError("the data ends in the middle of a block")
+        position += count
         return piece
 
     return take

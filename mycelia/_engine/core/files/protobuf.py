@@ -1,4 +1,4 @@
-"""The protobuf wire format: what checkpoints and event files are made of."""
+"""The protobuf wire format, which checkpoints and event files use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 
 
 def varint(value: int) -> bytes:
-    """An unsigned (or 64-bit two's complement) number, seven bits a byte, lowest first."""
+    """An unsigned (or 64-bit two's complement) integer, seven bits per byte, lowest first."""
     value &= (1 << 64) - 1
     out = bytearray()
     while value > 0x7F:
@@ -36,7 +36,7 @@ def text_field(field: int, value: str) -> bytes:
 
 
 def doubles_field(field: int, values: Iterable[float]) -> bytes:
-    """Several numbers one after the other, as one field."""
+    """A packed field of doubles."""
     listed = list(values)
     return bytes_field(field, struct.pack(f"<{len(listed)}d", *listed))
 
@@ -46,44 +46,44 @@ def bytes_field(field: int, value: bytes) -> bytes:
 
 
 def bytes_header(field: int, length: int) -> bytes:
-    """What stands before `length` bytes of a field, when they are written separately."""
+    """The header of a field of `length` bytes, for fields that are written separately."""
     return varint(field << 3 | BYTES) + varint(length)
 
 
 def fields(data: memoryview) -> Iterator[tuple[int, int | memoryview]]:
-    """The fields of a message in order: number, and value. Raises ValueError on broken data."""
-    place = 0
-    while place < len(data):
-        key, place = _read_varint(data, place)
+    """The fields of a message in order: number and value. Raises ValueError for damaged data."""
+    position = 0
+    while position < len(data):
+        key, position = _read_varint(data, position)
         field, kind = key >> 3, key & 7
         if field == 0:
-            raise ValueError(f"field number 0 at byte {place}")
+            raise ValueError(f"field number 0 at byte {position}")
         if kind == VARINT:
-            value, place = _read_varint(data, place)
+            value, position = _read_varint(data, position)
             yield field, value
             continue
         if kind == BYTES:
-            length, place = _read_varint(data, place)
+            length, position = _read_varint(data, position)
         elif kind in (FIXED64, FIXED32):
             length = 8 if kind == FIXED64 else 4
         else:
-            raise ValueError(f"unknown wire type {kind} at byte {place}")
-        if place + length > len(data):
-            raise ValueError(f"the data ends inside a field of {length} bytes at byte {place}")
-        yield field, data[place : place + length]
-        place += length
+            raise ValueError(f"unknown wire type {kind} at byte {position}")
+        if position + length > len(data):
+            raise ValueError(f"the data ends inside a field of {length} bytes at byte {position}")
+        yield field, data[position : position + length]
+        position += length
 
 
-def _read_varint(data: memoryview, place: int) -> tuple[int, int]:
+def _read_varint(data: memoryview, position: int) -> tuple[int, int]:
     value = shift = 0
     while True:
-        if place >= len(data):
+        if position >= len(data):
             raise ValueError("the data ends inside a number")
-        byte = data[place]
-        place += 1
+        byte = data[position]
+        position += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return value, place
+            return value, position
         shift += 7
         if shift > 63:
-            raise ValueError(f"a number is longer than 64 bits at byte {place}")
+            raise ValueError(f"a number is longer than 64 bits at byte {position}")

@@ -1,4 +1,4 @@
-"""How TFRecord and event files frame a record: its length and data, each with a checksum."""
+"""The framing of records in TFRecord and event files: length and data, each with a checksum."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from mycelia._engine.core.files.crc32c import masked_crc32c
 
 
 def framed_record(record: bytes) -> bytes:
-    """A record as it stands in a file."""
+    """A record with its framing, as stored in a file."""
     length = struct.pack("<Q", len(record))
     parts = (length, _checksum(length), record, _checksum(record))
     return b"".join(parts)

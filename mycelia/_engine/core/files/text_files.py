@@ -1,4 +1,4 @@
-"""Text files and JSON that may be damaged: what is wrong is said as one kind of error."""
+"""Text and JSON files, validated: damaged content raises one kind of error."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ _LISTS: dict[Any, Any] = {tuple: tuple, list: list, Sequence: (list, tuple)}
 
 
 def decoded(data: bytes | memoryview) -> str:
-    """Bytes of UTF-8 as text. Raises ValueError for other bytes."""
+    """Decode UTF-8. Raises ValueError for other bytes."""
     try:
         return bytes(data).decode()
     except UnicodeDecodeError as error:
-        raise ValueError(_no_text(error)) from None
+        raise ValueError(_not_utf8(error)) from None
 
 
 def json_value(text: str | bytes | memoryview) -> Any:
-    """The value of a JSON text. Raises ValueError for anything else."""
+    """Parse JSON. Raises ValueError for anything else."""
     whole = text if isinstance(text, str) else decoded(text)
     try:
         return json.loads(whole)
     except json.JSONDecodeError as error:
-        place = f"line {error.lineno}, column {error.colno}"
-        raise ValueError(f"it is no JSON: {error.msg} at {place}") from None
+        position = f"line {error.lineno}, column {error.colno}"
+        raise ValueError(f"invalid JSON: {error.msg} at {position}") from None
     except RecursionError:
-        raise ValueError("it is JSON with too many lists or objects inside of each other") from None
-    except ValueError as error:  # a number of more digits than Python reads
-        raise ValueError(f"it is JSON with a number that is too long: {error}") from None
+        raise ValueError("the JSON is nested too deeply") from None
+    except ValueError as error:  # an integer with more digits than Python parses
+        raise ValueError(f"the JSON has a number that is too long: {error}") from None
 
 
 def is_count(text: str | bytes) -> bool:
-    """Whether a text is a number from 0 up that fits 64 bits, in the digits 0 to 9."""
+    """Whether a text is a non-negative 64-bit integer, in the digits 0 to 9."""
     return text.isascii() and text.isdigit() and len(text) <= _DIGITS
 
 
 def read_text(path: str | Path, owner: str, kind: type[Exception] = RuntimeError) -> str:
-    """The text of a file; `owner` is who reads it, for the error if it is no UTF-8."""
+    """The text of a UTF-8 file; `owner` is the calling function, for error messages."""
     try:
         return decoded(Path(path).read_bytes())
     except ValueError as error:
@@ -55,16 +55,16 @@ def read_text(path: str | Path, owner: str, kind: type[Exception] = RuntimeError
 def read_lines(
     path: str | Path, owner: str, kind: type[Exception] = RuntimeError, newline: str | None = None
 ) -> Iterator[str]:
-    """The lines of a file one after another, with their ends, as `open` gives them."""
+    """Iterate over the lines of a file with their line ends, as `open` does."""
     with open(path, encoding="utf-8", newline=newline) as lines:
         try:
             yield from lines
         except UnicodeDecodeError as error:
-            raise _unreadable(path, owner, kind, ValueError(_no_text(error))) from None
+            raise _unreadable(path, owner, kind, ValueError(_not_utf8(error))) from None
 
 
 def read_json(path: str | Path, owner: str, kind: type[Exception] = RuntimeError) -> Any:
-    """The value in a JSON file; `owner` is who reads it, for the error if it is none."""
+    """The value in a JSON file; `owner` is the calling function, for error messages."""
     try:
         return json_value(Path(path).read_bytes())
     except ValueError as error:
@@ -72,21 +72,21 @@ def read_json(path: str | Path, owner: str, kind: type[Exception] = RuntimeError
 
 
 def made_of(kind: type[T], entry: Any) -> T:
-    """A dataclass from a JSON object with its fields. Raises ValueError if the types differ."""
+    """Build a dataclass from a JSON object. Raises ValueError if names or types do not match."""
     if not isinstance(entry, dict):
-        raise ValueError(f"{_shown(entry)} where an object should be")
+        raise ValueError(f"expected an object, got {_shown(entry)}")
     hints = _hints(cast(Any, kind))
-    known = {one.name: one for one in fields(kind)}  # type: ignore[arg-type]
+    known = {known_field.name: known_field for known_field in fields(kind)}  # type: ignore[arg-type]
     unknown = [name for name in entry if name not in known]
     if unknown:
-        raise ValueError(f"it has an entry {_shown(unknown[0])}, known are {', '.join(known)}")
-    for name, one in known.items():
+        raise ValueError(f"unknown entry {_shown(unknown[0])}, expected {', '.join(known)}")
+    for name, known_field in known.items():
         if name in entry:
             if not _is_of(entry[name], hints[name]):
-                wanted = str(one.type)
-                raise ValueError(f"its entry {name!r} is {_shown(entry[name])}, not {wanted}")
-        elif one.default is MISSING and one.default_factory is MISSING:
-            raise ValueError(f"it has no entry {name!r}")
+                expected = str(known_field.type)
+                raise ValueError(f"entry {name!r} is {_shown(entry[name])}, expected {expected}")
+        elif known_field.default is MISSING and known_field.default_factory is MISSING:
+            raise ValueError(f"missing entry {name!r}")
     return kind(**entry)
 
 
@@ -96,12 +96,12 @@ def _hints(kind: type) -> dict[str, Any]:
 
 
 def _is_of(value: Any, hint: Any) -> bool:
-    """Whether a value is of an annotated type: plain ones, unions, tuples, lists, and dicts."""
+    """Whether a value matches an annotation: plain types, unions, tuples, lists, and dicts."""
     origin, inside = get_origin(hint), get_args(hint)
     if hint is Any:
         return True
     if origin in (Union, UnionType):
-        return any(_is_of(value, one) for one in inside)
+        return any(_is_of(value, option) for option in inside)
     if origin in _LISTS:
         if not isinstance(value, _LISTS[origin]):
             return False
@@ -122,12 +122,12 @@ def _is_of(value: Any, hint: Any) -> bool:
     return isinstance(value, kind) if isinstance(kind, type) else True
 
 
-def _no_text(error: UnicodeDecodeError) -> str:
-    return f"it is no text in UTF-8: byte {error.object[error.start]:#04x} at {error.start}"
+def _not_utf8(error: UnicodeDecodeError) -> str:
+    return f"the text is not UTF-8: byte {error.object[error.start]:#04x} at {error.start}"
 
 
 def _unreadable(path: Any, owner: str, kind: type[Exception], error: ValueError) -> Exception:
-    return problem(kind, f"{owner}: the file cannot be read", got=f"{path}: {error}")
+    return problem(kind, f"{owner}: cannot read the file", got=f"{path}: {error}")
 
 
 def _shown(value: Any) -> str:
