@@ -180,7 +180,7 @@ def test_python_functions_are_refused_with_the_users_line(op: Primitive):
     graph = Graph("g")
     span = Span(__file__, 1, None, None, "construct")
     graph.output = graph.apply(op, graph.parameter("x"), span=span)
-    with pytest.raises(RuntimeError, match=f"cannot hold the operator {op.name}") as error:
+    with pytest.raises(RuntimeError, match=f"cannot store the operator {op.name}") as error:
         stored(graph)
     assert "test_file.py:1 in construct" in str(error.value)
 
@@ -207,7 +207,7 @@ def test_closures_are_refused():
     outer, inner = Graph("outer"), Graph("inner")
     inner.output = inner.apply(ops.Add.of(), outer.parameter("x"), np.float32(1))
     outer.output = outer.apply(CALL, inner)
-    with pytest.raises(RuntimeError, match="a value of outer inside of inner"):
+    with pytest.raises(RuntimeError, match="a value of outer inside inner"):
         stored(outer)
 
 
@@ -216,7 +216,7 @@ def test_closures_are_refused():
 
 def test_another_file_is_told_apart():
     for data in (b"", b"\x08\x01", b"MYCEL", b"PK\x03\x04" + bytes(100)):
-        with pytest.raises(ValueError, match="not a file of Mycelia's MindIR"):
+        with pytest.raises(ValueError, match="not a Mycelia MindIR file"):
             unpack(data, WORDS)
 
 
@@ -230,7 +230,7 @@ def test_every_cut_is_found():
     for size in range(len(data)):
         with pytest.raises(ValueError):
             unpack(data[:size], WORDS)
-    with pytest.raises(ValueError, match="not whole"):
+    with pytest.raises(ValueError, match="incomplete"):
         unpack(data + b"x", WORDS)
 
 
@@ -252,14 +252,14 @@ def test_an_unknown_operator_is_named():
 def test_numbers_out_of_range_are_found():
     header, arrays = parts(stored(program()))
     header["graphs"][0]["output"] = -1
-    with pytest.raises(ValueError, match="the number -1"):
+    with pytest.raises(ValueError, match="index -1 is out of range"):
         unpack(sealed(json.dumps(header).encode(), arrays), WORDS)
 
 
 def test_nodes_cannot_use_later_ones():
     header, arrays = parts(stored(program()))
     header["graphs"][0]["nodes"][0]["to"][-1] = 5
-    with pytest.raises(ValueError, match="the number 5"):
+    with pytest.raises(ValueError, match="index 5 is out of range"):
         unpack(sealed(json.dumps(header).encode(), arrays), WORDS)
 
 
@@ -267,10 +267,10 @@ def test_arrays_must_fill_the_file():
     header, arrays = parts(stored(program()))
     text = json.dumps(header).encode()
     for other in (arrays[:-1], arrays + b"1234"):
-        with pytest.raises(ValueError, match="too few numbers|belong to no array"):
+        with pytest.raises(ValueError, match="too few elements|not belong to an array"):
             unpack(sealed(text, other), WORDS)
     header["arrays"][0] = "f32[9999999999,9999999999]"
-    with pytest.raises(ValueError, match="too few numbers"):
+    with pytest.raises(ValueError, match="too few elements"):
         unpack(sealed(json.dumps(header).encode(), arrays), WORDS)
 
 

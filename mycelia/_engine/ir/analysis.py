@@ -1,4 +1,4 @@
-"""Facts about graphs, worked out when asked: order, reachable graphs, free variables, uses."""
+"""Graph analyses, computed on demand: node order, reachable graphs, free variables, uses."""
 
 from __future__ import annotations
 
@@ -11,63 +11,63 @@ from mycelia._engine.ir.graph import Graph
 from mycelia._engine.ir.node import Apply, GraphConstant, GraphNode, GraphParameter, owner
 from mycelia._engine.ir.primitive import tagged
 
-SMALL = 1024  # elements of an array that is compared number by number
+SMALL = 1024  # arrays up to this many elements are compared by value
 
 
 def ordered(graph: Graph) -> list[GraphNode]:
-    """The nodes that the output of `graph` needs, its own and others', inputs before users."""
+    """The nodes that the output of `graph` depends on, in any graph, inputs before users."""
     return _after_inputs([graph.output], lambda node: True)
 
 
 def applications(roots: list[GraphNode]) -> list[Apply]:
-    """The applications that these nodes need, and are, inputs before users."""
+    """The applications among `roots` and what they depend on, inputs before users."""
     return [node for node in _after_inputs(roots, lambda node: True) if isinstance(node, Apply)]
 
 
 def nodes_by_graph(root: Graph) -> dict[Graph, list[Apply]]:
     """For every graph reachable from `root`, its applications, inputs before users.
 
-    They include those that only a closure needs.
+    They include those that only a closure uses.
     """
-    found: dict[Graph, list[Apply]] = {graph: [] for graph in reachable_graphs(root)}
-    outputs = [graph.output for graph in found]
+    bodies: dict[Graph, list[Apply]] = {graph: [] for graph in reachable_graphs(root)}
+    outputs = [graph.output for graph in bodies]
     for node in _after_inputs(outputs, lambda node: True):
         if isinstance(node, Apply):
-            found.setdefault(node.graph, []).append(node)
-    return found
+            bodies.setdefault(node.graph, []).append(node)
+    return bodies
 
 
 def referenced_graphs(graph: Graph) -> list[Graph]:
-    """The graphs named by constants in the body of `graph`, each once, in order."""
-    found: dict[Graph, None] = {}
+    """The graphs referenced by constants in the body of `graph`, each once, in order."""
+    graphs: dict[Graph, None] = {}
     for node in ordered(graph):
         if isinstance(node, GraphConstant) and isinstance(node.value, Graph):
-            found[node.value] = None
-    return list(found)
+            graphs[node.value] = None
+    return list(graphs)
 
 
 def reachable_graphs(root: Graph) -> list[Graph]:
-    """`root` and all graphs its body names, directly or through others, parents first."""
-    found: dict[Graph, None] = {root: None}
+    """`root` and all graphs it references, directly or through others, parents first."""
+    graphs: dict[Graph, None] = {root: None}
     waiting = [root]
     while waiting:
         for graph in referenced_graphs(waiting.pop(0)):
-            if graph not in found:
-                found[graph] = None
+            if graph not in graphs:
+                graphs[graph] = None
                 waiting.append(graph)
-    return list(found)
+    return list(graphs)
 
 
 def free_variables(graph: Graph) -> list[GraphNode]:
-    """The nodes of enclosing graphs that `graph`, or a graph it names, refers to."""
+    """The nodes of enclosing graphs that `graph`, or a graph it references, uses."""
     return list(all_free_variables(graph)[graph])
 
 
 def all_free_variables(root: Graph) -> dict[Graph, dict[GraphNode, None]]:
     """The free variables of every graph reachable from `root`.
 
-    What a graph needs, the graphs that name it need too, unless it is their own. Recursion makes
-    this a fixed point: the sets grow until nothing changes.
+    A graph also has the free variables of the graphs that it references, except its own nodes.
+    Because of recursion this is a fixed point: the sets grow until nothing changes.
     """
     graphs = reachable_graphs(root)
     free: dict[Graph, dict[GraphNode, None]] = {g: dict.fromkeys(_foreign_nodes(g)) for g in graphs}
@@ -85,25 +85,25 @@ def all_free_variables(root: Graph) -> dict[Graph, dict[GraphNode, None]]:
 
 
 def uses(root: Graph) -> dict[GraphNode, list[tuple[Apply, int]]]:
-    """For each node of all reachable graphs, the applications that use it and at which place."""
+    """For each node of all reachable graphs, the applications that use it and the input index."""
     found: dict[GraphNode, list[tuple[Apply, int]]] = {}
     seen: set[GraphNode] = set()
     for graph in reachable_graphs(root):
         for node in ordered(graph):
             if isinstance(node, Apply) and node not in seen:
                 seen.add(node)
-                for place, used in enumerate(node.inputs):
-                    found.setdefault(used, []).append((node, place))
+                for index, used in enumerate(node.inputs):
+                    found.setdefault(used, []).append((node, index))
     return found
 
 
 def is_recursive(graph: Graph) -> bool:
-    """Whether `graph` can reach itself through the graphs it names."""
+    """Whether `graph` can reach itself through the graphs that it references."""
     return any(graph in reachable_graphs(inner) for inner in referenced_graphs(graph))
 
 
 def used_parameters(graph: Graph) -> set[GraphParameter]:
-    """The parameters that the output of `graph` needs."""
+    """The parameters that the output of `graph` depends on."""
     missing = set(graph.parameters)
     seen: set[GraphNode] = set()
     waiting = [graph.output]
@@ -118,12 +118,12 @@ def used_parameters(graph: Graph) -> set[GraphParameter]:
 
 
 def same_graphs(first: Graph, second: Graph) -> bool:
-    """Whether two closed graphs apply the same to the same, node by node."""
+    """Whether two closed graphs are identical, node by node."""
     return _GraphComparison().same_graphs(first, second)
 
 
 class _GraphComparison:
-    """Pairs of graphs that are being compared; inside of themselves they count as the same."""
+    """Compares pairs of graphs; a pair that is still being compared counts as equal."""
 
     def __init__(self) -> None:
         self._assumed: set[tuple[Graph, Graph]] = set()
@@ -163,7 +163,7 @@ class _GraphComparison:
 
 
 def same_constants(first: GraphConstant, second: GraphConstant) -> bool:
-    """Whether two constants that are no graphs have one type and equal values, of any size."""
+    """Whether two constants that are not graphs have the same type and value, of any size."""
     if first.type != second.type:
         return False
     if constant_key(first) == constant_key(second):
@@ -174,7 +174,7 @@ def same_constants(first: GraphConstant, second: GraphConstant) -> bool:
 
 
 def constant_key(node: GraphConstant) -> Any:
-    """A key that equal constants share: by bytes for small arrays, by identity for large ones."""
+    """A key that equal constants share: bytes for small arrays, identity for large ones."""
     value = node.value
     if node.type is None:
         return tagged(value)
@@ -184,12 +184,12 @@ def constant_key(node: GraphConstant) -> Any:
 
 
 def _elements(value: Any) -> int:
-    """The numbers of an array; what is no array has none."""
+    """The number of elements of an array; 0 for other values."""
     return getattr(value, "size", 0)
 
 
 def _foreign_nodes(graph: Graph) -> Iterator[GraphNode]:
-    """The nodes just outside `graph`: used by its own, computed elsewhere."""
+    """The nodes just outside `graph`: used in it, computed elsewhere."""
     for node in _after_inputs([graph.output], lambda n: owner(n) in (graph, None)):
         if isinstance(node, (Apply, GraphParameter)) and node.graph is not graph:
             yield node
@@ -198,7 +198,7 @@ def _foreign_nodes(graph: Graph) -> Iterator[GraphNode]:
 def _after_inputs(
     roots: list[GraphNode], goes_into: Callable[[GraphNode], bool]
 ) -> list[GraphNode]:
-    """Depth first without recursion; a node is listed after its inputs, each once."""
+    """Depth-first order without recursion: each node once, after its inputs."""
     found: dict[GraphNode, None] = {}
     stack: list[tuple[GraphNode, bool]] = [(root, False) for root in reversed(roots)]
     while stack:

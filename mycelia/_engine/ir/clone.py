@@ -10,14 +10,14 @@ from mycelia._engine.ir.node import Apply, GraphNode
 
 
 def copy_into(graph: Graph, target: Graph, mapping: dict[GraphNode, GraphNode]) -> GraphNode:
-    """The body of `graph` as nodes of `target`; `mapping` says what its parameters become."""
+    """Copy the body of `graph` into `target`; `mapping` replaces its parameters."""
     return copy_nodes([graph.output], target, mapping)[0]
 
 
 def copy_nodes(
     roots: Sequence[GraphNode], target: Graph, mapping: dict[GraphNode, GraphNode]
 ) -> list[GraphNode]:
-    """`roots` and all they need as nodes of `target`; nodes in `mapping` are not copied."""
+    """Copy `roots` and their inputs into `target`; nodes in `mapping` are not copied."""
     stack: list[tuple[GraphNode, bool]] = [(root, False) for root in roots]
     while stack:
         node, done = stack.pop()

@@ -1,7 +1,7 @@
-"""The primitives every program may hold besides operators: tuples, branches, loops, calls, effects.
+"""Primitives for control flow and effects: tuples, branches, loops, calls, Python callbacks.
 
-They take whole graphs as constant arguments. A graph given to one of them is closed: all it needs
-comes in through its parameters.
+They take whole graphs as constant arguments. These graphs are closed: they receive all values
+that they use as parameters.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mycelia._engine.ir.primitive import Primitive
 
 
 class Named(Primitive):
-    """A primitive printed in small letters, to tell it from the operators."""
+    """A primitive whose printed name is lowercase, unlike an operator's."""
 
     @property
     def name(self) -> str:
@@ -23,11 +23,11 @@ class Named(Primitive):
 
 
 class Tuple(Named):
-    """tuple(a, b, ...): several values as one."""
+    """tuple(a, b, ...): packs several values into one."""
 
 
 class Item(Named):
-    """item[i](t): one value out of several."""
+    """item[i](t): element i of a tuple."""
 
     def __init__(self, index: int) -> None:
         self.__dict__["index"] = index
@@ -42,24 +42,24 @@ class Item(Named):
 
 
 class Switch(Named):
-    """switch(i, @g0, @g1, ..., *operands): what graph number i gives for the operands.
+    """switch(i, @g0, @g1, ..., *operands): the result of graph number i for the operands.
 
     The index is an int32 that is in range, or a bool with two graphs: false, true.
     """
 
 
 class While(Named):
-    """while(@goes_on, @step, *carry, *fixed): `carry = step(carry, fixed)` while `goes_on` says so.
+    """while(@condition, @step, *carry, *fixed): `carry = step(carry, fixed)` while it holds.
 
-    `step` gives a tuple, as long as the carry.
+    `step` returns a tuple with the length of the carry.
     """
 
 
 class Vmap(Named):
-    """vmap[axes](@g, *operands): the graph over one axis of some operands, all at once.
+    """vmap[axes](@g, *operands): the graph vectorized over one axis of some operands.
 
-    `in_axes` has one axis (or None) for each operand, `out_axes` one for each result; `size` is
-    how long the mapped axis is.
+    `in_axes` has an axis (or None) for each operand, `out_axes` one for each result; `size` is the
+    length of the mapped axis.
     """
 
     def __init__(
@@ -77,32 +77,32 @@ class Vmap(Named):
 
 
 class Recompute(Named):
-    """recompute(@g, *operands): what the graph gives; its backward runs the graph again.
+    """recompute(@g, *operands): the result of the graph; its backward pass runs the graph again.
 
-    So nothing inside the graph is kept between the forward and the backward pass.
+    So no residual inside the graph is stored between the forward and the backward pass.
     """
 
 
 class Block(Named):
-    """block(@g, *operands): what the graph gives, while a program is read.
+    """block(@g, *operands): the result of the graph; exists only during compilation.
 
-    Blocks that are alike and follow each other become a scan; what is left of them is inlined.
+    Identical blocks that follow each other become a scan; the others are inlined.
     """
 
 
 class Part(Block):
-    """part(@g, *operands): a block that takes one part of the data.
+    """part(@g, *operands): a block that processes one part of the data.
 
-    Parts that are alike become a scan even if none hands anything on to the next.
+    Identical parts become a scan even if none passes anything on to the next.
     """
 
 
 class Scan(Named):
-    """scan[...](@step, *carry, *mapped, *fixed): `step` for each place of the mapped operands.
+    """scan[...](@step, *carry, *mapped, *fixed): `step` for each index of the mapped operands.
 
-    `step` takes the carry, what is at its place in each of the mapped operands (along their first
-    axis), and the fixed operands; it gives a tuple of the new carry and of further results, which
-    are stacked. `reverse` goes from the last place to the first.
+    `step` receives the carry, the slices of the mapped operands at its index (along their first
+    axis), and the fixed operands. It returns a tuple of the new carry and of further results, which
+    are stacked. `reverse` iterates from the last index to the first.
     """
 
     def __init__(self, carry: int, mapped: int, length: int, reverse: bool = False) -> None:
@@ -120,11 +120,11 @@ class Scan(Named):
 
 
 class Call(Named):
-    """call(@g, *arguments): what the graph gives. Kept only where a graph calls itself."""
+    """call(@g, *arguments): the result of the graph. Remains only where a graph calls itself."""
 
 
 class Effect(Named):
-    """effect(token, *values): hand the values to a Python function, in the order of the tokens."""
+    """effect(token, *values): pass the values to a Python function, in the order of the tokens."""
 
     calls_python: ClassVar[bool] = True
 
@@ -141,10 +141,10 @@ class Effect(Named):
 
 
 class Custom(Named):
-    """custom(*inputs, value): the value, whose gradients for the inputs a Python function gives.
+    """custom(*inputs, value): the value; a Python function computes the gradients of the inputs.
 
-    The value itself counts as a constant: no gradient flows into how it was made. The function
-    takes the gradient of the value, and for which inputs a gradient is needed.
+    The value itself counts as a constant: no gradient flows into its computation. The function
+    receives the gradient of the value, and which inputs need a gradient.
     """
 
     def __init__(self, backward: Callable[..., Any], title: str) -> None:
@@ -164,26 +164,26 @@ RECOMPUTE, BLOCK, PART = Recompute(), Block(), Part()
 
 
 def primitive_of(node: GraphNode) -> Any:
-    """The primitive an application applies, or None."""
+    """The primitive that an application applies, or None."""
     if isinstance(node, Apply) and isinstance(node.fn, GraphConstant):
         return node.fn.value
     return None
 
 
 def tuple_elements(node: GraphNode) -> tuple[GraphNode, ...]:
-    """The parts of a tuple that is made in the graph; any other node has none."""
+    """The elements of a tuple that is built in the graph; any other node has none."""
     return node.args if isinstance(node, Apply) and primitive_of(node) is TUPLE else ()
 
 
 def graphs_of(node: Apply) -> list[Graph]:
-    """The graphs a control primitive was given, in order."""
+    """The graph arguments of a control primitive, in order."""
     return [
         a.value for a in node.args if isinstance(a, GraphConstant) and isinstance(a.value, Graph)
     ]
 
 
 def operands_of(node: Apply) -> tuple[GraphNode, ...]:
-    """The arguments of a control primitive that its graphs receive."""
+    """The arguments of a control primitive that are passed on to its graphs."""
     rest = [
         a for a in node.args if not (isinstance(a, GraphConstant) and isinstance(a.value, Graph))
     ]

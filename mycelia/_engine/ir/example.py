@@ -1,4 +1,4 @@
-"""Examples of operators: argument types from which tests make real arguments."""
+"""Operator examples: argument types from which tests generate arguments."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Case:
 
     A specification is a tensor type with an optional domain after a colon, a tuple of those, or a
     plain value for a static argument. Domains: `positive` (0.5..2), `unit` (0.1..0.9), `definite`
-    (symmetric positive definite matrices), `distinct` (no two alike), `spread` (0.2..2 in size,
+    (symmetric positive definite matrices), `distinct` (no two equal), `spread` (0.2..2 in size,
     either sign: away from kinks at 0), `<n` (integers from 0 to n-1), `1..n` (from 1 to n),
     `zeros`, `probability` (rows sum to 1). For the gradient check: `tolerance` widens it,
-    `constants` are places of data arguments whose gradient the operator does not give (labels),
+    `constants` are indices of data arguments that the operator gives no gradient for (labels),
     `outputs` is the number of outputs whose gradients count (all if None).
     """
 

@@ -12,8 +12,8 @@ from mycelia._engine.ir.node import Apply, GraphConstant, GraphNode, GraphParame
 class Graph:
     """A function: parameters, and the node that is its result.
 
-    A graph keeps its identity through every rewrite; only its output is set anew. So recursion is a
-    constant that names a graph, and a closure is a node that points into an enclosing graph.
+    A graph keeps its identity through every rewrite; only its output is replaced. So recursion is a
+    constant that names a graph, and a closure is a node that refers to an enclosing graph.
     """
 
     def __init__(self, name: str, *, span: Span | None = None) -> None:
@@ -33,7 +33,7 @@ class Graph:
         self._output = node
 
     def parameter(self, name: str, *, span: Span | None = None, type: Any = None) -> GraphParameter:
-        """Add one more parameter at the end."""
+        """Append a parameter."""
         new = GraphParameter(name, self, span=span, type=type)
         self.parameters = (*self.parameters, new)
         return new
@@ -47,5 +47,5 @@ class Graph:
 
 
 def as_node(value: Any) -> GraphNode:
-    """A node as it is, any other value as a constant."""
+    """A node unchanged, any other value as a constant."""
     return value if isinstance(value, GraphNode) else GraphConstant(value)

@@ -1,6 +1,6 @@
-"""Graphs as pictures: Graphviz text, and SVG laid out by ourselves.
+"""Graph drawings: Graphviz text, and SVG with a built-in layout.
 
-Every box says what the text of the graph says (`_engine/ir/printer.py`), under the same names.
+Every box shows what the text of the graph shows (`_engine/ir/printer.py`), with the same names.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from mycelia._engine.ir.node import Apply, GraphNode, GraphParameter
 from mycelia._engine.ir.primitive import Primitive
 from mycelia._engine.ir.printer import show, show_type
 
-_WIDEST = 56  # characters of a line in a box
-_CHARACTER, _LINE = 7.2, 16  # the size of a character of the monospaced font
+_WIDEST = 56  # characters per line in a box
+_CHARACTER, _LINE = 7.2, 16  # the width of a monospaced character, and the line height
 _MARGIN, _GAP, _BETWEEN_LAYERS = 24, 28, 44
-_SWEEPS = 4  # over the layers, to bring boxes near to what they are joined with
+_SWEEPS = 4  # over the layers, which move boxes close to their neighbors
 _COLORS = {"input": "#e8f1fb", "operator": "#ffffff", "control": "#fdf1dc", "return": "#e9f7ea"}
 
 
 @dataclass(eq=False)
 class _NodeBox:
-    """One thing in a picture: a parameter, an application, the result of a graph.
+    """One element of a drawing: a parameter, an application, or the result of a graph.
 
-    A way is the gap in a layer that a line passes through.
+    A box of kind "gap" is the space in a layer through which an edge passes.
     """
 
     number: int
@@ -57,14 +57,14 @@ class _NodeBox:
 
 @dataclass(eq=False)
 class _GraphFrame:
-    """One graph of a picture with its boxes, inputs before users, the result last."""
+    """One graph of a drawing with its boxes, inputs before users, the result last."""
 
     title: str
     boxes: list[_NodeBox]
 
 
 def dot(root: Graph) -> str:
-    """All graphs reachable from `root` as Graphviz text, each in a cluster of its own."""
+    """All graphs reachable from `root` as Graphviz text, each in a separate cluster."""
     frames = _frames(root)
     numbers = {graph: number for number, graph in enumerate(frames)}
     rows = [
@@ -102,11 +102,11 @@ def svg(root: Graph) -> str:
     return "\n".join([head, _STYLE, *parts, "</svg>", ""])
 
 
-# ---- what is in the picture ---------------------------------------------------------------------
+# ---- content ------------------------------------------------------------------------------------
 
 
 def _frames(root: Graph) -> dict[Graph, _GraphFrame]:
-    """The boxes of all graphs. The text of the graphs has one row for each of them."""
+    """The boxes of all graphs. The printed text has one row for each of them."""
     bodies = nodes_by_graph(root)
     sections = show(root).split("\n\n")
     boxes: dict[GraphNode, _NodeBox] = {}
@@ -123,7 +123,9 @@ def _frames(root: Graph) -> dict[Graph, _GraphFrame]:
         last = _NodeBox(next(numbers), "return", [_cut(result.strip(), prefix)])
         last.uses = [boxes[graph.output]] if graph.output in boxes else []
         inner: list[GraphNode] = [*graph.parameters, *nodes]
-        frames[graph] = _GraphFrame(name + _place(graph.span), [*(boxes[n] for n in inner), last])
+        frames[graph] = _GraphFrame(
+            name + _location(graph.span), [*(boxes[n] for n in inner), last]
+        )
     for user, box in boxes.items():
         if isinstance(user, Apply):
             box.uses = [boxes[used] for used in dict.fromkeys(user.inputs) if used in boxes]
@@ -136,7 +138,7 @@ def _parameter_box(number: int, node: GraphParameter) -> _NodeBox:
 
 
 def _apply_box(number: int, node: Apply, row: str, prefix: str) -> _NodeBox:
-    """The operator with its arguments, its fields, the name and type of the result."""
+    """The operator with its arguments, its fields, and the name and type of the result."""
     name, _, what = row.partition(" = ")
     function = _function_text(node)
     operator, bracket, fields = function.partition("[")
@@ -147,7 +149,7 @@ def _apply_box(number: int, node: Apply, row: str, prefix: str) -> _NodeBox:
 
 
 def _function_text(node: Apply) -> str:
-    """How the text of a graph writes an operator with its fields; nothing for other functions."""
+    """An operator with its fields as the printed graph shows it; empty for other functions."""
     if not isinstance(primitive_of(node), Primitive):
         return ""
     alone = Graph("alone")
@@ -156,16 +158,16 @@ def _function_text(node: Apply) -> str:
 
 
 def _cut(text: str, prefix: str = "") -> str:
-    """A line that is short enough; inside of a graph its own names need no prefix."""
+    """A line shortened to fit; inside a graph the names of its nodes need no prefix."""
     text = text.replace(prefix, "") if prefix else text
     return text if len(text) <= _WIDEST else text[: _WIDEST - 3] + "..."
 
 
 def _source(span: Span | None) -> str:
-    return "" if span is None else f"{_place(span).strip()} {span.text.strip()}".strip()
+    return "" if span is None else f"{_location(span).strip()} {span.text.strip()}".strip()
 
 
-def _place(span: Span | None) -> str:
+def _location(span: Span | None) -> str:
     return "" if span is None else f"  {Path(span.file).name}:{span.line}"
 
 
@@ -187,9 +189,9 @@ def _quoted(text: str) -> str:
 
 
 def _arrange(boxes: list[_NodeBox]) -> tuple[list[_NodeBox], float, float]:
-    """Give every box its place; gives all boxes, with the ways between them, width and height."""
+    """Position every box; returns all boxes, with the gaps for edges, and the width and height."""
     _set_layers(boxes)
-    placed = [*boxes, *_ways(boxes)]
+    placed = [*boxes, *_edge_gaps(boxes)]
     layers: list[list[_NodeBox]] = [[] for _ in range(1 + max(box.layer for box in placed))]
     users: dict[_NodeBox, list[_NodeBox]] = {box: [] for box in placed}
     for box in placed:
@@ -207,7 +209,7 @@ def _arrange(boxes: list[_NodeBox]) -> tuple[list[_NodeBox], float, float]:
 
 
 def _set_layers(boxes: list[_NodeBox]) -> None:
-    """A layer is the longest path that leads to a box; inputs stand just above their first use."""
+    """A box's layer is the longest path to it; inputs are placed just above their first use."""
     known = set(boxes)
     first_use: dict[_NodeBox, int] = {}
     for box in boxes:
@@ -220,26 +222,26 @@ def _set_layers(boxes: list[_NodeBox]) -> None:
             box.layer = first_use[box] - 1
 
 
-def _ways(boxes: list[_NodeBox]) -> list[_NodeBox]:
-    """Gaps for lines that pass a layer, so that they do not run behind its boxes."""
-    ways: dict[tuple[_NodeBox, int], _NodeBox] = {}
+def _edge_gaps(boxes: list[_NodeBox]) -> list[_NodeBox]:
+    """Gaps for edges that cross a layer, so that they do not run behind its boxes."""
+    gaps: dict[tuple[_NodeBox, int], _NodeBox] = {}
     for box in boxes:
-        for place, used in enumerate(box.uses):
+        for index, used in enumerate(box.uses):
             nearest = used
             for layer in range(used.layer + 1, box.layer):
-                way = ways.setdefault((used, layer), _NodeBox(-1, "way", [], layer=layer))
-                way.uses = [nearest]
-                nearest = way
-            box.uses[place] = nearest
-    return list(ways.values())
+                gap = gaps.setdefault((used, layer), _NodeBox(-1, "gap", [], layer=layer))
+                gap.uses = [nearest]
+                nearest = gap
+            box.uses[index] = nearest
+    return list(gaps.values())
 
 
 def _center_of(box: _NodeBox, joined: list[_NodeBox]) -> float:
-    return sum(other.x for other in joined) / len(joined) if joined else box.x
+    return sum(neighbor.x for neighbor in joined) / len(joined) if joined else box.x
 
 
 def _place_row(layer: list[_NodeBox]) -> None:
-    """Boxes side by side around the middle, in their order."""
+    """Place boxes side by side, centered, in their order."""
     x = -(sum(box.width for box in layer) + _GAP * (len(layer) - 1)) / 2
     for box in layer:
         box.x = x + box.width / 2
@@ -247,7 +249,7 @@ def _place_row(layer: list[_NodeBox]) -> None:
 
 
 def _shift_right(boxes: list[_NodeBox]) -> float:
-    """Let the leftmost box begin at 0; gives where the rightmost ends."""
+    """Move the leftmost box to 0; returns the right edge of the rightmost box."""
     left = min(box.x - box.width / 2 for box in boxes)
     for box in boxes:
         box.x -= left
@@ -255,7 +257,7 @@ def _shift_right(boxes: list[_NodeBox]) -> float:
 
 
 def _place_below(layers: list[list[_NodeBox]]) -> float:
-    """Put the layers below one another; gives where the last ends."""
+    """Place the layers below each other; returns the bottom of the last."""
     y = 0.0
     for layer in layers:
         height = max(box.height for box in layer)
@@ -270,10 +272,10 @@ def _svg_frame(boxes: list[_NodeBox], left: float, top: float) -> list[str]:
     for box in boxes:
         for used in box.uses:
             parts.append(_line(left + used.x, top + used.bottom, left + box.x, top + box.y))
-        if box.kind == "way":
+        if box.kind == "gap":
             parts.append(_line(left + box.x, top + box.y, left + box.x, top + box.bottom))
     for box in boxes:
-        if box.kind != "way":
+        if box.kind != "gap":
             parts += _svg_box(box, left + box.x - box.width / 2, top + box.y)
     return parts
 
@@ -284,22 +286,22 @@ def _line(x1: float, y1: float, x2: float, y2: float) -> str:
 
 def _svg_box(box: _NodeBox, left: float, top: float) -> list[str]:
     size = f'width="{box.width:.1f}" height="{box.height:.1f}"'
-    place = f'x="{left:.1f}" y="{top:.1f}"'
+    position = f'x="{left:.1f}" y="{top:.1f}"'
     rows = [
         _text(left + 10, top + (number + 1) * _LINE, line, "type" if number else "")
         for number, line in enumerate(box.lines)
     ]
     tip = f"<title>{_safe(box.source)}</title>" if box.source else ""
-    return [f'<g>{tip}<rect {place} {size} rx="5" fill="{_COLORS[box.kind]}"/>', *rows, "</g>"]
+    return [f'<g>{tip}<rect {position} {size} rx="5" fill="{_COLORS[box.kind]}"/>', *rows, "</g>"]
 
 
 def _text(x: float, y: float, text: str, kind: str) -> str:
-    mark = f' class="{kind}"' if kind else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}"{mark}>{_safe(text)}</text>'
+    attribute = f' class="{kind}"' if kind else ""
+    return f'<text x="{x:.1f}" y="{y:.1f}"{attribute}>{_safe(text)}</text>'
 
 
 def _safe(text: str) -> str:
-    """Text that XML can hold."""
+    """Text escaped for XML."""
     return escape("".join(c if c >= " " and c not in "\x7f\ufffe\uffff" else " " for c in text))
 
 

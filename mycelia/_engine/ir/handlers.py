@@ -1,4 +1,4 @@
-"""The doors through which the lower layers reach whoever runs them: one set for each thread."""
+"""Handlers through which lower layers call the active frontend or runtime: a set per thread."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import Any
 
 
 class Handlers(threading.local):
-    """Calling an operator goes through `dispatch`: by default eager mode, set once for all threads.
+    """Operator calls go through `dispatch`: by default eager mode, set once for all threads.
 
-    While a function is read into a graph, its thread has other doors here:
+    While a function is traced into a graph, its thread has other handlers here:
 
-    - `force` gives the numbers behind a node, or says that they are not known yet,
-    - `before_write` hears of every tensor that is about to get another array,
-    - `replacement` gives the array that a tensor gets where gradients shall flow as before,
-    - `call_user_function` runs a function users wrote, so that its branches and loops are read too,
-    - `enclosed` runs a part as a graph of its own, which a given primitive runs,
-    - `run_if` runs a part only where a condition of the program holds,
-    - `run_effect` keeps a Python function to be called with values when the program runs,
-    - `rely` hears of a fact outside that the program takes for constant,
+    - `force` returns the values behind a node, or raises if they are not known yet,
+    - `before_write` is called before a tensor gets another array,
+    - `replacement` returns the array for a tensor whose gradients must flow as before,
+    - `call` runs a function that users wrote, so that its branches and loops are traced, too,
+    - `enclosed` traces a function as a separate graph, which a given primitive runs,
+    - `when` runs a function only if a condition of the program holds,
+    - `effect` records a Python function to be called with values when the program runs,
+    - `rely` is called with every external fact that the program treats as constant,
     - `hook` lets a function see the gradient of a tensor of the program.
     """
 
     dispatch: Callable[..., Any]
-    gather: Callable[[Any], Any]  # the numbers of an array that other processes hold parts of
+    gather: Callable[[Any], Any]  # the elements of an array with shards on other processes
     force: Callable[[Any], Any] | None = None
     before_write: Callable[[Any], None] | None = None
     replacement: Callable[[Any, Any], Any] | None = None
@@ -40,12 +40,12 @@ handlers = Handlers()
 
 
 def install(*, dispatch: Callable[..., Any], gather: Callable[[Any], Any]) -> None:
-    """Set what handles operator calls and sharded arrays, in all threads, outside of tracing."""
+    """Set the handlers of operator calls and sharded arrays, in all threads, outside tracing."""
     Handlers.dispatch, Handlers.gather = staticmethod(dispatch), staticmethod(gather)
 
 
 def run_effect(run: Callable[..., None], title: str, *values: Any) -> None:
-    """Call `run` with tensors: now, or when the program being read comes to this place."""
+    """Call `run` with tensors: immediately, or when the traced program reaches this point."""
     if handlers.effect is None:
         run(*values)
     else:
@@ -53,15 +53,15 @@ def run_effect(run: Callable[..., None], title: str, *values: Any) -> None:
 
 
 def guarded_fact(fact: Callable[..., bool], *args: Any) -> bool:
-    """What `fact` says now; a program being read is read again once it says something else."""
-    found = fact(*args)
+    """The current value of `fact`; a program that relies on it is retraced when it changes."""
+    value = fact(*args)
     if handlers.rely is not None:
-        handlers.rely(fact, args, found)
-    return found
+        handlers.rely(fact, args, value)
+    return value
 
 
 def run_if(condition: Any, part: Callable[[], None]) -> None:
-    """Run `part` if the condition holds: now, or as a branch of the program being read."""
+    """Run `part` if the condition holds: immediately, or as a branch of the traced program."""
     if handlers.when is not None:
         handlers.when(condition, part)
     elif bool(condition):
@@ -69,5 +69,5 @@ def run_if(condition: Any, part: Callable[[], None]) -> None:
 
 
 def call_user_function(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Call a function that users may have written: while a program is read, it is read, too."""
+    """Call a function that users may have written: while a program is traced, it is traced, too."""
     return fn(*args, **kwargs) if handlers.call is None else handlers.call(fn, args, kwargs)

@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class GraphNode:
-    """What all nodes have: the place in user code they came from, and a type once it is known.
+    """Base of all nodes: a location in user code, and a type once it is known.
 
-    Nodes never change; a rewrite makes new ones. Two nodes are equal only if they are the same one.
+    Nodes are immutable; a rewrite creates new ones. Two nodes are equal only if they are identical.
     """
 
     span: Span | None = field(default=None, kw_only=True, repr=False)
     type: Any = field(default=None, kw_only=True, repr=False)
 
-    # A node with a tensor type can stand where an array stands, as the data of a Tensor.
+    # A node with a tensor type can replace an array, as the data of a Tensor.
 
     @property
     def shape(self) -> Shape:
@@ -49,8 +49,8 @@ class GraphNode:
         if handlers.force is None:
             raise problem(
                 RuntimeError,
-                "a value of a compiled function was used after the function had ended",
-                fix="return it from the function instead of keeping it elsewhere",
+                "a value of a compiled function is used after the function ended",
+                fix="return it from the function instead of storing it elsewhere",
             )
         return np.array(handlers.force(self), dtype=dtype, copy=copy)
 
@@ -65,7 +65,7 @@ class GraphParameter(GraphNode):
 
 @dataclass(frozen=True, eq=False)
 class GraphConstant(GraphNode):
-    """A value known when the graph is built: a number, an operator, a graph, ..."""
+    """A value that is known when the graph is built: a number, an operator, a graph, ..."""
 
     value: Any
 
@@ -85,5 +85,5 @@ class Apply(GraphNode):
 
 
 def owner(node: GraphNode) -> Graph | None:
-    """The graph a node is computed in; a constant belongs to none."""
+    """The graph in which a node is computed; None for a constant."""
     return node.graph if isinstance(node, (GraphParameter, Apply)) else None

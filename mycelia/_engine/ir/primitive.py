@@ -1,4 +1,4 @@
-"""Operators as values: named, hashable, callable. What a graph needs to know of an operator."""
+"""The Primitive class: operators as named, hashable, callable values."""
 
 from __future__ import annotations
 
@@ -21,40 +21,40 @@ from mycelia._engine.ir.tensor_protocol import TensorProtocol
 
 
 class Primitive(CheckedKeywords):
-    """The base of every operator, ours and the users'.
+    """Base class of every operator, the framework's and the users'.
 
     The rules are methods: `infer` (types to types), `lower` (arrays to arrays), `grad` (plain
-    Python with operators). What the class attributes say:
+    Python with operators). The class attributes:
 
-    - `static`: call arguments that are compile-time values; the rest is data.
-    - `promotes`: data arguments that are brought to one dtype first, and may be Python numbers.
-    - `scalars_follow`: of two tensors, one without axes takes the dtype of the other if both are
-      of one kind (integers, floats, ..), as a Python number would.
-    - `writes`: arguments the operator updates; `lower` then gives the result and the new values.
+    - `static`: names of the call arguments that are compile-time values; the others are data.
+    - `promotes`: data arguments that are converted to one dtype first, and may be Python numbers.
+    - `scalars_follow`: of two tensors, a 0-d one takes the dtype of the other if both are of the
+      same kind (integers, floats, ...), as a Python number would.
+    - `writes`: arguments that the operator updates; `lower` returns the result and the new values.
     - `draws`: the last argument of `lower` is a random key, which the runtime supplies.
-    - `counts_rows`: what it gives for a row depends on how many rows there are.
-    - `host`: a numpy kernel with the same results (subnormal numbers aside, which XLA on CPU makes
-      zero), for arrays of at most `host_limit` elements.
-    - `bounds`: which numbers the arguments may hold that are indices or labels
-      (`_engine/operators/index_bounds.py`), for arguments as `infer` or `lower` takes them.
-    - `host_only`: the shape of the result depends on values, which XLA cannot hold.
+    - `counts_rows`: the result for a row depends on the number of rows.
+    - `host`: a NumPy kernel with the same results (except for subnormal numbers, which XLA on CPU
+      flushes to zero), for arrays of at most `host_limit` elements.
+    - `bounds`: the valid values of arguments that are indices or labels
+      (`_engine/operators/index_bounds.py`), for arguments as `infer` or `lower` receives them.
+    - `host_only`: the shape of the result depends on values, which XLA cannot express.
     - `takes_missing_gradients`: in `grad`, an unused output's gradient is None instead of zeros.
     - `integer_gradients`: gradients of integers that come from integers are integers.
-    - `python_gradient`: `grad` calls a function of the user's, which may look at numbers.
+    - `python_gradient`: `grad` calls a user's function, which may read tensor values.
     - `takes_sequences`: a data argument may be a tuple of tensors.
-    - `view`: the operator in numpy, without a copy, if its result shows elements of the first
-      argument: a write to one of the two then shows in the other. `put_back` gives the argument
-      that the operator would have turned into a given result, from the arguments, the result, and
-      its number where there are several; without it, each element is written where `view` says.
+    - `view`: the operator in NumPy, without a copy, if its result shares elements with the first
+      argument: a write to one of the two is visible in the other. `put_back` computes the argument
+      that yields a given result, from the arguments, the result, and the result's index if there
+      are several; without it, each element is written to the position that `view` shows.
     - `keeps_order`: a view shows a contiguous range of elements, in their order.
-    - `view_may_copy`: what is not contiguous may have to be copied first, and is then no view.
+    - `view_may_copy`: non-contiguous data may have to be copied first, so it is not a view.
     """
 
     static: ClassVar[tuple[str, ...]] = ()
     promotes: ClassVar[tuple[str, ...]] = ()
     scalars_follow: ClassVar[bool] = False
     writes: ClassVar[tuple[str, ...]] = ()
-    calls_python: ClassVar[bool] = False  # functions of users, while a program runs
+    calls_python: ClassVar[bool] = False  # calls a user's Python function while a program runs
     draws: ClassVar[bool] = False
     counts_rows: ClassVar[bool] = False
     differentiable: ClassVar[bool] = True
@@ -83,13 +83,13 @@ class Primitive(CheckedKeywords):
 
     @cached_property
     def pair_kernel(self) -> Callable[..., Any] | None:
-        """The numpy kernel of an operator that takes two arrays, and nothing else."""
+        """The NumPy kernel of an operator that takes exactly two arrays and nothing else."""
         plain = not (self.host_only or self.static or self.draws or self.writes or self.bounds)
         return self.host if plain and len(self.arguments.names) == 2 else None
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """What the operator was made with: its fields by name."""
+        """The fields that the operator was created with, by name."""
         return {}
 
     @property
@@ -99,12 +99,12 @@ class Primitive(CheckedKeywords):
 
     @cached_property
     def marks(self) -> dict[str, Any]:
-        """What users attached later (`shard`, `add_prim_attr`); part of the identity."""
+        """Attributes attached later (`shard`, `add_prim_attr`); part of the identity."""
         return {}
 
     @cached_property
     def key(self) -> tuple[Any, ...]:
-        """The identity of the operator: its class, its fields, its marks."""
+        """The identity of the operator: its class, its fields, and its marks."""
         pairs = sorted((self.attributes | self.marks).items())
         return (type(self), *((name, tagged(freeze(value))) for name, value in pairs))
 
@@ -135,14 +135,14 @@ class Primitive(CheckedKeywords):
         raise problem(
             RuntimeError,
             f"{self.name} has no infer rule",
-            fix="give it infer_shape and infer_dtype, or a lower method",
+            fix="define infer_shape and infer_dtype, or a lower method",
         )
 
     def lower(self, *args: Any) -> Any:
         raise problem(
             RuntimeError,
             f"{self.name} has no kernel",
-            fix="give the operator a lower(self, *arrays) method, or use ops.Custom",
+            fix="define a lower(self, *arrays) method, or use ops.Custom",
         )
 
     grad: Callable[..., tuple[Any, ...]]
@@ -158,15 +158,15 @@ class Primitive(CheckedKeywords):
         return self
 
     def add_attr(self, name: str, value: Any) -> None:
-        """The same as `add_prim_attr`, which gives the operator back."""
+        """Like `add_prim_attr`, but returns None."""
         self.add_prim_attr(name, value)
 
     def del_attr(self, name: str) -> None:
-        """The same as `del_prim_attr`, which gives the operator back."""
+        """Like `del_prim_attr`, but returns None."""
         self.del_prim_attr(name)
 
     def get_attr_dict(self) -> dict[str, Any]:
-        """The fields and everything added later, in a dictionary of its own."""
+        """The fields and everything added later, as a new dictionary."""
         return dict(self.attrs)
 
     def init_prim_io_names(self, inputs: list[str], outputs: list[str]) -> None:
@@ -175,23 +175,23 @@ class Primitive(CheckedKeywords):
         self.add_prim_attr("output_names", outputs)
 
     def set_user_data(self, key: str, value: Any) -> None:
-        """Keep a value with the operator; it changes nothing in how the operator runs."""
+        """Store a value with the operator; it does not affect how the operator runs."""
         self.__dict__.setdefault("_user_data", {})[key] = value
 
     def get_user_data(self, key: str) -> Any:
-        """What `set_user_data` kept, or None."""
+        """The value that `set_user_data` stored, or None."""
         return self.__dict__.get("_user_data", {}).get(key)
 
     def check_elim(self, *args: Any) -> tuple[bool, Any]:
-        """Whether the result is known without running, and the result."""
+        """Whether the result is known without running the operator, and the result."""
         return False, None
 
     def place(self, role: str, rank_id: int) -> None:
-        """Say which process runs the operator."""
+        """Choose the process that runs the operator."""
         if role not in ("MS_WORKER", "MS_SERVER", "MS_PSERVER"):
-            raise problem(ValueError, "place: there is no such role", got=repr(role))
+            raise problem(ValueError, "place: unknown role", got=repr(role))
         if not isinstance(rank_id, int) or rank_id < 0:
-            raise problem(ValueError, "place: a rank is an int from 0", got=repr(rank_id))
+            raise problem(ValueError, "place: rank_id must be an int >= 0", got=repr(rank_id))
         self.add_prim_attr("ms_role", role)
         self.add_prim_attr("rank_id", rank_id)
 
@@ -201,7 +201,7 @@ class Primitive(CheckedKeywords):
         return bool(self.writes)
 
     def set_instance_name(self, name: str) -> None:
-        """The same as `set_prim_instance_name`, which gives the operator back."""
+        """Like `set_prim_instance_name`, but returns None."""
         self.set_prim_instance_name(name)
 
     def set_prim_instance_name(self, name: str) -> Self:
@@ -217,7 +217,7 @@ class Primitive(CheckedKeywords):
         return self.add_prim_attr("recompute", mode)
 
     def shard(self, in_strategy: Any = None, out_strategy: Any = None) -> Self:
-        """Say how inputs (and outputs) are cut over devices, as in `shard(((2, 1), (1, 4)))`.
+        """Set how inputs (and outputs) are sharded over devices, as in `shard(((2, 1), (1, 4)))`.
 
         There is a tuple of ints, or a `Layout`, for each input (and output).
         """
@@ -230,8 +230,8 @@ class Primitive(CheckedKeywords):
                     f"{label} must be tuple type, but got:{type(strategy)}",
                     expected="one tuple of ints for each input, as ((2, 1), (1, 4))",
                 )
-            for one in flat_strategies(strategy):
-                checked_strategy(f"{self.name}.shard", label, one)
+            for one_strategy in flat_strategies(strategy):
+                checked_strategy(f"{self.name}.shard", label, one_strategy)
             self.add_prim_attr(label, strategy)
         return self
 
@@ -246,7 +246,7 @@ class Primitive(CheckedKeywords):
 
 @dataclass(frozen=True)
 class Arguments:
-    """Which arguments of an operator are data and which are static, read off its `lower`."""
+    """Which arguments of an operator are data and which are static, derived from its `lower`."""
 
     names: tuple[str, ...]
     data_names: tuple[str, ...]
@@ -282,7 +282,7 @@ class Arguments:
         return tuple(a for i, a in enumerate(full) if i not in self.static), static
 
     def merge(self, data: tuple[Any, ...], static: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Put data and static values back into the order `lower` takes them in."""
+        """Put data and static values back into the argument order of `lower`."""
         if not static:
             return data
         rest, values = iter(data), iter(static)
@@ -318,10 +318,10 @@ class Arguments:
 
 
 def _parameters(method: Any) -> tuple[tuple[str, ...], dict[str, Any], bool]:
-    """The parameters of a method after the first, their defaults, and whether there is `*args`.
+    """The parameters of a method after `self`, their defaults, and whether there is `*args`.
 
-    They are read off the code: `inspect.signature` of hundreds of classes would be a good part of
-    the time that `import mycelia` takes.
+    They are read from the code object: calling `inspect.signature` for hundreds of classes would
+    take a significant part of the time of `import mycelia`.
     """
     code = method.__code__
     count = code.co_argcount + code.co_kwonlyargcount
@@ -335,7 +335,7 @@ def _parameters(method: Any) -> tuple[tuple[str, ...], dict[str, Any], bool]:
 
 
 def freeze(value: Any) -> Any:
-    """A static value as something hashable: lists and arrays become tuples, tensors are read."""
+    """A static value made hashable: lists, arrays, and tensors become tuples."""
     if value is None or isinstance(value, (int, float, str, bool, DType)):
         return value
     if isinstance(value, (list, tuple)):
@@ -350,7 +350,7 @@ def freeze(value: Any) -> Any:
 
 
 def tagged(value: Any) -> Any:
-    """A frozen value as a key that tells 1 from 1.0 and True, and 0.0 from -0.0."""
+    """A frozen value as a key that distinguishes 1 from 1.0 and True, and 0.0 from -0.0."""
     if isinstance(value, tuple):
         return tuple([tagged(v) for v in value])
     if isinstance(value, float):

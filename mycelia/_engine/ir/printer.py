@@ -1,4 +1,4 @@
-"""Graphs as text, to look at and to compare in tests, with the user's lines beside them."""
+"""Graphs as text, for reading and for tests, optionally with the user's source lines."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from mycelia._engine.ir.graph import Graph
 from mycelia._engine.ir.node import Apply, GraphConstant, GraphNode, GraphParameter
 from mycelia._engine.ir.primitive import Primitive
 
-_PLAIN = (bool_, int64, float32)  # the dtypes of Python's numbers: a number alone says enough
-_MOST_ELEMENTS = 8  # of an array that is written out
+_PLAIN = (bool_, int64, float32)  # dtypes of Python's numbers, which are printed without dtype
+_MOST_ELEMENTS = 8  # larger arrays are not printed
 
 
 def show(root: Graph, *, lines: bool = False) -> str:
-    """All graphs reachable from `root`, one after the other; `lines` adds the user's source."""
+    """All graphs reachable from `root`, one after another; `lines` adds the user's source."""
     return _GraphPrinter(lines).show(root)
 
 
 class _GraphPrinter:
-    """Gives every graph a name of its own and every application a number of its graph's."""
+    """Gives every graph a unique name and numbers the applications of each graph."""
 
     def __init__(self, lines: bool) -> None:
         self.lines = lines
@@ -101,7 +101,7 @@ def _in_parentheses(parts: list[str]) -> str:
 
 
 def _show_array(value: Any) -> str:
-    """A number with its dtype where that is not Python's, a short array, or only the type."""
+    """A number (with its dtype if it is not a Python type), a short array, or only the type."""
     dtype = from_numpy(value.dtype)
     if not value.shape:
         number = str(np.asarray(value)[()])

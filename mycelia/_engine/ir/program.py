@@ -1,4 +1,4 @@
-"""A program: what the compiler hands to the runtime, and the runtime runs."""
+"""Programs: what the compiler passes to the runtime for execution."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from mycelia._engine.ir.graph import Graph
 
 
 class InputSource(Enum):
-    """Where the runtime takes an input of a program from."""
+    """The source of a program input."""
 
-    ARGUMENT = "argument"  # a leaf of the call's arguments, by its number
+    ARGUMENT = "argument"  # a leaf of the call's arguments, by index
     STATE = "state"  # the array of a tensor that outlives the call
     RANDOM = "random"  # the random state of the process
 
 
 @dataclass(frozen=True, eq=False)
 class ProgramInput:
-    """One input: its source, and which one (a number, a tensor, nothing)."""
+    """One input: its source, and which one (an index, a tensor, nothing)."""
 
     source: InputSource
     which: Any = None
@@ -29,9 +29,9 @@ class ProgramInput:
 
 @dataclass(frozen=True, eq=False)
 class ProgramSharding:
-    """Where a program's inputs and the tensors it writes lie on a mesh of devices.
+    """The placement of a program's inputs and of the tensors it writes on a device mesh.
 
-    `parts` says which inputs are arguments of which every process brings its own part.
+    `parts` are the inputs that are arguments of which every process supplies its own shard.
     """
 
     mesh: Mesh
@@ -42,13 +42,14 @@ class ProgramSharding:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """A closed graph with what its inputs and outputs stand for.
+    """A closed graph with the meaning of its inputs and outputs.
 
-    The graph gives a tuple: first `results` values for the caller, then one new array for each
-    tensor in `writes` (an int names an argument); then how many random keys were drawn, if `drawn`
-    does not say; how large its stacks had to be, if it has stacks of some `capacity`; which of the
-    uses in `unbound` met a variable without a value, counted from 1, or 0; a token of effects.
-    A program for several devices says in `spread` where its inputs lie; its graph says the rest.
+    The graph returns a tuple: first `results` values for the caller, then a new array for each
+    tensor in `writes` (an int is the index of an argument). Then follow, as far as they apply: the
+    number of random keys drawn, if `drawn` is None; the stack size that was needed, if the program
+    has stacks of some `capacity`; which use in `unbound` met a variable without a value, counted
+    from 1, or 0; an effect token. For a program for several devices, `spread` says where its inputs
+    are placed; its graph says the rest.
     """
 
     graph: Graph
@@ -62,25 +63,25 @@ class Program:
 
     @property
     def in_place(self) -> dict[int, int]:
-        """Which output is the new array of which input."""
+        """Output index -> index of the state input that it replaces."""
         inputs = {
             id(g.which): i for i, g in enumerate(self.inputs) if g.source is InputSource.STATE
         }
-        places = enumerate(self.writes, self.results)
-        return {place: inputs[id(w)] for place, w in places if id(w) in inputs}
+        outputs = enumerate(self.writes, self.results)
+        return {position: inputs[id(w)] for position, w in outputs if id(w) in inputs}
 
     @property
     def replaced(self) -> dict[int, int]:
-        """Which output is written over which input: a tensor of the state or of the arguments."""
+        """Output index -> index of the input (state or argument) that it overwrites."""
         numbers = {
             g.which: i for i, g in enumerate(self.inputs) if g.source is InputSource.ARGUMENT
         }
-        places = enumerate(self.writes, self.results)
-        return self.in_place | {p: numbers[w] for p, w in places if isinstance(w, int)}
+        outputs = enumerate(self.writes, self.results)
+        return self.in_place | {p: numbers[w] for p, w in outputs if isinstance(w, int)}
 
     @property
     def keeps_types(self) -> bool:
-        """Whether all that is written keeps its shape and dtype."""
+        """Whether every written tensor keeps its shape and dtype."""
         types, parameters = self.graph.output.type, self.graph.parameters
         return all(types[p] == parameters[i].type for p, i in self.replaced.items())
 

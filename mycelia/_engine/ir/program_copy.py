@@ -1,4 +1,4 @@
-"""Copies of whole programs, which later rewrites of the original leave as they are."""
+"""Copies of whole programs, which later rewrites of the original do not change."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mycelia._engine.ir.node import Apply, GraphConstant, GraphNode, GraphParame
 
 
 def copy_program(root: Graph) -> Graph:
-    """`root` and all graphs it reaches, made anew."""
+    """A deep copy of `root` and all graphs that it reaches."""
     graphs = {graph: Graph(graph.name, span=graph.span) for graph in reachable_graphs(root)}
     nodes: dict[GraphNode, GraphNode] = {}
     for graph, copy in graphs.items():

@@ -1,4 +1,4 @@
-"""Rewriting graphs by rules, from the inputs up: one walk brings every node to its last form."""
+"""Rewriting graphs by rules, from the inputs up: one walk brings every node to its final form."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from mycelia._engine.ir.primitive import Primitive
 
 Rule = Callable[
     [Apply], GraphNode | None
-]  # the node to put in place, or None where it does not apply
+]  # the replacement node, or None if the rule does not apply
 
-LONGEST_CHAIN = 1000  # of replacements of one node
+LONGEST_CHAIN = 1000  # replacements of one node
 
 
 @dataclass(frozen=True)
 class Equation:
-    """A rule that is asked only about applications of certain primitives, its `heads`."""
+    """A rule that is only tried on applications of certain primitives, its `heads`."""
 
     heads: tuple[type, ...]
     rule: Rule
@@ -32,7 +32,7 @@ class Equation:
 
     @property
     def text(self) -> str:
-        """What the rule says, as an equation."""
+        """The rule's docstring, an equation."""
         return self.rule.__doc__ or ""
 
     def __call__(self, node: Apply) -> GraphNode | None:
@@ -40,20 +40,20 @@ class Equation:
 
 
 def on(*heads: type) -> Callable[[Rule], Equation]:
-    """Decorator: the rule is about applications of these primitives."""
+    """Decorator: try the rule only on applications of these primitives."""
     return lambda rule: Equation(heads, rule)
 
 
 def rewrite(root: Graph, rules: Sequence[Rule]) -> int:
-    """Apply `rules` in all graphs reachable from `root`; gives how many replacements were made.
+    """Apply `rules` in all graphs reachable from `root`; returns the number of replacements.
 
-    What a node is computed from has its last form before the node is looked at, and what takes its
-    place is looked at again. So rules that look at inputs only leave nothing to do for a second
-    walk. Operators that users attached something to (`shard`, `add_prim_attr`) stay as they are.
+    The inputs of a node have their final form before the rules see the node, and a replacement is
+    itself rewritten again. So with rules that only look at inputs, a second walk changes nothing.
+    Operators with attributes that users attached (`shard`, `add_prim_attr`) are not rewritten.
     """
     walk = _RewriteWalk(rules)
     walk.graph(root)
-    return walk.made
+    return walk.replacements
 
 
 def rebuilt(node: Apply, fn: GraphNode, args: tuple[GraphNode, ...]) -> Apply:
@@ -65,16 +65,16 @@ class _RewriteWalk:
     """One walk. A node that several graphs share is replaced in all of them."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
-        self.made = 0
+        self.replacements = 0
         self._rules = rules
         self._by_head: dict[type, tuple[Rule, ...]] = {}
         self._new: dict[GraphNode, GraphNode] = {}
         self._becomes: dict[GraphNode, GraphNode] = {}
-        self._chain: dict[GraphNode, int] = {}  # how many replacements led to a node
+        self._chain: dict[GraphNode, int] = {}  # number of replacements that led to a node
         self._seen: set[Graph] = set()
 
     def graph(self, graph: Graph) -> None:
-        """Rewrite the body of `graph`. The tuple it gives is its signature, so it stays a tuple."""
+        """Rewrite the body of `graph`. An output tuple is the graph's signature, so it stays."""
         if graph in self._seen:
             return
         self._seen.add(graph)
@@ -119,16 +119,16 @@ class _RewriteWalk:
         fn, args = new[node.fn], tuple([new[a] for a in node.args])
         same = fn is node.fn and args == node.args
         current = node if same else rebuilt(node, fn, args)
-        found = self._first_match(current)
-        if found is None:
+        replacement = self._first_match(current)
+        if replacement is None:
             new[node] = new[current] = current
             return
-        self.made += 1
-        if found in new:
-            new[node] = new[found]
+        self.replacements += 1
+        if replacement in new:
+            new[node] = new[replacement]
             return
-        self._becomes[node] = found
-        length = self._chain[found] = self._chain.get(node, 0) + 1
+        self._becomes[node] = replacement
+        length = self._chain[replacement] = self._chain.get(node, 0) + 1
         if length > LONGEST_CHAIN:
             raise self._endless()
 
@@ -140,23 +140,23 @@ class _RewriteWalk:
         if not rules or (isinstance(op, Primitive) and op.marks):
             return None
         for rule in rules:
-            found = rule(node)
-            if found is not None:
-                return found
+            replacement = rule(node)
+            if replacement is not None:
+                return replacement
         return None
 
     def _endless(self) -> Exception:
         names = ", ".join(getattr(r, "__name__", type(r).__name__) for r in self._rules)
         return problem(
             RuntimeError,
-            "rewriting does not come to an end",
+            "rewriting does not terminate",
             got=f"{LONGEST_CHAIN} replacements of one node by {names}",
             fix="look for two rules that undo each other",
         )
 
 
 def _about(rules: Sequence[Rule], head: type) -> tuple[Any, ...]:
-    """The rules for applications of `head`."""
+    """The rules that may apply to applications of `head`."""
     return tuple([r.rule if isinstance(r, Equation) else r for r in rules if _concerns(r, head)])
 
 

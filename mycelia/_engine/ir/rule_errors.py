@@ -1,4 +1,4 @@
-"""Errors that an operator's rules raise, in the form that users read."""
+"""Turning errors that an operator's rules raise into user-facing messages."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def raise_explained(
 def explained(
     op: Primitive, args: tuple[Any, ...], error: Exception, span: Span | None
 ) -> Exception:
-    """`error`, raised by a rule for `args` (types and static values), with our message.
+    """The user-facing form of an `error` that a rule raised for `args` (types and static values).
 
-    Of an engine's or a Python error the first line and the type
-    stay; the rest names the operator, what it was given, and the user's line.
+    The type and first line are kept; the rest names the operator, its arguments, and the user's
+    line.
     """
     shown = f"{op!r} called with {', '.join(map(shown_type, args)) or 'no arguments'}"
     if isinstance(error, ZeroDivisionError):
-        what = f"{op.name}: a size is zero where it must not be"
+        what = f"{op.name}: a size must not be zero"
         return located(ValueError, what, got=shown, span=span)
     if isinstance(error, AttributeError) and not all(isinstance(a, TensorType) for a in args):
         return located(
@@ -50,12 +50,12 @@ def explained(
             span=span,
         )
     kinds = [kind for kind in (TypeError, ValueError, IndexError) if isinstance(error, kind)]
-    said = (str(error).splitlines() or [type(error).__name__])[0]
-    return located((kinds or [TypeError])[0], f"{op.name}: {said}", got=shown, span=span)
+    first_line = (str(error).splitlines() or [type(error).__name__])[0]
+    return located((kinds or [TypeError])[0], f"{op.name}: {first_line}", got=shown, span=span)
 
 
 def shown_type(value: Any) -> str:
-    """A type, a static value, or a tuple of those, as messages show it."""
+    """A type, a static value, or a tuple of those, as shown in messages."""
     if isinstance(value, tuple):
         parts = ", ".join(map(shown_type, value))
         return f"({parts},)" if len(value) == 1 else f"({parts})"

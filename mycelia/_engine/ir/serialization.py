@@ -1,8 +1,8 @@
-"""Graphs as bytes and back, in a versioned layout of our own.
+"""Serialization of graphs in a versioned binary format.
 
-A file is a head (magic, version, two sizes, a SHA-256 checksum), a JSON text with the graphs, and
-the numbers of all arrays one after the other, little-endian. Operators are stored by name and
-fields, and made again from a vocabulary the reader brings along: nothing in a file is run.
+A file consists of a head (magic, version, two sizes, a SHA-256 checksum), a JSON text with the
+graphs, and the data of all arrays, little-endian. Operators are stored by name and fields, and
+created again from a vocabulary that the caller passes: nothing in a file is executed.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ _WRONG = (TypeError, IndexError, AttributeError, OverflowError, RecursionError)
 
 @dataclass(frozen=True)
 class SerializableTypes:
-    """What a file may name: classes of operators, and of the records among their fields.
+    """The types that a file may name: classes of operators, and of the records among their fields.
 
-    `make` gives an operator of a class with these fields.
+    `make` creates an operator of a class with these fields.
     """
 
     operators: Mapping[str, type[Primitive]]
@@ -64,16 +64,16 @@ class SerializableTypes:
 
 @dataclass(frozen=True)
 class StoredSpan(Span):
-    """A place in user code that a file tells of; the code itself did not come along."""
+    """A location in user code that is stored in a file, without the code itself."""
 
     @property
     def text(self) -> str:
         return ""
 
 
-def pack(root: Graph, about: Mapping[str, Any], words: SerializableTypes) -> list[bytes]:
-    """The file of `root` and all graphs it reaches, with more facts about it, in pieces."""
-    writer = _GraphSerializer(words)
+def pack(root: Graph, about: Mapping[str, Any], vocabulary: SerializableTypes) -> list[bytes]:
+    """Serialize `root`, all graphs it reaches, and further facts about it, in chunks."""
+    writer = _GraphSerializer(vocabulary)
     header = {"graphs": writer.graphs(root), "about": writer.value(dict(about), None)}
     header |= {"operators": writer.operators, "places": writer.places}
     arrays = [np.ascontiguousarray(array).tobytes() for array in writer.arrays]
@@ -86,12 +86,12 @@ def pack(root: Graph, about: Mapping[str, Any], words: SerializableTypes) -> lis
     return [head, text, *arrays]
 
 
-def fingerprint(root: Graph, words: SerializableTypes) -> str:
-    """A name for what `root` computes: the same for equal graphs in every process.
+def fingerprint(root: Graph, vocabulary: SerializableTypes) -> str:
+    """A hash of what `root` computes: the same for equal graphs in every process.
 
-    Where the user wrote it does not count. A RuntimeError says what cannot be named.
+    Source locations do not count. Raises RuntimeError for values that cannot be hashed.
     """
-    writer = _FingerprintSerializer(words)
+    writer = _FingerprintSerializer(vocabulary)
     text = json.dumps([writer.graphs(root), writer.operators], separators=(",", ":"))
     digest = hashlib.sha256(text.encode())
     for array in writer.arrays:
@@ -100,14 +100,14 @@ def fingerprint(root: Graph, words: SerializableTypes) -> str:
     return digest.hexdigest()
 
 
-def unpack(data: bytes, words: SerializableTypes) -> tuple[Graph, dict[str, Any]]:
-    """The graph of a file and the facts about it; a ValueError says what is wrong with the file."""
+def unpack(data: bytes, vocabulary: SerializableTypes) -> tuple[Graph, dict[str, Any]]:
+    """Deserialize a graph and the facts about it; raises ValueError if the file is invalid."""
     text, arrays = _sections(data)
-    return guarded(lambda: _GraphDeserializer(text, arrays, words).read())
+    return guarded(lambda: _GraphDeserializer(text, arrays, vocabulary).read())
 
 
 def guarded(read: Callable[[], Any]) -> Any:
-    """What `read` gives; its stumbling over what a file should not hold is a ValueError."""
+    """The result of `read`; errors from unexpected file content become ValueErrors."""
     try:
         return read()
     except ValueError as error:
@@ -115,16 +115,16 @@ def guarded(read: Callable[[], Any]) -> Any:
             raise
         raise damaged(str(error)) from error
     except KeyError as error:
-        raise damaged(f"no entry {error}") from error
+        raise damaged(f"missing entry {error}") from error
     except _WRONG as error:
         raise damaged(str(error)) from error
 
 
 def damaged(got: str) -> ValueError:
-    """The error for a file whose contents make no sense."""
+    """The error for a file with invalid content."""
     return problem(
         ValueError,
-        "the file holds something that is no program",
+        "the file does not contain a valid program",
         got=got,
         fix="export it again",
     )
@@ -134,14 +134,14 @@ def damaged(got: str) -> ValueError:
 
 
 class _GraphSerializer:
-    """Collects what graphs share: operators, arrays and places, each written once."""
+    """Collects what graphs share: operators, arrays, and source locations, each written once."""
 
-    def __init__(self, words: SerializableTypes) -> None:
+    def __init__(self, vocabulary: SerializableTypes) -> None:
         self.operators: list[Any] = []
         self.arrays: list[Any] = []
         self.places: list[Any] = []
-        self._operator_names = {cls: name for name, cls in words.operators.items()}
-        self._record_names = {cls: name for name, cls in words.records.items()}
+        self._operator_names = {cls: name for name, cls in vocabulary.operators.items()}
+        self._record_names = {cls: name for name, cls in vocabulary.records.items()}
         self._operator_numbers: dict[Primitive, int] = {}
         self._array_numbers: dict[int, int] = {}
         self._place_numbers: dict[Span, int] = {}
@@ -181,13 +181,13 @@ class _GraphSerializer:
         graph: Graph,
         user: GraphNode | None = None,
     ) -> Any:
-        """The number of a node of the same graph, or a constant."""
+        """The index of a node of the same graph, or a constant."""
         if node in numbers:
             return numbers[node]
         if not isinstance(node, GraphConstant):
             holder = owner(node)
             name = holder.name if holder is not None else "nothing"
-            raise _unstorable(f"a value of {name} inside of {graph.name}", user or node)
+            raise _unstorable(f"a value of {name} inside {graph.name}", user or node)
         return {"constant": self.value(node.value, user or node)}
 
     def _operator(self, op: Primitive, node: GraphNode | None) -> int:
@@ -220,7 +220,7 @@ class _GraphSerializer:
         return number
 
     def value(self, value: Any, node: GraphNode | None) -> Any:
-        """A value as JSON: plain ones as they are, others as an object that names their kind."""
+        """A value as JSON: plain ones unchanged, others as an object that names their kind."""
         if value is None or type(value) in (bool, int, str):
             return value
         if type(value) is float:
@@ -268,20 +268,20 @@ class _GraphSerializer:
 
 
 class _FingerprintSerializer(_GraphSerializer):
-    """Writes what a graph computes, and not where it came from."""
+    """Writes what a graph computes, without source locations."""
 
     def _place(self, span: Span | None) -> int | None:
         return None
 
     def _made_operator(self, op: Primitive, node: GraphNode | None) -> Any:
-        is_transparent = isinstance(op, Recompute | Custom)  # how gradients were made is past
+        is_transparent = isinstance(op, Recompute | Custom)  # these only affect gradients
         return {"name": op.name} if is_transparent else super()._made_operator(op, node)
 
 
 def _unstorable(what: str, node: GraphNode | None) -> RuntimeError:
     return located(
         RuntimeError,
-        f"a file cannot hold {what}",
+        f"cannot store {what} in a file",
         expected="the framework's own operators, with plain values and arrays as their fields",
         fix="leave this out of what is exported, or write it with operators of mycelia.ops",
         span=node.span if node is not None else None,
@@ -300,14 +300,14 @@ def _array_type(array: Any) -> TensorType:
 
 
 def _sections(data: bytes) -> tuple[memoryview, memoryview]:
-    """The two parts of a file that is whole and of a version we know."""
+    """The text and array sections of a complete file of a supported version."""
     if data[: len(MAGIC)] != MAGIC:
         raise problem(
             ValueError,
-            "this is not a file of Mycelia's MindIR",
-            got=f"it begins with {data[: len(MAGIC)]!r}",
+            "this is not a Mycelia MindIR file",
+            got=f"the file starts with {data[: len(MAGIC)]!r}",
             expected=f"{MAGIC!r}",
-            fix="files of the real MindSpore have another layout: export the network with mycelia",
+            fix="MindSpore's own files have another format: export the network with mycelia",
         )
     if len(data) < _HEAD.size:
         raise _cut_off(len(data), _HEAD.size)
@@ -315,7 +315,7 @@ def _sections(data: bytes) -> tuple[memoryview, memoryview]:
     if not 1 <= version <= VERSION:
         raise problem(
             ValueError,
-            "the file has a version that this Mycelia does not know",
+            "this Mycelia does not support the version of the file",
             got=f"version {version}",
             expected=f"at most {VERSION}",
             fix="install a newer Mycelia" if version > VERSION else "export it again",
@@ -336,7 +336,7 @@ def _sections(data: bytes) -> tuple[memoryview, memoryview]:
 def _cut_off(got: int, expected: int) -> ValueError:
     return problem(
         ValueError,
-        "the file is not whole",
+        "the file is incomplete",
         got=f"{got} bytes",
         expected=f"{expected} bytes",
         fix="copy it again, or export it again",
@@ -344,15 +344,15 @@ def _cut_off(got: int, expected: int) -> ValueError:
 
 
 class _GraphDeserializer:
-    """Makes graphs from the JSON text and the numbers."""
+    """Builds graphs from the JSON text and the array data."""
 
-    def __init__(self, text: memoryview, numbers: memoryview, words: SerializableTypes) -> None:
+    def __init__(self, text: memoryview, data: memoryview, vocabulary: SerializableTypes) -> None:
         try:
             self._header = json_value(text)
         except ValueError as error:
             raise damaged(str(error)) from None
-        self._words = words
-        self._arrays = _read_arrays(_a(list, self._header["arrays"]), numbers)
+        self._vocabulary = vocabulary
+        self._arrays = _read_arrays(_a(list, self._header["arrays"]), data)
         self._places = [
             StoredSpan(_a(str, file), _a(int, line), column, end, _a(str, function))
             for file, line, column, end, function in _a(list, self._header["places"])
@@ -362,7 +362,7 @@ class _GraphDeserializer:
 
     def read(self) -> tuple[Graph, dict[str, Any]]:
         header = self._header
-        for given in _a(list, header["operators"]):  # one may name those before it
+        for given in _a(list, header["operators"]):  # one may refer to those before it
             self._operators.append(self._operator(given))
         stored = _a(list, header["graphs"])
         self._graphs = [Graph(_a(str, g["name"]), span=self._place(g["at"])) for g in stored]
@@ -375,7 +375,7 @@ class _GraphDeserializer:
         for name, type_ in _a(list, given["parameters"]):
             known.append(graph.parameter(_a(str, name), type=_read_type(type_)))
         if len({p.name for p in graph.parameters}) < len(known):
-            raise damaged(f"two parameters of {graph.name} have one name")
+            raise damaged(f"two parameters of {graph.name} have the same name")
         for one in _a(list, given["nodes"]):
             op = GraphConstant(_at(self._operators, one["apply"]))
             args = tuple([self._reference(a, known) for a in _a(list, one["to"])])
@@ -384,7 +384,7 @@ class _GraphDeserializer:
         graph.output = self._reference(given["output"], known)
 
     def _reference(self, given: Any, known: list[GraphNode]) -> GraphNode:
-        """A node before this one, or a constant."""
+        """An earlier node, or a constant."""
         if not isinstance(given, dict):
             return _at(known, given)
         value = self.value(given["constant"])
@@ -398,14 +398,14 @@ class _GraphDeserializer:
             return _PLAIN_PRIMITIVES[name]
         if name in _PRIMITIVES_WITH_FIELDS:
             return _made(name, lambda: _PRIMITIVES_WITH_FIELDS[name](**attributes))
-        cls = self._words.operators.get(name)
+        cls = self._vocabulary.operators.get(name)
         if cls is None:
             raise problem(
                 ValueError,
                 f"the file uses an operator that this Mycelia does not have: {name}",
                 fix="install a newer Mycelia, or export the network again with this one",
             )
-        op = _made(name, lambda: self._words.make(cls, attributes))
+        op = _made(name, lambda: self._vocabulary.make(cls, attributes))
         for mark, value in given.get("marks", {}).items():
             op.add_prim_attr(mark, self.value(value))
         return op
@@ -417,14 +417,14 @@ class _GraphDeserializer:
         """A value from its JSON form."""
         if not isinstance(given, dict):
             if isinstance(given, list):
-                raise damaged("a JSON list where a value should stand")
+                raise damaged("expected a value, got a JSON list")
             return given
         if "record" in given:
             name = _a(str, given["record"])
             parts = {k: self.value(v) for k, v in given["fields"].items()}
-            return _made(name, lambda: self._words.records[name](**parts))
+            return _made(name, lambda: self._vocabulary.records[name](**parts))
         if len(given) != 1:
-            raise damaged(f"a value of the kinds {list(given)!r:.60}")
+            raise damaged(f"expected a value of one kind, got {list(given)!r:.60}")
         ((kind, inside),) = given.items()
         if kind in _LEAVES:
             return _LEAVES[kind](inside)
@@ -439,7 +439,7 @@ class _GraphDeserializer:
         if kind in ("array", "number"):
             array = _at(self._arrays, inside)
             return array if kind == "array" else array[()]
-        raise damaged(f"a value of the kind {kind!r}")
+        raise damaged(f"unknown kind of value {kind!r}")
 
 
 _LEAVES: dict[str, Callable[[Any], Any]] = {
@@ -461,11 +461,11 @@ _CONTAINERS: dict[str, Callable[[list[Any]], Any]] = {
 
 
 def _made(name: str, make: Callable[[], Any]) -> Any:
-    """An operator or record; whatever its own checks say against the fields is a ValueError."""
+    """Create an operator or record; errors of its own checks become a ValueError."""
     try:
         return make()
     except Exception as error:
-        raise damaged(f"fields of {name} that it does not take: {error}") from error
+        raise damaged(f"invalid fields of {name}: {error}") from error
 
 
 def _read_arrays(types: list[Any], numbers: memoryview) -> list[np.ndarray]:
@@ -474,12 +474,12 @@ def _read_arrays(types: list[Any], numbers: memoryview) -> list[np.ndarray]:
         type_ = parse_type(_a(str, text))
         size = math.prod(type_.shape) * type_.dtype.numpy.itemsize
         if size > len(numbers) - start:
-            raise damaged(f"an array {text} with too few numbers")
+            raise damaged(f"too few elements for an array {text}")
         flat = np.frombuffer(numbers[start : start + size], type_.dtype.numpy)
         found.append(flat.reshape(type_.shape).copy())
         start += size
     if start != len(numbers):
-        raise damaged(f"{len(numbers) - start} bytes that belong to no array")
+        raise damaged(f"{len(numbers) - start} bytes that do not belong to an array")
     return found
 
 
@@ -492,14 +492,14 @@ def _read_type(given: Any) -> Any:
 
 
 def _a(kind: type, value: Any) -> Any:
-    """`value`, which must be of this kind."""
+    """`value`, checked to be of this kind."""
     if type(value) is not kind:
-        raise damaged(f"{value!r:.60} where a {kind.__name__} should stand")
+        raise damaged(f"expected {kind.__name__}, got {value!r:.60}")
     return value
 
 
 def _at(table: list[Any], number: Any) -> Any:
-    """An element of a table by its number, which must not be out of range."""
+    """An element of a table, with a checked index."""
     if type(number) is not int or not 0 <= number < len(table):
-        raise damaged(f"the number {number!r:.60} where there are {len(table)}")
+        raise damaged(f"index {number!r:.60} is out of range for {len(table)} entries")
     return table[number]

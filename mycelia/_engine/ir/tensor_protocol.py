@@ -1,4 +1,4 @@
-"""The values operators take and give, seen from below: a Tensor without its methods."""
+"""The tensor interface that operators see: a Tensor without its methods."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from mycelia._engine.ir.types import TensorType
 
 
 class TensorProtocol:
-    """What every tensor is to the operator layer: something with a dtype and a shape."""
+    """A tensor as seen by the operator layer: a dtype and a shape."""
 
     shape: Shape
     dtype: DType
 
 
 def type_of(value: TensorProtocol) -> TensorType:
-    """The dtype and shape of a value as a type."""
+    """The type (dtype and shape) of a value."""
     return TensorType(value.dtype, value.shape)
 
 
 def check_tensors(owner: str, **arguments: Any) -> None:
-    """Refuse what is not a tensor, before a function asks for its shape or dtype."""
+    """Raise TypeError if an argument is not a tensor, before its shape or dtype is used."""
     for argument, value in arguments.items():
         if not isinstance(value, TensorProtocol):
             raise wrong_type(owner, argument, value, "Tensor")

@@ -1,4 +1,4 @@
-"""Types of values: what inference knows about a tensor, written `f32[2,3]`."""
+"""Types: the dtype and shape of a tensor, written `f32[2,3]`."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class TensorType:
 
 
 def parse_type(text: str) -> TensorType:
-    """Read `f32[2,3]` back into a type."""
-    found = _TEXT.match(text.strip())
-    if found is None:
+    """Parse `f32[2,3]` into a type."""
+    match = _TEXT.match(text.strip())
+    if match is None:
         raise ValueError(f"{text!r} is not a tensor type; write it like 'f32[2,3]' or 'i64[]'")
-    sizes = tuple(int(s) for s in found["shape"].split(",") if s.strip())
-    return TensorType(by_name(found["dtype"]), sizes)
+    sizes = tuple(int(s) for s in match["shape"].split(",") if s.strip())
+    return TensorType(by_name(match["dtype"]), sizes)

@@ -1,4 +1,4 @@
-"""What every graph must satisfy, checked after each stage."""
+"""Graph verification: invariants that are checked after each compiler stage."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ def verify(root: Graph) -> None:
 def _check_parameters(graph: Graph) -> None:
     names = [p.name for p in graph.parameters]
     if len(set(names)) != len(names):
-        raise problem(RuntimeError, f"the graph {graph.name} has two parameters of one name")
+        raise problem(RuntimeError, f"the graph {graph.name} has two parameters of the same name")
     if any(p.graph is not graph for p in graph.parameters):
         raise problem(RuntimeError, f"the graph {graph.name} lists a parameter of another graph")
 
 
 def _check_node(graph: Graph, node: GraphNode) -> None:
     if isinstance(node, Apply) and not all(isinstance(n, GraphNode) for n in node.inputs):
-        raise problem(RuntimeError, f"{graph.name}: an application of something that is no node")
+        raise problem(RuntimeError, f"{graph.name}: an application has an input that is not a node")
     if isinstance(node, GraphParameter) and node not in node.graph.parameters:
         raise problem(
             RuntimeError,
-            f"{graph.name}: a parameter that its graph does not list",
+            f"{graph.name}: a parameter is not listed by its graph",
             got=_describe(node),
         )
 
