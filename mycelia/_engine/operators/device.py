@@ -1,4 +1,4 @@
-"""Where programs run, for operators whose fastest form depends on it."""
+"""The device that programs run on, for operators whose fastest kernel depends on it."""
 
 from __future__ import annotations
 
@@ -15,47 +15,46 @@ class _LoweringOptions(threading.local):
     joined = False
 
 
-_FORMS = _LoweringOptions()
+_OPTIONS = _LoweringOptions()
 
 
 def on_cpu() -> bool:
-    """Whether operators take the special forms that were measured on CPU.
+    """Whether operators use the kernels that were measured to be fastest on CPU.
 
-    Other devices get the plain XLA forms, which their compilers know; so does everyone who asks for
-    them with `set_context(kernel_selection=False)`, and programs inside of
-    `reference_implementations`.
+    Other devices use the reference implementations in XLA, which their compilers optimize; so does
+    `set_context(kernel_selection=False)`, and tracing inside `reference_implementations`.
     """
-    return not _FORMS.plain and jax.default_backend() == "cpu" and selects_kernels()
+    return not _OPTIONS.plain and jax.default_backend() == "cpu" and selects_kernels()
 
 
 def drops_barriers() -> bool:
-    """Whether the engine takes barriers away and computes nothing twice, as XLA does on CPU."""
+    """Whether XLA removes optimization barriers and computes nothing twice, as it does on CPU."""
     return jax.default_backend() == "cpu" and selects_kernels()
 
 
 def joins_products() -> bool:
-    """Whether the program is one in which XLA computes products along with the loops after them."""
-    return _FORMS.joined and on_cpu()
+    """Whether XLA fuses products with the loops after them in the program being traced."""
+    return _OPTIONS.joined and on_cpu()
 
 
 def joined_products() -> AbstractContextManager[None]:
-    """Operators traced inside, in this thread, are for a program that `joins_products`."""
-    return _forms("joined")
+    """Trace operators, in this thread, for a program that `joins_products`."""
+    return _enabled("joined")
 
 
 def reference_implementations() -> AbstractContextManager[None]:
-    """Operators traced inside, in this thread, take the plain XLA forms.
+    """Trace operators, in this thread, with their reference implementations in XLA.
 
-    XLA knows how to cut those over devices; tiles and tricks made for one processor it does not.
+    XLA can shard those over devices, but not tiles and tricks made for one processor.
     """
-    return _forms("plain")
+    return _enabled("plain")
 
 
 @contextmanager
-def _forms(kind: str) -> Iterator[None]:
-    before = getattr(_FORMS, kind)
-    setattr(_FORMS, kind, True)
+def _enabled(kind: str) -> Iterator[None]:
+    before = getattr(_OPTIONS, kind)
+    setattr(_OPTIONS, kind, True)
     try:
         yield
     finally:
-        setattr(_FORMS, kind, before)
+        setattr(_OPTIONS, kind, before)

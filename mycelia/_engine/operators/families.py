@@ -11,7 +11,7 @@ from mycelia._engine.operators.operator import Op, unsupported_dtype
 
 
 class Unary(Op, register=False):
-    """One tensor in, one of the same shape out. `kinds` are the dtypes it accepts."""
+    """One input tensor, one result of the same shape. `kinds` are the accepted dtypes."""
 
     kinds: ClassVar[tuple[str, ...]] = ("bool", "int", "uint", "float", "complex")
     takes_sequences = False
@@ -27,13 +27,13 @@ class Unary(Op, register=False):
 
 
 class FloatUnary(Unary, register=False):
-    """A unary operator that only makes sense on numbers with fractions."""
+    """A unary operator that is only defined for floating-point and complex numbers."""
 
     kinds = ("float", "complex")
 
 
 class Binary(Op, register=False):
-    """Two broadcasting tensors of one dtype in, one out."""
+    """Two broadcasting tensors of one dtype, one result."""
 
     promotes = ("x", "y")
     kinds: ClassVar[tuple[str, ...]] = ("bool", "int", "uint", "float", "complex")
@@ -76,12 +76,12 @@ class Reduction(Op, register=False):
         return normalize_axes(axis, x.ndim, self.name)
 
     def kept(self, x: Any, axis: Any) -> Shape:
-        """The shape of the result with the reduced axes kept as 1."""
+        """The shape of the result if the reduced axes have size 1."""
         return reduced_shape(x.shape, self.axes(x, axis), keep_dims=True)
 
 
 def reduced_shape(shape: Shape, axes: tuple[int, ...], keep_dims: bool) -> Shape:
-    """The shape left when `axes` are reduced away (or kept as 1)."""
+    """The shape after reducing `axes` (size 1 with `keep_dims`)."""
     if keep_dims:
         return tuple(1 if i in axes else n for i, n in enumerate(shape))
     return tuple(n for i, n in enumerate(shape) if i not in axes)

@@ -1,4 +1,4 @@
-"""Numpy kernels for small host arrays, where numpy gives XLA's very bits."""
+"""NumPy kernels for small host arrays, where NumPy is bit-identical to XLA."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 
 def refusing(kinds: str, kernel: Callable[..., Any]) -> Any:
-    """`kernel` as a host rule that raises TypeError on numpy kinds (b, i, u, c) in `kinds`.
+    """`kernel` as a host rule that raises TypeError for the NumPy kinds (b, i, u, c) in `kinds`.
 
-    Numpy takes more dtypes than our operators; the refusal sends the caller to `infer`, whose
-    message tells the user what is wrong.
+    NumPy accepts more dtypes than Mycelia's operators; the error sends the caller to `infer`, whose
+    message explains the problem to the user.
     """
 
     def run(*arrays: Any) -> Any:

@@ -1,4 +1,4 @@
-"""How our operators are written: a frozen class with fields, examples and rules."""
+"""The base class of Mycelia's operators: a frozen class with fields, examples, and rules."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _SHARED: dict[Any, Any] = {}
 
 
 class _Required:
-    """Stands for the default of a field that has none."""
+    """Sentinel for the default of a field that has none."""
 
 
 def _own_fields(cls: type) -> dict[str, Any]:
-    """The fields a class itself annotates, with their defaults, in order."""
+    """The fields that a class itself annotates, with their defaults, in order."""
     annotated = inspect.get_annotations(cls)
     return {
         name: cls.__dict__.get(name, _Required)
@@ -35,21 +35,23 @@ def _own_fields(cls: type) -> dict[str, Any]:
 
 
 def _is_flag(cls: type[Op], name: str) -> bool:
-    """Whether a class annotates a field as bool, itself or by a class it extends."""
+    """Whether a class or one of its bases annotates a field as bool."""
     if name in inspect.get_annotations(cls):
         return str(inspect.get_annotations(cls)[name]) in ("bool", str(bool))
     return name in cls.flags
 
 
 class _OperatorSignature:
-    """How an operator is made, or called once it is made, for `help` and editors."""
+    """The signature of an operator's constructor or instance, for `help` and editors."""
 
-    def __get__(self, made: Op | None, cls: type[Op]) -> inspect.Signature:
-        if made is None and cls.__init__ is not Op.__init__:
-            own = inspect.signature(cls.__init__)
-            arguments = list(own.parameters.values())[1:]
-            return own.replace(parameters=arguments, return_annotation=inspect.Signature.empty)
-        named = cls.fields if made is None else dict.fromkeys(made.arguments.names, _Required)
+    def __get__(self, instance: Op | None, cls: type[Op]) -> inspect.Signature:
+        if instance is None and cls.__init__ is not Op.__init__:
+            init = inspect.signature(cls.__init__)
+            arguments = list(init.parameters.values())[1:]
+            return init.replace(parameters=arguments, return_annotation=inspect.Signature.empty)
+        fields = (
+            cls.fields if instance is None else dict.fromkeys(instance.arguments.names, _Required)
+        )
         return inspect.Signature(
             [
                 inspect.Parameter(
@@ -57,7 +59,7 @@ class _OperatorSignature:
                     inspect.Parameter.POSITIONAL_OR_KEYWORD,
                     default=inspect.Parameter.empty if default is _Required else default,
                 )
-                for name, default in named.items()
+                for name, default in fields.items()
             ],
             __validate_parameters__=False,
         )
@@ -67,21 +69,21 @@ class _OperatorSignature:
 class Op(Primitive):
     """An operator of the framework. Defining a subclass registers it by its class name.
 
-    Annotated names are static fields; `normalize` may tidy and check them once. `infer` defaults to
-    what XLA says of `lower`, `grad` to the vector-Jacobian product of `lower`. (The standard
-    dataclass would compile three functions for each of hundreds of classes at import.)
+    Annotated names are static fields; `normalize` may adjust and check them once. `infer` defaults
+    to the shapes that XLA infers from `lower`, `grad` to the vector-Jacobian product of `lower`.
+    (The standard dataclass would compile three functions for each of the hundreds of classes.)
     """
 
     __signature__: ClassVar[Any] = _OperatorSignature()
     fields: ClassVar[dict[str, Any]] = {}
     flags: ClassVar[tuple[str, ...]] = ()  # the fields that are annotated as bool
-    elementwise: ClassVar[bool] = False  # each number of the result from those at its own place
-    ends_elementwise: ClassVar[bool] = False  # so is the last step towards the (first) result
-    each_apart: ClassVar[bool] = False  # parts of its tuples have nothing to do with each other
-    last_fields: ClassVar[dict[str, Any]] = {}  # make it work on images with the channels last
-    rows_of: ClassVar[int | None] = None  # the argument of which it reads a few rows only
-    readings: ClassVar[int] = 1  # how often it goes through its largest arguments
-    convolves: ClassVar[bool] = False  # XLA on CPU is slow at it inside of a branch
+    elementwise: ClassVar[bool] = False  # each element of the result depends on those at its index
+    ends_elementwise: ClassVar[bool] = False  # the last step towards the (first) result does
+    each_apart: ClassVar[bool] = False  # the elements of its tuples are independent of each other
+    last_fields: ClassVar[dict[str, Any]] = {}  # the fields that select the channels-last layout
+    rows_of: ClassVar[int | None] = None  # the argument of which it reads only a few rows
+    readings: ClassVar[int] = 1  # how often it reads its largest arguments
+    convolves: ClassVar[bool] = False  # XLA on CPU runs it slowly inside a branch
 
     def __init_subclass__(cls, register: bool = True, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -89,7 +91,7 @@ class Op(Primitive):
         cls.flags = tuple([name for name in cls.fields if _is_flag(cls, name)])
         if register:
             if cls.__name__ in REGISTRY:
-                raise TypeError(f"two operators are called {cls.__name__}")
+                raise TypeError(f"two operators have the name {cls.__name__}")
             REGISTRY[cls.__name__] = cls
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -100,9 +102,9 @@ class Op(Primitive):
         if len(args) > len(self.fields) or unknown or missing:
             raise problem(
                 TypeError,
-                f"{type(self).__name__}: wrong fields",
+                f"{type(self).__name__}: wrong arguments",
                 got=f"{len(args)} by position, {', '.join(kwargs) or 'none'} by name",
-                expected=", ".join(self.fields) or "no fields",
+                expected=", ".join(self.fields) or "no arguments",
                 fix=did_you_mean(unknown[0], self.fields) if unknown else "",
             )
         for name in self.flags:
@@ -113,23 +115,23 @@ class Op(Primitive):
     def __setattr__(self, name: str, value: Any) -> None:
         raise problem(
             AttributeError,
-            f"{self.name}: operators do not change once they are made",
+            f"{self.name}: operators are immutable",
             got=f"{name} = {value!r}",
-            fix=f"make a new one, or attach the value: add_prim_attr({name!r}, ...)",
+            fix=f"create a new one, or attach the value: add_prim_attr({name!r}, ...)",
         )
 
     def normalize(self) -> dict[str, Any]:
-        """Fields to replace after construction; the place to check them."""
+        """Fields to replace after construction; subclasses also check their fields here."""
         return {}
 
     @classmethod
     def of(cls, *args: Any, **kwargs: Any) -> Self:
-        """The shared instance with these (hashable) fields; for functions, which call it often."""
+        """The shared instance with these (hashable) fields; for functions that are called often."""
         key = (cls, tagged(args), tagged(tuple(kwargs.items()))) if args or kwargs else cls
-        found = _SHARED.get(key)
-        if found is None:
-            found = _SHARED[key] = cls(*args, **kwargs)
-        return found
+        shared = _SHARED.get(key)
+        if shared is None:
+            shared = _SHARED[key] = cls(*args, **kwargs)
+        return shared
 
     def with_fields(self, **changed: Any) -> Self:
         """A new operator of the same class with some fields changed."""
@@ -140,30 +142,30 @@ class Op(Primitive):
         return {name: self.__dict__[name] for name in self.fields}
 
     def last(self) -> Op | None:
-        """The operator for images with the channels last, if it works on images.
+        """The channels-last variant of the operator, or None if it does not work on images.
 
-        It takes all its images, and shapes of images, in that order of axes, and gives them so.
+        The variant takes and returns all images, and shapes of images, in channels-last order.
         """
         return self.with_fields(**self.last_fields) if self.last_fields else None
 
     def kept_orders(self, *types: Any) -> dict[int, Shape]:
-        """Parameters are best kept with their axes in these orders between calls, by argument."""
+        """The axis orders in which parameters are best stored between calls, by argument."""
         return {}
 
     def late(self) -> dict[int, int]:
-        """Arguments that it rearranges first, each with the one to have before that is done."""
+        """Arguments that it rearranges first, each with the argument that must be ready before."""
         return {}
 
     def has_small_products(self, *types: Any) -> bool:
-        """Whether it multiplies many matrices, each so small that one core would do it alone."""
+        """Whether it multiplies many matrices, each so small that one core computes it alone."""
         return False
 
     def form(self, *args: Any) -> str:
-        """How it is computed for arrays like these, if in another way than XLA's own."""
+        """The name of the algorithm for arrays like these, or "" for XLA's default."""
         return ""
 
     def prefers_last(self, *args: Any) -> bool:
-        """Whether arrays like these are worth moving their channels to the end for."""
+        """Whether converting arrays like these to channels-last is worth its cost."""
         return False
 
     def infer(self, *args: Any) -> Any:
@@ -191,7 +193,7 @@ class Vjp(Op, register=False):
         return isinstance(self.op, Op) and self.op.convolves
 
     def bounds(self, *args: Any) -> tuple[Any, ...]:
-        """Those of the operator, whose own value the program may not need."""
+        """The bounds of the operator, whose own result the program may not need."""
         if self.op.bounds is None:
             return ()
         inputs = self.op.arguments.merge(args[:-1], self.static_values)
@@ -205,24 +207,24 @@ class Vjp(Op, register=False):
 
         def on_inexact(*data: Any) -> Any:
             full = list(leaves)
-            for place, value in zip(inexact, data, strict=True):
-                full[place] = value
+            for position, value in zip(inexact, data, strict=True):
+                full[position] = value
             given = tuple(jax.tree.unflatten(structure, full))
             result = self.op.lower(*self.op.arguments.merge(given, self.static_values))
             return result[0] if self.op.writes else result
 
         try:
             result, pull = jax.vjp(on_inexact, *(leaves[i] for i in inexact))
-            found = dict(zip(inexact, pull(_cotangent(result, dout)), strict=True))
+            gradients = dict(zip(inexact, pull(_cotangent(result, dout)), strict=True))
         except NotImplementedError as missing:
             raise self._unavailable(missing) from None
-        every = [found.get(i, jax.numpy.zeros_like(a)) for i, a in enumerate(leaves)]
-        gradients = jax.tree.unflatten(structure, every)
-        pairs = zip(inputs, gradients, strict=True)
-        return tuple([gradient if _has_inexact(given) else None for given, gradient in pairs])
+        every = [gradients.get(i, jax.numpy.zeros_like(a)) for i, a in enumerate(leaves)]
+        nested = jax.tree.unflatten(structure, every)
+        pairs = zip(inputs, nested, strict=True)
+        return tuple([gradient if _has_inexact(value) else None for value, gradient in pairs])
 
     def _unavailable(self, missing: NotImplementedError) -> NotImplementedError:
-        """The error for a function of which XLA knows no derivative of this order."""
+        """The error for a function whose derivative of this order XLA does not define."""
         order, op = 1, self.op
         while isinstance(op, Vjp):
             order, op = order + 1, op.op
@@ -236,7 +238,7 @@ class Vjp(Op, register=False):
 
 
 def default_infer(op: Primitive, args: tuple[Any, ...]) -> Any:
-    """The result type of an operator without a rule: what XLA says of its `lower`."""
+    """The result type of an operator without an infer rule: the shapes of its `lower`."""
     specs = jax.tree.map(_spec, args, is_leaf=_is_type)
     positions = [i for i, s in enumerate(specs) if _has_spec(s)]
 
@@ -251,7 +253,7 @@ def default_infer(op: Primitive, args: tuple[Any, ...]) -> Any:
 
 
 def default_grad(op: Primitive, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The gradient of an operator without a rule: inputs, output and output gradient in."""
+    """The gradient of an operator without a grad rule, from inputs, output, and its gradient."""
     *inputs, _, dout = args
     data, static = op.arguments.split(tuple(inputs))
     return Vjp.of(op, static)(*data, dout)
@@ -276,23 +278,23 @@ def _is_inexact(leaf: Any) -> bool:
 
 
 def _has_inexact(value: Any) -> bool:
-    """Whether a value, or a part of it, has a gradient."""
+    """Whether a value, or an element of it, has a gradient."""
     return any(map(_is_inexact, jax.tree.leaves(value)))
 
 
 def _cotangent(result: Any, dout: Any) -> Any:
-    """`dout` in the form jax expects: float0 where the result has no tangent."""
+    """`dout` as jax expects it: float0 where the result has no tangent."""
 
-    def one(out: Any, d: Any) -> Any:
+    def cotangent(out: Any, d: Any) -> Any:
         if jax.numpy.issubdtype(out.dtype, jax.numpy.inexact):
             return d
         return np.zeros(out.shape, dtype=jax.dtypes.float0)
 
-    return jax.tree.map(one, result, dout)
+    return jax.tree.map(cotangent, result, dout)
 
 
 def unsupported_dtype(op: str, type_: TensorType, expected: str) -> TypeError:
-    """The error for an operand whose dtype an operator cannot take."""
+    """The error for an operand with an unsupported dtype."""
     return problem(
         TypeError,
         f"{op}: unsupported dtype {type_.dtype}",

@@ -1,4 +1,4 @@
-"""What the files of programs may name: the framework's operators, and nothing else."""
+"""The types that program files may name: the framework's operators, and nothing else."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _PACKAGE = "mycelia."
 
 @cache
 def vocabulary() -> SerializableTypes:
-    """All operators of the package: public ones by their names, others as `file.Name`."""
+    """All operators of the package: public ones by name, others as `file.Name`."""
     return SerializableTypes({_name(cls): cls for cls in _operators(Op)}, {"Window": Window}, _make)
 
 
 def _operators(cls: type[Op]) -> list[type[Op]]:
-    own = [cls] if cls.__module__.startswith(_PACKAGE) else []
-    return own + [found for inner in cls.__subclasses__() for found in _operators(inner)]
+    operators = [cls] if cls.__module__.startswith(_PACKAGE) else []
+    return operators + [op for inner in cls.__subclasses__() for op in _operators(inner)]
 
 
 def _name(cls: type[Op]) -> str:
@@ -30,7 +30,7 @@ def _name(cls: type[Op]) -> str:
 
 
 def _make(cls: type, fields: dict[str, Any]) -> Op:
-    """An operator with these fields, also where its class is called with other arguments."""
+    """An operator with these fields, even if its class has a different constructor."""
     op: Op = object.__new__(cls)
     Op.__init__(op, **fields)
     return op

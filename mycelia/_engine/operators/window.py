@@ -1,4 +1,4 @@
-"""Sliding windows: kernel, stride, dilation and padding, as convolutions and pooling share them."""
+"""Sliding windows (kernel, stride, dilation, padding) of convolutions and pooling."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Pads = tuple[tuple[int, int], ...]
 class Window:
     """A window that slides over the spatial axes of an array.
 
-    `pad_mode` 'same' keeps ceil(size / stride) positions, 'valid' only whole windows, 'pad' puts
-    `pads` around first. With `ceil` a last window that only begins inside counts too.
+    `pad_mode` 'same' yields ceil(size / stride) positions, 'valid' only whole windows, and 'pad'
+    adds `pads` first. With `ceil`, a last window that starts inside the input counts too.
     """
 
     kernel: Shape
@@ -34,17 +34,17 @@ class Window:
 
     @property
     def reach(self) -> Shape:
-        """How far the window extends along each axis, gaps of the dilation included."""
+        """The extent of the window along each axis, including the gaps of the dilation."""
         return tuple((k - 1) * d + 1 for k, d in zip(self.kernel, self.dilation, strict=True))
 
     def along(self, axis: int) -> Window:
-        """The window that moves along one axis and is a single point on the others."""
+        """The window that slides along one axis and is a single point on the others."""
 
-        def kept(numbers: Shape) -> Shape:
-            return tuple(n if i == axis else 1 for i, n in enumerate(numbers))
+        def only_axis(sizes: Shape) -> Shape:
+            return tuple(n if i == axis else 1 for i, n in enumerate(sizes))
 
         pads = tuple(p if i == axis else (0, 0) for i, p in enumerate(self.pads))
-        kernel, strides, dilation = map(kept, (self.kernel, self.strides, self.dilation))
+        kernel, strides, dilation = map(only_axis, (self.kernel, self.strides, self.dilation))
         return Window(kernel, strides, dilation, self.pad_mode, pads, self.ceil)
 
     def over_channels(self) -> Window:
@@ -58,7 +58,7 @@ class Window:
         return tuple(self.output_of(axis, size) for axis, size in enumerate(sizes))
 
     def padding(self, sizes: Shape) -> Pads:
-        """What is put before and after each axis so that all windows are whole."""
+        """The padding before and after each axis that makes all windows whole."""
         return tuple(self.padding_of(axis, size) for axis, size in enumerate(sizes))
 
     def output_of(self, axis: int, size: int) -> int:
@@ -66,31 +66,31 @@ class Window:
         stride = self.strides[axis]
         if self.pad_mode == "same":
             return -(-size // stride)
-        low, high = self._given(axis)
-        room = size + low + high - self.reach[axis]
+        low, high = self._explicit_pads(axis)
+        space = size + low + high - self.reach[axis]
         if not self.ceil:
-            return room // stride + 1
-        count = -(-room // stride) + 1
+            return space // stride + 1
+        count = -(-space // stride) + 1
         return count - 1 if (count - 1) * stride >= size + low else count
 
     def padding_of(self, axis: int, size: int) -> tuple[int, int]:
-        """What is put before and after one axis."""
+        """The padding before and after one axis."""
         needed = (self.output_of(axis, size) - 1) * self.strides[axis] + self.reach[axis] - size
         if self.pad_mode == "same":
             low = max(needed, 0) // 2
             return low, max(needed, 0) - low
-        low, high = self._given(axis)
+        low, high = self._explicit_pads(axis)
         return low, max(high, needed - low)
 
     def is_a_point(self, sizes: Shape) -> bool:
-        """Whether it is one number wide and meets no padding."""
+        """Whether the window is a single element and touches no padding."""
         return prod(self.kernel) == 1 and not any(map(any, self.padding(sizes)))
 
-    def _given(self, axis: int) -> tuple[int, int]:
+    def _explicit_pads(self, axis: int) -> tuple[int, int]:
         return self.pads[axis] if self.pad_mode == "pad" else (0, 0)
 
     def check_fits(self, owner: str, shape: Shape, sizes: Shape) -> Shape:
-        """The output sizes, or a ValueError when the window is larger than the array."""
+        """The output sizes; raises ValueError if the window is larger than the array."""
         output = self.output(sizes)
         if any(n <= 0 for n in output):
             raise problem(
@@ -113,7 +113,7 @@ def read_window(
     pads: Any = 0,
     ceil: bool = False,
 ) -> Window:
-    """A window from what users write: ints or tuples, any case for the padding mode."""
+    """A window from user arguments: ints or tuples, any case for the padding mode."""
     mode = pad_mode.lower()
     return Window(
         positive_sizes(owner, "kernel_size", kernel, rank),
@@ -128,14 +128,14 @@ def read_window(
 def positive_sizes(
     owner: str, argument: str, value: Any, rank: int, *, with_batch: bool = False
 ) -> Shape:
-    """A positive int for all axes or one for each; `with_batch` allows (1, 1, ...) in front."""
+    """A positive int for all axes or one per axis; `with_batch` allows a prefix of (1, 1)."""
     if not is_int(value) and not isinstance(value, (tuple, list)):
         raise wrong_type(owner, argument, value, f"int or tuple of {rank} ints")
     numbers = (value,) * rank if is_int(value) else tuple(value)
     if with_batch and len(numbers) == rank + 2 and numbers[:2] == (1, 1):
         numbers = numbers[2:]
     if len(numbers) != rank or not all(is_int(n) and n > 0 for n in numbers):
-        raise wrong_value(owner, argument, value, f"a positive int or a tuple of {rank} of them")
+        raise wrong_value(owner, argument, value, f"a positive int or {rank} positive ints")
     return tuple(int(n) for n in numbers)
 
 

@@ -1,7 +1,7 @@
-"""Along which axes the work of an operator can be cut over devices.
+"""The axes along which an operator can be sharded over devices.
 
-The axes are read off the operator's `lower`, as its `infer` and `grad` are by default. An operator
-that knows better defines `device_axes(self, *args) -> OperatorAxes | None`.
+The axes are derived from the operator's `lower`, just as `infer` and `grad` are by default. An
+operator can override them: `device_axes(self, *args) -> OperatorAxes | None`.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ _KNOWN: dict[Any, OperatorAxes] = {}
 
 
 def axes_of(op: Primitive, args: tuple[Any, ...]) -> OperatorAxes:
-    """The axes of `op` for arguments like these: types of tensors, static values as they are."""
+    """The axes of `op` for arguments like these: tensor types and static values."""
     key = (op, tagged(freeze(args)))
     try:
-        found = _KNOWN.get(key)
+        known_axes = _KNOWN.get(key)
     except TypeError:  # a static value without a hash
         return _ask(op, args)
-    if found is None:
-        found = _KNOWN[key] = _ask(op, args)
-    return found
+    if known_axes is None:
+        known_axes = _KNOWN[key] = _ask(op, args)
+    return known_axes
 
 
 def _ask(op: Primitive, args: tuple[Any, ...]) -> OperatorAxes:
-    own = getattr(op, "device_axes", None)
-    found = own(*args) if own is not None else None
-    return derive(op, args) if found is None else found
+    custom = getattr(op, "device_axes", None)
+    operator_axes = custom(*args) if custom is not None else None
+    return derive(op, args) if operator_axes is None else operator_axes

@@ -1,4 +1,4 @@
-"""Which dimensions go together in algorithms on matrices, transforms and random streams."""
+"""Dimension rules for matrix algorithms, Fourier transforms, and random bits."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from mycelia._engine.operators.axes.shape_rules import pass_along
 
 
 def _batches(last: int) -> Callable[[PrimitiveStep], None]:
-    """A rule for an algorithm on the last dimensions; all before them are batches."""
+    """A rule for an algorithm on the last dimensions; all dimensions before them are batches."""
 
     def rule(step: PrimitiveStep) -> None:
         values = (*step.inputs, *step.outputs)
         count = step.inputs[0].ndim - last
-        for place in range(count):
-            unite_all(value.dims[place] for value in values)
+        for dim in range(count):
+            unite_all(value.dims[dim] for value in values)
         for value in values:
             block_all(value.dims[count:])
 
@@ -24,14 +24,14 @@ def _batches(last: int) -> Callable[[PrimitiveStep], None]:
 
 
 def _triangular_solve(step: PrimitiveStep) -> None:
-    """Each right side is solved apart."""
+    """The right-hand sides are independent of each other."""
     (matrix, right), (made,) = step.inputs, step.outputs
     count = matrix.ndim - 2
-    for place in range(count):
-        matrix.dims[place].unite(right.dims[place])
+    for dim in range(count):
+        matrix.dims[dim].unite(right.dims[dim])
     block_all(matrix.dims[count:])
-    apart = right.ndim - (1 if step.params["left_side"] else 2)
-    pass_along(right, made, [*range(count), apart])
+    independent = right.ndim - (1 if step.params["left_side"] else 2)
+    pass_along(right, made, [*range(count), independent])
 
 
 def _fourier(step: PrimitiveStep) -> None:
@@ -40,14 +40,14 @@ def _fourier(step: PrimitiveStep) -> None:
 
 
 def _keys(step: PrimitiveStep) -> None:
-    """Dimensions of the keys come first; what is drawn for each key can be drawn in parts."""
+    """The dimensions of the keys come first; the draws of each key can be sharded."""
     keys, made = step.inputs[0], step.outputs[0]
-    for one, other in zip(keys.dims, made.dims, strict=False):
-        one.unite(other)
+    for key_dim, made_dim in zip(keys.dims, made.dims, strict=False):
+        key_dim.unite(made_dim)
 
 
 def _key_data(step: PrimitiveStep) -> None:
-    """The numbers of a key stay together."""
+    """The two integers of a key stay together."""
     (value,), (made,) = step.inputs, step.outputs
     pass_along(value, made, range(min(value.ndim, made.ndim)))
 

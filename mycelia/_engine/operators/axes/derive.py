@@ -1,4 +1,4 @@
-"""Axes read off an operator's `lower`: traced, flattened, its dimensions united, each axis cut."""
+"""Deriving an operator's axes from its `lower`: trace, flatten, unite dimensions, split."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _KEY = TensorType(uint32, (2,))
 def derive(op: Primitive, args: tuple[Any, ...]) -> OperatorAxes:
     """The axes of an operator for arguments of these types."""
     if op.host_only:
-        return OperatorAxes((), 0.0)  # it has no program, and runs in one piece
+        return OperatorAxes((), 0.0)  # it has no XLA program, and runs unsharded
     flat = FlatProgram(_traced(op, with_key(op, args)))
     for step in flat.steps:
         learn(step)
@@ -37,31 +37,31 @@ def derive(op: Primitive, args: tuple[Any, ...]) -> OperatorAxes:
     work = sum(step.flops * step.repeats for step in flat.steps)
     unused = _unused(flat)
     axes = _found_axes(flat, _numbered(op, flat))
-    found = [a for a in axes if a.outputs or {leaf for leaf, _ in a.inputs} - unused]
-    return OperatorAxes(tuple(found), float(work), tuple(sorted(unused)))
+    axes_found = [a for a in axes if a.outputs or {leaf for leaf, _ in a.inputs} - unused]
+    return OperatorAxes(tuple(axes_found), float(work), tuple(sorted(unused)))
 
 
 def with_key(op: Primitive, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments, with the random key that the runtime adds at the end if it is not there."""
+    """The arguments, with the random key that the runtime appends if it is missing."""
     names = op.arguments.names
     if not op.draws or len(args) > len(names):
         return args
-    missing = (op.arguments.defaults[place] for place in range(len(args), len(names)))
+    missing = (op.arguments.defaults[i] for i in range(len(args), len(names)))
     return (*args, *missing, _KEY)
 
 
 def _traced(op: Primitive, args: tuple[Any, ...]) -> Any:
-    """The program of `lower`, in the form that knows no special device."""
+    """The jaxpr of `lower`, traced with the reference implementations."""
     leaves, tree = jax.tree.flatten(args, is_leaf=_is_type)
-    places = [place for place, leaf in enumerate(leaves) if _is_type(leaf)]
+    positions = [position for position, leaf in enumerate(leaves) if _is_type(leaf)]
 
     def on_data(*data: Any) -> Any:
         full = list(leaves)
-        for place, value in zip(places, data, strict=True):
-            full[place] = value
+        for position, value in zip(positions, data, strict=True):
+            full[position] = value
         return op.lower(*jax.tree.unflatten(tree, full))
 
-    types = [leaves[place] for place in places]
+    types = [leaves[position] for position in positions]
     specs = [jax.ShapeDtypeStruct(type_.shape, type_.dtype.numpy) for type_ in types]
     with reference_implementations():
         return jax.make_jaxpr(on_data)(*specs)
@@ -75,11 +75,11 @@ def _unused(flat: FlatProgram) -> set[int]:
     """The inputs that nothing reads."""
     read = {id(value) for step in flat.steps for value in step.inputs}
     read |= {id(value) for value in flat.outputs}
-    return {place for place, value in enumerate(flat.inputs) if id(value) not in read}
+    return {i for i, value in enumerate(flat.inputs) if id(value) not in read}
 
 
 def _block_repeated(value: StepValue) -> None:
-    """An axis that occurs twice in one array cannot be cut in both places by the same devices."""
+    """An axis that occurs twice in one array cannot be split in both dimensions."""
     roots = [symbol.root for symbol in value.dims if symbol.size > 1]
     if len(set(roots)) < len(roots):
         for root in roots:
@@ -89,60 +89,64 @@ def _block_repeated(value: StepValue) -> None:
 
 def _found_axes(flat: FlatProgram, numbered: set[DimensionSymbol]) -> Iterator[Axis]:
     """The axes of the inputs, then those of the outputs alone."""
-    uses, inputs, outputs = SymbolUses(flat), _places(flat.inputs), _places(flat.outputs)
+    uses, inputs, outputs = (
+        SymbolUses(flat),
+        _positions_of(flat.inputs),
+        _positions_of(flat.outputs),
+    )
     for symbol in dict.fromkeys((*inputs, *outputs)):
         if not symbol.can_be_cut:
             continue
-        cut = SymbolSplit(symbol, uses)
-        if cut.is_possible:
+        split = SymbolSplit(symbol, uses)
+        if split.is_possible:
             yield Axis(
                 symbol.size,
                 symbol.divides,
                 tuple(inputs.get(symbol, ())),
                 tuple(outputs.get(symbol, ())),
-                cut.unfinished(flat.outputs),
-                cut.flops,
-                cut.inner,
+                split.unfinished(flat.outputs),
+                split.flops,
+                split.inner,
                 symbol not in numbered and _is_even(symbol, flat),
             )
 
 
 def _is_even(symbol: DimensionSymbol, flat: FlatProgram) -> bool:
-    """Whether an axis has one size wherever it comes in or out."""
+    """Whether an axis has the same size in all inputs and outputs."""
     ends = (*flat.inputs, *flat.outputs)
     sizes = {n for v in ends for n, dim in zip(v.shape, v.dims, strict=True) if dim.root is symbol}
     return sizes <= {symbol.divides}
 
 
 def _numbered(op: Primitive, flat: FlatProgram) -> set[DimensionSymbol]:
-    """The symbols along which something depends on positions: counted, looked up, from a table."""
+    """The symbols along which results depend on positions: iota, lookups, constant tables."""
     if op.counts_rows:
         return {dim.root for value in (*flat.inputs, *flat.outputs) for dim in value.dims}
-    made = {id(value) for step in flat.steps for value in step.outputs}
-    given = made | {id(value) for value in flat.inputs}
+    computed = {id(value) for step in flat.steps for value in step.outputs}
+    available = computed | {id(value) for value in flat.inputs}
     read = [*flat.outputs, *(value for step in flat.steps for value in step.inputs)]
-    tables = [value for value in read if id(value) not in given and not value.is_zero]
-    found = [dim for value in tables for dim in value.dims]
+    tables = [value for value in read if id(value) not in available and not value.is_zero]
+    numbered = [dim for value in tables for dim in value.dims]
     for step in flat.steps:
-        found += _positions(step)
-    return {symbol.root for symbol in found}
+        numbered += _positions(step)
+    return {symbol.root for symbol in numbered}
 
 
 def _positions(step: PrimitiveStep) -> list[DimensionSymbol]:
-    """The dimensions whose positions are numbers in this step."""
+    """The dimensions whose positions are values in this step."""
     if step.name == "iota":
         return [step.outputs[0].dims[step.params["dimension"]]]
     numbers = step.params.get("dimension_numbers")
-    places = getattr(numbers, "start_index_map", ()) or getattr(
+    dims = getattr(numbers, "start_index_map", ()) or getattr(
         numbers, "scatter_dims_to_operand_dims", ()
     )
-    return [step.inputs[0].dims[place] for place in places]
+    return [step.inputs[0].dims[dim] for dim in dims]
 
 
-def _places(values: Iterable[StepValue]) -> dict[DimensionSymbol, list[tuple[int, int]]]:
-    """Where each symbol stands: leaf and dimension."""
-    found: dict[DimensionSymbol, list[tuple[int, int]]] = {}
+def _positions_of(values: Iterable[StepValue]) -> dict[DimensionSymbol, list[tuple[int, int]]]:
+    """The occurrences of each symbol: leaf and dimension."""
+    occurrences: dict[DimensionSymbol, list[tuple[int, int]]] = {}
     for leaf, value in enumerate(values):
-        for place, symbol in enumerate(value.dims):
-            found.setdefault(symbol.root, []).append((leaf, place))
-    return found
+        for dim, symbol in enumerate(value.dims):
+            occurrences.setdefault(symbol.root, []).append((leaf, dim))
+    return occurrences

@@ -1,4 +1,4 @@
-"""Symbols: which dimensions of which arrays are always cut together."""
+"""Dimension symbols: union-find over dimensions of arrays that are always split together."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from math import gcd
 
 
 class DimensionSymbol:
-    """One dimension of one array; united with others it stands for all of them.
+    """One dimension of one array; a united symbol represents several.
 
-    `size` is the smallest of the sizes of its dimensions, `divides` the number that a count of
-    parts must divide so that all of them are cut at the same elements. A blocked symbol cannot be
-    cut at all.
+    `size` is the smallest size of its dimensions. `divides` is a multiple of every number of shards
+    that splits all of its dimensions at the same elements. A blocked symbol cannot be split.
     """
 
     __slots__ = ("_blocked", "_divides", "_parent", "_size")
@@ -24,13 +23,13 @@ class DimensionSymbol:
 
     @property
     def root(self) -> DimensionSymbol:
-        """The symbol that stands for all those this one is united with."""
-        found = self
-        while found._parent is not None:
-            found = found._parent
-        if self is not found:
-            self._parent = found
-        return found
+        """The representative of all symbols that this one is united with."""
+        root = self
+        while root._parent is not None:
+            root = root._parent
+        if self is not root:
+            self._parent = root
+        return root
 
     @property
     def size(self) -> int:
@@ -46,20 +45,20 @@ class DimensionSymbol:
         return not root._blocked and root._size > 1 and root._divides > 1
 
     def unite(self, other: DimensionSymbol) -> None:
-        """From now on both are cut together or not at all."""
-        one, two = self.root, other.root
-        if one is two:
+        """Split both together or not at all from now on."""
+        first, second = self.root, other.root
+        if first is second:
             return
-        two._parent = one
-        one._size = min(one._size, two._size)
-        one._divides = gcd(one._divides, two._divides)
-        one._blocked = one._blocked or two._blocked
+        second._parent = first
+        first._size = min(first._size, second._size)
+        first._divides = gcd(first._divides, second._divides)
+        first._blocked = first._blocked or second._blocked
 
     def block(self) -> None:
         self.root._blocked = True
 
     def limit(self, parts: int) -> None:
-        """Only counts of parts that divide `parts` keep the cut aligned."""
+        """Allow only numbers of shards that divide `parts`."""
         self.root._divides = gcd(self.root._divides, parts)
         self.root._size = min(self.root._size, parts)
 

@@ -1,4 +1,4 @@
-"""The jax primitives that work number by number."""
+"""The jax primitives that work element by element."""
 
 from __future__ import annotations
 

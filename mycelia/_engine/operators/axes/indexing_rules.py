@@ -1,4 +1,4 @@
-"""Which dimensions go together where elements are looked up by number, or put there."""
+"""Dimension rules for gather and scatter."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from mycelia._engine.operators.axes.primitive_steps import PrimitiveStep, StepVa
 
 
 def _gather(step: PrimitiveStep) -> None:
-    """Rows taken from a table: those of a part of the table only, elsewhere 0, add up to all."""
-    (table, index, *_), (made,) = step.inputs, step.outputs
+    """Rows from a table: shards look up the rows that they hold, else 0, and add the results."""
+    (table, index, *_), (result,) = step.inputs, step.outputs
     names, sizes = step.params["dimension_numbers"], step.params["slice_sizes"]
-    looked_up = [i for i in range(made.ndim) if i not in names.offset_dims]
-    _lookups(index, made, looked_up)
+    looked_up = [i for i in range(result.ndim) if i not in names.offset_dims]
+    _lookups(index, result, looked_up)
     batches = _batches(table, index, names.operand_batching_dims, names.start_indices_batching_dims)
     batches |= _numbered(table, index, names.start_index_map, names.collapsed_slice_dims)
     windows = [
@@ -23,29 +23,31 @@ def _gather(step: PrimitiveStep) -> None:
         for i in range(table.ndim)
         if i not in (*names.collapsed_slice_dims, *names.operand_batching_dims)
     ]
-    for place, there in zip(windows, names.offset_dims, strict=True):
-        whole = sizes[place] == table.shape[place]
-        _window(table.dims[place], made.dims[there], whole and place not in names.start_index_map)
-    for place in names.collapsed_slice_dims:
-        if place not in batches:
-            _ends_by_sum(step, table, place)
+    for dim, offset_dim in zip(windows, names.offset_dims, strict=True):
+        whole = sizes[dim] == table.shape[dim]
+        _window(
+            table.dims[dim], result.dims[offset_dim], whole and dim not in names.start_index_map
+        )
+    for dim in names.collapsed_slice_dims:
+        if dim not in batches:
+            _ends_by_sum(step, table, dim)
 
 
-def _ends_by_sum(step: PrimitiveStep, table: StepValue, place: int) -> None:
+def _ends_by_sum(step: PrimitiveStep, table: StepValue, dim: int) -> None:
     dtype = step.outputs[0].dtype
     if jnp.issubdtype(dtype, jax.dtypes.extended):
-        table.dims[place].block()
+        table.dims[dim].block()
     else:
-        step.ends.append((table.dims[place], "any" if jnp.issubdtype(dtype, jnp.bool_) else "sum"))
+        step.ends.append((table.dims[dim], "any" if jnp.issubdtype(dtype, jnp.bool_) else "sum"))
 
 
 def _scatter(step: PrimitiveStep) -> None:
-    """Updates put into a table: a part of the table takes those that belong to it."""
+    """Updates written to a table: each shard of the table applies the updates that belong to it."""
     table, index, updates = step.inputs
-    (made,) = step.outputs
+    (result,) = step.outputs
     names = step.params["dimension_numbers"]
-    for one, other in zip(table.dims, made.dims, strict=True):
-        one.unite(other)
+    for table_dim, result_dim in zip(table.dims, result.dims, strict=True):
+        table_dim.unite(result_dim)
     put = [i for i in range(updates.ndim) if i not in names.update_window_dims]
     _lookups(index, updates, put)
     batches = _batches(
@@ -59,57 +61,57 @@ def _scatter(step: PrimitiveStep) -> None:
         for i in range(table.ndim)
         if i not in (*names.inserted_window_dims, *names.operand_batching_dims)
     ]
-    for place, there in zip(windows, names.update_window_dims, strict=True):
-        whole = updates.shape[there] == table.shape[place]
-        apart = place not in names.scatter_dims_to_operand_dims
-        _window(table.dims[place], updates.dims[there], whole and apart)
+    for dim, update_dim in zip(windows, names.update_window_dims, strict=True):
+        whole = updates.shape[update_dim] == table.shape[dim]
+        not_indexed = dim not in names.scatter_dims_to_operand_dims
+        _window(table.dims[dim], updates.dims[update_dim], whole and not_indexed)
     kind = SCATTERED.get(step.name)
-    for number, place in enumerate(put):
+    for number, dim in enumerate(put):
         if number in batches.values():
             continue
-        if kind is None:  # the last of several updates of one place wins, or they are multiplied
-            updates.dims[place].block()
+        if kind is None:  # of several updates of one element the last wins, or they are multiplied
+            updates.dims[dim].block()
         else:
-            step.ends.append((updates.dims[place], kind))
+            step.ends.append((updates.dims[dim], kind))
 
 
-def _lookups(index: StepValue, other: StepValue, places: Sequence[int]) -> None:
-    """The dimensions of the index, but for its last, are those `places` of the other side."""
+def _lookups(index: StepValue, other: StepValue, dims: Sequence[int]) -> None:
+    """Unite the dimensions of the index, except its last, with `dims` of the other value."""
     index.dims[-1].block()
-    for symbol, place in zip(index.dims[:-1], places, strict=True):
-        symbol.unite(other.dims[place])
+    for symbol, dim in zip(index.dims[:-1], dims, strict=True):
+        symbol.unite(other.dims[dim])
 
 
 def _batches(
     table: StepValue, index: StepValue, in_table: Sequence[int], in_index: Sequence[int]
 ) -> dict[int, int]:
-    """Dimensions of table and index that go together, by those of the table."""
-    for one, other in zip(in_table, in_index, strict=True):
-        table.dims[one].unite(index.dims[other])
+    """Unite the batch dimensions of table and index; returns pairs table dim -> index dim."""
+    for table_dim, index_dim in zip(in_table, in_index, strict=True):
+        table.dims[table_dim].unite(index.dims[index_dim])
     return dict(zip(in_table, in_index, strict=True))
 
 
 def _numbered(
     table: StepValue, index: StepValue, mapped: Sequence[int], single: Sequence[int]
 ) -> dict[int, int]:
-    """Dimensions of the table that are looked up in order: at place i, row i."""
-    found: dict[int, int] = {}
+    """Dimensions of the table that are looked up in order: row i for position i."""
+    ordered: dict[int, int] = {}
     if len(index.columns) != len(mapped):
-        return found
-    for place, along in zip(mapped, index.columns, strict=True):
-        if along is None or place not in single or along == index.ndim - 1:
+        return ordered
+    for dim, along in zip(mapped, index.columns, strict=True):
+        if along is None or dim not in single or along == index.ndim - 1:
             continue
-        if index.shape[along] == table.shape[place] and along not in found.values():
-            table.dims[place].unite(index.dims[along])
-            found[int(place)] = along
-    return found
+        if index.shape[along] == table.shape[dim] and along not in ordered.values():
+            table.dims[dim].unite(index.dims[along])
+            ordered[int(dim)] = along
+    return ordered
 
 
-def _window(one: DimensionSymbol, other: DimensionSymbol, whole: bool) -> None:
+def _window(first: DimensionSymbol, second: DimensionSymbol, whole: bool) -> None:
     if whole:
-        one.unite(other)
+        first.unite(second)
     else:
-        block_all((one, other))
+        block_all((first, second))
 
 
 INDEXING_RULES: dict[str, Callable[[PrimitiveStep], None]] = {

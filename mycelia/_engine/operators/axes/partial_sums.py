@@ -1,8 +1,8 @@
-"""Unfinished values: what may be done with the terms of a sum before they are added up.
+"""Partial results: which steps can be applied to the terms of a reduction before combining them.
 
-A reduction along an axis that is cut gives each part one term of the result. Some steps may be done
-with the terms instead of the whole, and give terms again: the sum of doubled terms is the doubled
-sum. All other steps need the finished value.
+A reduction along a sharded axis leaves each shard with one term of the result. Some steps map
+terms to terms: the sum of doubled terms is the doubled sum. All other steps need the combined
+value.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from collections.abc import Callable, Sequence
 from mycelia._engine.jax_setup import jnp
 from mycelia._engine.operators.axes.primitive_steps import PrimitiveStep
 
-Kinds = Sequence[str | None]  # for each operand how its terms are combined; None if it is finished
-_REPEATABLE = ("max", "min", "any")  # the same finished value may be in every term
+Kinds = Sequence[str | None]  # per operand: how its terms are combined; None if complete
+_REPEATABLE = ("max", "min", "any")  # adding a complete value to every term changes nothing
 
 
 def still_unfinished(step: PrimitiveStep, kinds: Kinds) -> str | None:
-    """How the terms of the result are combined if the step works on terms; None if it may not."""
+    """How the terms of the result are combined if the step works on terms; else None."""
     rule = _RULES.get(step.name)
     return rule(step, kinds) if rule is not None else None
 
 
 def _same_numbers(step: PrimitiveStep, kinds: Kinds) -> str | None:
-    """The first operand's numbers, elsewhere; the others say where."""
+    """Moves elements of the first operand; the other operands must be complete."""
     return kinds[0] if not any(kinds[1:]) else None
 
 
 def _together(step: PrimitiveStep, kinds: Kinds) -> str | None:
-    """All operands are terms; a finished one will do if it is neutral or may be repeated."""
+    """All operands are terms; a complete one is allowed if it is neutral or repeatable."""
     found = {kind for kind in kinds if kind is not None}
     if len(found) != 1:
         return None
@@ -40,7 +40,7 @@ def _together(step: PrimitiveStep, kinds: Kinds) -> str | None:
 
 
 def _selected(step: PrimitiveStep, kinds: Kinds) -> str | None:
-    """A choice between terms by something finished."""
+    """A choice between terms by a complete condition."""
     if kinds[0] is not None:
         return None
     chosen = PrimitiveStep(step.name, step.params, step.inputs[1:], step.outputs, step.repeats)
@@ -48,7 +48,7 @@ def _selected(step: PrimitiveStep, kinds: Kinds) -> str | None:
 
 
 def _updated(step: PrimitiveStep, kinds: Kinds) -> str | None:
-    """A slice of terms put into terms, at a finished place."""
+    """A slice of terms written into terms, at a complete index."""
     if any(kinds[2:]):
         return None
     both = PrimitiveStep(step.name, step.params, step.inputs[:2], step.outputs, step.repeats)
@@ -56,7 +56,7 @@ def _updated(step: PrimitiveStep, kinds: Kinds) -> str | None:
 
 
 def _scattered(step: PrimitiveStep, kinds: Kinds) -> str | None:
-    """Terms added to terms, at finished places."""
+    """Terms added to terms, at complete indices."""
     if kinds[1] is not None:
         return None
     pair = (step.inputs[0], step.inputs[2])
@@ -81,7 +81,7 @@ def _negated(step: PrimitiveStep, kinds: Kinds) -> str | None:
 
 
 def _multiplied(step: PrimitiveStep, kinds: Kinds) -> str | None:
-    """Terms times something finished."""
+    """Terms times a complete value."""
     return "sum" if list(kinds).count(None) == len(kinds) - 1 and "sum" in kinds else None
 
 
@@ -91,7 +91,7 @@ def _divided(step: PrimitiveStep, kinds: Kinds) -> str | None:
 
 
 def _converted(step: PrimitiveStep, kinds: Kinds) -> str | None:
-    """Into a dtype that holds the numbers; integers that overflow still add up."""
+    """Conversion to a dtype that represents the values; integers that overflow still add up."""
     before, after = step.inputs[0].dtype, step.outputs[0].dtype
     kind = kinds[0]
     if kind == "any":
@@ -104,7 +104,7 @@ def _converted(step: PrimitiveStep, kinds: Kinds) -> str | None:
     return None
 
 
-SCATTERED = {  # how the terms of a table are combined if its updates are cut
+SCATTERED = {  # how the terms of a table are combined if its updates are sharded
     "scatter-add": "sum",
     "scatter-sub": "sum",
     "scatter-max": "max",

@@ -1,12 +1,12 @@
-"""The program of an operator as a flat list of steps on values whose dimensions are symbols.
+"""The jaxpr of an operator as a flat list of steps on values whose dimensions are symbols.
 
-Calls inside the program are replaced by what they call. Loops and branches are replaced by their
-bodies and by a few steps of our own between them:
+Calls are inlined. Loops and branches are replaced by their bodies, connected by a few additional
+kinds of steps:
 
-- `carry`: a value that goes round a loop; one in, the value inside and the one after the loop out
-- `take`, `pile`: one slice of an array that a loop runs over, and the array of its slices
-- `join`: the value that comes out of several branches
-- `decide`: the number that chooses a branch, or says whether a loop goes on
+- `carry`: a loop carry; the initial or next value in, the values inside and after the loop out
+- `take`, `pile`: one slice of an array that a loop scans, and the stacked array of its slices
+- `join`: the result of several branches
+- `decide`: the value that chooses a branch, or the condition of a loop
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from jax.extend.core import ClosedJaxpr, Jaxpr, Literal, Var
 from mycelia._engine.jax_setup import jax, jnp
 from mycelia._engine.operators.axes.dimension_symbols import DimensionSymbol
 
-_CALLED = {  # primitives that only call a program, and the parameter that holds it
+_CALLED = {  # primitives that only call a jaxpr, and the parameter that holds it
     "jit": "jaxpr",
     "pjit": "jaxpr",
     "remat": "jaxpr",
@@ -43,9 +43,9 @@ class StepValue:
         self.shape = tuple(shape)
         self.dtype = dtype
         self.dims = tuple(DimensionSymbol(size) for size in self.shape)
-        self.is_zero = False  # all its numbers are 0
-        self.is_false = False  # all its numbers are false
-        self.counts: int | None = None  # its numbers are the positions along this dimension
+        self.is_zero = False  # all elements are 0
+        self.is_false = False  # all elements are False
+        self.counts: int | None = None  # the elements are the positions along this dimension
         self.columns: tuple[int | None, ...] = ()  # the same for each entry of the last dimension
 
     @property
@@ -62,7 +62,7 @@ class StepValue:
 
 
 class PrimitiveStep:
-    """One equation: a jax primitive, or one of our own steps, from values to values."""
+    """One equation: a jax primitive, or one of the additional steps, from values to values."""
 
     __slots__ = ("ends", "flops", "inputs", "name", "outputs", "params", "repeats")
 
@@ -84,7 +84,7 @@ class PrimitiveStep:
 
 
 class FlatProgram:
-    """A whole program: values in, values out, and the steps between that matter for them."""
+    """A whole program: inputs, outputs, and the steps that the outputs depend on."""
 
     def __init__(self, program: ClosedJaxpr) -> None:
         self._steps: list[PrimitiveStep] = []
@@ -95,7 +95,7 @@ class FlatProgram:
     def _inline(
         self, program: ClosedJaxpr | Jaxpr, inputs: Sequence[StepValue], repeats: float
     ) -> list[StepValue]:
-        """Add the steps of a program that gets `inputs`; the values it gives."""
+        """Add the steps of a jaxpr that is called with `inputs`; returns its outputs."""
         jaxpr, constants = (
             (program.jaxpr, program.consts) if isinstance(program, ClosedJaxpr) else (program, ())
         )
@@ -108,9 +108,9 @@ class FlatProgram:
             return _constant(atom, atom.val) if isinstance(atom, Literal) else known[atom]
 
         for equation in jaxpr.eqns:
-            given = [read(atom) for atom in equation.invars]
-            made = self._add(equation, given, repeats)
-            known.update(zip(equation.outvars, made, strict=True))
+            values = [read(atom) for atom in equation.invars]
+            results = self._add(equation, values, repeats)
+            known.update(zip(equation.outvars, results, strict=True))
         return [read(atom) for atom in jaxpr.outvars]
 
     def _add(self, equation: Any, inputs: list[StepValue], repeats: float) -> list[StepValue]:
@@ -129,8 +129,8 @@ class FlatProgram:
             case "custom_linear_solve":
                 return self._solve(params, inputs, repeats)
             case "optimization_barrier":
-                for one, other in zip(inputs, outputs, strict=True):
-                    self._step("copy", [one], [other], repeats)
+                for before, after in zip(inputs, outputs, strict=True):
+                    self._step("copy", [before], [after], repeats)
             case _:
                 self._step(name, inputs, outputs, repeats, params)
         return outputs
@@ -150,7 +150,7 @@ class FlatProgram:
     def _connect(
         self, name: str, inputs: Sequence[StepValue], outputs: Sequence[StepValue], repeats: float
     ) -> None:
-        """A step of our own, which is no work."""
+        """A connecting step, which costs nothing."""
         self._step(name, inputs, outputs, repeats).flops = 0.0
 
     def _scan(
@@ -188,8 +188,8 @@ class FlatProgram:
         entering = [_fresh(var) for var in body.jaxpr.invars[second:]]
         for before, inside, after in zip(inputs[first + second :], entering, outputs, strict=True):
             self._connect("carry", [before], [inside, after], repeats)
-        goes_on = self._inline(condition, [*for_condition, *entering], repeats)
-        self._connect("decide", goes_on, outputs, repeats)
+        condition_value = self._inline(condition, [*for_condition, *entering], repeats)
+        self._connect("decide", condition_value, outputs, repeats)
         leaving = self._inline(body, [*for_body, *entering], repeats)
         for end, inside, after in zip(leaving, entering, outputs, strict=True):
             self._connect("carry", [end], [inside, after], repeats)
@@ -203,20 +203,20 @@ class FlatProgram:
     ) -> None:
         branches = params["branches"]
         share = repeats / len(branches)
-        ways = [self._inline(branch, inputs[1:], share) for branch in branches]
-        for *found, output in zip(*ways, outputs, strict=True):
-            self._connect("join", found, [output], repeats)
+        results = [self._inline(branch, inputs[1:], share) for branch in branches]
+        for *values, output in zip(*results, outputs, strict=True):
+            self._connect("join", values, [output], repeats)
         self._connect("decide", inputs[:1], outputs, repeats)
 
     def _solve(
         self, params: dict[str, Any], inputs: list[StepValue], repeats: float
     ) -> list[StepValue]:
-        """A linear system with a given way to solve it: that way."""
+        """A linear system with a given solver: the solver's program."""
         lengths = params["const_lengths"]
         start = lengths.matvec + lengths.vecmat
         right = sum(lengths)
-        given = [*inputs[start : start + lengths.solve], *inputs[right:]]
-        return self._inline(params["jaxprs"].solve, given, repeats)
+        values = [*inputs[start : start + lengths.solve], *inputs[right:]]
+        return self._inline(params["jaxprs"].solve, values, repeats)
 
 
 def _fresh(var: Any) -> StepValue:
@@ -225,25 +225,25 @@ def _fresh(var: Any) -> StepValue:
 
 def _constant(atom: Any, array: Any) -> StepValue:
     value = _fresh(atom)
-    if jnp.issubdtype(value.dtype, jax.dtypes.extended):  # random keys are no numbers
+    if jnp.issubdtype(value.dtype, jax.dtypes.extended):  # random keys are not numeric
         return value
-    numbers = np.asarray(array)
-    value.is_zero = not numbers.any()
-    value.is_false = value.is_zero and numbers.dtype == np.bool_
-    if numbers.dtype.kind in "iu":
-        value.counts = _counted(numbers)
+    elements = np.asarray(array)
+    value.is_zero = not elements.any()
+    value.is_false = value.is_zero and elements.dtype == np.bool_
+    if elements.dtype.kind in "iu":
+        value.counts = _counted(elements)
     return value
 
 
-def _counted(numbers: np.ndarray) -> int | None:
+def _counted(elements: np.ndarray) -> int | None:
     """The dimension along which an array counts 0, 1, 2, ..., if there is one."""
-    for place, size in enumerate(numbers.shape):
-        others = [1] * numbers.ndim
-        others[place] = size
+    for dim, size in enumerate(elements.shape):
+        others = [1] * elements.ndim
+        others[dim] = size
         if size > 1 and np.array_equal(
-            numbers, np.broadcast_to(np.arange(size).reshape(others), numbers.shape)
+            elements, np.broadcast_to(np.arange(size).reshape(others), elements.shape)
         ):
-            return place
+            return dim
     return None
 
 

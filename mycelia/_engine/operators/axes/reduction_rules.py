@@ -1,4 +1,4 @@
-"""Which dimensions go together in reductions, products, convolutions and windows."""
+"""Dimension rules for reductions, matrix products, convolutions, and windows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mycelia._engine.operators.axes.shape_rules import all_but, pass_along
 
 
 def _reduction(kind: str) -> Callable[[PrimitiveStep], None]:
-    """A rule for a reduction whose terms are combined by `kind`; those of bits cannot be."""
+    """A rule for a reduction whose terms are combined by `kind`; bitwise ones are blocked."""
 
     def rule(step: PrimitiveStep) -> None:
         (value,) = step.inputs
@@ -20,56 +20,56 @@ def _reduction(kind: str) -> Callable[[PrimitiveStep], None]:
         if logical and not jnp.issubdtype(value.dtype, jnp.bool_):
             _blocked_reduction(step)
             return
-        for place in step.params["axes"]:
-            step.ends.append((value.dims[place], kind))
+        for dim in step.params["axes"]:
+            step.ends.append((value.dims[dim], kind))
         _keep_others(step, step.params["axes"])
 
     return rule
 
 
 def _blocked_reduction(step: PrimitiveStep) -> None:
-    worked_on = step.params["axes"] if "axes" in step.params else step.params["dimensions"]
+    reduced = step.params["axes"] if "axes" in step.params else step.params["dimensions"]
     for value in step.inputs:
-        block_all(value.dims[place] for place in worked_on if value.ndim)
-    _keep_others(step, worked_on)
+        block_all(value.dims[dim] for dim in reduced if value.ndim)
+    _keep_others(step, reduced)
 
 
-def _keep_others(step: PrimitiveStep, worked_on: tuple[int, ...]) -> None:
+def _keep_others(step: PrimitiveStep, reduced: tuple[int, ...]) -> None:
     for value in step.inputs:
         if value.ndim == 0:
-            continue  # the first value of a general reduction
-        kept = all_but(worked_on, value.ndim)
+            continue  # the initial value of a general reduction
+        remaining = all_but(reduced, value.ndim)
         for made in step.outputs:
-            for place, symbol in zip(kept, made.dims, strict=True):
-                symbol.unite(value.dims[place])
+            for dim, symbol in zip(remaining, made.dims, strict=True):
+                symbol.unite(value.dims[dim])
 
 
 def _product(step: PrimitiveStep) -> None:
-    (left, right, *_), (made,) = step.inputs, step.outputs
+    (left, right, *_), (result,) = step.inputs, step.outputs
     (left_inner, right_inner), (left_batch, right_batch) = step.params["dimension_numbers"]
-    for one, other in zip(left_inner, right_inner, strict=True):
-        left.dims[one].unite(right.dims[other])
-        step.ends.append((left.dims[one], "sum"))
-    for place, (one, other) in enumerate(zip(left_batch, right_batch, strict=True)):
-        unite_all((left.dims[one], right.dims[other], made.dims[place]))
+    for left_dim, right_dim in zip(left_inner, right_inner, strict=True):
+        left.dims[left_dim].unite(right.dims[right_dim])
+        step.ends.append((left.dims[left_dim], "sum"))
+    for dim, (left_dim, right_dim) in enumerate(zip(left_batch, right_batch, strict=True)):
+        unite_all((left.dims[left_dim], right.dims[right_dim], result.dims[dim]))
     free_left = [i for i in range(left.ndim) if i not in (*left_inner, *left_batch)]
     free_right = [i for i in range(right.ndim) if i not in (*right_inner, *right_batch)]
     free = [*(left.dims[i] for i in free_left), *(right.dims[i] for i in free_right)]
-    for symbol, result in zip(free, made.dims[len(left_batch) :], strict=True):
-        symbol.unite(result)
-    step.flops = 2.0 * made.elements * prod(left.shape[i] for i in left_inner)
+    for symbol, result_symbol in zip(free, result.dims[len(left_batch) :], strict=True):
+        symbol.unite(result_symbol)
+    step.flops = 2.0 * result.elements * prod(left.shape[i] for i in left_inner)
 
 
 def _convolution(step: PrimitiveStep) -> None:
     (image, kernel), (made,) = step.inputs, step.outputs
     names = step.params["dimension_numbers"]
-    batch, channels, *places = names.lhs_spec
+    batch, channels, *spatial = names.lhs_spec
     features, inner, *kernel_places = names.rhs_spec
     made_batch, made_channels, *made_places = names.out_spec
     image_groups = step.params["batch_group_count"]
     groups = step.params["feature_group_count"]
     made.dims[made_channels].unite(kernel.dims[features])
-    if image_groups > 1:  # the groups lie along the batch: major there and in the channels made
+    if image_groups > 1:  # groups are the major part of the batch and of the output channels
         made.dims[made_channels].unite(image.dims[batch])
         made.dims[made_channels].limit(image_groups)
         made.dims[made_batch].block()
@@ -82,24 +82,24 @@ def _convolution(step: PrimitiveStep) -> None:
     else:
         image.dims[channels].unite(kernel.dims[inner])
         step.ends.append((kernel.dims[inner], "sum"))
-    for number, where in enumerate(zip(places, kernel_places, made_places, strict=True)):
-        _convolved_place(step, number, *where)
+    for number, where in enumerate(zip(spatial, kernel_places, made_places, strict=True)):
+        _convolved_dimension(step, number, *where)
     step.flops = 2.0 * made.elements * kernel.elements / max(kernel.shape[features], 1)
 
 
-def _convolved_place(
+def _convolved_dimension(
     step: PrimitiveStep, number: int, place: int, in_kernel: int, in_made: int
 ) -> None:
-    """A dimension along which the kernel moves: only trivial moves can be cut."""
+    """A dimension along which the kernel slides: only trivial windows can be sharded."""
     (image, kernel), (made,) = step.inputs, step.outputs
     one, weight, result = image.dims[place], kernel.dims[in_kernel], made.dims[in_made]
-    still = not any(step.params["padding"][number]) and all(
+    unpadded = not any(step.params["padding"][number]) and all(
         step.params[name] is None or step.params[name][number] == 1
         for name in ("lhs_dilation", "rhs_dilation")
     )
-    if still and kernel.shape[in_kernel] == 1 and step.params["window_strides"][number] == 1:
+    if unpadded and kernel.shape[in_kernel] == 1 and step.params["window_strides"][number] == 1:
         one.unite(result)
-    elif still and kernel.shape[in_kernel] == image.shape[place] and made.shape[in_made] == 1:
+    elif unpadded and kernel.shape[in_kernel] == image.shape[place] and made.shape[in_made] == 1:
         one.unite(weight)
         step.ends.append((one, "sum"))
     else:
@@ -107,7 +107,7 @@ def _convolved_place(
 
 
 def _window(step: PrimitiveStep) -> None:
-    """Windows of size 1 that move by 1 leave a dimension alone."""
+    """Windows of size 1 with stride 1 do not affect a dimension."""
     (made,) = step.outputs
     params = step.params
     passed = [

@@ -1,4 +1,4 @@
-"""The rule of every jax primitive: which dimensions of its operands and results go together."""
+"""The dimension rule of every jax primitive: which dimensions are split together."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _UNKNOWN: set[str] = set()
 
 
 def unknown_primitives() -> frozenset[str]:
-    """Names of jax primitives met so far that have no rule: they cannot be cut anywhere."""
+    """Names of jax primitives met so far that have no rule: they cannot be sharded."""
     return frozenset(_UNKNOWN)
 
 
 def apply_rule(step: PrimitiveStep) -> None:
     """Unite and block the dimensions of a step's values by the rule of its primitive."""
     if step.name in ELEMENTWISE:
-        _same_places(step)
+        _elementwise(step)
         return
     rule = _RULES.get(step.name)
     if rule is not None:
@@ -40,9 +40,9 @@ def apply_rule(step: PrimitiveStep) -> None:
         block_all(value.dims)
 
 
-def _same_places(step: PrimitiveStep) -> None:
-    """All arrays have one shape, but for numbers and sizes of 1, which go with every place."""
+def _elementwise(step: PrimitiveStep) -> None:
+    """All arrays have one shape, except for scalars and sizes of 1, which broadcast."""
     shaped = [value for value in (*step.inputs, *step.outputs) if value.ndim]
-    for place in range(max((value.ndim for value in shaped), default=0)):
-        size = max(value.shape[place] for value in shaped)
-        unite_all(value.dims[place] for value in shaped if value.shape[place] == size)
+    for dim in range(max((value.ndim for value in shaped), default=0)):
+        size = max(value.shape[dim] for value in shaped)
+        unite_all(value.dims[dim] for value in shaped if value.shape[dim] == size)

@@ -1,4 +1,4 @@
-"""Which dimensions go together where arrays are reshaped, cut out, joined or reordered."""
+"""Dimension rules for reshaping, slicing, concatenating, and reordering arrays."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from mycelia._engine.operators.axes.dimension_symbols import block_all
 from mycelia._engine.operators.axes.primitive_steps import PrimitiveStep, StepValue
 
 
-def pass_along(one: StepValue, other: StepValue, places: Iterable[int]) -> None:
+def pass_along(first: StepValue, second: StepValue, dims: Iterable[int]) -> None:
     """Unite the same dimensions of two values; block the others of both."""
-    passed = set(places)
-    for place in range(max(one.ndim, other.ndim)):
-        if place in passed:
-            one.dims[place].unite(other.dims[place])
+    passed = set(dims)
+    for dim in range(max(first.ndim, second.ndim)):
+        if dim in passed:
+            first.dims[dim].unite(second.dims[dim])
         else:
-            block_all((*one.dims[place : place + 1], *other.dims[place : place + 1]))
+            block_all((*first.dims[dim : dim + 1], *second.dims[dim : dim + 1]))
 
 
-def all_but(worked_on: Iterable[int], ndim: int) -> list[int]:
-    """The dimensions that are not worked on; negative numbers count from the end."""
-    blocked = {place % ndim for place in worked_on} if ndim else set()
-    return [place for place in range(ndim) if place not in blocked]
+def all_but(excluded: Iterable[int], ndim: int) -> list[int]:
+    """The dimensions that are not excluded; negative numbers count from the end."""
+    blocked = {dim % ndim for dim in excluded} if ndim else set()
+    return [dim for dim in range(ndim) if dim not in blocked]
 
 
 def _transpose(step: PrimitiveStep) -> None:
@@ -45,9 +45,9 @@ def _squeeze(step: PrimitiveStep) -> None:
 
 
 def _reshape(step: PrimitiveStep) -> None:
-    """Dimensions that stay go along; of those that merge or split, the major ones do.
+    """Unchanged dimensions pass; of dimensions that merge or split, the major ones do.
 
-    A cut of the major dimension is a cut of the elements in row-major order, on both sides.
+    Splitting the major dimension splits the elements in row-major order, on both sides.
     """
     (value, *_), (made,) = step.inputs, step.outputs
     if value.elements == 0:
@@ -62,7 +62,7 @@ def _reshape(step: PrimitiveStep) -> None:
 def factor_groups(
     before: tuple[int, ...], after: tuple[int, ...]
 ) -> list[tuple[list[int], list[int]]]:
-    """The smallest runs of dimensions of both shapes with equal products; sizes of 1 are left out.
+    """The smallest runs of dimensions of both shapes with equal products; skips sizes of 1.
 
     >>> factor_groups((2, 3, 4), (6, 4))
     [([0, 1], [0]), ([2], [1])]
@@ -90,7 +90,7 @@ def _slice(step: PrimitiveStep) -> None:
 
 
 def _whole(value: StepValue, part: StepValue) -> list[int]:
-    """The dimensions of which all is taken."""
+    """The dimensions along which a slice takes everything."""
     return [place for place in range(part.ndim) if value.shape[place] == part.shape[place]]
 
 
@@ -109,14 +109,14 @@ def _pad(step: PrimitiveStep) -> None:
 
 
 def _along(name: str) -> Callable[[PrimitiveStep], None]:
-    """A rule for a primitive that works along the dimensions its parameter `name` says."""
+    """A rule for a primitive that works along the dimensions in its parameter `name`."""
 
     def rule(step: PrimitiveStep) -> None:
-        given = step.params[name]
-        worked_on = given if isinstance(given, (tuple, list)) else (given,)
+        dims = step.params[name]
+        excluded = dims if isinstance(dims, (tuple, list)) else (dims,)
         for value in step.inputs:
             for made in step.outputs:
-                pass_along(value, made, all_but(worked_on, value.ndim))
+                pass_along(value, made, all_but(excluded, value.ndim))
 
     return rule
 
@@ -133,19 +133,19 @@ def _unstack(step: PrimitiveStep) -> None:
         _without(value, step.params["axis"], made)
 
 
-def _first_apart(step: PrimitiveStep) -> None:
-    """A loop goes along the first dimension of the larger side."""
+def _without_first(step: PrimitiveStep) -> None:
+    """A loop iterates over the first dimension of the larger side."""
     (value,), (made,) = step.inputs, step.outputs
     whole, part = (value, made) if value.ndim > made.ndim else (made, value)
     _without(whole, 0, part)
 
 
 def _without(whole: StepValue, axis: int, part: StepValue) -> None:
-    """`part` has the dimensions of `whole` but for `axis`, which cannot be cut."""
+    """`part` has the dimensions of `whole` except `axis`, which cannot be split."""
     whole.dims[axis % whole.ndim].block()
-    kept = all_but((axis,), whole.ndim)
-    for place, symbol in zip(kept, part.dims, strict=True):
-        symbol.unite(whole.dims[place])
+    remaining = all_but((axis,), whole.ndim)
+    for dim, symbol in zip(remaining, part.dims, strict=True):
+        symbol.unite(whole.dims[dim])
 
 
 def _tile(step: PrimitiveStep) -> None:
@@ -154,13 +154,13 @@ def _tile(step: PrimitiveStep) -> None:
 
 
 def _bitcast(step: PrimitiveStep) -> None:
-    """Numbers of another width come with a last dimension more, or less."""
+    """A dtype of another width adds or removes a last dimension."""
     (value,), (made,) = step.inputs, step.outputs
     pass_along(value, made, range(min(value.ndim, made.ndim)))
 
 
 def _nothing(step: PrimitiveStep) -> None:
-    """Dimensions of the outputs are free: any part of them can be made apart."""
+    """The dimensions of the outputs are unconstrained: each shard computes its slice."""
 
 
 SHAPING_RULES: dict[str, Callable[[PrimitiveStep], None]] = {
@@ -184,8 +184,8 @@ SHAPING_RULES: dict[str, Callable[[PrimitiveStep], None]] = {
     "top_k": _along("axis"),
     "stack": _stack,
     "unstack": _unstack,
-    "take": _first_apart,
-    "pile": _first_apart,
+    "take": _without_first,
+    "pile": _without_first,
     "tile": _tile,
     "bitcast_convert_type": _bitcast,
     "iota": _nothing,

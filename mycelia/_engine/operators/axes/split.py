@@ -1,4 +1,4 @@
-"""What cutting one axis does to a program: the work divided, the results left in terms."""
+"""The effect of splitting one axis of a program: divided work, and partial results."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from mycelia._engine.operators.axes.primitive_steps import FlatProgram, Primitiv
 
 @dataclass(frozen=True)
 class PartialSum:
-    """A value of which each part has one term: how they are combined, which steps made them."""
+    """A value of which each shard has one term: how terms are combined, which steps made them."""
 
     kind: str
     origins: frozenset[int]
 
 
 class SymbolUses:
-    """Where the values and the symbols of a program occur, by the numbers of its steps."""
+    """Occurrences of the values and symbols of a program, by step index."""
 
     def __init__(self, flat: FlatProgram) -> None:
         self.flat = flat
@@ -34,10 +34,10 @@ class SymbolUses:
 
 
 class SymbolSplit:
-    """One symbol cut: which values are unfinished, and what had to be finished on the way.
+    """One split symbol: which values are partial, and which must be combined inside the program.
 
-    Reductions whose terms meet a step that needs the whole are finished at once, and it is tried
-    again, until no such step is left.
+    If the terms of a reduction meet a step that needs the complete value, they are combined right
+    after the reduction, and the analysis runs again, until there is no such step.
     """
 
     def __init__(self, symbol: DimensionSymbol, uses: SymbolUses) -> None:
@@ -58,19 +58,19 @@ class SymbolSplit:
 
     @property
     def inner(self) -> float:
-        """Bytes of all values that are finished inside."""
+        """The bytes of all values that are combined inside the operator."""
         steps = (self._uses.flat.steps[number] for number in self.finished)
         return float(sum(_made_bytes(step) * step.repeats for step in steps))
 
     def unfinished(self, results: Sequence[StepValue]) -> tuple[tuple[int, str], ...]:
-        """Which results are left in terms, by number, and how those are combined."""
+        """The indices of the results that are partial, and how their terms are combined."""
         if not self._terms:
             return ()
         found = ((leaf, self._terms.get(id(value))) for leaf, value in enumerate(results))
         return tuple((leaf, terms.kind) for leaf, terms in found if terms is not None)
 
     def _find_new_finished(self) -> bool:
-        """Walk the program once; whether reductions were found that must be finished."""
+        """Walk the program once; returns whether more reductions must be combined."""
         before = len(self.finished)
         self._terms = {}
         waiting = sorted(self._touching)
@@ -86,7 +86,7 @@ class SymbolSplit:
         return len(self.finished) > before
 
     def _walk(self, number: int) -> list[StepValue]:
-        """Go through one step; the values it leaves unfinished."""
+        """Process one step; returns the values that it leaves partial."""
         step = self._uses.flat.steps[number]
         given = [self._terms.get(id(value)) for value in step.inputs]
         if number not in self._touching:
@@ -106,7 +106,7 @@ class SymbolSplit:
     def _reduced(
         self, number: int, step: PrimitiveStep, given: list[PartialSum | None], kind: str
     ) -> list[StepValue]:
-        """The axis ends here: each part has a term of the results."""
+        """The axis is reduced here: each shard has a term of the results."""
         origins = {number}
         if step.name in SCATTERED:
             table, *given = given

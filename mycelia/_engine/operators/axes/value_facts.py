@@ -1,7 +1,7 @@
-"""What is known of the numbers in a value: that they are zero, or positions along a dimension.
+"""Facts about the values of arrays: all zero, or positions along a dimension.
 
-Zeros matter because sums into them may be left unfinished. Positions matter because looking up row
-i of a table at place i is no lookup at all: `x[arange(n), index]` goes along the rows of x.
+Zeros matter because sums into them may remain partial. Positions matter because looking up row i
+of a table at index i is not a lookup: `x[arange(n), index]` iterates over the rows of x.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _KEEP_ZERO = frozenset(
 
 
 def learn(step: PrimitiveStep) -> None:
-    """Note what follows for the outputs of a step from what is known of its inputs."""
+    """Derive facts about the outputs of a step from those about its inputs."""
     if step.name in _KEEP_ZERO and step.inputs[0].is_zero:
         step.outputs[0].is_zero = True
     rule = _LEARNED.get(step.name)
@@ -37,14 +37,14 @@ def _broadcast(step: PrimitiveStep) -> None:
     (value, *_), (made,) = step.inputs, step.outputs
     if value.counts is None:
         return
-    place = step.params["broadcast_dimensions"][value.counts]
-    if made.shape[place] == value.shape[value.counts]:
-        made.counts = place
-        made.columns = (place,) if made.shape[-1] == 1 else ()
+    dim = step.params["broadcast_dimensions"][value.counts]
+    if made.shape[dim] == value.shape[value.counts]:
+        made.counts = dim
+        made.columns = (dim,) if made.shape[-1] == 1 else ()
 
 
 def _reshape(step: PrimitiveStep) -> None:
-    """Dimensions of size 1 come and go without changing positions."""
+    """Adding or removing dimensions of size 1 does not change positions."""
     (value, *_), (made,) = step.inputs, step.outputs
     before = [place for place, size in enumerate(value.shape) if size != 1]
     after = [place for place, size in enumerate(made.shape) if size != 1]
@@ -57,8 +57,8 @@ def _reshape(step: PrimitiveStep) -> None:
 
 def _less(step: PrimitiveStep) -> None:
     """No position is below 0."""
-    one, other = step.inputs
-    step.outputs[0].is_false = one.counts is not None and other.is_zero
+    left, right = step.inputs
+    step.outputs[0].is_false = left.counts is not None and right.is_zero
 
 
 def _select(step: PrimitiveStep) -> None:
@@ -69,15 +69,15 @@ def _select(step: PrimitiveStep) -> None:
 
 
 def _concatenate(step: PrimitiveStep) -> None:
-    """Columns of positions put side by side."""
+    """Concatenated columns of positions."""
     (made,) = step.outputs
     if step.params["dimension"] != made.ndim - 1:
         return
-    found: list[int | None] = []
+    columns: list[int | None] = []
     for value in step.inputs:
         width = value.shape[-1]
-        found += value.columns if len(value.columns) == width else [None] * width
-    made.columns = tuple(found)
+        columns += value.columns if len(value.columns) == width else [None] * width
+    made.columns = tuple(columns)
 
 
 _LEARNED: dict[str, Callable[[PrimitiveStep], None]] = {
