@@ -195,7 +195,7 @@ def test_a_network_trains_to_the_same_numbers_and_explains_itself():
     chosen, choices = trained(selects=True)
     np.testing.assert_allclose(chosen, plain, rtol=1e-5)
     for name in ("Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"):
-        assert choices[f"{name} as products of sums and differences"] > 0
+        assert choices[f"{name} as Winograd's algorithm"] > 0
 
 
 def test_forward_and_backward_pass_share_the_sums_of_the_kernel():

@@ -1,4 +1,4 @@
-"""The average of every window of an array, and its gradient."""
+"""Average pooling and its gradient."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from mycelia._engine.operators.window import Window
 
 
 def average(x: Array, window: Window, include_pad: bool, divisor: int = 0) -> Array:
-    """The sums of all windows over their sizes, or over `divisor`.
+    """Average pooling: window sums divided by window sizes, or by `divisor`.
 
-    Padding counts as part of a window with `include_pad`.
+    With `include_pad`, padding counts towards the window size.
     """
     counts = _divisors(window, x.shape[x.ndim - window.rank :], include_pad, divisor)
     total = jnp.asarray(x, wide_dtype(x.dtype))
@@ -32,7 +32,7 @@ def average(x: Array, window: Window, include_pad: bool, divisor: int = 0) -> Ar
 def average_gradient(
     dout: Array, window: Window, include_pad: bool, divisor: int, shape: Shape
 ) -> Array:
-    """`dout`, one number for each window, spread evenly over an input of `shape`."""
+    """The gradient of average pooling for an input of `shape`: `dout` spread over each window."""
     sizes = shape[len(shape) - window.rank :]
     counts = _divisors(window, sizes, include_pad, divisor)
     total = jnp.asarray(dout, wide_dtype(dout.dtype))
@@ -46,37 +46,37 @@ def average_gradient(
 
 
 def _summed(x: Array, window: Window, axis: int) -> Array:
-    """Sums of the windows along one axis."""
+    """Window sums along one axis."""
     single = window.along(axis)
-    place = x.ndim - window.rank + axis
-    count = x.shape[place] // window.kernel[axis]
-    if _tiles(window, axis, x.shape[place]):
-        parts = x.reshape(*x.shape[:place], count, window.kernel[axis], *x.shape[place + 1 :])
-        return jnp.sum(parts, axis=place + 1, dtype=x.dtype)
+    dim = x.ndim - window.rank + axis
+    count = x.shape[dim] // window.kernel[axis]
+    if _tiles(window, axis, x.shape[dim]):
+        parts = x.reshape(*x.shape[:dim], count, window.kernel[axis], *x.shape[dim + 1 :])
+        return jnp.sum(parts, axis=dim + 1, dtype=x.dtype)
     return reduce(jnp.add, shifted(x, single))
 
 
 def _spread(x: Array, window: Window, axis: int, sizes: Shape) -> Array:
     """The transpose of `_summed`."""
-    place = x.ndim - window.rank + axis
+    dim = x.ndim - window.rank + axis
     if _tiles(window, axis, sizes[axis]):
-        return jnp.repeat(x, window.kernel[axis], axis=place)
+        return jnp.repeat(x, window.kernel[axis], axis=dim)
     single = window.along(axis)
     lead = x.ndim - window.rank
-    now = (*x.shape[lead:place], sizes[axis], *x.shape[place + 1 :])
+    now = (*x.shape[lead:dim], sizes[axis], *x.shape[dim + 1 :])
     wide = dilated(x, single, now)
     return reduce(jnp.add, (taken_back(wide, single, o, now) for o in offsets(single)))
 
 
 def _tiles(window: Window, axis: int, size: int) -> bool:
-    """Whether the windows cover the axis exactly, side by side."""
+    """Whether the windows tile the axis exactly."""
     kernel = window.kernel[axis]
     touching = kernel == window.strides[axis] and window.dilation[axis] == 1
     return touching and size % kernel == 0 and not any(window.along(axis).padding_of(axis, size))
 
 
 def _divisors(window: Window, sizes: Shape, include_pad: bool, divisor: int) -> np.ndarray:
-    """What the sum of each window is divided by."""
+    """The divisor of each window sum."""
     if divisor:
         return np.full((), divisor)
     counts = [_counts(window, axis, size, include_pad) for axis, size in enumerate(sizes)]
@@ -84,7 +84,7 @@ def _divisors(window: Window, sizes: Shape, include_pad: bool, divisor: int) -> 
 
 
 def _counts(window: Window, axis: int, size: int, include_pad: bool) -> np.ndarray:
-    """How many numbers each window holds along one axis."""
+    """The number of elements in each window along one axis."""
     low, high = window.padding_of(axis, size)
     if window.pad_mode == "pad":
         high = window.pads[axis][1]

@@ -1,10 +1,10 @@
-"""Images with the batch as innermost axis: when they are computed so, and the way there and back.
+"""The batch-last layout: when it is used, and conversions to and from it.
 
-Measured on CPU (LeNet, batch 32): XLA turns elementwise operators, pooling and copies into loops
-that are fast only along the innermost axis. Few channels or small images make that axis short, and
-the loops scalar; the batch is long, so with it innermost they use vector instructions. Transposes
-between neighbouring operators cancel inside a compiled graph. With several devices the batch stays
-outermost, where it can be cut between them.
+Measured on CPU (LeNet, batch 32): XLA turns elementwise operators, pooling, and copies into loops
+that are only fast along the innermost axis. With few channels or small images that axis is short,
+and the loops are scalar. The batch is long, so with it innermost they use vector instructions.
+Transposes between neighboring operators cancel inside a compiled graph. With several devices the
+batch stays outermost, where it can be sharded.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LARGE_BATCH = 8
 
 
 def prefers_batch_last(shape: Shape) -> bool:
-    """Whether images of `shape` (batch, channels, *spatial) are computed with the batch last."""
+    """Whether images of `shape` (batch, channels, *spatial) are computed in batch-last layout."""
     return (
         on_cpu()
         and jax.device_count() == 1

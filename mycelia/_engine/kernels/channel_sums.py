@@ -1,4 +1,4 @@
-"""Tensors with a channel axis: where it is, and fast sums over all the other axes."""
+"""Sums and moments over all axes except the channels."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ _SAMPLES = 8
 
 
 def channel_axis(owner: str, data_format: str, rank: int) -> int:
-    """The axis of the channels: the second, or the last for 'NHWC'."""
+    """The channel axis: the second, or the last for 'NHWC'."""
     if data_format not in FORMATS:
         raise wrong_value(owner, "data_format", data_format, f"str and must be in '{FORMATS}'")
     return rank - 1 if data_format == "NHWC" else 1
 
 
 def along_channels(rank: int, axis: int, count: int) -> Shape:
-    """The shape that makes a vector of `count` numbers broadcast along the channel axis."""
+    """The shape with which a vector of `count` elements broadcasts along the channel axis."""
     return tuple(count if i == axis else 1 for i in range(rank))
 
 
 def channel_sum(x: Array, axis: int) -> Array:
     """Sum over every axis but `axis`, as a vector.
 
-    One long sum runs number after number on one core; two shorter ones, the first over an axis that
-    is not the innermost, use vector instructions and all cores. The barrier keeps them apart.
+    One long sum runs element by element on one core. Two shorter ones, the first over an axis that
+    is not the innermost, use vector instructions and all cores. The barrier keeps them separate.
     """
     others = tuple(i for i in range(x.ndim) if i != axis)
     if axis == x.ndim - 1:
@@ -40,7 +40,7 @@ def channel_sum(x: Array, axis: int) -> Array:
 
 
 def channel_sums(a: Array, b: Array, axis: int) -> tuple[Array, Array]:
-    """The sums of two arrays over every axis but `axis`; what both are made of is read once."""
+    """The sums of two arrays over every axis but `axis`; their common inputs are read once."""
     if axis == a.ndim - 1:
         first, second = row_sums((a, b))
         return first, second
@@ -50,8 +50,8 @@ def channel_sums(a: Array, b: Array, axis: int) -> tuple[Array, Array]:
 def channel_moments(x: Array, axis: int) -> tuple[Array, Array]:
     """The mean and the variance over every axis but `axis`.
 
-    In one loop over all numbers, less a typical one: the difference of mean squares and squared
-    mean is exact if the mean is small beside the deviation.
+    One loop over all elements, shifted by a typical row: the difference of mean square and squared
+    mean is accurate if the mean is small compared to the deviation.
     """
     count = max(1, x.size // max(1, x.shape[axis]))
     if axis == x.ndim - 1 and count >= MANY_ROWS and on_cpu():
@@ -65,7 +65,7 @@ def channel_moments(x: Array, axis: int) -> tuple[Array, Array]:
 
 
 def _typical_row(rows: Array) -> Array:
-    """The mean of a few rows from everywhere; of equal ones exactly what they are."""
+    """The mean of a few rows spread over the array; exact if all rows are equal."""
     step = len(rows) // _SAMPLES
     some = rows[step // 3 :: step][:_SAMPLES]
     return jnp.sum(some, axis=0, dtype=rows.dtype) / _SAMPLES

@@ -1,9 +1,9 @@
-"""How convolutions and their gradients are computed on arrays (batch, channels, *spatial).
+"""Algorithms for convolutions and their gradients on arrays (batch, channels, *spatial).
 
-On GPU and TPU a convolution is what XLA calls one. On CPU, measured: a plain XLA convolution is
-best for large kernels over many channels; a 1x1 kernel is a matrix product; few channels are
-fastest as a product with tiles or columns of shifted copies; groups are fastest apart; depthwise
-ones as sums of shifted products (see `depthwise`).
+GPU and TPU use XLA's convolution. Measured on CPU: XLA's convolution is best for large kernels
+over many channels; a 1x1 kernel is a matrix product; with few channels, products with tiles or
+columns of shifted copies (im2col) are fastest; groups are fastest one by one; depthwise
+convolutions as sums of shifted products (see `depthwise_convolution`).
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ _MANY_COPIES = 1 << 23
 
 
 class ConvolutionAlgorithm(Enum):
-    """The ways a convolution can be computed, alone or for each group."""
+    """The algorithms for a convolution, as a whole or for each group."""
 
     PLAIN = "a plain XLA convolution"
-    POINTWISE = "a product over the channels"
+    POINTWISE = "a matrix product over the channels"
     COLUMNS = "a product with columns of shifted copies"
     TILES = "a product with patches of tiles"
-    SUMS_FIRST = "products of sums and differences"
-    PHASES = "a convolution for each phase of the steps"
+    SUMS_FIRST = "Winograd's algorithm"
+    PHASES = "one convolution per phase of the strides"
     SHIFTED = "sums of shifted products"
     OWN = OWN_KERNEL
 
 
 class ConvolutionResult(Enum):
-    """What is computed: a convolution, or one of its gradients."""
+    """The value to compute: a convolution, or one of its gradients."""
 
     OUTPUT = "output"
     INPUT_GRADIENT = "gradient of the input"
@@ -50,7 +50,7 @@ class ConvolutionResult(Enum):
 
 
 def choose_algorithm(shape: Shape, outputs: int, window: Window) -> ConvolutionAlgorithm:
-    """The fastest way for an input of `shape` and a count of output channels; chosen here only.
+    """The fastest algorithm for an input of `shape` and a number of output channels.
 
     Processor time of a compiled training step of LeNet, batch 32 of 28x28: 2.4 ms with tiles, 3.8
     with columns, 5.3 plain. Where tiles do not fit, few inputs still gain from columns: the input
@@ -71,7 +71,7 @@ def choose_algorithm(shape: Shape, outputs: int, window: Window) -> ConvolutionA
 
 
 def algorithm_of(shape: Shape, weight: Shape, window: Window, groups: int) -> ConvolutionAlgorithm:
-    """How a convolution of an input of `shape` is computed."""
+    """The algorithm for a convolution of an input of `shape`."""
     if on_cpu() and groups == shape[1] > 1:
         return ConvolutionAlgorithm.SHIFTED
     part = (shape[0], shape[1] // groups, *shape[2:])
@@ -79,7 +79,7 @@ def algorithm_of(shape: Shape, weight: Shape, window: Window, groups: int) -> Co
 
 
 def prefers_last(shape: Shape, weight: Shape, window: Window, groups: int) -> bool:
-    """Whether a convolution is fastest with the channels last (see `convolving_last`)."""
+    """Whether a convolution is fastest in channels-last layout (see `convolution_nhwc`)."""
     if not on_cpu() or len(shape) != 4:
         return False
     if groups > 1:
@@ -140,11 +140,11 @@ def weight_gradient(dout: Array, x: Array, window: Window, groups: int, shape: S
 
 
 def _whole(x: Array, weight: Array, window: Window, groups: int = 1) -> Array:
-    """A convolution by the way that fits its sizes."""
-    way = choose_algorithm(x.shape, weight.shape[0], window)
-    if way is ConvolutionAlgorithm.PLAIN:
+    """A convolution by the algorithm that suits its sizes."""
+    algorithm = choose_algorithm(x.shape, weight.shape[0], window)
+    if algorithm is ConvolutionAlgorithm.PLAIN:
         return _plain(x, weight, window, groups)
-    return _FORWARD[way](x, weight, window)
+    return _FORWARD[algorithm](x, weight, window)
 
 
 def _whole_input_gradient(
@@ -159,11 +159,11 @@ def _whole_input_gradient(
 def _whole_weight_gradient(
     dout: Array, x: Array, window: Window, shape: Shape, groups: int = 1
 ) -> Array:
-    way = choose_algorithm(x.shape, shape[0], window)
-    if way is ConvolutionAlgorithm.TILES:
+    algorithm = choose_algorithm(x.shape, shape[0], window)
+    if algorithm is ConvolutionAlgorithm.TILES:
         return tiled_convolution.weight_gradient(dout, x, window, shape)
     spec = jax.ShapeDtypeStruct(shape, dout.dtype)
-    if way is ConvolutionAlgorithm.POINTWISE:
+    if algorithm is ConvolutionAlgorithm.POINTWISE:
         return jax.linear_transpose(lambda w: _pointwise(x, w, window), spec)(dout)[0]
     return jax.linear_transpose(lambda w: _plain(x, w, window, groups), spec)(dout)[0]
 
@@ -175,7 +175,7 @@ def _plain(x: Array, weight: Array, window: Window, groups: int = 1) -> Array:
 
 
 def _pointwise(x: Array, weight: Array, window: Window) -> Array:
-    """A kernel of one point: a product over the channels of the points that are visited."""
+    """A 1x1 kernel: a product over the channels of the points that the strides visit."""
     step = (slice(None), slice(None), *(slice(None, None, s) for s in window.strides))
     visited = x[step] if max(window.strides) > 1 else x
     batch, channels, *sizes = visited.shape
@@ -185,7 +185,7 @@ def _pointwise(x: Array, weight: Array, window: Window) -> Array:
 
 
 def _by_columns(x: Array, weight: Array, window: Window) -> Array:
-    """One product of the weight with all shifted copies of the input laid side by side."""
+    """One product of the weight with all shifted copies of the input as columns (im2col)."""
     batch, channels = x.shape[:2]
     sizes = window.output(x.shape[2:])
     by_channel = lax.optimization_barrier(jnp.swapaxes(x, 0, 1))

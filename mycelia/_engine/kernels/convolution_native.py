@@ -1,8 +1,8 @@
-"""Gradients of convolutions' weights by a kernel of our own, channels last.
+"""Native kernels for gradients of convolution weights, channels-last.
 
-XLA turns both arrays round first and then makes a convolution whose window is a whole image; it
-runs at a third of the processor's speed, or at a tenth with three channels. For a kernel of one
-point it makes a product over the rows of two matrices, at a third of the speed of other products.
+XLA first transposes both arrays and then computes a convolution whose window is a whole image. It
+runs at a third of the processor's speed, or at a tenth with three channels. For a 1x1 kernel it
+computes a product over the rows of two matrices, at a third of the speed of other products.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from mycelia._engine.kernels.shifted_windows import with_zeros
 from mycelia._engine.operators.device import on_cpu
 from mycelia._engine.operators.window import Window
 
-_VECTORS = 4  # of outputs, in a tile
-_MOST = 3 << 16  # numbers of a weight: its sums are read and written for every line of outputs
-_POINTS = 16  # of a line that is worth it
-_LONGEST = 256  # points of a line of our own making: what a tile needs of it stays in a cache
+_VECTORS = 4  # of outputs, per tile
+_MOST = 3 << 16  # elements of a weight: its sums are read and written for every line of outputs
+_POINTS = 16  # in a line, at least
+_LONGEST = 256  # points in a line of points: so the data of a tile stays in cache
 
 
 def is_faster(shape: Shape, weight: Shape, window: Window, dtype: Any) -> bool:
-    """Whether the kernel is the faster form for an input of `shape`.
+    """Whether the native kernel is faster for an input of `shape`.
 
-    Measured on two cores, batch 8: 3 channels of 224x224 to 64 by 7x7 in steps of two take 5.6 ms
-    instead of 14, 64 channels of 56x56 by 3x3 4.6 instead of 8.9, 128 in steps of two 6.4 instead
-    of 7.5. With 256 the sums no longer fit in a cache, and it takes 6.2 instead of 5.8.
+    Measured on two cores, batch 8: 3 channels of 224x224 to 64 by 7x7 with stride 2 take 5.6 ms
+    instead of 14, 64 channels of 56x56 by 3x3 4.6 instead of 8.9, 128 with stride 2 6.4 instead of
+    7.5. With 256 channels the sums no longer fit in a cache, and it takes 6.2 instead of 5.8.
     """
     if len(shape) != 4 or prod(weight) > _MOST or not prod(shape):
         return False
@@ -39,7 +39,7 @@ def is_faster(shape: Shape, weight: Shape, window: Window, dtype: Any) -> bool:
 
 
 def is_faster_for_points(shape: Shape, window: Window, dtype: Any) -> bool:
-    """Whether the kernel is the faster form of `points_gradient` for an input of `shape`.
+    """Whether the native kernel `points_gradient` is faster for an input of `shape`.
 
     Measured on two cores: 25,088 points of 64 channels with 256 take 2.2 ms instead of 5.8, 6,272
     of 128 with 512 1.9 instead of 5, 1,568 of 256 with 1024 1.7 instead of 4.3.
@@ -50,14 +50,14 @@ def is_faster_for_points(shape: Shape, window: Window, dtype: Any) -> bool:
 
 
 def _is_fitting(columns: int, lines: int, points: int, dtype: Any) -> bool:
-    """Whether there is a kernel for so many lines of so many points, whose tiles are whole."""
+    """Whether a kernel exists for lines of this many points, with complete tiles."""
     if not on_cpu() or dtype != jnp.float32 or points < _POINTS or not native.lanes():
         return False
     return columns % (_VECTORS * native.lanes()) == 0 and lines >= native.parts()
 
 
 def _line(points: int) -> int:
-    """How many points make a line, if all lines are to be alike."""
+    """The number of points per line, such that all lines are equally long."""
     return max(n for n in range(1, _LONGEST) if points % n == 0)
 
 
@@ -66,8 +66,8 @@ def points_gradient(dout: Array, x: Array) -> Array:
     points, outputs = dout.shape
     line = _line(points)
     rows = (points // line, 1, line)
-    given = dout.reshape(points // line, 1, 1, line, outputs), x.reshape(*rows, x.shape[1])
-    return _sums(*given, (1, outputs, x.shape[1]))[0]
+    operands = dout.reshape(points // line, 1, 1, line, outputs), x.reshape(*rows, x.shape[1])
+    return _sums(*operands, (1, outputs, x.shape[1]))[0]
 
 
 def weight_gradient(dout: Array, x: Array, window: Window, shape: Shape) -> Array:
@@ -80,8 +80,8 @@ def weight_gradient(dout: Array, x: Array, window: Window, shape: Shape) -> Arra
     wide = with_zeros(x, [(0, 0, 0), (top, bottom + missing, 0), (*sides, 0), (0, 0, 0)])
     batch, height, width, _ = wide.shape
     stepped = wide.reshape(batch, height // step, step, width, inputs)
-    found = _sums(stepped, dout, (lines, across * inputs, outputs))
-    return jnp.transpose(found.reshape(lines, across, inputs, outputs), (3, 0, 1, 2))
+    sums = _sums(stepped, dout, (lines, across * inputs, outputs))
+    return jnp.transpose(sums.reshape(lines, across, inputs, outputs), (3, 0, 1, 2))
 
 
 def _sums(seen: Array, back: Array, shape: Shape) -> Array:

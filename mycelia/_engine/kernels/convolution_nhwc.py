@@ -1,9 +1,9 @@
-"""Convolutions and their gradients on arrays with the channels last: (batch, *spatial, channels).
+"""Convolutions and their gradients in channels-last layout: (batch, *spatial, channels).
 
-Weights are (out, *kernel, in / groups). This is how convolutions of many channels are fastest on
-CPU: XLA's own library wants the channels innermost, a 1x1 kernel is one matrix product without any
+Weights are (out, *kernel, in / groups). This layout is the fastest for many channels on CPU:
+XLA's own library wants the channels innermost, a 1x1 kernel is one matrix product without any
 copy, and loops over the channels use vector instructions. A 3x3 kernel over many channels needs
-fewer products than the plain form makes (see `winograd`).
+fewer multiplications than the direct algorithm (see `winograd`).
 """
 
 from __future__ import annotations
@@ -30,35 +30,36 @@ from mycelia._engine.kernels.xla_convolution import xla_convolution
 from mycelia._engine.operators.device import on_cpu
 from mycelia._engine.operators.window import Window
 
-_LARGE = 1 << 22  # numbers, too many for the caches
+_LARGE = 1 << 22  # elements that do not fit in the caches
 
 
 def way_of(
-    shape: Shape, weight: Shape, window: Window, groups: int, found: ConvolutionResult, dtype: Any
+    shape: Shape, weight: Shape, window: Window, groups: int, result: ConvolutionResult, dtype: Any
 ) -> ConvolutionAlgorithm:
-    """How a convolution, or a gradient of it, is computed for an input of `shape`."""
+    """The algorithm for a convolution, or a gradient of it, for an input of `shape`."""
     if _is_depthwise(shape, weight, groups):
         return ConvolutionAlgorithm.SHIFTED
     part = (*shape[:-1], shape[-1] // groups)
     whole = weight[0] // groups, *weight[1:]
-    return _choose(part, whole, window, found, wide_dtype(dtype))
+    return _choose(part, whole, window, result, wide_dtype(dtype))
 
 
 def _choose(
-    shape: Shape, weight: Shape, window: Window, found: ConvolutionResult, dtype: Any
+    shape: Shape, weight: Shape, window: Window, result: ConvolutionResult, dtype: Any
 ) -> ConvolutionAlgorithm:
     if not on_cpu():
         return ConvolutionAlgorithm.PLAIN
-    of_weight = found is ConvolutionResult.WEIGHT_GRADIENT
+    of_weight = result is ConvolutionResult.WEIGHT_GRADIENT
     if window.is_a_point(shape[1:-1]):
-        own = of_weight and convolution_native.is_faster_for_points(shape, window, dtype)
-        return ConvolutionAlgorithm.OWN if own else ConvolutionAlgorithm.POINTWISE
+        use_native = of_weight and convolution_native.is_faster_for_points(shape, window, dtype)
+        return ConvolutionAlgorithm.OWN if use_native else ConvolutionAlgorithm.POINTWISE
     if winograd.is_faster(shape, weight, window, of_weight=of_weight):
         return ConvolutionAlgorithm.SUMS_FIRST
     if of_weight and convolution_native.is_faster(shape, weight, window, dtype):
         return ConvolutionAlgorithm.OWN
     in_phases = (
-        found is ConvolutionResult.INPUT_GRADIENT and strided_convolution_gradient.is_faster(window)
+        result is ConvolutionResult.INPUT_GRADIENT
+        and strided_convolution_gradient.is_faster(window)
     )
     return ConvolutionAlgorithm.PHASES if in_phases else ConvolutionAlgorithm.PLAIN
 
@@ -103,14 +104,14 @@ def weight_gradient(dout: Array, x: Array, window: Window, groups: int, shape: S
     return jnp.concatenate(pieces, 0).astype(dtype)
 
 
-# ---- all channels with all -----------------------------------------------------------------------
+# ---- dense: all input channels with all output channels ------------------------------------------
 
 
 def _whole(x: Array, weight: Array, window: Window, groups: int = 1) -> Array:
-    way = _choose(x.shape, weight.shape, window, ConvolutionResult.OUTPUT, x.dtype)
-    if way is ConvolutionAlgorithm.SUMS_FIRST:
+    algorithm = _choose(x.shape, weight.shape, window, ConvolutionResult.OUTPUT, x.dtype)
+    if algorithm is ConvolutionAlgorithm.SUMS_FIRST:
         return winograd.convolve(x, weight, window.padding(x.shape[1:-1]))
-    if way is ConvolutionAlgorithm.PLAIN:
+    if algorithm is ConvolutionAlgorithm.PLAIN:
         return _plain(x, weight, window, groups)
     visited = _visited(x, window)
     product = _dot(_rows(visited), _matrix(weight), 1, 1)
@@ -120,12 +121,12 @@ def _whole(x: Array, weight: Array, window: Window, groups: int = 1) -> Array:
 def _whole_input_gradient(
     dout: Array, weight: Array, window: Window, shape: Shape, groups: int = 1
 ) -> Array:
-    way = _choose(shape, weight.shape, window, ConvolutionResult.INPUT_GRADIENT, dout.dtype)
-    if way is ConvolutionAlgorithm.SUMS_FIRST:
+    algorithm = _choose(shape, weight.shape, window, ConvolutionResult.INPUT_GRADIENT, dout.dtype)
+    if algorithm is ConvolutionAlgorithm.SUMS_FIRST:
         return winograd.input_gradient(dout, weight, window.padding(shape[1:-1]))
-    if way is ConvolutionAlgorithm.PHASES:
+    if algorithm is ConvolutionAlgorithm.PHASES:
         return strided_convolution_gradient.input_gradient(dout, weight, window, shape)
-    if way is ConvolutionAlgorithm.PLAIN:
+    if algorithm is ConvolutionAlgorithm.PLAIN:
         spec = jax.ShapeDtypeStruct(shape, dout.dtype)
         return jax.linear_transpose(lambda x: _plain(x, weight, window, groups), spec)(dout)[0]
     product = _dot(_rows(dout), _matrix(weight), 1, 0).reshape(*dout.shape[:-1], shape[-1])
@@ -141,24 +142,26 @@ def _whole_input_gradient(
 def _whole_weight_gradient(
     dout: Array, x: Array, window: Window, shape: Shape, groups: int = 1
 ) -> Array:
-    way = _choose(x.shape, shape, window, ConvolutionResult.WEIGHT_GRADIENT, x.dtype)
-    if way is ConvolutionAlgorithm.SUMS_FIRST:
+    algorithm = _choose(x.shape, shape, window, ConvolutionResult.WEIGHT_GRADIENT, x.dtype)
+    if algorithm is ConvolutionAlgorithm.SUMS_FIRST:
         return winograd.weight_gradient(dout, x, window.padding(x.shape[1:-1]))
     plain = partial(_plain_weight_gradient, window=window, shape=shape, groups=groups)
-    if way is ConvolutionAlgorithm.PLAIN:
+    if algorithm is ConvolutionAlgorithm.PLAIN:
         return plain(dout, x)
     if window.is_a_point(x.shape[1:-1]):
-        return _points_gradient(dout, x, window, way).reshape(shape)
-    own = partial(convolution_native.weight_gradient, window=window, shape=shape)
-    return native.differentiated_as(plain, own)(dout, x)
+        return _points_gradient(dout, x, window, algorithm).reshape(shape)
+    native_gradient = partial(convolution_native.weight_gradient, window=window, shape=shape)
+    return native.differentiated_as(plain, native_gradient)(dout, x)
 
 
-def _points_gradient(dout: Array, x: Array, window: Window, way: ConvolutionAlgorithm) -> Array:
+def _points_gradient(
+    dout: Array, x: Array, window: Window, algorithm: ConvolutionAlgorithm
+) -> Array:
     visited = _visited(x, window)
     if max(window.strides) > 1:
         visited = lax.optimization_barrier(visited)
     product: Callable[..., Array] = partial(_dot, axis_a=0, axis_b=0)
-    if way is ConvolutionAlgorithm.OWN:
+    if algorithm is ConvolutionAlgorithm.OWN:
         product = native.differentiated_as(product, convolution_native.points_gradient)
     return product(_rows(dout), _rows(visited))
 
@@ -178,7 +181,7 @@ def _plain(x: Array, weight: Array, window: Window, groups: int = 1) -> Array:
 
 
 def _visited(x: Array, window: Window) -> Array:
-    """The points of the input that the steps of the window meet."""
+    """The points of the input that the strides of the window visit."""
     if max(window.strides) == 1:
         return x
     return lax.slice(x, (0,) * x.ndim, x.shape, (1, *window.strides, 1))
@@ -196,7 +199,7 @@ def _dot(a: Array, b: Array, axis_a: int, axis_b: int) -> Array:
     return contract(a, b, (((axis_a,), (axis_b,)), ((), ())))
 
 
-# ---- each channel with its own kernel: sums of shifted products ----------------------------------
+# ---- depthwise: one kernel per channel, as sums of shifted products ------------------------------
 
 
 def _is_depthwise(shape: Shape, weight: Shape, groups: int) -> bool:
@@ -225,6 +228,6 @@ def _depthwise_weight_gradient(dout: Array, x: Array, window: Window, shape: Sha
 
 
 def _points(weight: Array) -> list[Array]:
-    """For each point of the kernel, a number for each channel."""
+    """For each point of the kernel, its weights for all channels."""
     points = weight.reshape(weight.shape[0], -1)
     return [points[:, i] for i in range(points.shape[1])]

@@ -1,4 +1,4 @@
-"""Depthwise convolution on arrays: each channel by its own kernels, as sums of shifted products.
+"""Depthwise convolution: one kernel per channel, as sums of shifted products.
 
 XLA's own depthwise convolutions are 10 to 100 times slower on CPU than these fused loops.
 """
@@ -15,7 +15,7 @@ from mycelia._engine.operators.window import Window
 
 
 def convolve(x: Array, weight: Array, window: Window) -> Array:
-    """Each of the C channels of `x` with its M kernels; `weight` is (C * M, 1, *kernel)."""
+    """Convolve each of the C channels with its M kernels; `weight` is (C * M, 1, *kernel)."""
     kernels = _by_channel(weight, x.shape[1], window)
     copies = shifted(x, window)
     total = sum(jnp.expand_dims(c, 2) * _spread(k, window) for c, k in zip(copies, kernels))
@@ -23,7 +23,7 @@ def convolve(x: Array, weight: Array, window: Window) -> Array:
 
 
 def input_gradient(dout: Array, weight: Array, window: Window, shape: Shape) -> Array:
-    """The gradient of an input of `shape`: the gradient spread out once, then shifted products."""
+    """The gradient of an input of `shape`: `dout` is dilated once, then shifted products."""
     channels = shape[1]
     kernels = _by_channel(weight, channels, window)
     grouped = _grouped(dout, channels)
@@ -35,7 +35,7 @@ def input_gradient(dout: Array, weight: Array, window: Window, shape: Shape) -> 
 
 
 def weight_gradient(dout: Array, x: Array, window: Window, shape: Shape) -> Array:
-    """The gradient of a weight of `shape`, all points of the kernel summed in one pass."""
+    """The gradient of a weight of `shape`; all points of the kernel are summed in one pass."""
     grouped = _grouped(dout, x.shape[1])
     terms = [jnp.expand_dims(copy, 2) * grouped for copy in shifted(x, window)]
     sums = sums_along(tuple(range(3, grouped.ndim)), *terms)

@@ -1,4 +1,4 @@
-"""Dot products of arrays, and the checks that their operands fit."""
+"""Dot products of arrays, and checks of their operands."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from mycelia._engine.ir.types import TensorType
 from mycelia._engine.jax_setup import Array, jax, jnp, lax
 from mycelia._engine.operators.device import joins_products
 
-_SMALL = 1 << 16  # numbers of a matrix that one core multiplies alone
-_MANY = 1 << 17  # numbers of all matrices together that are worth several cores
+_SMALL = 1 << 16  # elements of a matrix that one core multiplies alone
+_MANY = 1 << 17  # elements of all matrices together that are worth several cores
 
 
 def wide_dtype(dtype: Any) -> Any:
-    """The dtype sums are kept in: float32 for half precision, else `dtype` itself."""
+    """The dtype for sums: float32 for half precision, else `dtype` itself."""
     return np.float32 if dtype in (np.float16, jnp.bfloat16) else dtype
 
 
 def contract(x: Array, y: Array, dimensions: Any) -> Array:
-    """A dot product over `dimensions` (as lax.dot_general names them) in the dtype of `x`."""
+    """A dot product over `dimensions` (as in lax.dot_general) in the dtype of `x`."""
     product = _product(x, y, dimensions)
     if joins_products():
         product = _alone(product)
@@ -36,14 +36,14 @@ def matrix_product(x: Array, y: Array) -> Array:
 
 
 def contract_each(x: Array, y: Array, inner_x: int, inner_y: int) -> Array:
-    """The products of matrices at the same places of the axes before the last two.
+    """Batched products of matrices, along all axes before the last two.
 
-    XLA's library for CPU multiplies many small matrices one after the other, on one core, but for
-    programs where it computes products along with the loops after them (`joins_products`): those
-    loops are shared among all cores, and each computes the matrices it needs. A change of sign is
-    such a loop, and minus a minus changes nothing. The library also wants the axis it sums over
-    last on the left side. On two cores, 32 products of 128 x 128 with 128 x 64 numbers take 0.48 ms
-    instead of 0.89; a training step of a small GPT 0.96 of the time, of a BERT 0.98.
+    XLA's CPU library multiplies many small matrices one after another, on one core. The exception
+    is programs where XLA fuses products with the loops after them (`joins_products`): those loops
+    are shared among all cores, and each computes the matrices it needs. A change of sign is such a
+    loop, and two of them cancel. The library also wants the contracted axis last on the left side.
+    On two cores, 32 products of 128 x 128 with 128 x 64 take 0.48 ms instead of 0.89; a training
+    step of a small GPT 0.96 of the time, of a BERT 0.98.
     """
     if joins_products() and x.dtype == jnp.float32 and are_many_and_small(x, y):
         return _shared(x, y, inner_x, inner_y)
@@ -52,7 +52,7 @@ def contract_each(x: Array, y: Array, inner_x: int, inner_y: int) -> Array:
 
 
 def are_many_and_small(x: Array | TensorType, y: Array | TensorType) -> bool:
-    """Whether pairs of matrices are too small to share each among cores, but together worth it."""
+    """Whether each product is too small to share among cores, but all together are worth it."""
     largest = max(size(x.shape[-2:]), size(y.shape[-2:]))
     many = size(x.shape[:-2]) * largest >= _MANY
     return many and largest <= _SMALL and x.shape[:-2] == y.shape[:-2]
@@ -61,7 +61,7 @@ def are_many_and_small(x: Array | TensorType, y: Array | TensorType) -> bool:
 @partial(jax.custom_vjp, nondiff_argnums=(2, 3))
 def _shared(x: Array, y: Array, inner_x: int, inner_y: int) -> Array:
     if inner_x != x.ndim - 1:
-        x = _turned(x)
+        x = _swapped(x)
     batch = tuple(range(x.ndim - 2))
     return -_product(x, -y, (((x.ndim - 1,), (inner_y,)), (batch, batch)))
 
@@ -70,9 +70,9 @@ def _shared_forward(x: Array, y: Array, inner_x: int, inner_y: int) -> tuple[Arr
     return _shared(x, y, inner_x, inner_y), (x, y)
 
 
-def _shared_backward(inner_x: int, inner_y: int, given: Any, d: Array) -> tuple[Array, Array]:
-    """Both gradients are such products again."""
-    x, y = given
+def _shared_backward(inner_x: int, inner_y: int, residuals: Any, d: Array) -> tuple[Array, Array]:
+    """Both gradients are batched products, too."""
+    x, y = residuals
     rows, columns = x.ndim - 2, x.ndim - 1
     outer_x, outer_y = (columns if inner == rows else rows for inner in (inner_x, inner_y))
     by_x = (d, y, columns, outer_y) if inner_x == columns else (y, d, outer_y, columns)
@@ -89,11 +89,11 @@ def _product(x: Array, y: Array, dimensions: Any) -> Array:
 
 
 def _alone(product: Array) -> Array:
-    """`product` as something that XLA computes without the loops after it.
+    """`product` in a form that XLA computes without the loops after it.
 
-    Large products share themselves among cores, and are slower with a loop: logits and their bias
-    take 30 ms instead of 21. To round to the precision a number has is a loop without work, which
-    the library for products does not know.
+    Large products are shared among cores already, and are slower when fused with a loop: logits and
+    their bias take 30 ms instead of 21. Rounding to the precision that a value already has is a
+    loop without work, which the library for products does not support.
     """
     if product.dtype not in (jnp.float32, jnp.float64):
         return product
@@ -101,11 +101,11 @@ def _alone(product: Array) -> Array:
     return lax.reduce_precision(product, about.nexp, about.nmant)
 
 
-def _turned(x: Array) -> Array:
-    """Matrices with rows and columns exchanged, in memory: with three axes that is fast."""
-    *places, rows, columns = x.shape
-    turned = jnp.swapaxes(x.reshape(-1, rows, columns), 1, 2)
-    return lax.optimization_barrier(turned).reshape(*places, columns, rows)
+def _swapped(x: Array) -> Array:
+    """Matrices transposed in memory: with three axes that is fast."""
+    *batch, rows, columns = x.shape
+    swapped = jnp.swapaxes(x.reshape(-1, rows, columns), 1, 2)
+    return lax.optimization_barrier(swapped).reshape(*batch, columns, rows)
 
 
 def check_same_dtype(name: str, x: TensorType, y: TensorType) -> None:
@@ -114,7 +114,7 @@ def check_same_dtype(name: str, x: TensorType, y: TensorType) -> None:
             TypeError,
             f"{name}: the inputs have different dtypes",
             got=f"{x} and {y}",
-            expected="one dtype",
+            expected="equal dtypes",
             fix="cast one of them: x.astype(y.dtype)",
         )
 
@@ -131,13 +131,13 @@ def check_inner_sizes(name: str, x: TensorType, y: TensorType, inner: int, other
 
 
 def check_matrices(name: str, x: TensorType, *, square: bool = False) -> None:
-    """A tensor whose last two axes are matrices, square ones if asked."""
+    """Raise unless the last two axes are matrices, square ones if asked."""
     if x.ndim < 2 or (square and x.shape[-1] != x.shape[-2]):
         raise problem(
             ValueError,
             f"{name}: the input must be a {'square ' if square else ''}matrix or a batch of them",
             got=str(x),
-            expected="at least 2 dimensions" + (", the last two of one size" if square else ""),
+            expected="at least 2 dimensions" + (", the last two of equal size" if square else ""),
         )
     if not x.dtype.is_inexact:
         raise problem(

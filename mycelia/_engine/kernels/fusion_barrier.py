@@ -1,9 +1,9 @@
-"""Pieces of operators that XLA compiles apart from their neighbours.
+"""A decorator for functions that XLA must compile separately from their neighbors.
 
-On CPU, XLA fuses whatever it can, and an optimization barrier is gone before it does. A loop that
-is fast alone, with simple index arithmetic along the innermost axis, may turn into one that works
-out every index anew: the gradient of LeNet's first pooling takes 0.06 ms apart and 0.8 ms fused. A
-call that must not be inlined keeps the loop as it was written.
+On CPU, XLA fuses as much as it can, and removes optimization barriers before it does. A loop that
+is fast alone, with simple index arithmetic along the innermost axis, may become one that computes
+every index from scratch: the gradient of LeNet's first pooling takes 0.06 ms separately and 0.8 ms
+fused. A call that must not be inlined keeps the loop as it was written.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from mycelia._engine.operators.device import on_cpu
 
 
 def fusion_barrier(*static: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorate a function on arrays to compile it apart on CPU; `static` names its other arguments.
+    """Decorator: compile a function on arrays separately on CPU; `static` names other arguments.
 
-    The mark is taken off inside, so that calls the function makes are inlined into it.
+    The attribute is removed inside, so that calls which the function makes are inlined into it.
     """
 
     def decorate(fn: Callable[..., Any]) -> Callable[..., Any]:

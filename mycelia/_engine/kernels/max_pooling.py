@@ -1,9 +1,9 @@
-"""The largest number in every window of an array: its value, its place, its gradient.
+"""Max pooling: values, indices, and gradient.
 
-On CPU, windows are taken one axis after the other, which costs the sum of their sizes instead of
-the product; the way back is a sum of masked shifts, many times faster than select-and-scatter.
-Small images cut into whole windows are taken with the batch last. Among equal numbers the first,
-row by row, counts.
+On CPU, windows are reduced one axis after another, which costs the sum of their sizes instead of
+the product. The gradient is a sum of masked shifts, many times faster than select-and-scatter.
+Small images that non-overlapping windows tile are computed in batch-last layout. Among equal
+elements the first in row-major order counts.
 """
 
 from __future__ import annotations
@@ -31,37 +31,37 @@ _SMALL = 9
 
 
 def largest(x: Array, window: Window) -> Array:
-    """The largest number of each window."""
+    """The maximum of each window."""
     if is_plain(window):
         return plain_largest(x, window)
-    if _is_cut(x.shape, window):
-        return batch_first(_cut_largest(batch_last(x), window))
+    if _is_tiled(x.shape, window):
+        return batch_first(_tiled_largest(batch_last(x), window))
     for axis in range(window.rank):
         x = lax.optimization_barrier(_largest(x, window.along(axis)))
     return x
 
 
 def largest_and_place(x: Array, window: Window, dtype: np.dtype) -> tuple[Array, Array]:
-    """The largest numbers, and where they stand when the spatial axes are laid out flat."""
+    """The maxima, and their indices into the flattened spatial axes."""
     sizes = x.shape[x.ndim - window.rank :]
-    places = jnp.arange(prod(sizes), dtype=dtype).reshape(sizes)
-    places = jnp.broadcast_to(places, x.shape)
+    indices = jnp.arange(prod(sizes), dtype=dtype).reshape(sizes)
+    indices = jnp.broadcast_to(indices, x.shape)
     for axis in reversed(range(window.rank)):
         single = window.along(axis)
-        first, *others = zip(shifted(x, single, -np.inf), shifted(places, single), strict=True)
-        x, places = first
-        for value, place in others:
+        first, *others = zip(shifted(x, single, -np.inf), shifted(indices, single), strict=True)
+        x, indices = first
+        for value, index in others:
             larger = value > x
-            x, places = jnp.where(larger, value, x), jnp.where(larger, place, places)
-    return x, places
+            x, indices = jnp.where(larger, value, x), jnp.where(larger, index, indices)
+    return x, indices
 
 
 def largest_gradient(x: Array, dout: Array, window: Window) -> Array:
-    """`dout`, one number for each window, given to the place of the largest number."""
+    """The gradient of max pooling: each element of `dout` goes to the index of its maximum."""
     if is_plain(window):
         return plain_largest_gradient(x, dout, window)
-    if _is_cut(x.shape, window):
-        return batch_first(_cut_gradient(batch_last(x), batch_last(dout), window))
+    if _is_tiled(x.shape, window):
+        return batch_first(_tiled_gradient(batch_last(x), batch_last(dout), window))
     small = prod(window.kernel) <= _SMALL
     stages = [window] if small else [window.along(a) for a in reversed(range(window.rank))]
     inputs = [x]
@@ -81,12 +81,12 @@ def _largest(x: Array, window: Window) -> Array:
 
 
 def _first_largest(x: Array, window: Window) -> Array:
-    """The number of the window's point that meets the largest number."""
-    return _number_of_largest(shifted(x, window, -np.inf))
+    """For each window, the point (by number) that has the maximum."""
+    return _argmax(shifted(x, window, -np.inf))
 
 
-def _number_of_largest(candidates: list[Array]) -> Array:
-    """Which of the arrays holds the largest number, place by place; the first of equal ones."""
+def _argmax(candidates: list[Array]) -> Array:
+    """The index of the array with the maximum, element by element; the first of equal ones."""
     first, *others = candidates
     point = jnp.zeros(first.shape, np.int8 if len(candidates) < 128 else np.int32)
     for number, other in enumerate(others, 1):
@@ -111,14 +111,14 @@ def _given_back(point: Array, dout: Array, window: Window, shape: Shape) -> Arra
     return total
 
 
-def _is_cut(shape: Shape, window: Window) -> bool:
-    """Whether images are cut into whole windows, one beside the other, with the batch last."""
+def _is_tiled(shape: Shape, window: Window) -> bool:
+    """Whether non-overlapping windows tile the images, which then use batch-last layout."""
     has_channels = len(shape) == window.rank + 2
     return has_channels and prefers_batch_last(shape) and _side_by_side(window, shape[2:])
 
 
 def _pieces(images: Array, window: Window) -> list[Array]:
-    """What each point of windows side by side meets, in images with the batch last."""
+    """For each point of non-overlapping windows, its values in batch-last images."""
     *sizes, batch = images.shape
     ends = [n - n % step for n, step in zip(sizes[1:], window.strides, strict=True)]
     return [
@@ -128,15 +128,15 @@ def _pieces(images: Array, window: Window) -> list[Array]:
 
 
 @fusion_barrier("window")
-def _cut_largest(images: Array, window: Window) -> Array:
-    """The largest numbers of images with the batch last that are cut into windows."""
+def _tiled_largest(images: Array, window: Window) -> Array:
+    """The maxima of non-overlapping windows of batch-last images."""
     return reduce(jnp.maximum, _pieces(images, window))
 
 
 @fusion_barrier("window")
-def _cut_gradient(images: Array, dout: Array, window: Window) -> Array:
-    """The gradient of images with the batch last that are cut into windows."""
-    point = _number_of_largest(_pieces(images, window))
+def _tiled_gradient(images: Array, dout: Array, window: Window) -> Array:
+    """The gradient of batch-last images for non-overlapping windows."""
+    point = _argmax(_pieces(images, window))
     nothing = np.zeros((), dout.dtype)
     parts = [jnp.where(point == n, dout, nothing) for n in range(prod(window.kernel))]
     return _filled_up(_interleaved(parts, window, 1), images.shape)
@@ -149,7 +149,7 @@ def _side_by_side(window: Window, sizes: Shape) -> bool:
 
 
 def _interleaved(parts: list[Array], window: Window, lead: int) -> Array:
-    """One array from what belongs to each point of windows that stand side by side."""
+    """One array from the values for each point of non-overlapping windows."""
     for axis in reversed(range(window.rank)):
         count = window.kernel[axis]
         rows = [parts[i : i + count] for i in range(0, len(parts), count)]
@@ -164,6 +164,6 @@ def _merged(parts: list[Array], axis: int) -> Array:
 
 
 def _filled_up(x: Array, shape: Shape) -> Array:
-    """Zeros at the end of each axis, where no window reaches."""
-    missing = [(0, wanted - size, 0) for wanted, size in zip(shape, x.shape, strict=True)]
+    """`x` padded with zeros at the end of each axis, where no window reaches."""
+    missing = [(0, expected - size, 0) for expected, size in zip(shape, x.shape, strict=True)]
     return with_zeros(x, missing)

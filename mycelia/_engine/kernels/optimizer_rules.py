@@ -1,4 +1,4 @@
-"""The arithmetic of the optimizers: one pure function on arrays for each update rule.
+"""The update rules of the optimizers, as pure functions on arrays.
 
 Each takes float arrays of one working precision and returns the new values in the order in which
 the operators write them. The operators (`optimizer_updates`, `apply_updates`) convert dtypes.
@@ -53,7 +53,7 @@ def moments_rule(
 
 
 def corrected_rate(rate: Array, beta1_power: Array, beta2_power: Array) -> Array:
-    """Adam's learning rate with the bias of both running means taken out."""
+    """Adam's learning rate with bias correction for both running means."""
     return rate * jnp.sqrt(1 - beta2_power) / (1 - beta1_power)
 
 
@@ -124,7 +124,7 @@ def lamb_rule(
     epsilon: float,
     decay: Array,
 ) -> tuple[Array, Array, Array]:
-    """LAMB: Adam's direction, as long as the parameter itself (You et al., 2020)."""
+    """LAMB: Adam's direction, scaled to the norm of the parameter (You et al., 2020)."""
     first, second = moments_rule(moment1, moment2, gradient, beta1, beta2)
     unbiased1 = first / (1 - jnp.power(beta1, step))
     unbiased2 = second / (1 - jnp.power(beta2, step))
@@ -200,7 +200,7 @@ def ftrl_rule(
     l2: Array,
     power: Array,
 ) -> tuple[Array, Array, Array]:
-    """Follow the regularised leader (McMahan et al., 2013)."""
+    """FTRL, follow the regularized leader (McMahan et al., 2013)."""
     grown = accumulator + gradient * gradient
     new, old = jnp.power(grown, -power), jnp.power(accumulator, -power)
     linear = linear + gradient - (new - old) / rate * param
@@ -221,7 +221,7 @@ def lars_rule(
     coefficient: float,
     use_clip: bool,
 ) -> Array:
-    """LARS: the gradient scaled to the size of the parameter (You et al., 2017)."""
+    """LARS: the gradient scaled to the norm of the parameter (You et al., 2017)."""
     weight = jnp.sqrt(param_square)
     trust = coefficient * weight / (jnp.sqrt(gradient_square) + decay * weight + epsilon)
     if use_clip:

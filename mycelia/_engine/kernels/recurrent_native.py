@@ -1,7 +1,7 @@
-"""LSTM layers by kernels of our own, for batches that are large enough to share among cores.
+"""LSTM layers by native kernels, for batches that are large enough to share among cores.
 
-XLA starts and ends each product of each moment on all cores, and writes what the gates are made of
-to memory. The kernels give each core its own sequences for all moments.
+XLA starts and ends each product of each time step on all cores, and writes the inputs of the gates
+to memory. The kernels give each core its own sequences for all time steps.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from mycelia._engine.jax_setup import Array, jnp
 from mycelia._engine.kernels import native
 from mycelia._engine.operators.device import on_cpu
 
-_LEAST = 4  # sequences for a core
+_LEAST = 4  # sequences per core
 
 
 def are_fitting(x: Array, h: Array, *others: Array | None) -> bool:
-    """Whether there are kernels for an input, a state and more arrays of the same kind."""
+    """Whether kernels exist for an input, a state, and more arrays of the same kind."""
     if not on_cpu() or any(a.dtype != jnp.float32 for a in _present(x, h, *others)):
         return False
     batch, features = h.shape
@@ -28,36 +28,36 @@ def are_fitting(x: Array, h: Array, *others: Array | None) -> bool:
 def forward(
     x: Array, h: Array, c: Array, w_ih: Array, w_hh: Array, b_ih: Array | None, b_hh: Array | None
 ) -> tuple[Any, ...]:
-    """Outputs, the last state, and what is kept: gates and cells of all moments."""
-    moments, batch, inputs = x.shape
+    """The outputs, the last state, and the residuals: gates and cells of all time steps."""
+    steps, batch, inputs = x.shape
     rows, features = w_hh.shape
     gates, lanes = rows // features, native.lanes()
     weights = jnp.concatenate([w_ih, w_hh], axis=1)
     panels = weights.reshape(gates, features // lanes, lanes, inputs + features)
     bias = sum(_present(b_ih, b_hh), jnp.zeros(rows, x.dtype))
-    state = (moments, batch, features)
-    shapes = native.arrays(state, state, (moments, batch, gates, features))
-    given = x, h, c, panels.transpose(1, 3, 0, 2), bias
-    outputs, cells, kept = native.call("lstm_forward", shapes, *given)
-    return outputs, outputs[-1], cells[-1], (kept, cells)
+    state = (steps, batch, features)
+    shapes = native.arrays(state, state, (steps, batch, gates, features))
+    operands = x, h, c, panels.transpose(1, 3, 0, 2), bias
+    outputs, cells, gate_values = native.call("lstm_forward", shapes, *operands)
+    return outputs, outputs[-1], cells[-1], (gate_values, cells)
 
 
 def backward(
-    c: Array, w_hh: Array, kept: Sequence[Array], d_outputs: Array, d_last: Sequence[Array]
+    c: Array, w_hh: Array, residuals: Sequence[Array], d_outputs: Array, d_last: Sequence[Array]
 ) -> tuple[Any, ...]:
-    """The gradients of the first state, of gates (gates x features, moments, batch), of a bias."""
-    moments, batch, features = d_outputs.shape
+    """The gradients of the first state, of gates (gates x features, time, batch), of the bias."""
+    steps, batch, features = d_outputs.shape
     rows = w_hh.shape[0]
     shapes = native.arrays(
-        (rows, moments, batch),
+        (rows, steps, batch),
         (batch, features),
         (batch, features),
         (native.parts(), rows),
         (batch, rows),
     )
-    given = c, w_hh, *kept, d_outputs, *d_last
-    found = native.call("lstm_backward", shapes, *given)
-    by_gate, d_hidden, d_cell, sums, _ = found
+    operands = c, w_hh, *residuals, d_outputs, *d_last
+    results = native.call("lstm_backward", shapes, *operands)
+    by_gate, d_hidden, d_cell, sums, _ = results
     return (d_hidden, d_cell), by_gate, sums.sum(0)
 
 

@@ -1,4 +1,4 @@
-"""Windows reduced as XLA itself writes it: the form for devices other than CPU."""
+"""XLA's own window reductions, for devices other than CPU."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from mycelia._engine.operators.window import Window
 
 
 def is_plain(window: Window) -> bool:
-    """Whether windows are reduced by XLA's own operation, whose gradient knows no dilation."""
+    """Whether to use XLA's own operation, whose gradient does not support dilation."""
     return not on_cpu() and max(window.dilation) == 1
 
 
 def plain_largest(x: Array, window: Window) -> Array:
-    """The largest number of each window."""
+    """The maximum of each window."""
     return lax.reduce_window(x, np.asarray(-np.inf, x.dtype), lax.max, *_sizes(x.shape, window))
 
 
 def plain_largest_gradient(x: Array, dout: Array, window: Window) -> Array:
-    """`dout`, one number for each window, given to the place of the largest number."""
+    """The gradient of `plain_largest`."""
     return jax.vjp(lambda a: plain_largest(a, window), x)[1](dout)[0]
 
 
@@ -33,13 +33,13 @@ def plain_sum(x: Array, window: Window) -> Array:
 
 
 def plain_sum_gradient(dout: Array, window: Window, shape: Shape) -> Array:
-    """`dout`, one number for each window, added to all its places in an input of `shape`."""
+    """The gradient of `plain_sum` for an input of `shape`."""
     spec = jax.ShapeDtypeStruct(shape, dout.dtype)
     return jax.linear_transpose(lambda a: plain_sum(a, window), spec)(dout)[0]
 
 
 def _sizes(shape: Shape, window: Window) -> tuple[Any, ...]:
-    """Window, strides and padding over all axes of an array of `shape`."""
+    """Window, strides, and padding over all axes of an array of `shape`."""
     lead = len(shape) - window.rank
     ones, pads = (1,) * lead, ((0, 0),) * lead
     whole = (*pads, *window.padding(shape[lead:]))

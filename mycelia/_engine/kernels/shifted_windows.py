@@ -1,4 +1,4 @@
-"""Shifted copies of arrays: what each point of a window meets, and the way back.
+"""Shifted copies of arrays: the values that each point of a window reads, and the inverse.
 
 The last axes of the arrays are the spatial ones, as many as the window has.
 """
@@ -16,27 +16,27 @@ from mycelia._engine.operators.window import Window
 
 
 def with_zeros(x: Array, edges: Sequence[tuple[int, int, int]]) -> Array:
-    """`x` with zeros before, after and between its numbers; as it is if there are none to add."""
+    """`x` with zeros before, after, and between its elements; unchanged if there are none."""
     return lax.pad(x, np.zeros((), x.dtype), edges) if np.any(edges) else x
 
 
 def offsets(window: Window) -> list[Shape]:
-    """The points of the window, row by row, as distances from its first point."""
+    """The points of the window, row by row, as offsets from its first point."""
     axes = zip(window.kernel, window.dilation, strict=True)
     return list(product(*(range(0, k * d, d) for k, d in axes)))
 
 
 def shifted(x: Array, window: Window, fill: float = 0) -> list[Array]:
-    """For each point of the window, what that point meets at every window position."""
+    """For each point of the window, the values that it reads at every window position."""
     lead = x.ndim - window.rank
     pads = window.padding(x.shape[lead:])
     if any(map(any, pads)):
         edges = [(0, 0, 0)] * lead + [(low, high, 0) for low, high in pads]
         x = lax.pad(x, np.asarray(fill, x.dtype), edges)
-    return [_met(x, window, offset, lead) for offset in offsets(window)]
+    return [_values_at(x, window, offset, lead) for offset in offsets(window)]
 
 
-def _met(x: Array, window: Window, offset: Shape, lead: int) -> Array:
+def _values_at(x: Array, window: Window, offset: Shape, lead: int) -> Array:
     axes = zip(offset, window.strides, window.reach, strict=True)
     for axis, (start, stride, reach) in enumerate(axes, lead):
         stop = x.shape[axis] - reach + 1 + start
@@ -45,10 +45,10 @@ def _met(x: Array, window: Window, offset: Shape, lead: int) -> Array:
 
 
 def dilated(x: Array, window: Window, sizes: Shape, fill: float = 0) -> Array:
-    """`x`, one number for each window position, put where the windows of an input begin.
+    """`x`, one value per window position, placed where the windows of an input start.
 
-    Gaps and edges take `fill`, with room for `taken_back` at every point of the window. The result
-    is kept as an array of its own: it is read many times, and making it each time costs more.
+    Gaps and edges are `fill`, with room for `taken_back` at every point of the window. The result
+    is materialized: it is read many times, and recomputing it each time costs more.
     """
     lead = x.ndim - window.rank
     edges = [(0, 0, 0)] * lead
@@ -60,7 +60,7 @@ def dilated(x: Array, window: Window, sizes: Shape, fill: float = 0) -> Array:
 
 
 def taken_back(wide: Array, window: Window, offset: Shape, sizes: Shape) -> Array:
-    """From `dilated` numbers, those of the windows that meet each input place at `offset`."""
+    """From `dilated` values, those of the windows that read each input position at `offset`."""
     lead = wide.ndim - window.rank
     for axis, (reach, start, size) in enumerate(
         zip(window.reach, offset, sizes, strict=True), lead

@@ -1,17 +1,17 @@
-"""The only call of XLA's convolution, in a form that never reads outside of its input.
+"""The only call of XLA's convolution, with padding that XLA handles correctly.
 
 XLA does not check negative padding on CPU: such a convolution reads memory before or after its
-input. Padding given here is therefore cut, divided, and trimmed, so that along every axis
+input. So the padding is split into slices, explicit zeros, and XLA padding. Along every axis
 
 - the padding is not negative: a negative edge is a slice of the input,
-- the windows end where the padded input ends: numbers that no window meets are cut off,
-- the padding is smaller than the window and than the span of the outputs: zeros beyond are put
-  around the input first.
+- the windows end where the padded input ends: elements that no window reads are cut off,
+- the padding is smaller than the window and the span of the outputs: further zeros are added to
+  the input first.
 
-The derivatives of such a convolution, of any order and as jax writes them, are convolutions of
-this form again. With the spans a of the input, b of the window, and c of the outputs, gaps of steps
-and dilations included, low + high = b + c - 1 - a; the low padding of a derivative is 0 or more
-because it is low, b - 1 - low, or c - 1 - low, and so is its high padding.
+The derivatives of such a convolution, of any order and as jax writes them, are convolutions that
+satisfy these rules, too. With the spans a of the input, b of the window, and c of the outputs,
+including gaps of strides and dilations, low + high = b + c - 1 - a; the low padding of a derivative
+is not negative because it is low, b - 1 - low, or c - 1 - low, and neither is its high padding.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from mycelia._engine.operators.window import Pads
 
 
 class _AxisEdges(NamedTuple):
-    """Along one axis: the numbers kept, the zeros put around them, and the padding left to XLA."""
+    """Along one axis: the slice of the input, the zeros added to it, and the padding for XLA."""
 
     kept: slice
     zeros: tuple[int, int]
@@ -43,7 +43,7 @@ def xla_convolution(
     axes: lax.ConvDimensionNumbers,
     groups: int = 1,
 ) -> Array:
-    """The convolution of `x` with `weight`, for any padding, negative edges included.
+    """The convolution of `x` with `weight`, for any padding, including negative edges.
 
     `axes` holds the axes (batch, channel, *spatial) of `x` and of the result, and those
     (out, in, *spatial) of `weight`.
@@ -69,7 +69,7 @@ def xla_convolution(
 
 
 def _edges(size: int, reach: int, stride: int, low: int, high: int) -> _AxisEdges:
-    """How padding of `low` and `high` is made for a window of `reach` over `size` numbers."""
+    """How to split padding of `low` and `high` for a window of `reach` over `size` elements."""
     high -= (size + low + high - reach) % stride
     total = size + low + high
     kept = slice(max(-low, 0), size + min(high, 0))
@@ -80,7 +80,7 @@ def _edges(size: int, reach: int, stride: int, low: int, high: int) -> _AxisEdge
 
 
 def _cut(x: Array, edges: Sequence[_AxisEdges], spatial: Sequence[int]) -> Array:
-    """`x` with the numbers that are kept, and zeros around them."""
+    """`x` sliced, and padded with explicit zeros."""
     zeros = [(0, 0, 0)] * x.ndim
     for axis, edge in zip(spatial, edges, strict=True):
         if edge.kept != slice(0, x.shape[axis]):

@@ -1,4 +1,4 @@
-"""The kernels that XLA's programs can call, by name; each is made when it is first needed."""
+"""The native kernels that XLA programs can call; each is compiled on first use."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mycelia._engine.kernels.native.machine_code import (
 
 
 class NativeKernel(NamedTuple):
-    """What a kernel is given, and how it is written."""
+    """A kernel's signature, and the function that writes it."""
 
     signature: Callable[[int], KernelSignature]
     write: Callable[[ir.Module, str, ProcessorFeatures, KernelSignature], ir.Function]
@@ -39,19 +39,19 @@ KERNELS = {
 def call(
     name: str, processor: ProcessorFeatures, results: Sequence[Any], *arrays: Array
 ) -> list[Array]:
-    """The results (of such shapes and dtypes) of a kernel."""
+    """The results (of these shapes and dtypes) of a kernel."""
     kernel = jax.ffi.ffi_call(target(name, processor), results, vmap_method="sequential")
     return list(kernel(*arrays))
 
 
 @cache
 def target(name: str, processor: ProcessorFeatures) -> str:
-    """The name by which XLA knows a kernel, which is made now."""
+    """The name under which XLA knows a kernel, which is compiled now."""
     public = _public(name, processor)
-    given = KERNELS[name].signature(cores())
+    signature = KERNELS[name].signature(cores())
     module = ir.Module(public)
-    kernel = KERNELS[name].write(module, f"{name}.part", processor, given)
-    write_handler(module, public, kernel, given)
+    kernel = KERNELS[name].write(module, f"{name}.part", processor, signature)
+    write_handler(module, public, kernel, signature)
     code = MADE[public] = MachineCode(module, processor)
     handler = ctypes.CFUNCTYPE(ctypes.c_void_p)(code.address(public))
     jax.ffi.register_ffi_target(public, jax.ffi.pycapsule(handler), platform="cpu")
@@ -59,9 +59,9 @@ def target(name: str, processor: ProcessorFeatures) -> str:
 
 
 def are_ready(wanted: Collection[str]) -> bool:
-    """Make the kernels of these targets; False if one is not of this processor.
+    """Create the kernels of these targets; False if one is for another processor.
 
-    The name of a target says what its machine code depends on.
+    The name of a target contains everything that its machine code depends on.
     """
     here = processor()
     assert here is not None, "no kernels for this processor"

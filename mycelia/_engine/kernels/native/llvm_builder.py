@@ -1,4 +1,4 @@
-"""Writing loops over vectors of float32 as LLVM's instructions."""
+"""A builder for loops over float32 vectors in LLVM IR."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Any
 from llvmlite import ir
 
 INDEX, NUMBER, ADDRESS = ir.IntType(64), ir.FloatType(), ir.PointerType()
-_ALIGNED = 4  # bytes: any place of a float32
+_ALIGNED = 4  # bytes: any float32 address
 
 Value = Any  # of LLVM
 
 
 class LlvmBuilder:
-    """Writes one function. Indices count numbers, not bytes."""
+    """Writes one function. Indices count elements, not bytes."""
 
     def __init__(self, function: ir.Function, lanes: int) -> None:
         self.function, self.lanes = function, lanes
         self.vector = ir.VectorType(NUMBER, lanes)
         self.builder = ir.IRBuilder(function.append_basic_block())
 
-    # Whole numbers
+    # Integers
 
     def index(self, value: int | Value) -> Value:
         return ir.Constant(INDEX, value) if isinstance(value, int) else value
@@ -50,32 +50,32 @@ class LlvmBuilder:
 
     # Memory
 
-    def at(self, base: Value, place: int | Value) -> Value:
-        """The address so many numbers after another."""
-        return self.builder.gep(base, [self.index(place)], source_etype=NUMBER)
+    def at(self, base: Value, offset: int | Value) -> Value:
+        """The address `offset` elements after `base`."""
+        return self.builder.gep(base, [self.index(offset)], source_etype=NUMBER)
 
-    def load(self, base: Value, place: int | Value = 0) -> Value:
-        """As many numbers as a register holds."""
-        return self.builder.load(self.at(base, place), align=_ALIGNED, typ=self.vector)
+    def load(self, base: Value, offset: int | Value = 0) -> Value:
+        """Load a full register."""
+        return self.builder.load(self.at(base, offset), align=_ALIGNED, typ=self.vector)
 
-    def store(self, value: Value, base: Value, place: int | Value = 0) -> None:
-        """A vector or a single number."""
-        self.builder.store(value, self.at(base, place), align=_ALIGNED)
+    def store(self, value: Value, base: Value, offset: int | Value = 0) -> None:
+        """Store a vector or a scalar."""
+        self.builder.store(value, self.at(base, offset), align=_ALIGNED)
 
-    def number(self, base: Value, place: int | Value = 0) -> Value:
-        return self.builder.load(self.at(base, place), align=_ALIGNED, typ=NUMBER)
+    def number(self, base: Value, offset: int | Value = 0) -> Value:
+        return self.builder.load(self.at(base, offset), align=_ALIGNED, typ=NUMBER)
 
     def everywhere(self, number: float | Value) -> Value:
-        """A vector of equal numbers."""
+        """A vector with the same value in every lane."""
         if isinstance(number, float):
             return ir.Constant(self.vector, [number] * self.lanes)
         empty = ir.Constant(self.vector, ir.Undefined)
-        one = self.builder.insert_element(empty, number, ir.Constant(ir.IntType(32), 0))
-        return self.chosen(one, empty, [0] * self.lanes)
+        first = self.builder.insert_element(empty, number, ir.Constant(ir.IntType(32), 0))
+        return self.chosen(first, empty, [0] * self.lanes)
 
-    def chosen(self, x: Value, y: Value, places: Sequence[int]) -> Value:
-        """The numbers at some places of two vectors, one after the other."""
-        mask = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), list(places))
+    def chosen(self, x: Value, y: Value, lanes: Sequence[int]) -> Value:
+        """Selected elements of two concatenated vectors."""
+        mask = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), list(lanes))
         return self.builder.shuffle_vector(x, y, mask)
 
     # Vectors
@@ -101,7 +101,7 @@ class LlvmBuilder:
         return self.fused(self.builder.fneg(x), y, self.everywhere(1.0))
 
     def bounded(self, x: Value, bound: float) -> Value:
-        """x between -bound and bound; what is not a number stays so."""
+        """x clipped to [-bound, bound]; NaN stays NaN."""
         for limit, sign in ((bound, ">"), (-bound, "<")):
             edge = self.everywhere(limit)
             x = self.builder.select(self.builder.fcmp_ordered(sign, x, edge), edge, x)
@@ -117,9 +117,9 @@ class LlvmBuilder:
         step: int = 1,
         carried: list[Value] | None = None,
     ) -> Iterator[Value]:
-        """The instructions inside are for each number from start to stop.
+        """A loop over indices from start to stop; instructions inside the block form its body.
 
-        Those inside see what `carried` holds so far, and replace it; then it is what is left.
+        The body reads and replaces the values in `carried`, which afterwards holds the final ones.
         """
         carried = [] if carried is None else carried
         before = self.builder.block

@@ -1,4 +1,4 @@
-"""The processor that kernels are made for, and its machine code."""
+"""The processor's features, and machine code for it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from functools import cache
 
 from llvmlite import binding, ir
 
-_SPLITTING = "prefer-256-bit"  # a feature by which LLVM halves the largest vectors
-_MOST = 8  # parts: with more, each would have too little to do
-_SPEED = 2  # of LLVM's levels of optimisation
+_SPLITTING = "prefer-256-bit"  # with this feature, LLVM halves the widest vectors
+_MOST = 8  # parts: with more, each would have too little work
+_SPEED = 2  # LLVM's optimization level
 
 
 @dataclass(frozen=True)
 class ProcessorFeatures:
-    """How many float32 a register holds, and how many registers there are."""
+    """The number of float32 values per register, and the number of registers."""
 
     lanes: int
     registers: int
@@ -26,7 +26,7 @@ class ProcessorFeatures:
 
 @cache
 def processor() -> ProcessorFeatures | None:
-    """This machine's, or None if it is of a kind that no kernel was tried on."""
+    """The features of this machine, or None if kernels were not tested on its kind."""
     if not (sys.platform == "linux" and binding.get_process_triple().startswith("x86_64")):
         return None
     known = binding.get_host_cpu_features()
@@ -41,12 +41,12 @@ def processor() -> ProcessorFeatures | None:
 
 @cache
 def cores() -> int:
-    """How many parts the work of a kernel is cut into."""
+    """The number of parts into which the work of a kernel is divided."""
     return min(len(os.sched_getaffinity(0)), _MOST)
 
 
 class MachineCode:
-    """A module of LLVM's as functions in memory, for as long as the process lives."""
+    """An LLVM module as functions in memory, for the lifetime of the process."""
 
     def __init__(self, module: ir.Module, processor: ProcessorFeatures) -> None:
         binding.initialize_native_target()
@@ -64,5 +64,5 @@ class MachineCode:
         self._engine.finalize_object()
 
     def address(self, name: str) -> int:
-        """Where a function lies."""
+        """The address of a function."""
         return self._engine.get_function_address(name)

@@ -1,7 +1,7 @@
-"""Kernels of recurrent layers: all moments of some sequences of a batch, one core for each part.
+"""Native kernels for LSTM layers: all time steps of some sequences of a batch, on one core each.
 
-Sequences of a batch have nothing to do with each other, so that cores need not wait for each other
-from the first moment to the last.
+The sequences of a batch are independent, so cores need not wait for each other between the first
+and the last time step.
 """
 
 from __future__ import annotations
@@ -24,37 +24,37 @@ from mycelia._engine.kernels.recurrent_gates import BOUND, OVER, UNDER
 
 
 def lstm_forward(parts: int) -> KernelSignature:
-    """x, h, c, packed weights, bias -> outputs, cells, gates; moments, batch, inputs, features."""
+    """x, h, c, packed weights, bias -> outputs, cells, gates; time, batch, inputs, features."""
     return KernelSignature(5, 3, ((0, 0), (0, 1), (0, 2), (1, 1)), parts)
 
 
 def write_lstm_forward(
-    module: ir.Module, name: str, processor: ProcessorFeatures, given: KernelSignature
+    module: ir.Module, name: str, processor: ProcessorFeatures, signature: KernelSignature
 ) -> ir.Function:
-    """All moments of a part of the batch.
+    """Write the forward pass: all time steps of a part of the batch.
 
-    The weights come as (features / lanes, inputs and features, gates, lanes): what a tile of all
-    gates of some features needs, in the order in which it does. Gates are computed while their
-    sums are in registers.
+    The weights are packed as (features / lanes, inputs and features, gates, lanes): the data that a
+    tile of all gates of some features needs, in the order in which it does. Gates are computed
+    while their sums are in registers.
     """
-    kernel = ir.Function(module, ir.FunctionType(ir.VoidType(), given.types), name)
+    kernel = ir.Function(module, ir.FunctionType(ir.VoidType(), signature.types), name)
     kernel.linkage = "internal"
-    # The tile needs h and c before the moment, then: x, weights, bias, outputs, cells, gates.
-    types = given.types[:8] + given.types[8:9] * 3
+    # Arguments of a tile: previous h and c, then x, weights, bias, outputs, cells, gates.
+    types = signature.types[:8] + signature.types[8:9] * 3
     tiles = tile_functions(module, f"{name}.tile", processor, types, _lstm_tile)
     w = LlvmBuilder(kernel, processor.lanes)
-    x, h, c, weights, bias, outputs, cells, gates, moments, batch, inputs, features, part = (
+    x, h, c, weights, bias, outputs, cells, gates, steps, batch, inputs, features, part = (
         kernel.args
     )
-    first, last = (w.over(w.times(batch, p), given.parts) for p in (part, w.plus(part, 1)))
+    first, last = (w.over(w.times(batch, p), signature.parts) for p in (part, w.plus(part, 1)))
     panel = w.times(w.plus(inputs, features), COLUMNS * w.lanes)
     wide = w.times(batch, features)
     state = [h, c]
-    with w.loop(0, moments, carried=state) as moment:
-        before, now = state, w.times(moment, wide)
+    with w.loop(0, steps, carried=state) as step:
+        before, now = state, w.times(step, wide)
         out_now, cells_now = w.at(outputs, now), w.at(cells, now)
         gates_now = w.at(gates, w.times(now, COLUMNS))
-        x_now = w.at(x, w.times(moment, batch, inputs))
+        x_now = w.at(x, w.times(step, batch, inputs))
         with w.loop(0, features, w.lanes) as feature:
             own = w.at(weights, w.times(w.over(feature, w.lanes), panel))
             buffers = [x_now, *before, own, bias, out_now, cells_now, gates_now]
@@ -64,9 +64,9 @@ def write_lstm_forward(
     return kernel
 
 
-def _lstm_tile(w: LlvmBuilder, height: int, given: list[Value], row: Value) -> None:
-    """Some rows of the batch, all gates of as many features as a register holds."""
-    x, h, c, weights, bias, outputs, cells, gates, inputs, features, feature = given
+def _lstm_tile(w: LlvmBuilder, height: int, arguments: list[Value], row: Value) -> None:
+    """Some rows of the batch, all gates of one register of features."""
+    x, h, c, weights, bias, outputs, cells, gates, inputs, features, feature = arguments
     starts = [w.load(bias, w.plus(w.times(gate, features), feature)) for gate in range(COLUMNS)]
     sums: Sums = [list(starts) for _ in range(height)]
     wide = w.index(COLUMNS * w.lanes)
@@ -75,37 +75,37 @@ def _lstm_tile(w: LlvmBuilder, height: int, given: list[Value], row: Value) -> N
     own = (w.at(h, w.times(row, features)), features)
     sums = accumulate(w, sums, own, (below, wide), features)
     for i, (by_input, by_forget, by_cell, by_output) in enumerate(sums):
-        place = w.plus(w.times(w.plus(row, i), features), feature)
-        found = [_sigmoid(w, by_input), _sigmoid(w, by_forget), _tanh(w, by_cell)]
-        found.append(_sigmoid(w, by_output))
-        cell = w.fused(found[1], w.load(c, place), w.multiply(found[0], found[2]))
-        w.store(cell, cells, place)
-        w.store(w.multiply(found[3], _tanh(w, cell)), outputs, place)
+        index = w.plus(w.times(w.plus(row, i), features), feature)
+        activated = [_sigmoid(w, by_input), _sigmoid(w, by_forget), _tanh(w, by_cell)]
+        activated.append(_sigmoid(w, by_output))
+        cell = w.fused(activated[1], w.load(c, index), w.multiply(activated[0], activated[2]))
+        w.store(cell, cells, index)
+        w.store(w.multiply(activated[3], _tanh(w, cell)), outputs, index)
         first = w.plus(w.times(w.plus(row, i), features, COLUMNS), feature)
-        for gate, value in enumerate(found):
+        for gate, value in enumerate(activated):
             w.store(value, gates, w.plus(first, w.times(gate, features)))
 
 
 def lstm_backward(parts: int) -> KernelSignature:
-    """c, weights, gates, cells, gradients of outputs, h, c -> of gates, h, c, bias; room.
+    """c, weights, gates, cells, gradients of outputs, h, c -> of gates, h, c, bias; scratch.
 
-    Sizes are moments, batch, features.
+    Sizes are time, batch, features.
     """
     return KernelSignature(7, 5, ((4, 0), (4, 1), (4, 2)), parts)
 
 
 def write_lstm_backward(
-    module: ir.Module, name: str, processor: ProcessorFeatures, given: KernelSignature
+    module: ir.Module, name: str, processor: ProcessorFeatures, signature: KernelSignature
 ) -> ir.Function:
-    """The way back through all moments for a part of the batch.
+    """Write the backward pass through all time steps of a part of the batch.
 
-    Gradients of gates are written as (gates and features, moments, batch), as the product that
-    makes gradients of weights wants them; those of the bias are the sums of this part. `room`
-    holds the gradients of one moment as rows, (batch, gates and features).
+    Gradients of gates are written as (gates and features, time, batch), as the product that
+    computes the gradients of weights needs them; those of the bias are the sums of this part.
+    `scratch` holds the gradients of one time step as rows, (batch, gates and features).
     """
-    kernel = ir.Function(module, ir.FunctionType(ir.VoidType(), given.types), name)
+    kernel = ir.Function(module, ir.FunctionType(ir.VoidType(), signature.types), name)
     kernel.linkage = "internal"
-    types = [*given.types[:3], given.types[-1], given.types[-1]]
+    types = [*signature.types[:3], signature.types[-1], signature.types[-1]]
     wide, narrow = (
         tile_functions(
             module, f"{name}.{columns}", processor, types, partial(_product_tile, columns)
@@ -113,31 +113,33 @@ def write_lstm_backward(
         for columns in (COLUMNS, 1)
     )
     w = LlvmBuilder(kernel, processor.lanes)
-    c, weights, gates, cells, d_out, d_h, d_c, by_gate, dh, dc, bias, room, *sizes = kernel.args
-    moments, batch, features, part = sizes
-    first, last = (w.over(w.times(batch, p), given.parts) for p in (part, w.plus(part, 1)))
+    c, weights, gates, cells, d_out, d_h, d_c, by_gate, dh, dc, bias, scratch, *sizes = kernel.args
+    steps, batch, features, part = sizes
+    first, last = (w.over(w.times(batch, p), signature.parts) for p in (part, w.plus(part, 1)))
     rows = w.times(features, COLUMNS)
-    with w.loop(w.times(first, features), w.times(last, features), w.lanes) as place:
-        w.store(w.load(d_h, place), dh, place)
-        w.store(w.load(d_c, place), dc, place)
+    with w.loop(w.times(first, features), w.times(last, features), w.lanes) as index:
+        w.store(w.load(d_h, index), dh, index)
+        w.store(w.load(d_c, index), dc, index)
     own_bias = w.at(bias, w.times(part, rows))
-    with w.loop(0, rows, w.lanes) as place:
-        w.store(w.everywhere(0.0), own_bias, place)
-    with w.loop(0, moments) as passed:
-        moment = w.minus(w.minus(moments, 1), passed)
-        now = w.times(moment, batch, features)
-        is_first = w.builder.icmp_signed("==", moment, w.index(0))
+    with w.loop(0, rows, w.lanes) as index:
+        w.store(w.everywhere(0.0), own_bias, index)
+    with w.loop(0, steps) as passed:
+        step = w.minus(w.minus(steps, 1), passed)
+        now = w.times(step, batch, features)
+        is_first = w.builder.icmp_signed("==", step, w.index(0))
         earlier = w.at(cells, w.minus(now, w.times(batch, features)))
         before = w.builder.select(is_first, c, earlier)
         gates_now = w.at(gates, w.times(now, COLUMNS))
-        state = [gates_now, before, w.at(cells, now), w.at(d_out, now), dh, dc, room]
+        state = [gates_now, before, w.at(cells, now), w.at(d_out, now), dh, dc, scratch]
         with w.loop(0, features, w.lanes) as feature:
             _lstm_pull(w, state, own_bias, features, feature, (first, last))
-        _write_turned(w, room, w.at(by_gate, w.times(moment, batch)), rows, sizes, (first, last))
+        _write_transposed(
+            w, scratch, w.at(by_gate, w.times(step, batch)), rows, sizes, (first, last)
+        )
         whole = w.times(w.over(features, COLUMNS * w.lanes), COLUMNS * w.lanes)
         for tiles, columns, begin, end in ((wide, COLUMNS, 0, whole), (narrow, 1, whole, features)):
             with w.loop(begin, end, columns * w.lanes) as feature:
-                own = [room, w.at(weights, feature), w.at(dh, feature), rows, features]
+                own = [scratch, w.at(weights, feature), w.at(dh, feature), rows, features]
                 call_tiles(w, tiles, own, first, last)
     w.builder.ret_void()
     return kernel
@@ -151,84 +153,85 @@ def _lstm_pull(
     feature: Value,
     rows: tuple[Value, Value],
 ) -> None:
-    """The gradients of gates and cells of one moment, for as many features as a register holds."""
-    gates, before, cells, d_out, dh, dc, room = state
-    places = [w.plus(feature, w.times(gate, features)) for gate in range(COLUMNS)]
-    sums = [w.load(bias, place) for place in places]
+    """The gradients of gates and cells of one time step, for one register of features."""
+    gates, before, cells, d_out, dh, dc, scratch = state
+    offsets = [w.plus(feature, w.times(gate, features)) for gate in range(COLUMNS)]
+    sums = [w.load(bias, offset) for offset in offsets]
     with w.loop(*rows, carried=sums) as row:
-        place = w.plus(w.times(row, features), feature)
+        index = w.plus(w.times(row, features), feature)
         start = w.times(row, features, COLUMNS)
-        i, f, g, o = (w.load(gates, w.plus(start, gate)) for gate in places)
-        after = _tanh(w, w.load(cells, place))
-        d = w.add(w.load(dh, place), w.load(d_out, place))
-        d_cell = w.fused(w.multiply(d, o), w.rest(after, after), w.load(dc, place))
-        w.store(w.multiply(d_cell, f), dc, place)
-        found = [
+        i, f, g, o = (w.load(gates, w.plus(start, gate)) for gate in offsets)
+        after = _tanh(w, w.load(cells, index))
+        d = w.add(w.load(dh, index), w.load(d_out, index))
+        d_cell = w.fused(w.multiply(d, o), w.rest(after, after), w.load(dc, index))
+        w.store(w.multiply(d_cell, f), dc, index)
+        gradients = [
             w.multiply(d_cell, g, i, w.rest(i, w.everywhere(1.0))),
-            w.multiply(d_cell, w.load(before, place), f, w.rest(f, w.everywhere(1.0))),
+            w.multiply(d_cell, w.load(before, index), f, w.rest(f, w.everywhere(1.0))),
             w.multiply(d_cell, i, w.rest(g, g)),
             w.multiply(d, after, o, w.rest(o, w.everywhere(1.0))),
         ]
-        for gate, value in zip(places, found, strict=True):
-            w.store(value, room, w.plus(start, gate))
-        sums[:] = [w.add(s, value) for s, value in zip(sums, found, strict=True)]
-    for gate, value in zip(places, sums, strict=True):
+        for gate, value in zip(offsets, gradients, strict=True):
+            w.store(value, scratch, w.plus(start, gate))
+        sums[:] = [w.add(s, value) for s, value in zip(sums, gradients, strict=True)]
+    for gate, value in zip(offsets, sums, strict=True):
         w.store(value, bias, gate)
 
 
 def _product_tile(
-    columns: int, w: LlvmBuilder, height: int, given: list[Value], row: Value
+    columns: int, w: LlvmBuilder, height: int, arguments: list[Value], row: Value
 ) -> None:
     """Some rows of the gradient of the hidden state: gradients of gates times weights."""
-    room, weights, dh, count, features = given
+    scratch, weights, dh, count, features = arguments
     sums: Sums = [[w.everywhere(0.0)] * columns for _ in range(height)]
-    left = (w.at(room, w.times(row, count)), count)
-    for i, found in enumerate(accumulate(w, sums, left, (weights, features), count)):
-        place = w.times(w.plus(row, i), features)
-        for column, value in enumerate(found):
-            w.store(value, dh, w.plus(place, column * w.lanes))
+    left = (w.at(scratch, w.times(row, count)), count)
+    for i, sums_of_row in enumerate(accumulate(w, sums, left, (weights, features), count)):
+        index = w.times(w.plus(row, i), features)
+        for column, value in enumerate(sums_of_row):
+            w.store(value, dh, w.plus(index, column * w.lanes))
 
 
-def _write_turned(
+def _write_transposed(
     w: LlvmBuilder,
-    room: Value,
+    scratch: Value,
     by_gate: Value,
     width: Value,
     sizes: list[Value],
     rows: tuple[Value, Value],
 ) -> None:
-    """Write the rows of `room` as columns, a square of registers at a time."""
-    moments, batch, *_ = sizes
+    """Write the rows of `scratch` as columns, a square of registers at a time."""
+    steps, batch, *_ = sizes
     first, last = rows
-    between = w.times(moments, batch)  # of one row of the result and the next
+    between = w.times(steps, batch)  # from one row of the result to the next
     whole = w.times(w.over(w.minus(last, first), w.lanes), w.lanes)
     with w.loop(0, width, w.lanes) as column:
         with w.loop(first, w.plus(first, whole), w.lanes) as row:
             square = [
-                w.load(room, w.plus(w.times(w.plus(row, i), width), column)) for i in range(w.lanes)
+                w.load(scratch, w.plus(w.times(w.plus(row, i), width), column))
+                for i in range(w.lanes)
             ]
-            for i, turned in enumerate(_turned(w, square)):
-                w.store(turned, by_gate, w.plus(w.times(w.plus(column, i), between), row))
+            for i, transposed in enumerate(_transposed(w, square)):
+                w.store(transposed, by_gate, w.plus(w.times(w.plus(column, i), between), row))
         with w.loop(w.plus(first, whole), last) as row, w.loop(0, w.lanes) as i:
-            place = w.plus(column, i)
-            number = w.number(room, w.plus(w.times(row, width), place))
-            w.store(number, by_gate, w.plus(w.times(place, between), row))
+            target = w.plus(column, i)
+            number = w.number(scratch, w.plus(w.times(row, width), target))
+            w.store(number, by_gate, w.plus(w.times(target, between), row))
 
 
-def _turned(w: LlvmBuilder, square: list[Value]) -> list[Value]:
-    """The columns of a square: halves of vectors change places, then halves of halves, ..."""
+def _transposed(w: LlvmBuilder, square: list[Value]) -> list[Value]:
+    """Transpose a square: swap halves of vectors, then halves of halves, ..."""
     distance = w.lanes // 2
     while distance:
         lower = [i for i in range(w.lanes) if i & distance]
         upper = [i + w.lanes for i in range(w.lanes)]
-        found = list(square)
+        result = list(square)
         for j in lower:
             a, b = square[j - distance], square[j]
             keep_a = [upper[i - distance] if i & distance else i for i in range(w.lanes)]
             keep_b = [upper[i] if i & distance else i + distance for i in range(w.lanes)]
-            found[j - distance] = w.chosen(a, b, keep_a)
-            found[j] = w.chosen(a, b, keep_b)
-        square, distance = found, distance // 2
+            result[j - distance] = w.chosen(a, b, keep_a)
+            result[j] = w.chosen(a, b, keep_b)
+        square, distance = result, distance // 2
     return square
 
 

@@ -1,4 +1,4 @@
-"""Products of matrices, tile by tile: as many sums at a time as registers hold."""
+"""Matrix products tile by tile, with as many sums as fit in registers."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from llvmlite import ir
 from mycelia._engine.kernels.native.llvm_builder import INDEX, LlvmBuilder, Value
 from mycelia._engine.kernels.native.machine_code import ProcessorFeatures
 
-COLUMNS = 4  # vectors that a tile is wide
+COLUMNS = 4  # vectors per tile row
 
-Sums = list[list[Value]]  # of each row, one for each column
+Sums = list[list[Value]]  # per row and column
 Body = Callable[[LlvmBuilder, int, list[Value], Value], None]
 
 
 def heights(processor: ProcessorFeatures) -> tuple[int, ...]:
-    """Rows of the tiles that rows are cut into, the largest first.
+    """The heights of the tiles that rows are divided into, the largest first.
 
-    Besides the sums, registers hold what is multiplied: one side whole, the other one by one.
+    Besides the sums, registers hold the factors: one side completely, the other one by one.
     """
     fitting = (h for h in range(1, processor.registers) if _needed(h) <= processor.registers)
     most = max(fitting)
@@ -33,10 +33,10 @@ def accumulate(
     count: Value,
     step: int | Value = 1,
 ) -> Sums:
-    """Add the product of `count` columns of the left side with as many rows of the right one.
+    """Add the product of `count` columns of the left side and as many rows of the right side.
 
-    Sides are an address and the distance of one row from the next; `step` is that of one column of
-    the left side from the next.
+    A side is an address and the distance between its rows; `step` is the distance between columns
+    of the left side.
     """
     width = len(sums[0])
     (rows, between), (columns, stride) = left, right
@@ -49,40 +49,40 @@ def accumulate(
         for column in range(width):
             factors = w.load(row, column * w.lanes)
             for i, number in enumerate(numbers):
-                place = i * width + column
-                carried[place] = w.fused(number, factors, carried[place])
+                index = i * width + column
+                carried[index] = w.fused(number, factors, carried[index])
     return [carried[i : i + width] for i in range(0, len(carried), width)]
 
 
 def tile_functions(
     module: ir.Module, name: str, processor: ProcessorFeatures, types: list[ir.Type], body: Body
 ) -> dict[int, ir.Function]:
-    """For each height of a tile, the function that `body` writes; its last argument is a row."""
-    found = {}
+    """For each tile height, the function that `body` writes; its last argument is a row."""
+    functions = {}
     for height in heights(processor):
         kind = ir.FunctionType(ir.VoidType(), [*types, INDEX])
         function = ir.Function(module, kind, f"{name}.{height}")
         function.linkage = "internal"
         w = LlvmBuilder(function, processor.lanes)
-        *given, row = function.args
-        body(w, height, given, row)
+        *arguments, row = function.args
+        body(w, height, arguments, row)
         w.builder.ret_void()
-        found[height] = function
-    return found
+        functions[height] = function
+    return functions
 
 
 def call_tiles(
-    w: LlvmBuilder, tiles: dict[int, ir.Function], given: list[Value], start: Value, stop: Value
+    w: LlvmBuilder, tiles: dict[int, ir.Function], arguments: list[Value], start: Value, stop: Value
 ) -> None:
-    """Call the functions of tiles for all rows from start to stop."""
+    """Call the tile functions for all rows from start to stop."""
     for height, function in tiles.items():
         whole = w.times(w.over(w.minus(stop, start), height), height)
         end = w.plus(start, whole)
         with w.loop(start, end, height) as row:
-            w.builder.call(function, [*given, row])
+            w.builder.call(function, [*arguments, row])
         start = end
 
 
 def _needed(height: int) -> int:
-    """Registers for a tile."""
+    """The number of registers that a tile needs."""
     return height * COLUMNS + min(height, COLUMNS) + 1
