@@ -1,4 +1,4 @@
-"""Rules of arithmetic that hold bit for bit, for NaN, infinities and -0.0 as well."""
+"""Arithmetic rules that hold bit for bit, including for NaN, infinities, and -0.0."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def times_one(node: Apply) -> GraphNode | None:
 
 @on(Div, RealDiv)
 def over_one(node: Apply) -> GraphNode | None:
-    """x / 1 = x, where the quotient has the dtype of x"""
+    """x / 1 = x, if the quotient has the dtype of x"""
     x, y = node.args
     return x if is_all(y, 1) and x.type == node.type else None
 

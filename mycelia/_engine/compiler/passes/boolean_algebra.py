@@ -1,4 +1,4 @@
-"""Rules for truth values: not, and, or, comparisons of truth values, choices by one."""
+"""Rules for booleans: not, and, or, comparisons with booleans, and selects."""
 
 from __future__ import annotations
 
@@ -103,12 +103,14 @@ def select_truth(node: Apply) -> GraphNode | None:
 
 @on(Select)
 def select_again(node: Apply) -> GraphNode | None:
-    """select(p, select(p, x, y), z) = select(p, x, z), and the same on the other side"""
+    """select(p, select(p, x, y), z) = select(p, x, z), and likewise on the other side"""
     p, x, y = node.args
-    for place, side in ((1, x), (2, y)):
+    for position, side in ((1, x), (2, y)):
         if is_of(side, Select) and arguments_of(side)[0] is p and side.type == node.type:
-            chosen = arguments_of(side)[place]
-            return replacement(node, Select.of(), (p, chosen, y) if place == 1 else (p, x, chosen))
+            chosen = arguments_of(side)[position]
+            return replacement(
+                node, Select.of(), (p, chosen, y) if position == 1 else (p, x, chosen)
+            )
     return None
 
 

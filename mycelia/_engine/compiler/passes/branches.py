@@ -1,4 +1,4 @@
-"""Rules for branches: simpler conditions, results that no side or only a cheap one decides."""
+"""Rules for branches: simpler conditions, equal results, selects instead of cheap branches."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from mycelia.ops.elementwise.comparison import LogicalNot
 from mycelia.ops.elementwise.where import Select
 from mycelia.ops.shapes.reshape import Cast, ExpandDims, Reshape, Squeeze
 
-# Operators that cost less than a branch on few elements, and that no number makes fail.
+# Operators that cost less than a branch on few elements, and that no value can make fail.
 CHEAP = (
     Abs, Add, Cast, Compare, Div, ExpandDims, LogicalNot, Maximum, Minimum, Mul, Neg, Reshape,
     Select, Square, Squeeze, Sub,
@@ -59,7 +59,7 @@ def switch_not(node: Apply) -> GraphNode | None:
 
 @on(Switch)
 def switch_cast(node: Apply) -> GraphNode | None:
-    """switch(cast(p, int32), @f, @g, *x) = switch(p, @f, @g, *x), for a truth value p"""
+    """switch(cast(p, int32), @f, @g, *x) = switch(p, @f, @g, *x), for a bool p"""
     index, *rest = node.args
     if not is_of(index, Cast) or len(graphs_of(node)) != 2:
         return None
@@ -69,9 +69,9 @@ def switch_cast(node: Apply) -> GraphNode | None:
 
 @on(Item)
 def item_all_agree_on(node: Apply) -> GraphNode | None:
-    """item[i](switch(p, @f, @g, *x)) = x0, where f and g both give their first parameter there
+    """item[i](switch(p, @f, @g, *x)) = x0, if f and g both return their first parameter there
 
-    The same holds where all give equal constants.
+    The same holds if all branches return equal constants.
     """
     sides = _sides(node)
     if sides is None:
@@ -92,19 +92,19 @@ def item_all_agree_on(node: Apply) -> GraphNode | None:
 
 @on(Item)
 def item_twice(node: Apply) -> GraphNode | None:
-    """item[j](switch(...)) = item[i](switch(...)), where all sides give one value at i and j"""
+    """item[j](switch(...)) = item[i](switch(...)), if all branches return one value at i and j"""
     sides = _sides(node)
     if sides is None:
         return None
-    places = {arguments_of(graph.output).index(result) for graph, result in sides}
-    if len(places) != 1 or places == {primitive_of(node).index}:
+    indices = {arguments_of(graph.output).index(result) for graph, result in sides}
+    if len(indices) != 1 or indices == {primitive_of(node).index}:
         return None
-    return replacement(node, Item(places.pop()), node.args)
+    return replacement(node, Item(indices.pop()), node.args)
 
 
 @on(Item)
 def item_by_select(node: Apply) -> GraphNode | None:
-    """item[i](switch(p, @f, @g, *x)) = select(p, g(x)[i], f(x)[i]), where both are cheap"""
+    """item[i](switch(p, @f, @g, *x)) = select(p, g(x)[i], f(x)[i]), if both are cheap"""
     sides = _sides(node)
     if sides is None or len(sides) != 2 or not is_tensor(node):
         return None
@@ -123,22 +123,22 @@ def item_by_select(node: Apply) -> GraphNode | None:
 
 
 def _sides(node: Apply) -> list[tuple[Graph, GraphNode]] | None:
-    """The graphs of the switch an item is taken of, with what each gives there."""
+    """The branches of the switch that `node` is an item of, each with its result there."""
     switch = node.args[0]
     if primitive_of(switch) is not SWITCH:
         return None
     assert isinstance(switch, Apply)
-    found = []
+    sides = []
     for graph in graphs_of(switch):
         results = results_of(graph)
         if results is None:
             return None
-        found.append((graph, results[primitive_of(node).index]))
-    return found
+        sides.append((graph, results[primitive_of(node).index]))
+    return sides
 
 
 def _is_cheap(result: GraphNode) -> bool:
-    """Whether few cheap operators on few elements give `result`."""
+    """Whether `result` is computed by few cheap operators on few elements."""
     waiting, seen = [result], set()
     while waiting:
         node = waiting.pop()

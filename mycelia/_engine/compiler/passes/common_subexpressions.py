@@ -1,4 +1,4 @@
-"""What is computed twice is computed once."""
+"""Common subexpression elimination."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _MERGED = (Op, Item, Tuple, Switch, While, Call)
 
 
 def merge_duplicates(root: Graph) -> int:
-    """f(x) and f(x) = one f(x); gives how many nodes were dropped.
+    """f(x) and f(x) = one f(x); returns the number of nodes that were removed.
 
-    Random operators take their key as an argument, so they are merged only if it is the same one.
+    Random operators receive their key as an argument, so they are merged only if it is the same.
     Effects, and operators that users wrote, are never merged.
     """
     return rewrite(root, [_SeenApplications().same])
 
 
 class _SeenApplications:
-    """The applications met so far, by what they apply to what."""
+    """The applications seen so far, by primitive and arguments."""
 
     def __init__(self) -> None:
         self._nodes: dict[Any, list[Apply]] = {}
@@ -46,13 +46,13 @@ class _SeenApplications:
         if not isinstance(op, _MERGED):
             return None
         try:
-            alike = self._nodes.setdefault(self._key(op, node), [])
+            candidates = self._nodes.setdefault(self._key(op, node), [])
         except TypeError:  # a static value without a hash
             return None
-        for other in alike:
+        for other in candidates:
             if self._same_graphs(node, other):
                 return other
-        alike.append(node)
+        candidates.append(node)
         return None
 
     def _key(self, op: Any, node: Apply) -> Any:
@@ -61,11 +61,11 @@ class _SeenApplications:
         return (node.graph, head, *args)
 
     def _constant(self, node: GraphConstant) -> Any:
-        found = self._keys.get(node)
-        if found is None:
-            found = Graph if isinstance(node.value, Graph) else constant_key(node)
-            self._keys[node] = found
-        return found
+        key = self._keys.get(node)
+        if key is None:
+            key = Graph if isinstance(node.value, Graph) else constant_key(node)
+            self._keys[node] = key
+        return key
 
     def _same_graphs(self, node: Apply, other: Apply) -> bool:
         for mine, theirs in zip(node.args, other.args, strict=True):
@@ -77,9 +77,9 @@ class _SeenApplications:
         return True
 
     def _is_pure(self, graph: Graph) -> bool:
-        found = self._pure.get(graph)
-        if found is None:
+        is_pure = self._pure.get(graph)
+        if is_pure is None:
             inside = [n for g in reachable_graphs(graph) for n in ordered(g)]
-            found = not any(isinstance(primitive_of(n), (Effect, Custom)) for n in inside)
-            self._pure[graph] = found
-        return found
+            is_pure = not any(isinstance(primitive_of(n), (Effect, Custom)) for n in inside)
+            self._pure[graph] = is_pure
+        return is_pure

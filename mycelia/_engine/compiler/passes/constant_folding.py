@@ -1,4 +1,4 @@
-"""Rules that work out while compiling what does not depend on the inputs."""
+"""Constant folding: rules that evaluate at compile time what does not depend on inputs."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ _NO_RESULT = (TypeError, ValueError, IndexError, RuntimeError, ArithmeticError)
 
 @on(Op)
 def fold(node: Apply) -> GraphNode | None:
-    """op(constants) = its value, where all are small and the operator has a numpy kernel"""
+    """op(constants) = its value, if all are small and the operator has a NumPy kernel"""
     values = []
     for argument in node.args:
         value = _known(argument)
         if value is _UNKNOWN:
             return None
         values.append(value)
-    return _worked_out(primitive_of(node), values, node)
+    return _evaluated(primitive_of(node), values, node)
 
 
 @on(ZerosLike)
 def zeros_like(node: Apply) -> GraphNode | None:
-    """zeros_like(x) = zeros(shape of x): the numbers of x are not needed"""
+    """zeros_like(x) = zeros(shape of x): the values of x are not needed"""
     return replacement(
         node, Zeros.of(), (GraphConstant(node.type.shape), GraphConstant(node.type.dtype))
     )
@@ -63,13 +63,13 @@ def of_choice(node: Apply) -> GraphNode | None:
     if len(choices) != 1 or choices[0].type.shape != node.type.shape:
         return None
     p, *sides = arguments_of(choices[0])
-    found = []
+    results = []
     for side in sides:
         values = [_known(side if a is choices[0] else a) for a in node.args]
         if any(v is _UNKNOWN for v in values):
             return None
-        found.append(_worked_out(primitive_of(node), values, node))
-    return replacement(node, Select.of(), (p, *found)) if None not in found else None
+        results.append(_evaluated(primitive_of(node), values, node))
+    return replacement(node, Select.of(), (p, *results)) if None not in results else None
 
 
 def _known(node: GraphNode) -> Any:
@@ -85,8 +85,8 @@ def _known(node: GraphNode) -> Any:
     return _UNKNOWN
 
 
-def _worked_out(op: Primitive, values: list[Any], node: Apply) -> GraphNode | None:
-    """The result as a constant (or a tuple of them), if it is small and of the node's type."""
+def _evaluated(op: Primitive, values: list[Any], node: Apply) -> GraphNode | None:
+    """The result as a constant (or a tuple of constants), if it is small and its type matches."""
     kernel: Any = op.host
     if kernel is None or op.host_only or op.draws or op.writes or _elements(node.type) > SMALL:
         return None
@@ -95,14 +95,14 @@ def _worked_out(op: Primitive, values: list[Any], node: Apply) -> GraphNode | No
             check(op, tuple(values))
         with np.errstate(all="ignore"):
             result = kernel(*values)
-    except _NO_RESULT:  # the kernel refuses what the program answers in its own way
+    except _NO_RESULT:  # the error is left to the program, which raises it in its own form
         return None
     if isinstance(result, tuple):
         parts = [constant(np.asarray(r)) for r in result]
         types = tuple([p.type for p in parts])
         return replacement(node, TUPLE, parts) if types == node.type else None
-    found = np.asarray(result)
-    return constant(found) if type_of_array(found) == node.type else None
+    array = np.asarray(result)
+    return constant(array) if type_of_array(array) == node.type else None
 
 
 def _elements(type_: Any) -> int:

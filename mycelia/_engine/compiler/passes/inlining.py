@@ -1,4 +1,4 @@
-"""Rules that put the body of a graph where it is used: calls, and choices that are known."""
+"""Inlining: rules that replace calls, and branches with known conditions, by graph bodies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def call_of_graph(node: Apply) -> GraphNode | None:
 
 @on(Recompute)
 def what_is_recomputed(node: Apply) -> GraphNode | None:
-    """recompute(@g, *x) = the body of g for x, once gradients are taken"""
+    """recompute(@g, *x) = the body of g for x, after differentiation"""
     return inline(graphs_of(node)[0], node.graph, operands_of(node))
 
 

@@ -1,9 +1,9 @@
-"""Blocks that follow each other and are alike become one scan: their program is compiled once.
+"""Turning chains of identical blocks into one scan, so that their program is compiled only once.
 
-A network of many equal layers gives a graph that repeats one part over and over. Where cells were
-marked for it (`lazy_inline`), each of their calls is a `block` node while the program is read. A
-chain of blocks becomes a scan over their stacked weights; gradients are taken of the scan. So does
-a network that takes its batch in parts: each part is a `part` node, and the scan is over the parts.
+A network with many equal layers yields a graph that repeats one part. If cells are marked for this
+(`lazy_inline`), each of their calls is a `block` node during tracing. A chain of blocks becomes a
+scan over their stacked weights, and differentiation sees the scan. The same holds for a network
+that processes its batch in parts: each part is a `part` node, and the scan is over the parts.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from mycelia._engine.ir.graph import Graph
 from mycelia._engine.ir.node import Apply, GraphNode
 from mycelia.ops.shapes.concat import Stack, Unstack
 
-MIN_BLOCKS = {BLOCK: 3, PART: 2}  # blocks; fewer are inlined
+MIN_BLOCKS = {BLOCK: 3, PART: 2}  # the shortest chains that become scans; others are inlined
 
 
 def roll_layers(tracer: Tracer, outputs: Sequence[Any]) -> list[Any]:
-    """`outputs` without blocks: long chains of them as scans, the others inlined."""
+    """`outputs` without blocks: long chains become scans, the others are inlined."""
     builder = tracer.root
     if tracer.builder is not builder:
         return list(outputs)
-    given = builder.substituted(list(outputs))
-    nodes = applications([node for node in given if isinstance(node, GraphNode)])
+    resolved = builder.substituted(list(outputs))
+    nodes = applications([node for node in resolved if isinstance(node, GraphNode)])
     blocks = [n for n in nodes if primitive_of(n) in MIN_BLOCKS]
     if not blocks:
-        return given
+        return resolved
     for chain in _chains(blocks, nodes):
         if len(chain.blocks) >= MIN_BLOCKS[primitive_of(chain.blocks[0])]:
             _scan(tracer, chain)
@@ -49,14 +49,14 @@ def roll_layers(tracer: Tracer, outputs: Sequence[Any]) -> list[Any]:
             for block in chain.blocks:
                 body = inline(graphs_of(block)[0], builder.graph, operands_of(block))
                 builder.replaced[block] = body
-    return builder.substituted(given)
+    return builder.substituted(resolved)
 
 
 @dataclass
 class _LayerChain:
-    """Blocks of which each takes results of the one before, or parts of the data.
+    """Blocks each of which uses results of the previous one, or parts of the data.
 
-    `carried` says which operand is which result of the block before.
+    `carried` maps operand index -> result index of the previous block.
     """
 
     blocks: list[Apply]
@@ -69,7 +69,7 @@ class _LayerChain:
 
 
 def _chains(blocks: list[Apply], nodes: list[Apply]) -> list[_LayerChain]:
-    """The blocks, in chains as long as they can be."""
+    """The blocks in maximal chains."""
     last = _last_blocks(blocks, nodes)
     number = {block: i for i, block in enumerate(blocks)}
     chains: list[_LayerChain] = []
@@ -82,23 +82,23 @@ def _chains(blocks: list[Apply], nodes: list[Apply]) -> list[_LayerChain]:
 
 
 def _last_blocks(blocks: list[Apply], nodes: list[Apply]) -> dict[GraphNode, int]:
-    """For each node, the number of the last block it is computed from; -1 if there is none."""
+    """For each node, the index of the last block that it depends on; -1 if there is none."""
     number = {block: i for i, block in enumerate(blocks)}
-    found: dict[GraphNode, int] = {}
+    last: dict[GraphNode, int] = {}
     for node in nodes:
-        before = max((found.get(a, -1) for a in node.args), default=-1)
-        found[node] = max(before, number.get(node, -1))
-    return found
+        before = max((last.get(a, -1) for a in node.args), default=-1)
+        last[node] = max(before, number.get(node, -1))
+    return last
 
 
 def _continues(
     chain: _LayerChain, block: Apply, last: dict[GraphNode, int], number: dict[Apply, int]
 ) -> bool:
-    """Whether a block does with results of the last one what that did; fits the chain to it."""
+    """Whether a block continues the chain: same graph, same carries; updates `chain.carried`."""
     before = chain.blocks[-1]
     carried = {
-        place: op.index
-        for place, operand in enumerate(operands_of(block))
+        position: op.index
+        for position, operand in enumerate(operands_of(block))
         if type(op := primitive_of(operand)) is Item and _source(operand) is before
     }
     first = chain.blocks[0]
@@ -143,15 +143,15 @@ def _scan(tracer: Tracer, chain: _LayerChain) -> None:
     scan = builder.apply(op, (step, *args), (*types[:count], *results), blocks[0].span)
     slices = [_unstacked(tracer, builder.item(scan, count + i)) for i in range(len(results))]
     last = {r: builder.item(scan, i) for i, r in enumerate(chain.carried.values())}
-    for place, block in enumerate(blocks):
-        found = [parts[place] for parts in slices]
+    for index, block in enumerate(blocks):
+        results_of_block = [parts[index] for parts in slices]
         if block is blocks[-1]:
-            found = [last.get(i, node) for i, node in enumerate(found)]
-        builder.replaced[block] = builder.tuple(tuple(found))
+            results_of_block = [last.get(i, node) for i, node in enumerate(results_of_block)]
+        builder.replaced[block] = builder.tuple(tuple(results_of_block))
 
 
 def _step(graph: Graph, order: list[int], carried: dict[int, int]) -> Graph:
-    """The graph of a block with its parameters in another order; first it gives the carry."""
+    """The graph of a block with reordered parameters; it returns the carry first."""
     inner = GraphBuilder(graph.name)
     mapping: dict[GraphNode, GraphNode] = {
         graph.parameters[p]: inner.parameter(graph.parameters[p].name, graph.parameters[p].type)

@@ -1,4 +1,4 @@
-"""Rules for loops: what stays the same in every pass is no carry, and is computed once, outside."""
+"""Rules for loops: unchanged carries are removed, and invariants are computed outside."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ from mycelia._engine.ir.rewrite import on
 from mycelia._engine.operators.operator import Op
 from mycelia.ops.shapes.reshape import BroadcastTo
 
-# Computed again in each pass they cost nothing; held outside they may cost memory.
+# They cost nothing when computed in each iteration, but may cost memory when stored outside.
 _VIEWS = (*RESHAPES, BroadcastTo, Tuple)
 
 
 @on(While)
 def no_passes(node: Apply) -> GraphNode | None:
     """while(@false, @step, *carry, *fixed) = tuple(*carry)"""
-    goes_on, _ = graphs_of(node)
+    condition, _ = graphs_of(node)
     carry = operands_of(node)[: len(node.type)]
-    if not is_all(goes_on.output, False) or tuple([c.type for c in carry]) != node.type:
+    if not is_all(condition.output, False) or tuple([c.type for c in carry]) != node.type:
         return None
     return replacement(node, TUPLE, carry)
 
@@ -52,9 +52,9 @@ def no_passes(node: Apply) -> GraphNode | None:
 def carry_that_stays(node: Apply) -> GraphNode | None:
     """while(@f, @step, x, y) = tuple(x, item[0](while(@f', @step', y, x))), if step keeps x
 
-    Step gives x back, or a constant or fixed operand that x was from the start.
+    That is, step returns x itself, or a constant or fixed operand that is x's initial value.
     """
-    (goes_on, step), operands = graphs_of(node), operands_of(node)
+    (condition, step), operands = graphs_of(node), operands_of(node)
     stays = _unchanged_carry(step, operands, node)
     if not stays:
         return None
@@ -67,7 +67,7 @@ def carry_that_stays(node: Apply) -> GraphNode | None:
     sources: dict[int, Any] = known | {old: new for new, old in enumerate(order)}
     test, body = (
         remade(g, [g.parameters[i] for i in order], by_number(g, sources), results)
-        for g, results in ((goes_on, None), (step, carry))
+        for g, results in ((condition, None), (step, carry))
     )
     args = (test, body, *(operands[i] for i in order))
     loop = replacement(node, WHILE, args, tuple([node.type[i] for i in carry]))
@@ -79,16 +79,16 @@ def _unchanged_carry(step: Graph, operands: tuple[GraphNode, ...], node: Apply) 
     results = results_of(step)
     if results is None:
         return []
-    found = []
+    unchanged = []
     numbers = {parameter: i for i, parameter in enumerate(step.parameters)}
-    for place, result in enumerate(results):
-        initial = operands[place]
+    for index, result in enumerate(results):
+        initial = operands[index]
         number = numbers.get(result) if isinstance(result, GraphParameter) else None
         is_fixed = number is not None and number >= len(results) and operands[number] is initial
-        stays = number == place or is_fixed or _same_constant(initial, result)
-        if stays and initial.type == node.type[place]:
-            found.append(place)
-    return found
+        stays = number == index or is_fixed or _same_constant(initial, result)
+        if stays and initial.type == node.type[index]:
+            unchanged.append(index)
+    return unchanged
 
 
 def _same_constant(first: GraphNode, second: GraphNode) -> bool:
@@ -118,7 +118,7 @@ def computed_once(node: Apply) -> GraphNode | None:
 
 
 def _movable_roots(graph: Graph, count: int) -> list[GraphNode]:
-    """The last nodes on each way from fixed parameters that need no carry: what to compute once."""
+    """The last nodes that depend only on fixed parameters: the values to compute once, outside."""
     fixed: set[GraphNode] = set(graph.parameters[count:])
     free: set[GraphNode] = set()  # needs no parameter at all
     roots: dict[GraphNode, None] = {}
@@ -131,20 +131,20 @@ def _movable_roots(graph: Graph, count: int) -> list[GraphNode]:
                 (fixed if any(a in fixed for a in node.args) else free).add(node)
             else:
                 roots |= dict.fromkeys(a for a in node.args if a in fixed)
-    return list(dict.fromkeys(r for root in roots for r in _worth_holding(root, fixed)))
+    return list(dict.fromkeys(r for root in roots for r in _worth_storing(root, fixed)))
 
 
-def _worth_holding(node: GraphNode, fixed: set[GraphNode]) -> list[GraphNode]:
-    """The node itself, or what a mere view or tuple is made of."""
+def _worth_storing(node: GraphNode, fixed: set[GraphNode]) -> list[GraphNode]:
+    """The node itself, or the inputs of a view or tuple."""
     if not isinstance(node, Apply):
         return []
     if is_of(node, *_VIEWS) or not is_tensor(node):
-        return [r for a in node.args if a in fixed for r in _worth_holding(a, fixed)]
+        return [r for a in node.args if a in fixed for r in _worth_storing(a, fixed)]
     return [node]
 
 
 def _may_move(node: Apply) -> bool:
-    """Whether running it too often makes no difference but in time: no effects, no loops inside."""
+    """Whether running a node more often is harmless: no effects and no loops inside."""
     op = primitive_of(node)
     if not isinstance(op, Switch):
         return isinstance(op, (Op, Item, Tuple))

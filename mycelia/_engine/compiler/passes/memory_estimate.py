@@ -1,4 +1,4 @@
-"""How much memory the values of a graph take, as far as the graph itself tells."""
+"""An estimate of the memory that the values of a graph use."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ Readers = dict[GraphNode, list[Apply]]
 
 def readers_of(nodes: Iterable[Apply]) -> Readers:
     """For each node, those of `nodes` that use it."""
-    found: Readers = defaultdict(list)
+    readers: Readers = defaultdict(list)
     for node in nodes:
         for used in dict.fromkeys(node.args):
-            found[used].append(node)
-    return found
+            readers[used].append(node)
+    return readers
 
 
 def written_bytes(node: Apply, readers: Readers) -> int:
-    """What a node writes: nothing for parts of tuples, or if it is a part of its reader's loop."""
+    """The bytes that a node writes; 0 for items of tuples, less if it is fused with its reader."""
     op = primitive_of(node)
     if op is TUPLE or type(op) is Item:
         return 0
@@ -33,13 +33,15 @@ def written_bytes(node: Apply, readers: Readers) -> int:
     if not isinstance(op, Op) or not (op.elementwise or op.ends_elementwise):
         return whole
     value = _first(node, readers)
-    found = [primitive_of(r) for r in readers[value]]
-    is_part = len(found) == 1 and isinstance(found[0], Op) and found[0].elementwise
-    return whole - type_bytes(value.type) if is_part else whole
+    reading_ops = [primitive_of(r) for r in readers[value]]
+    is_fused = (
+        len(reading_ops) == 1 and isinstance(reading_ops[0], Op) and reading_ops[0].elementwise
+    )
+    return whole - type_bytes(value.type) if is_fused else whole
 
 
 def _first(node: Apply, readers: Readers) -> Apply:
-    """What readers take of a tuple first, and of its first part if that is a tuple."""
+    """The first element of a tuple, recursively, if a reader uses it."""
     while isinstance(node.type, tuple):
         firsts = [r for r in readers[node] if primitive_of(r) == Item(0)]
         if not firsts:

@@ -1,4 +1,4 @@
-"""The words rules are written in: questions about nodes, and nodes in the place of others."""
+"""Building blocks for rewrite rules: predicates on nodes, and replacement nodes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mycelia._engine.ir.types import TensorType
 
 
 def array_of(node: GraphNode) -> np.ndarray | None:
-    """The array of a small constant that is on the host, else None."""
+    """The array of a small constant on the host, else None."""
     if type(node) is not GraphConstant or node.type is None:
         return None
     value = node.value
@@ -27,26 +27,26 @@ def array_of(node: GraphNode) -> np.ndarray | None:
 
 
 def is_all(node: GraphNode, number: float) -> bool:
-    """Whether `node` is a small real constant with this number everywhere; -0.0 is not 0."""
+    """Whether `node` is a small real constant that equals `number` everywhere; -0.0 is not 0."""
     value = array_of(node)
     if value is None or not value.size or value.dtype.kind == "c":
         return False
     if value.size == 1:
-        found = value.item()
-        return found == number and (number != 0 or copysign(1, found) > 0)
+        element = value.item()
+        return element == number and (number != 0 or copysign(1, element) > 0)
     if not np.all(value == number):
         return False
     return number != 0 or not np.any(np.signbit(value.astype(np.float64)))
 
 
 def is_of(node: GraphNode, *heads: type) -> bool:
-    """Whether `node` applies one of these primitives, with nothing attached by users."""
+    """Whether `node` applies one of these primitives, without attributes attached by users."""
     op: Any = primitive_of(node)
     return isinstance(op, heads) and not op.marks  # type: ignore[attr-defined]
 
 
 def is_control(node: GraphNode) -> bool:
-    """Whether `node` is a branch, a loop or a call."""
+    """Whether `node` is a branch, a loop, or a call."""
     return isinstance(primitive_of(node), (Switch, While, Call))
 
 
@@ -67,24 +67,24 @@ def arguments_of(node: GraphNode) -> tuple[GraphNode, ...]:
 
 
 def replacement(node: Apply, op: Any, args: Sequence[Any], type_: Any = None) -> Apply:
-    """An application of `op` in the place of `node`, of its type unless another is given."""
+    """An application of `op` that replaces `node`, with the same type unless one is passed."""
     nodes = tuple([a if isinstance(a, GraphNode) else constant(a) for a in args])
     type_ = node.type if type_ is None else type_
     return Apply(constant(op), nodes, node.graph, span=node.span, type=type_)
 
 
 def replacement_items(node: Apply, whole: GraphNode, count: int) -> list[GraphNode]:
-    """The first `count` values of `whole`, a node in the place of `node`."""
+    """The first `count` values of `whole`, a node that replaces `node`."""
     return [replacement(node, Item(i), (whole,), whole.type[i]) for i in range(count)]
 
 
 def results_of(graph: Graph) -> tuple[GraphNode, ...] | None:
-    """The values a graph gives, or None if its output is not a tuple made there."""
+    """The values that a graph returns, or None if its output is not a tuple built there."""
     return arguments_of(graph.output) if primitive_of(graph.output) is TUPLE else None
 
 
 def same_value(first: GraphNode, second: GraphNode) -> bool:
-    """Whether two nodes are one node, or two equal constants."""
+    """Whether two nodes are the same node or equal constants."""
     if first is second:
         return True
     if type(first) is not GraphConstant or type(second) is not GraphConstant:

@@ -1,4 +1,4 @@
-"""The passes in their order, run until none of them finds anything more."""
+"""The optimization pipeline: the passes in order, run until none finds a rewrite."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ MOST_ROUNDS = 10
 
 @dataclass(frozen=True)
 class Pass:
-    """A step that makes a graph better and keeps its meaning; `run` gives its number of rewrites.
+    """A transformation that improves a graph and keeps its meaning; `run` returns its rewrites.
 
-    A pass leaves nothing to do for itself: only what others change gives it new work.
+    A pass reaches its own fixed point in one run: only changes by other passes give it new work.
     """
 
     name: str
     run: Callable[[Graph], int]
 
 
-# Rules that look at a node and what it is computed from. They all run in one walk: whatever one of
-# them leaves, the others see at once.
+# Rules that look at a node and its inputs. They all run in one walk, so each sees the results of
+# the others immediately.
 RULES: tuple[Rule, ...] = (
     *tuples.RULES,
     *inlining.RULES,
@@ -61,19 +61,19 @@ PASSES: tuple[Pass, ...] = (
 
 
 def optimize(graph: Graph, report: Report | None = None) -> Graph:
-    """A better graph with the same parameters and equal results: `graph`, with another body.
+    """Optimize `graph` in place: the same parameters and equal results, with a better body.
 
-    `report` hears of every pass that was run: its name, the seconds it took, how many rewrites it
-    made, and the graph after it.
+    `report` is called after every pass: its name, the seconds it took, the number of rewrites, and
+    the graph after it.
     """
     waiting = dict.fromkeys(PASSES)
     for _ in range(MOST_ROUNDS):
         for step in [p for p in PASSES if p in waiting]:
             start = time.perf_counter()
-            made = step.run(graph)
+            rewrites = step.run(graph)
             if report is not None:
-                report(step.name, time.perf_counter() - start, made, graph)
-            if made:
+                report(step.name, time.perf_counter() - start, rewrites, graph)
+            if rewrites:
                 waiting = dict.fromkeys(PASSES)
             waiting.pop(step, None)
         if not waiting:

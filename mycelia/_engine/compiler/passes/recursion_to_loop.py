@@ -1,8 +1,8 @@
-"""Recursion as a loop: a graph that calls itself becomes a machine with a stack of its own.
+"""Recursion as a loop: a graph that calls itself becomes a state machine with explicit stacks.
 
-The graph is cut at its calls. One pass of the loop runs from the start, or from after a call, to
-the next call or the end; what is needed after a call waits on stacks. A call whose result is the
-caller's result needs no stack, so tail recursion is a plain loop.
+The graph is split at its calls. One iteration of the loop runs from the start, or from after a
+call, to the next call or the end; values needed after a call are saved on stacks. A call whose
+result is the caller's result needs no stack, so tail recursion becomes a plain loop.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _DONE = -1
 
 @dataclass(frozen=True, eq=False)
 class Continuation:
-    """What follows a control node: the rest of its graph, then the rest of those around it."""
+    """The code after a control node: the rest of its graph, then of the enclosing ones."""
 
     node: Apply
     graph: Graph
@@ -52,7 +52,7 @@ class Continuation:
 
 @dataclass(eq=False)
 class ControlFlowOrder:
-    """The control nodes of each graph in order, and how many of them each node comes after."""
+    """The control nodes of each graph in order, and the number of those before each node."""
 
     control: dict[Graph, list[Apply]] = field(default_factory=dict)
     level: dict[GraphNode, int] = field(default_factory=dict)
@@ -63,18 +63,18 @@ class ControlFlowOrder:
 def recursion_to_loop(
     tracer: Tracer, graph: Graph, arguments: list[Any], varying: int
 ) -> GraphNode:
-    """The results of the recursive `graph` for `arguments`, of which the first `varying` change."""
+    """The results of the recursive `graph` for `arguments`; the first `varying` ones change."""
     shape = ControlFlowOrder()
     _study(graph, graph, None, shape)
     before: Any = None
     while before != {call: tuple(nodes) for call, nodes in shape.saved.items()}:
         before = {call: tuple(nodes) for call, nodes in shape.saved.items()}
-        _StackMachine(tracer, graph, shape, varying).passes()  # finds what calls have to save
+        _StackMachine(tracer, graph, shape, varying).passes()  # finds what calls must save
     return _StackMachine(tracer, graph, shape, varying).run(arguments)
 
 
 def _study(root: Graph, graph: Graph, outer: Continuation | None, shape: ControlFlowOrder) -> None:
-    """Find the calls of `root` in `graph` and in the branches inside it."""
+    """Find the calls of `root` in `graph` and in its branches."""
     control: list[Apply] = []
     for node in ordered(graph):
         if not isinstance(node, Apply):
@@ -100,7 +100,7 @@ def _study(root: Graph, graph: Graph, outer: Continuation | None, shape: Control
 
 
 def _calls(node: Apply, root: Graph) -> bool:
-    """Whether running this node runs a call of `root`."""
+    """Whether running this node may call `root`."""
     graphs = graphs_of(node)
     if primitive_of(node) is CALL:
         return graphs[0] is root
@@ -108,7 +108,7 @@ def _calls(node: Apply, root: Graph) -> bool:
 
 
 class _StackMachine:
-    """Builds the loop: its state is where it is, how deep, arguments, results and stacks."""
+    """Builds the loop; its state: program counter, depth, arguments, results, and stacks."""
 
     def __init__(self, tracer: Tracer, graph: Graph, shape: ControlFlowOrder, varying: int) -> None:
         self.tracer = tracer
@@ -119,7 +119,7 @@ class _StackMachine:
         self.fixed_types = [p.type for p in graph.parameters[varying:]]
         self.result_types = list(graph.output.type)
         self.slots: list[TensorType] = []
-        self.places = {call: self._places(call) for call in self.calls}
+        self.places = {call: self._stacks_of(call) for call in self.calls}
         self.state_types = [
             _INDEX,
             _INDEX,
@@ -130,38 +130,38 @@ class _StackMachine:
             *[self._stacked(t) for t in self.slots],
         ]
 
-    def _places(self, call: Apply) -> list[int]:
-        """A stack for each value a call saves; calls share stacks of one type."""
+    def _stacks_of(self, call: Apply) -> list[int]:
+        """A stack for each value that a call saves; calls share stacks of the same type."""
         free = dict.fromkeys(range(len(self.slots)))
-        places = []
+        stacks = []
         for node in self.shape.saved[call]:
-            place = next((i for i in free if self.slots[i] == node.type), None)
-            if place is None:
-                place = len(self.slots)
+            stack = next((i for i in free if self.slots[i] == node.type), None)
+            if stack is None:
+                stack = len(self.slots)
                 self.slots.append(node.type)
             else:
-                del free[place]
-            places.append(place)
-        return places
+                del free[stack]
+            stacks.append(stack)
+        return stacks
 
     def _stacked(self, type_: TensorType) -> TensorType:
         return type_.with_shape((self.tracer.capacity, *type_.shape))
 
     def _is_tail(self, call: Apply) -> bool:
-        """Whether what the call gives is what the graph gives."""
+        """Whether the result of the call is the result of the graph."""
         rest: Continuation | None = self.shape.rests[call]
-        wanted: GraphNode = call
+        expected: GraphNode = call
         while rest is not None:
             output = rest.graph.output
             parts = output.args if isinstance(output, Apply) else ()
-            same = len(parts) == len(wanted.type) and all(
-                isinstance(p, Apply) and primitive_of(p) == Item(i) and p.args[0] is wanted
+            same = len(parts) == len(expected.type) and all(
+                isinstance(p, Apply) and primitive_of(p) == Item(i) and p.args[0] is expected
                 for i, p in enumerate(parts)
             )
             if not same:
                 return False
             rest = rest.outer
-            wanted = rest.node if rest is not None else wanted
+            expected = rest.node if rest is not None else expected
         return True
 
     # ---- the loop ---------------------------------------------------------------------------
@@ -175,17 +175,17 @@ class _StackMachine:
         nodes = step.graph.parameters
         with tracer.building(step):
             args = (Tensor._wrap(nodes[0]).astype(int32)._data, *graphs, *nodes)
-            found = step.apply(SWITCH, args, tuple(self.state_types))
+            switch = step.apply(SWITCH, args, tuple(self.state_types))
             count = len(self.state_types)
-            step.graph.output = step.tuple(tuple(step.item(found, i) for i in range(count)))
+            step.graph.output = step.tuple(tuple(step.item(switch, i) for i in range(count)))
         test = GraphBuilder(f"{self.graph.name}_runs")
         for parameter in nodes:
             test.parameter(parameter.name, parameter.type)
         with tracer.building(test):
             where, depth = (Tensor._wrap(p) for p in test.graph.parameters[:2])
             fits = depth <= np.int64(tracer.capacity) if self.calls else None
-            goes_on = where != _number(_DONE)
-            whole = goes_on if fits is None else goes_on.logical_and(fits)
+            is_running = where != _number(_DONE)
+            whole = is_running if fits is None else is_running.logical_and(fits)
             test.graph.output = whole._data
         varying = len(self.argument_types)
         zero = constant(np.zeros((), np.int64))
@@ -200,7 +200,7 @@ class _StackMachine:
         return tracer.builder.tuple(tuple(results))
 
     def passes(self) -> list[Graph]:
-        """One graph from the start, and one from after each call: state in, state out."""
+        """One graph from the start, and one from after each call; each maps state to state."""
         return [self._pass(None), *[self._pass(call) for call in self.calls]]
 
     def _pass(self, call: Apply | None) -> Graph:
@@ -210,8 +210,8 @@ class _StackMachine:
             builder.parameter("state", type_)
         with self.tracer.building(builder):
             path = _PathTracer(self, StackMachineState.of(self, builder.graph.parameters), call)
-            found = path.start() if call is None else path.resume(call)
-            builder.graph.output = builder.tuple(tuple(t for t in found))
+            nodes = path.start() if call is None else path.resume(call)
+            builder.graph.output = builder.tuple(tuple(t for t in nodes))
         return builder.graph
 
 
@@ -231,25 +231,25 @@ class StackMachineState:
     @staticmethod
     def of(machine: _StackMachine, nodes: Any) -> StackMachineState:
         tensors = [Tensor._wrap(n) for n in nodes]
-        taken = iter(tensors)
-        where, depth, deepest = next(taken), next(taken), next(taken)
-        arguments = [next(taken) for _ in machine.argument_types]
-        results = [next(taken) for _ in machine.result_types]
-        returns = next(taken) if machine.calls else None
-        stacks = [next(taken) for _ in machine.slots]
+        remaining = iter(tensors)
+        where, depth, deepest = next(remaining), next(remaining), next(remaining)
+        arguments = [next(remaining) for _ in machine.argument_types]
+        results = [next(remaining) for _ in machine.result_types]
+        returns = next(remaining) if machine.calls else None
+        stacks = [next(remaining) for _ in machine.slots]
         return StackMachineState(
-            where, depth, deepest, arguments, results, returns, stacks, list(taken)
+            where, depth, deepest, arguments, results, returns, stacks, list(remaining)
         )
 
     def nodes(self, tracer: Tracer) -> list[GraphNode]:
-        """What one pass gives."""
+        """The state as graph nodes, the result of one iteration."""
         parts = [self.where, self.depth, self.deepest, *self.arguments, *self.results]
         parts += [self.returns] if self.returns is not None else []
         return [tracer.data_node(t) for t in (*parts, *self.stacks)]
 
 
 class _PathTracer:
-    """Follows the graph from one place to the next call or end."""
+    """Traces the graph from the start or a call to the next call or the end."""
 
     def __init__(
         self, machine: _StackMachine, state: StackMachineState, resumed: Apply | None
@@ -259,7 +259,7 @@ class _PathTracer:
         self.tracer = machine.tracer
         self.state = state
         self.resumed = resumed
-        self.positions: dict[Graph, int] = {}  # what comes before these was computed earlier
+        self.positions: dict[Graph, int] = {}  # nodes before these positions were computed earlier
         self.restored: dict[GraphNode, GraphNode] = {}
         varying = len(machine.argument_types)
         self.fixed: dict[GraphNode, Any] = dict(
@@ -281,8 +281,8 @@ class _PathTracer:
             rest = rest.outer
         saved = self.shape.saved[call]
         places = self.machine.places[call]
-        for node, place in zip(saved, places, strict=True):
-            self.restored[node] = _READ(self.state.stacks[place], self.state.depth)._data
+        for node, stack in zip(saved, places, strict=True):
+            self.restored[node] = _READ(self.state.stacks[stack], self.state.depth)._data
         values: dict[GraphNode, Any] = dict(self.fixed) | dict(self.restored)
         values[call] = [t._data for t in self.state.results]
         assert first is not None
@@ -300,10 +300,10 @@ class _PathTracer:
             return self._switch(node, Continuation(node, graph, position + 1, outer), values)
         output = graph.output
         parts = output.args if isinstance(output, Apply) else ()
-        found = [self.value(p, values) for p in parts]
+        results = [self.value(p, values) for p in parts]
         if outer is None:
-            return self._return(found)
-        values[outer.node] = found
+            return self._return(results)
+        values[outer.node] = results
         return self.follow(outer.graph, outer.position, outer.outer, values)
 
     def _switch(
@@ -316,8 +316,8 @@ class _PathTracer:
             builder = GraphBuilder(graph.name, self.tracer.builder)
             inner = dict(values) | dict(zip(graph.parameters, operands, strict=True))
             with self.tracer.building(builder):
-                found = self.follow(graph, 0, rest, inner)
-                builder.graph.output = builder.tuple(tuple(found))
+                nodes = self.follow(graph, 0, rest, inner)
+                builder.graph.output = builder.tuple(tuple(nodes))
             sides.append(builder)
         whole = self.tracer.builder.switch(index, sides, node.span)
         count = len(self.machine.state_types)
@@ -326,8 +326,8 @@ class _PathTracer:
     def _call(self, call: Apply, values: dict[GraphNode, Any]) -> list[GraphNode]:
         machine, state = self.machine, self.state
         varying = len(machine.argument_types)
-        given = [self.value(a, values) for a in operands_of(call)[:varying]]
-        arguments = [Tensor._wrap(n) for n in given]
+        operands = [self.value(a, values) for a in operands_of(call)[:varying]]
+        arguments = [Tensor._wrap(n) for n in operands]
         if call not in machine.calls:
             new = StackMachineState(
                 _number(0), state.depth, state.deepest, arguments, state.results, state.returns,
@@ -336,8 +336,8 @@ class _PathTracer:
             return new.nodes(self.tracer)
         saved = [self.value(n, values) for n in self.shape.saved[call]]
         stacks = list(state.stacks)
-        for node, place in zip(saved, machine.places[call], strict=True):
-            stacks[place] = _WRITE(stacks[place], state.depth, _tensor(node))
+        for node, stack in zip(saved, machine.places[call], strict=True):
+            stacks[stack] = _WRITE(stacks[stack], state.depth, _tensor(node))
         assert state.returns is not None
         here = _number(machine.calls.index(call) + 1)
         depth = state.depth + _number(1)
@@ -347,9 +347,9 @@ class _PathTracer:
         )  # fmt: skip
         return new.nodes(self.tracer)
 
-    def _return(self, found: list[GraphNode]) -> list[GraphNode]:
+    def _return(self, nodes: list[GraphNode]) -> list[GraphNode]:
         state = self.state
-        results = [_tensor(n) for n in found]
+        results = [_tensor(n) for n in nodes]
         if state.returns is None:
             where, depth = _number(_DONE), state.depth
         else:
@@ -364,10 +364,10 @@ class _PathTracer:
         return new.nodes(self.tracer)
 
     def value(self, node: GraphNode, values: dict[GraphNode, Any]) -> Any:
-        """A node's value on this path: computed here, or saved before the call came."""
-        found = values.get(node)
-        if found is not None:
-            return found
+        """A node's value on this path: computed here, or saved before the call."""
+        known = values.get(node)
+        if known is not None:
+            return known
         if isinstance(node, GraphConstant):
             return node
         if self._is_from_before(node):
@@ -379,9 +379,9 @@ class _PathTracer:
         if type(op) is Item and isinstance(values.get(node.args[0]), list):
             return values[node.args[0]][op.index]
         args = tuple([self.value(a, values) for a in node.args])
-        made = self.tracer.builder.apply(op, args, node.type, node.span)
-        values[node] = made
-        return made
+        value = self.tracer.builder.apply(op, args, node.type, node.span)
+        values[node] = value
+        return value
 
     def _is_from_before(self, node: GraphNode) -> bool:
         graph = getattr(node, "graph", None)
@@ -389,7 +389,7 @@ class _PathTracer:
         return position is not None and self.shape.level[node] < position
 
     def _restore(self, node: GraphNode, values: dict[GraphNode, Any]) -> GraphNode:
-        """Ask that the call before this path saves the node; only its type matters until then."""
+        """Make the call before this path save the node; until then, use a zero of its type."""
         assert self.resumed is not None
         saved = self.shape.saved[self.resumed]
         if isinstance(node.type, tuple):
@@ -398,9 +398,9 @@ class _PathTracer:
             return self.tracer.builder.apply(primitive_of(node), args, node.type, node.span)
         if node not in saved:
             saved.append(node)
-        stand_in = self.tracer.data_node(zeros_of(node.type))
-        values[node] = stand_in
-        return stand_in
+        placeholder = self.tracer.data_node(zeros_of(node.type))
+        values[node] = placeholder
+        return placeholder
 
 
 def _number(value: int) -> Tensor:

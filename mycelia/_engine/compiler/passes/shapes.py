@@ -1,4 +1,4 @@
-"""Rules for operators that keep the elements: identity, cast, reshape, transpose, broadcast."""
+"""Rules for operators that keep elements: identity, cast, reshape, transpose, broadcast."""
 
 from __future__ import annotations
 
@@ -31,28 +31,28 @@ RESHAPES = (Reshape, ExpandDims, Squeeze, Flatten)
 
 @on(Identity, IdentityN, StopGradient)
 def identity(node: Apply) -> GraphNode | None:
-    """identity(x) = x, and stop_gradient(x) = x once gradients have been taken"""
+    """identity(x) = x, and stop_gradient(x) = x after differentiation"""
     (x,) = node.args
     return x if x.type == node.type else None
 
 
 @on(Custom, Replacement)
 def custom(node: Apply) -> GraphNode | None:
-    """custom(*inputs, x) = x and replacement(former, x) = x once gradients have been taken"""
+    """custom(*inputs, x) = x and replacement(old, x) = x after differentiation"""
     x = node.args[-1]
     return x if x.type == node.type else None
 
 
 @on(Cast, *RESHAPES, BroadcastTo, SumTo)
 def unchanged(node: Apply) -> GraphNode | None:
-    """cast, reshape, broadcast and sum to the type that x has already = x"""
+    """cast, reshape, broadcast, and sum to the type that x already has = x"""
     x = node.args[0]
     return x if x.type == node.type else None
 
 
 @on(Cast)
 def cast_of_cast(node: Apply) -> GraphNode | None:
-    """cast(cast(x, a), b) = cast(x, b), where a holds all numbers of x's dtype"""
+    """cast(cast(x, a), b) = cast(x, b), if a represents all values of x's dtype"""
     inner = node.args[0]
     if not is_of(inner, Cast):
         return None
@@ -64,7 +64,7 @@ def cast_of_cast(node: Apply) -> GraphNode | None:
 
 @on(*RESHAPES)
 def reshape_of_reshape(node: Apply) -> GraphNode | None:
-    """reshape(reshape(x, a), b) = reshape(x, b), however the two are called"""
+    """reshape(reshape(x, a), b) = reshape(x, b), for all reshaping operators"""
     inner = node.args[0]
     if not is_of(inner, *RESHAPES):
         return None
@@ -105,8 +105,8 @@ def read_what_was_written(node: Apply) -> GraphNode | None:
     stack, index = node.args
     if not is_of(stack, StackWrite):
         return None
-    _, place, x = arguments_of(stack)
-    return x if place is index and x.type == node.type else None
+    _, write_index, x = arguments_of(stack)
+    return x if write_index is index and x.type == node.type else None
 
 
 def _order(node: Apply) -> tuple[int, ...]:
@@ -117,7 +117,7 @@ def _order(node: Apply) -> tuple[int, ...]:
 
 
 def _holds(wide: DType, narrow: DType) -> bool:
-    """Whether numbers go from `narrow` to `wide` and on as if there had been no stop."""
+    """Whether casting via `wide` preserves every value of `narrow`."""
     if narrow.is_bool or wide is narrow:
         return True
     kinds: tuple[Any, Any] = (narrow.kind, wide.kind)

@@ -1,4 +1,4 @@
-"""Rules for tuples: taking apart what was just put together, and the other way round."""
+"""Rules for tuples: items of tuples, and tuples of items."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def item_of_tuple(node: Apply) -> GraphNode | None:
 
 @on(Tuple)
 def tuple_of_items(node: Apply) -> GraphNode | None:
-    """tuple(item[0](t), ..., item[n-1](t)) = t, where t has n values"""
+    """tuple(item[0](t), ..., item[n-1](t)) = t, if t has n values"""
     if not node.args or not all(type(primitive_of(a)) is Item for a in node.args):
         return None
     wholes = [arguments_of(a)[0] for a in node.args]

@@ -1,4 +1,4 @@
-"""What branches and loops compute and nobody uses: removed, from the outside inwards."""
+"""Dead code elimination for unused results of branches and loops, from the outside in."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from mycelia._engine.ir.rewrite import rebuilt
 
 
 def drop_unused_results(root: Graph) -> int:
-    """Remove results of branches and carries of loops that are not used; gives how many nodes.
+    """Remove unused results of branches and carries of loops; returns the number of changed nodes.
 
-    A carry is used if its last value is, if the loop asks it whether to go on, or if a used carry
-    is computed from it.
+    A carry is used if its final value is, if the loop condition reads it, or if a used carry
+    depends on it.
     """
-    made = 0
+    changed = 0
     waiting, seen = [root], {root}
     while waiting:
         graph = waiting.pop()
@@ -39,17 +39,17 @@ def drop_unused_results(root: Graph) -> int:
         if wasteful:
             new = _without_waste(graph, nodes, wasteful)
             control = [new[n] for n in control]
-            made += len(wasteful)
+            changed += len(wasteful)
         inner = dict.fromkeys(g for n in control for g in graphs_of(n) if g not in seen)
         seen.update(inner)
         waiting += inner
-    return made
+    return changed
 
 
 def _without_waste(
     graph: Graph, nodes: list[GraphNode], wasteful: dict[Apply, list[int]]
 ) -> dict[GraphNode, Any]:
-    """Rebuild `graph` with reduced branches and loops; gives what became of each node."""
+    """Rebuild `graph` with smaller branches and loops; returns the new node for each node."""
     new: dict[GraphNode, Any] = {}
     for node in nodes:
         new[node] = _reduced(node, wasteful, new) if isinstance(node, Apply) else node
@@ -64,13 +64,13 @@ def _reduced(node: Apply, wasteful: dict[Apply, list[int]], new: dict[GraphNode,
         reduce = _reduced_switch if op is SWITCH else _reduced_while
         return reduce(rebuilt(node, node.fn, args), wasteful[node])
     if type(op) is Item and node.args[0] in wasteful:
-        place = wasteful[node.args[0]].index(op.index)
-        return replacement(node, Item(place), args)
+        index = wasteful[node.args[0]].index(op.index)
+        return replacement(node, Item(index), args)
     return node if args == node.args else rebuilt(node, node.fn, args)
 
 
 def _wasteful(graph: Graph, nodes: list[GraphNode], control: list[Apply]) -> dict[Apply, list[int]]:
-    """The branches and loops with unused results, and which of their results are kept."""
+    """The branches and loops with unused results, and which of their results remain."""
     used: dict[GraphNode, set[int]] = {n: set() for n in control if _gives_tuples(n)}
     whole = {graph.output}
     for node in nodes:
@@ -81,12 +81,12 @@ def _wasteful(graph: Graph, nodes: list[GraphNode], control: list[Apply]) -> dic
             whole.update(node.args)
         elif node.args[0] in used:
             used[node.args[0]].add(op.index)
-    kept = {n: sorted(_live(n, used[n])) for n in control if n in used and n not in whole}
-    return {node: places for node, places in kept.items() if len(places) < len(node.type)}
+    live = {n: sorted(_live(n, used[n])) for n in control if n in used and n not in whole}
+    return {node: results for node, results in live.items() if len(results) < len(node.type)}
 
 
 def _gives_tuples(node: Apply) -> bool:
-    """Whether the results of a branch or loop can be told apart."""
+    """Whether the results of a branch or loop can be distinguished."""
     op, graphs = primitive_of(node), graphs_of(node)
     if op is CALL:
         return False
@@ -94,27 +94,31 @@ def _gives_tuples(node: Apply) -> bool:
 
 
 def _live(node: Apply, used: set[int]) -> set[int]:
-    """The results to keep: for a loop, also the carries that others are computed from."""
+    """The results that remain: for a loop, also the carries that others depend on."""
     if primitive_of(node) is SWITCH:
         return used
-    goes_on, step = graphs_of(node)
+    condition, step = graphs_of(node)
     results = results_of(step)
     assert results is not None
-    asked = used_parameters(goes_on)
+    read = used_parameters(condition)
     number: dict[GraphNode, int] = {p: i for i, p in enumerate(step.parameters[: len(results)])}
-    live = used | {i for i, p in enumerate(goes_on.parameters[: len(results)]) if p in asked}
+    live = used | {i for i, p in enumerate(condition.parameters[: len(results)]) if p in read}
     waiting: list[GraphNode] = [results[i] for i in live]
     seen: set[GraphNode] = set()
     while waiting:
-        found = waiting.pop()
-        if found in seen:
+        current = waiting.pop()
+        if current in seen:
             continue
-        seen.add(found)
-        if isinstance(found, Apply):
-            waiting += found.args
-        elif isinstance(found, GraphParameter) and found in number and number[found] not in live:
-            live.add(number[found])
-            waiting.append(results[number[found]])
+        seen.add(current)
+        if isinstance(current, Apply):
+            waiting += current.args
+        elif (
+            isinstance(current, GraphParameter)
+            and current in number
+            and number[current] not in live
+        ):
+            live.add(number[current])
+            waiting.append(results[number[current]])
     return live
 
 
@@ -128,12 +132,12 @@ def _reduced_switch(node: Apply, kept: list[int]) -> GraphNode:
 
 
 def _reduced_while(node: Apply, kept: list[int]) -> GraphNode:
-    (goes_on, step), operands = graphs_of(node), operands_of(node)
+    (condition, step), operands = graphs_of(node), operands_of(node)
     order = [*kept, *range(len(node.type), len(operands))]
     sources: dict[int, Source] = {old: new for new, old in enumerate(order)}
     test, body = (
         remade(g, [g.parameters[i] for i in order], by_number(g, sources), results)
-        for g, results in ((goes_on, None), (step, kept))
+        for g, results in ((condition, None), (step, kept))
     )
     args = (test, body, *(operands[i] for i in order))
     return replacement(node, WHILE, args, tuple([node.type[i] for i in kept]))
