@@ -1,4 +1,4 @@
-"""Collecting gradients: one value for each node, the sum of what its users give."""
+"""Accumulating cotangents: one value per node, the sum of the gradients from its users."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mycelia.ops.elementwise.arithmetic import add
 
 
 class Cotangents:
-    """The gradient of each node so far: None, a tensor, or a tuple of those."""
+    """The cotangent of each node so far: None, a tensor, or a tuple of those."""
 
     def __init__(self) -> None:
         self._values: dict[GraphNode, Any] = {}
@@ -21,10 +21,10 @@ class Cotangents:
         return self._values.get(node)
 
     def add(self, node: GraphNode, grad: Any) -> None:
-        """Add to the gradient of a node; constants have none."""
+        """Add to the cotangent of a node; constants have none."""
         if isinstance(node, GraphConstant) or _is_empty(grad):
             return
-        grad = _fitting(node.type, grad)
+        grad = _matching(node.type, grad)
         if _is_empty(grad):
             return
         before = self._values.get(node)
@@ -32,16 +32,16 @@ class Cotangents:
 
 
 def is_inexact(type_: Any) -> bool:
-    """Whether a type holds floats or complex numbers."""
+    """Whether a type is floating point or complex."""
     if isinstance(type_, tuple):
         return any(map(is_inexact, type_))
     return type_ is not None and type_.dtype.is_inexact
 
 
-def _fitting(type_: Any, grad: Any) -> Any:
+def _matching(type_: Any, grad: Any) -> Any:
     if isinstance(type_, tuple):
         parts = grad if isinstance(grad, (tuple, list)) else (None,) * len(type_)
-        return tuple([_fitting(t, g) for t, g in zip(type_, parts, strict=True)])
+        return tuple([_matching(t, g) for t, g in zip(type_, parts, strict=True)])
     return None if type_ is None else grad
 
 

@@ -1,7 +1,7 @@
-"""Which results of a graph depend on which of its parameters in a way that gradients can follow.
+"""Activity analysis: which results of a graph depend differentiably on which of its parameters.
 
-Floats are differentiated wherever they come by. Integers are mostly counters, indices, and tokens,
-so gradients enter branches and loops through an integer only if they can lead somewhere.
+Floats are always differentiated. Integers are mostly counters, indices, and tokens, so gradients
+enter branches and loops through an integer only if they can reach a differentiable parameter.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from mycelia._engine.ir.graph import Graph
 from mycelia._engine.ir.node import Apply, GraphNode
 from mycelia._engine.ir.types import TensorType
 
-Mask = Any  # an int with one bit for each parameter, or a tuple of them
+Mask = Any  # an int with one bit per parameter, or a tuple of them
 
 
 def seed_types(types: Sequence[Any], dout: Any) -> dict[int, TensorType]:
-    """The types of the gradients that enter a graph, by the number of the result."""
-    found = {}
+    """The types of the gradients that enter a graph, by result index."""
+    types_by_result = {}
     for number, type_ in enumerate(types):
         if is_inexact(type_):
-            found[number] = type_
+            types_by_result[number] = type_
         elif dout is not None and dout[number] is not None:
-            found[number] = type_.with_dtype(dout[number].dtype)
-    return found
+            types_by_result[number] = type_.with_dtype(dout[number].dtype)
+    return types_by_result
 
 
 def wanted_operands(
     graphs: Sequence[Graph], operands: Sequence[GraphNode], live: Collection[GraphNode], seeds: Any
 ) -> list[int]:
-    """The operands of a control primitive that get a gradient."""
+    """The operands of a control primitive that receive a gradient."""
     numbers = [i for i, o in enumerate(operands) if o in live and isinstance(o.type, TensorType)]
     if all(is_inexact(operands[i].type) for i in numbers):
         return numbers
@@ -58,7 +58,7 @@ def wanted_operands(
 def looped_operands(
     step: Graph, carry: int, operands: Sequence[GraphNode], live: Collection[GraphNode], seeds: Any
 ) -> list[int]:
-    """The operands of a loop that get a gradient, with all floats of the carry."""
+    """The operands of a loop that receive a gradient, including all floats of the carry."""
     types = [o.type for o in operands]
     masks = reachable_parameters(step)
     useful = set(seeds)
@@ -84,18 +84,18 @@ def looped_operands(
 
 
 def promoted(types: Sequence[TensorType]) -> TensorType:
-    """The type that holds gradients of all these types."""
+    """The type that represents gradients of all these types."""
     dtype = reduce(promote, [t.dtype for t in types])
     return types[0].with_dtype(dtype)
 
 
 def reachable_parameters(graph: Graph) -> list[int]:
-    """For each result of a closed graph, the parameters that a gradient can come to."""
-    found: dict[GraphNode, Mask] = {p: 1 << i for i, p in enumerate(graph.parameters)}
+    """For each result of a closed graph, a mask of the parameters that a gradient can reach."""
+    masks: dict[GraphNode, Mask] = {p: 1 << i for i, p in enumerate(graph.parameters)}
     for node in ordered(graph):
         if isinstance(node, Apply):
-            found[node] = _mask(node, lambda n: found.get(n, 0))
-    output = found.get(graph.output, 0)
+            masks[node] = _mask(node, lambda n: masks.get(n, 0))
+    output = masks.get(graph.output, 0)
     return [_joined(m) for m in _parts(output, len(graph.output.type))]
 
 
@@ -111,18 +111,20 @@ def _mask(node: Apply, known: Callable[[GraphNode], Mask]) -> Mask:
     graphs = graphs_of(node)
     if not graphs:
         return reduce(or_, (_joined(known(a)) for a in node.args), 0)
-    given = [_joined(known(o)) for o in operands_of(node)]
+    masks_of_operands = [_joined(known(o)) for o in operands_of(node)]
     if op is WHILE:
-        return _repeated(reachable_parameters(graphs[1]), given, len(graphs[1].output.type))
+        return _repeated(
+            reachable_parameters(graphs[1]), masks_of_operands, len(graphs[1].output.type)
+        )
     if type(op) is Scan:
-        return _repeated(reachable_parameters(graphs[0]), given, op.carry)
-    masks = [[_through(m, given) for m in reachable_parameters(g)] for g in graphs]
+        return _repeated(reachable_parameters(graphs[0]), masks_of_operands, op.carry)
+    masks = [[_through(m, masks_of_operands) for m in reachable_parameters(g)] for g in graphs]
     return tuple([reduce(or_, column) for column in zip(*masks, strict=True)])
 
 
-def _repeated(step: list[int], given: list[int], carry: int) -> Mask:
-    """The masks of a loop: what a pass hands on comes to the next pass."""
-    state = list(given)
+def _repeated(step: list[int], operands: list[int], carry: int) -> Mask:
+    """The masks of a loop: dependencies of one iteration carry over to the next."""
+    state = list(operands)
     while True:
         after = [_through(m, state) for m in step]
         grown = [before | new for before, new in zip(state[:carry], after[:carry], strict=True)]
@@ -131,9 +133,9 @@ def _repeated(step: list[int], given: list[int], carry: int) -> Mask:
         state[:carry] = grown
 
 
-def _through(mask: int, given: list[int]) -> int:
-    """What a mask over parameters is in terms of the operands that were given for them."""
-    return reduce(or_, (g for i, g in enumerate(given) if mask >> i & 1), 0)
+def _through(mask: int, operands: list[int]) -> int:
+    """A mask over parameters as a mask in terms of their operands."""
+    return reduce(or_, (g for i, g in enumerate(operands) if mask >> i & 1), 0)
 
 
 def _joined(mask: Mask) -> int:

@@ -1,4 +1,4 @@
-"""Gradients of branches and loops: a forward part that remembers, a backward part that uses it."""
+"""Gradient rules of control flow: a forward part that saves residuals, and a backward part."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _READ, _WRITE = StackRead.of(), StackWrite.of()
 
 
 class ControlFlowGradients:
-    """The rules of switch and while, for the graph a tracer is building."""
+    """The gradient rules of control flow nodes, for the graph that a tracer is building."""
 
     def __init__(self, tracer: Tracer) -> None:
         self.tracer = tracer
@@ -36,7 +36,7 @@ class ControlFlowGradients:
     # ---- branches ---------------------------------------------------------------------------
 
     def switch(self, node: Apply, dout: Any, cotangents: Cotangents, live: set[GraphNode]) -> None:
-        """The forward switch also gives what its sides remember; the backward one takes it."""
+        """The forward switch also returns residuals of its branches, for the backward switch."""
         operands, seeded = operands_of(node), seed_types(node.type, dout)
         wanted = wanted_operands(graphs_of(node), operands, live, seeded)
         splits = [
@@ -55,9 +55,9 @@ class ControlFlowGradients:
         backward = self._backward_switch(index, operands, splits, slots, places, wanted)
         data = [self.tracer.data_node(s) for s in seeds]
         args = (index, *backward, *operands, *residuals, *data)
-        found = self.builder.apply(node.fn.value, args, backward[0].output.type, node.span)  # type: ignore[attr-defined]
-        for place, number in enumerate(wanted):
-            grad = self.tracer.wrap(self.builder.item(found, place))
+        grads = self.builder.apply(node.fn.value, args, backward[0].output.type, node.span)  # type: ignore[attr-defined]
+        for index_of_grad, number in enumerate(wanted):
+            grad = self.tracer.wrap(self.builder.item(grads, index_of_grad))
             cotangents.add(operands[number], grad)
 
     def _forward_switch(
@@ -115,34 +115,36 @@ class ControlFlowGradients:
         wanted: list[int],
         types: Sequence[TensorType] | None = None,
     ) -> list[GraphNode]:
-        """The gradients of a split graph in `builder`, zeros where there are none.
+        """The gradients of a joint graph in `builder`, zeros where there are none.
 
-        With `types`, they are cast to these: the gradient of an integer may have fractions.
+        With `types`, they are cast to these: the gradient of an integer may be fractional.
         """
         if types is None:
             types = part.gradient_types(wanted)
-        found = []
+        gradients = []
         with self.tracer.building(builder):
             for type_, grad in zip(types, part.grads, strict=True):
                 if grad is None:
-                    found.append(self.tracer.data_node(zeros_of(type_)))
+                    gradients.append(self.tracer.data_node(zeros_of(type_)))
                 else:
                     copied = copy_nodes([grad], builder.graph, mapping)[0]
-                    found.append(self.tracer.data_node(cast_to(self.tracer.wrap(copied), type_)))
-        return found
+                    gradients.append(
+                        self.tracer.data_node(cast_to(self.tracer.wrap(copied), type_))
+                    )
+        return gradients
 
     def loop(self, node: Apply, dout: Any, cotangents: Cotangents, live: set[GraphNode]) -> None:
-        """The backward of a while node."""
+        """The backward pass of a while node."""
         backpropagate_loop(self.tracer, node, dout, cotangents, live, self)
 
     def scan(self, node: Apply, dout: Any, cotangents: Cotangents, live: set[GraphNode]) -> None:
-        """The backward of a scan."""
+        """The backward pass of a scan."""
         backpropagate_scan(self.tracer, node, dout, cotangents, live, self)
 
     def recompute(
         self, node: Apply, dout: Any, cotangents: Cotangents, live: set[GraphNode]
     ) -> None:
-        """The backward computes everything again, from operands behind a barrier."""
+        """The backward pass computes everything again, from operands behind a barrier."""
         operands, seeded = operands_of(node), seed_types(node.type, dout)
         wanted = wanted_operands(graphs_of(node), operands, live, seeded)
         part = build_joint_graph(self.tracer, graphs_of(node)[0], wanted, self, seeded)
@@ -151,10 +153,10 @@ class ControlFlowGradients:
         places = sorted(part.seeds)
         for place in places:
             mapping[part.seeds[place]] = builder.parameter(f"d{place}", part.seeds[place].type)
-        found = self.gradients(part, builder, mapping, wanted)
+        outputs = self.gradients(part, builder, mapping, wanted)
         if part.needed is not None:
-            found += copy_nodes([part.needed], builder.graph, mapping)
-        builder.graph.output = builder.tuple(tuple(found))
+            outputs += copy_nodes([part.needed], builder.graph, mapping)
+        builder.graph.output = builder.tuple(tuple(outputs))
         seeds = [_seed(dout, p, node.type) for p in places]
         values = [self.tracer.wrap(o) for o in operands]
         behind = Barrier.of()(tuple(values), tuple(seeds))
@@ -172,10 +174,10 @@ class ControlFlowGradients:
     def _release(
         self, operands: Sequence[GraphNode], wanted: Sequence[int], grads: list[Any]
     ) -> None:
-        """Gradients of what was computed before come after those of weights.
+        """Make the gradients of earlier values depend on those of the weights.
 
-        So the engine cannot leave the latter for the end of the program, and with them all that
-        they need.
+        Otherwise XLA could delay the gradients of the weights to the end of the program, and would
+        have to store everything they need until then.
         """
         weights = [
             i for i, number in enumerate(wanted) if isinstance(operands[number], GraphParameter)
@@ -191,23 +193,23 @@ class ControlFlowGradients:
     # ---- maps -------------------------------------------------------------------------------
 
     def vmap(self, node: Apply, dout: Any, cotangents: Cotangents, live: set[GraphNode]) -> None:
-        """The backward is mapped, too; what was not mapped gets the sum over the mapped axis."""
+        """The backward pass is a vmap, too; unmapped operands get the sum over the axis."""
         op = primitive_of(node)
         operands, seeded = operands_of(node), seed_types(node.type, dout)
         wanted = wanted_operands(graphs_of(node), operands, live, seeded)
         part = build_joint_graph(self.tracer, graphs_of(node)[0], wanted, self, seeded)
-        count, kept = len(part.outputs), len(part.residuals)
+        count, residual_count = len(part.outputs), len(part.residuals)
         forward = self._mapped_forward(op, node, part)
-        residuals = [self.builder.item(forward, count + i) for i in range(kept)]
+        residuals = [self.builder.item(forward, count + i) for i in range(residual_count)]
         if part.needed is not None:
-            most = self.tracer.wrap(self.builder.item(forward, count + kept))
+            most = self.tracer.wrap(self.builder.item(forward, count + residual_count))
             self.tracer.note_needed(most.max())
         self.builder.replaced[node] = self.builder.tuple(
             tuple(self.builder.item(forward, i) for i in range(count))
         )
-        found = self._mapped_backward(op, node, part, wanted, residuals, dout)
-        for place, number in enumerate(wanted):
-            grad = self.tracer.wrap(self.builder.item(found, place))
+        grads = self._mapped_backward(op, node, part, wanted, residuals, dout)
+        for index, number in enumerate(wanted):
+            grad = self.tracer.wrap(self.builder.item(grads, index))
             if op.in_axes[number] is None:
                 grad = grad.sum(0)
             cotangents.add(operands[number], grad)
@@ -270,7 +272,7 @@ def _mapped_types(types: Any, axes: Any, size: int) -> tuple[TensorType, ...]:
 
 
 def _share_slots(splits: list[JointGraph]) -> tuple[list[TensorType], list[list[int]]]:
-    """Places for what each side remembers; sides share places of one type."""
+    """Slots for the residuals of all branches; branches share slots of the same type."""
     slots: list[TensorType] = []
     places: list[list[int]] = []
     for part in splits:
@@ -297,6 +299,6 @@ def _copied_or_zero(
 
 
 def _as_nodes(tracer: Tracer, builder: GraphBuilder, values: list[Any]) -> list[GraphNode]:
-    """Nodes as they are; a type stands for its zeros."""
+    """Nodes unchanged; types become zeros."""
     with tracer.building(builder):
         return [tracer.data_node(zeros_of(v)) if isinstance(v, TensorType) else v for v in values]

@@ -1,4 +1,4 @@
-"""Calling a function while it is read, and differentiating what it did."""
+"""Tracing a differentiated call, and computing its gradients."""
 
 from __future__ import annotations
 
@@ -26,49 +26,49 @@ _ALIAS = Identity.of()
 
 @dataclass(frozen=True)
 class GraphPullback:
-    """The result of a call that was read, and the way back from it."""
+    """The result of a traced call, and its backward pass."""
 
     tracer: Tracer
     value: Any
-    inputs: tuple[Any, ...]  # the differentiated arguments, with nodes in place of tensors
-    aliases: tuple[GraphNode, ...]  # the nodes that stand for the weights
+    inputs: tuple[Any, ...]  # the differentiated arguments, with nodes instead of tensors
+    aliases: tuple[GraphNode, ...]  # the nodes that represent the weights
     results: dict[int, GraphNode]  # of the weights, by identity, at the end of the call
 
     def pull(self, seeds: list[tuple[Tensor, Tensor]]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """The gradients of inputs and weights for the given gradients of outputs."""
+        """The gradients of inputs and weights for the given output gradients."""
         builder = self.tracer.builder
         pairs = [(self.results.get(id(out), out._data), seed) for out, seed in seeds]
         live = [(node, seed) for node, seed in pairs if isinstance(node, GraphNode)]
         outputs = [builder.local(node) for node, _ in live]
         flat = [leaf for leaf in leaves_of(self.inputs) if leaf is not None]
         targets = [*flat, *self.aliases]
-        nodes = self._better([*outputs, *targets])
+        nodes = self._optimized([*outputs, *targets])
         if self.tracer.allowed is not None and builder is self.tracer.root:
             count = len(outputs)
             rematerialize(builder, nodes[:count], set(nodes[count:]), self.tracer.allowed)
             nodes = builder.substituted(nodes)
         inner = [unhooked(node) for node in nodes[len(outputs) :]]
         pairs = list(zip(nodes[: len(outputs)], [seed for _, seed in live], strict=True))
-        found = backpropagate(self.tracer, pairs, inner, ControlFlowGradients(self.tracer))
+        cotangents = backpropagate(self.tracer, pairs, inner, ControlFlowGradients(self.tracer))
         grads = [
             g if g is not None else zeros_of(node.type)
-            for g, node in zip(found, targets, strict=True)
+            for g, node in zip(cotangents, targets, strict=True)
         ]
         rest = iter(grads[: len(flat)])
         by_input = mapped(lambda leaf: () if leaf is None else next(rest), self.inputs)
         return by_input, tuple(grads[len(flat) :])
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Nothing to release."""
 
-    def _better(self, nodes: list[GraphNode]) -> list[GraphNode]:
-        """`nodes` as gradients are best taken of them, with all else that is needed in mind."""
+    def _optimized(self, nodes: list[GraphNode]) -> list[GraphNode]:
+        """Optimized `nodes`, before differentiation, considering all other needed nodes."""
         builder = self.tracer.builder
         others = [t._data for t in tensors_of(self.value) if is_symbolic(t)]
         others += self.tracer.pending()
-        kept = [node for node in others if owner(node) is builder.graph]
-        found = roll_layers(self.tracer, builder.substituted([*nodes, *kept]))
-        return push_down_slices(self.tracer, found[: len(nodes)], found[len(nodes) :])
+        pending = [node for node in others if owner(node) is builder.graph]
+        optimized = roll_layers(self.tracer, builder.substituted([*nodes, *pending]))
+        return push_down_slices(self.tracer, optimized[: len(nodes)], optimized[len(nodes) :])
 
 
 def record_call(
@@ -79,34 +79,34 @@ def record_call(
     positions: Sequence[int],
     weights: Sequence[Tensor],
 ) -> GraphPullback:
-    """Call `fn` so that the gradients of the arguments at `positions` and of `weights` follow."""
+    """Call `fn` such that arguments at `positions` and `weights` can be differentiated."""
     watched = {p: mapped(lambda leaf: _watch(tracer, leaf), args[p]) for p in positions}
     inputs = tuple(mapped(_target, watched[p]) for p in positions)
     tracer.guards.announced(hooks_of, tuple(weights), hooks_of(*weights))
     before = [tracer.bound(w)._data for w in weights]
     aliases = tuple([_alias(tracer, w) for w in weights])
-    given = [hooked(tracer, a, w) for a, w in zip(aliases, weights, strict=True)]
-    for weight, node in zip(weights, given, strict=True):
+    hooked_aliases = [hooked(tracer, a, w) for a, w in zip(aliases, weights, strict=True)]
+    for weight, node in zip(weights, hooked_aliases, strict=True):
         tracer.store.note(TensorLocation(weight))
         weight._data = node
     try:
         value = call_user_function(fn, *[watched.get(i, a) for i, a in enumerate(args)], **kwargs)
         results = {id(w): w._data for w in weights}
     finally:
-        for weight, node, data in zip(weights, given, before, strict=True):
+        for weight, node, data in zip(weights, hooked_aliases, before, strict=True):
             if weight._data is node:
                 weight._data = data
     return GraphPullback(tracer, value, inputs, aliases, results)
 
 
 def _watch(tracer: Tracer, value: Any) -> Any:
-    """A node of its own for a tensor, so that nested gradients do not mix."""
+    """A separate node for a tensor, so that nested gradients do not mix."""
     is_tensor = isinstance(value, Tensor) and not isinstance(value, SymbolicNumber)
     return Tensor._wrap(hooked(tracer, _alias(tracer, value), value)) if is_tensor else value
 
 
 def _target(leaf: Any) -> GraphNode | None:
-    """What to pull back to for a watched leaf, whatever is written to it during the call."""
+    """The node whose gradient a watched leaf receives, even if the call writes to the leaf."""
     is_tensor = isinstance(leaf, Tensor) and not isinstance(leaf, SymbolicNumber)
     return unhooked(leaf._data) if is_tensor else None
 

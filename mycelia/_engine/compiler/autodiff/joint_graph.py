@@ -1,4 +1,4 @@
-"""A graph together with its backward, and the two taken apart: what a gradient must remember."""
+"""Joint forward and backward graphs, and the residuals between the two parts."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from mycelia.tensor.tensor import Tensor
 class JointGraph:
     """A graph as forward and backward parts.
 
-    `outputs` are the graph's results, `residuals` the forward values the backward part needs
-    besides the graph's parameters, `grads` one gradient (or None) for each wanted parameter, and
-    `seeds` the parameters that stand for the gradients of the results.
+    `outputs` are the graph's results. `residuals` are the forward values that the backward part
+    needs besides the graph's parameters. `grads` has a gradient (or None) for each wanted
+    parameter. `seeds` are the parameters for the gradients of the results.
     """
 
     builder: GraphBuilder
@@ -40,10 +40,10 @@ class JointGraph:
     seeds: dict[int, GraphParameter]
     grads: tuple[GraphNode | None, ...]
     residuals: tuple[GraphNode, ...]
-    needed: GraphNode | None  # how large the stacks of loops inside had to be
+    needed: GraphNode | None  # the stack size that loops inside needed
 
     def gradient_types(self, wanted: Sequence[int]) -> list[TensorType]:
-        """The type of each gradient, that of the parameter where there is none."""
+        """The type of each gradient; that of the parameter if there is none."""
         pairs = zip(wanted, self.grads, strict=True)
         return [self.parameters[i].type if g is None else g.type for i, g in pairs]
 
@@ -55,9 +55,9 @@ def build_joint_graph(
     rules: Any,
     seeded: Mapping[int, TensorType],
 ) -> JointGraph:
-    """Differentiate a graph for the parameters `wanted`.
+    """Differentiate a graph with respect to the parameters `wanted`.
 
-    `seeded` gives the types of the gradients of results, by the number of the result.
+    `seeded` has the types of the gradients of results, by result index.
     """
     builder = GraphBuilder(graph.name)
     parameters = tuple([builder.parameter(p.name, p.type) for p in graph.parameters])
@@ -68,32 +68,32 @@ def build_joint_graph(
         outputs = _parts(builder, output)
         seeds = {i: builder.parameter(f"d{i}", type_) for i, type_ in seeded.items()}
         pairs = [(outputs[i], Tensor._wrap(seed)) for i, seed in seeds.items()]
-        found = backpropagate(tracer, pairs, [parameters[i] for i in wanted], rules)
+        cotangents = backpropagate(tracer, pairs, [parameters[i] for i in wanted], rules)
         needed = tracer.world.get("<needed>")
-        grads = [None if g is None else tracer.data_node(g) for g in found]
+        grads = [None if g is None else tracer.data_node(g) for g in cotangents]
         last = None if needed is None else tracer.data_node(needed)
         nodes = builder.substituted([*outputs, *grads, last])
-        for place, _ in journal.take_back().values():
-            _check_place(tracer, place)
+        for location, _ in journal.take_back().values():
+            _check_no_effect(tracer, location)
     values, pulled = tuple(nodes[: len(outputs)]), tuple(nodes[len(outputs) : -1])
     residuals = _residuals(pulled, set(seeds.values()))
     return JointGraph(builder, parameters, values, seeds, pulled, residuals, nodes[-1])
 
 
-def _check_place(tracer: Tracer, place: Location) -> None:
-    """The backward of a part runs as often as it needs to, so it has no other effects."""
-    is_state = isinstance(place, TensorLocation) and id(place.tensor) in tracer.inputs
+def _check_no_effect(tracer: Tracer, location: Location) -> None:
+    """The backward pass of a part may run any number of times, so it must not have effects."""
+    is_state = isinstance(location, TensorLocation) and id(location.tensor) in tracer.inputs
     is_token = (
-        isinstance(place, VariableLocation)
-        and place.holder is tracer.world
-        and place.name == "<token>"
+        isinstance(location, VariableLocation)
+        and location.holder is tracer.world
+        and location.name == "<token>"
     )
     if is_state or is_token:
         raise problem(
             RuntimeError,
             "a hook or bprop inside a compiled loop, branch, or recomputed part changes a "
             "parameter or prints",
-            fix="do that in the forward pass, or in a hook outside of the loop",
+            fix="do that in the forward pass, or in a hook outside the loop",
         )
 
 
@@ -105,7 +105,7 @@ def _parts(builder: GraphBuilder, output: GraphNode) -> tuple[GraphNode, ...]:
 
 
 def _residuals(grads: tuple[Any, ...], seeds: set[GraphParameter]) -> tuple[GraphNode, ...]:
-    """The forward nodes that nodes depending on a seed use, and gradients without a seed."""
+    """The forward nodes that nodes depending on a seed use, and gradients that need no seed."""
     backward: dict[GraphNode, bool] = {}
     residuals: dict[GraphNode, None] = {}
     for root in grads:
@@ -131,7 +131,7 @@ def _residuals(grads: tuple[Any, ...], seeds: set[GraphParameter]) -> tuple[Grap
 
 
 def _leaves(node: GraphNode) -> list[GraphNode]:
-    """A tuple as its parts: residuals are single arrays."""
+    """The elements of a tuple: residuals are single arrays."""
     if primitive_of(node) is TUPLE:
         assert isinstance(node, Apply)
         return [

@@ -1,8 +1,8 @@
-"""Gradients of loops: a forward loop that remembers its passes, a backward loop that undoes them.
+"""Gradients of while loops: a forward loop that saves residuals, and a backward loop.
 
-What the backward of a pass needs is put on stacks of a fixed size. Where that would be much, only
-the state at the start of each block of passes is kept, and a block is run again when the backward
-loop comes to it: for n passes, about 2 sqrt(n) states are held (Griewank, 1992).
+The residuals of each iteration are pushed on stacks of a fixed size. If that needs much memory,
+only the state at the start of each block of iterations is saved, and the backward loop runs a block
+again when it reaches it: for n iterations, about 2 sqrt(n) states are stored (Griewank, 1992).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from mycelia.ops.elementwise.arithmetic import add, maximum, minimum
 from mycelia.ops.elementwise.comparison import logical_and
 from mycelia.tensor.tensor import Tensor
 
-MOST_STACK_BYTES = 8 * 2**20  # beyond this, blocks of passes are run again
+MOST_STACK_BYTES = 8 * 2**20  # above this, blocks of iterations are run again
 _READ, _WRITE = StackRead.of(), StackWrite.of()
 State = list[Tensor]
 
@@ -42,27 +42,27 @@ def backpropagate_loop(
     live: set[GraphNode],
     rules: Any,
 ) -> None:
-    """Replace a loop by one that remembers, and add the gradients of what it was given."""
+    """Replace a loop by one that saves residuals, and add the gradients of its operands."""
     loop = _LoopGradient(tracer, node, dout, live, rules)
     carry, undo = loop.with_blocks() if loop.is_large() else loop.with_stacks()
     nodes = tuple([tracer.data_node(t) for t in carry])
     tracer.builder.replaced[node] = tracer.builder.tuple(nodes)
     seeds = [_seed(dout[i], loop.types[i]) for i in loop.carried]
     sums = [zeros_of(loop.types[i]) for i in loop.fixed]
-    found = undo([*seeds, *sums])
-    for number, grad in zip([*loop.carried, *loop.fixed], found, strict=True):
+    grads = undo([*seeds, *sums])
+    for number, grad in zip([*loop.carried, *loop.fixed], grads, strict=True):
         if loop.operands[number] in live:
             cotangents.add(loop.operands[number], grad)
 
 
 class _LoopGradient:
-    """One loop to be differentiated."""
+    """One loop to differentiate."""
 
     def __init__(
         self, tracer: Tracer, node: Apply, dout: Any, live: set[GraphNode], rules: Any
     ) -> None:
         self.tracer = tracer
-        self.goes_on, step = graphs_of(node)
+        self.condition, step = graphs_of(node)
         self.operands = operands_of(node)
         self.count = len(step.output.type)
         seeded = seed_types(node.type, dout)
@@ -74,19 +74,19 @@ class _LoopGradient:
         self.part = split_repeated(tracer, step, self.wanted, rules, types, types)
         self.types |= zip(self.wanted, self.part.gradient_types(self.wanted), strict=True)
         self.types |= types
-        self.kept = [*used_carry(self.part, self.count), *self.part.residuals]
+        self.saved = [*used_carry(self.part, self.count), *self.part.residuals]
         self.initial = [tracer.wrap(o) for o in self.operands[: self.count]]
 
     def is_large(self) -> bool:
-        """Whether stacks for all passes would take much memory."""
-        kept = sum(_bytes(n.type) for n in self.kept)
+        """Whether stacks for all iterations would use much memory."""
+        saved_bytes = sum(_bytes(n.type) for n in self.saved)
         block = isqrt(self.tracer.capacity)
-        return kept * self.tracer.capacity > MOST_STACK_BYTES and block > 8
+        return saved_bytes * self.tracer.capacity > MOST_STACK_BYTES and block > 8
 
-    # ---- two ways to remember -------------------------------------------------------------------
+    # ---- two strategies for residuals ------------------------------------------------------------
 
     def with_stacks(self) -> tuple[State, Callable[[State], State]]:
-        """Remember every pass."""
+        """Save the residuals of every iteration."""
         state, passes, most, stacks = self._fill(
             self.initial, lambda carry, _: self._test(carry), self.tracer.capacity
         )
@@ -94,7 +94,7 @@ class _LoopGradient:
         return state, lambda grads: self._empty(passes, stacks, grads)
 
     def with_blocks(self) -> tuple[State, Callable[[State], State]]:
-        """Remember the state at the start of each block of passes."""
+        """Save the state at the start of each block of iterations."""
         tracer = self.tracer
         block = isqrt(tracer.capacity - 1) + 1
         blocks = -(-tracer.capacity // block)
@@ -107,110 +107,110 @@ class _LoopGradient:
 
         def step(state: State) -> State:
             carry, passes = state[:size], state[size]
-            place = passes // _int(block)
+            index = passes // _int(block)
             pairs = zip(state[size + 2 :], carry, strict=True)
-            kept = [_WRITE(stack, place, value) for stack, value in pairs]
-            end = (place + _int(1)) * _int(block)
+            saved = [_WRITE(stack, index, value) for stack, value in pairs]
+            end = (index + _int(1)) * _int(block)
             run = self._loop(
                 "block",
                 state[: size + 2],
                 lambda s: logical_and(self._test(s[:size]), s[size] < end),
                 inner,
             )
-            return [*run, *kept]
+            return [*run, *saved]
 
         initial = [*self.initial, _int(0), _int(0), *starts]
-        found = self._loop("blocks", initial, lambda s: self._test(s[:size]), step)
-        passes, stacks = found[size], found[size + 2 :]
-        self._note(passes, found[size + 1])
-        return found[:size], lambda grads: self._undo_blocks(passes, block, stacks, grads)
+        final = self._loop("blocks", initial, lambda s: self._test(s[:size]), step)
+        passes, stacks = final[size], final[size + 2 :]
+        self._note(passes, final[size + 1])
+        return final[:size], lambda grads: self._undo_blocks(passes, block, stacks, grads)
 
     def _undo_blocks(self, passes: Tensor, block: int, starts: State, grads: State) -> State:
         def step(state: State) -> State:
-            place = state[0] - _int(1)
-            carry = [_READ(stack, place) for stack in starts]
-            length = minimum(_int(block), passes - place * _int(block))
+            index = state[0] - _int(1)
+            carry = [_READ(stack, index) for stack in starts]
+            length = minimum(_int(block), passes - index * _int(block))
             _, _, _, stacks = self._fill(carry, lambda _, number: number < length, block)
-            return [place, *self._empty(length, stacks, state[1:])]
+            return [index, *self._empty(length, stacks, state[1:])]
 
         blocks = (passes + _int(block - 1)) // _int(block)
-        found = self._loop("undo_blocks", [blocks, *grads], lambda s: s[0] > _int(0), step)
-        return found[1:]
+        final = self._loop("undo_blocks", [blocks, *grads], lambda s: s[0] > _int(0), step)
+        return final[1:]
 
     # ---- filling and emptying stacks ---------------------------------------------------------
 
     def _fill(
-        self, carry: State, goes_on: Callable[[State, Tensor], Tensor], capacity: int
+        self, carry: State, test: Callable[[State, Tensor], Tensor], capacity: int
     ) -> tuple[State, Tensor, Tensor, State]:
-        """Run passes and push what their backward needs: carry, passes, largest need, stacks."""
+        """Run iterations and push residuals: carry, number of iterations, largest need, stacks."""
         size = self.count
 
         def step(state: State) -> State:
-            outputs, most, kept = self._forward(state[:size], state[size + 1])
+            outputs, most, residuals = self._forward(state[:size], state[size + 1])
             number = state[size]
-            pairs = zip(state[size + 2 :], kept, strict=True)
+            pairs = zip(state[size + 2 :], residuals, strict=True)
             pushed = [_WRITE(stack, number, value) for stack, value in pairs]
             return [*outputs, add(number, _int(1)), most, *pushed]
 
-        stacks = [zeros_of(_stacked(n.type, capacity)) for n in self.kept]
+        stacks = [zeros_of(_stacked(n.type, capacity)) for n in self.saved]
         initial = [*carry, _int(0), _int(0), *stacks]
-        found = self._loop("forward", initial, lambda s: goes_on(s[:size], s[size]), step)
-        return found[:size], found[size], found[size + 1], found[size + 2 :]
+        final = self._loop("forward", initial, lambda s: test(s[:size], s[size]), step)
+        return final[:size], final[size], final[size + 1], final[size + 2 :]
 
     def _empty(self, passes: Tensor, stacks: State, grads: State) -> State:
-        """Undo passes from the last to the first; gradients of fixed values add up."""
+        """Backpropagate from the last iteration to the first; adds up gradients of fixed values."""
 
         def step(state: State) -> State:
             number = state[0] - _int(1)
-            kept = [_READ(stack, number) for stack in stacks]
-            return [number, *self._backward(kept, state[1:])]
+            residuals = [_READ(stack, number) for stack in stacks]
+            return [number, *self._backward(residuals, state[1:])]
 
-        found = self._loop("backward", [passes, *grads], lambda s: s[0] > _int(0), step)
-        return found[1:]
+        final = self._loop("backward", [passes, *grads], lambda s: s[0] > _int(0), step)
+        return final[1:]
 
     def _forward(self, carry: State, most: Tensor) -> tuple[State, Tensor, State]:
-        """One pass: the new carry, the largest stack needed inside, what the backward needs."""
+        """One iteration: the new carry, the largest stack size needed inside, the residuals."""
         part, builder = self.part, self.tracer.builder
         extra = [] if part.needed is None else [part.needed]
         mapping = self._mapping(carry)
-        copied = copy_nodes([*part.outputs, *self.kept, *extra], builder.graph, mapping)
+        copied = copy_nodes([*part.outputs, *self.saved, *extra], builder.graph, mapping)
         values = [self.tracer.wrap(n) for n in copied]
         if extra:
             most = maximum(most, values.pop())
         return values[: self.count], most, values[self.count :]
 
-    def _backward(self, kept: State, grads: State) -> State:
-        """The gradients before a pass from those after it."""
+    def _backward(self, residuals: State, grads: State) -> State:
+        """The gradients before an iteration from those after it."""
         part, tracer = self.part, self.tracer
         mapping = self._mapping([])
-        mapping |= {n: tracer.data_node(t) for n, t in zip(self.kept, kept, strict=True)}
-        for place, number in enumerate(self.carried):
-            mapping[part.seeds[number]] = tracer.data_node(grads[place])
-        found = []
+        mapping |= {n: tracer.data_node(t) for n, t in zip(self.saved, residuals, strict=True)}
+        for index, number in enumerate(self.carried):
+            mapping[part.seeds[number]] = tracer.data_node(grads[index])
+        grads_before = []
         for number, before, grad in zip(self.wanted, grads, part.grads, strict=True):
             if grad is None:
                 new = zeros_of(self.types[number])
             else:
                 new = tracer.wrap(copy_nodes([grad], tracer.builder.graph, mapping)[0])
                 new = cast_to(new, self.types[number])
-            found.append(add(before, new) if number >= self.count else new)
-        return found
+            grads_before.append(add(before, new) if number >= self.count else new)
+        return grads_before
 
     def _test(self, carry: State) -> Tensor:
         mapping: dict[GraphNode, GraphNode] = {}
         values = [self.tracer.data_node(t) for t in carry]
         values += [self.tracer.builder.local(o) for o in self.operands[self.count :]]
-        mapping = dict(zip(self.goes_on.parameters, values, strict=True))
+        mapping = dict(zip(self.condition.parameters, values, strict=True))
         graph = self.tracer.builder.graph
-        return self.tracer.wrap(copy_nodes([self.goes_on.output], graph, mapping)[0])
+        return self.tracer.wrap(copy_nodes([self.condition.output], graph, mapping)[0])
 
     def _mapping(self, carry: State) -> dict[GraphNode, GraphNode]:
-        """What the parameters of a pass stand for in the graph being built."""
+        """The values of an iteration's parameters in the graph being built."""
         tracer, parameters = self.tracer, self.part.parameters
         fixed = zip(parameters[self.count :], self.operands[self.count :], strict=True)
-        found: dict[GraphNode, GraphNode] = {p: tracer.builder.local(o) for p, o in fixed}
-        found |= {p: tracer.data_node(t) for p, t in zip(parameters, carry, strict=False)}
-        return found
+        mapping: dict[GraphNode, GraphNode] = {p: tracer.builder.local(o) for p, o in fixed}
+        mapping |= {p: tracer.data_node(t) for p, t in zip(parameters, carry, strict=False)}
+        return mapping
 
     def _loop(
         self,
@@ -219,22 +219,22 @@ class _LoopGradient:
         test: Callable[[State], Tensor],
         step: Callable[[State], State],
     ) -> State:
-        """A loop of the program written as functions on tensors."""
+        """A loop of the program, written as functions on tensors."""
         tracer = self.tracer
         carry = [tracer.data_node(t) for t in initial]
         builders = []
-        for part, label in ((test, f"{name}_goes_on"), (step, name)):
+        for function, label in ((test, f"{name}_goes_on"), (step, name)):
             builder = GraphBuilder(label, tracer.builder, tracer.span)
             state = [Tensor._wrap(builder.parameter("carry", n.type)) for n in carry]
             with tracer.building(builder):
-                found = part(state)
-                if isinstance(found, Tensor):
-                    builder.finish(tracer.data_node(found))
+                result = function(state)
+                if isinstance(result, Tensor):
+                    builder.finish(tracer.data_node(result))
                 else:
-                    builder.finish(builder.tuple(tuple(tracer.data_node(t) for t in found)))
+                    builder.finish(builder.tuple(tuple(tracer.data_node(t) for t in result)))
             builders.append(builder)
-        goes_on, body = builders
-        node = tracer.builder.loop(goes_on, body, carry, tracer.span)
+        condition, body = builders
+        node = tracer.builder.loop(condition, body, carry, tracer.span)
         return [tracer.wrap(tracer.builder.item(node, i)) for i in range(len(carry))]
 
     def _note(self, passes: Tensor, most: Tensor) -> None:
@@ -249,9 +249,9 @@ def split_repeated(
     seeded: dict[int, TensorType],
     carried: dict[int, TensorType],
 ) -> JointGraph:
-    """One pass with its backward; `carried` becomes types that hold the gradients of all passes.
+    """One iteration with its backward pass; widens `carried` to hold the gradients of all of them.
 
-    The gradient of an integer is an integer at first, and may have fractions a pass later.
+    The gradient of an integer is an integer at first, and may be fractional one iteration later.
     """
     while True:
         part = build_joint_graph(tracer, step, wanted, rules, seeded | carried)
@@ -263,7 +263,7 @@ def split_repeated(
 
 
 def used_carry(part: JointGraph, count: int) -> list[GraphNode]:
-    """The carried values the backward part uses: they change with each pass, so they are kept."""
+    """The carried values that the backward part uses: they change per iteration, so save them."""
     stop = set(part.residuals)
     seen: set[GraphNode] = set()
     stack = [g for g in part.grads if g is not None]

@@ -1,8 +1,8 @@
-"""Gradients in little memory: parts of the forward pass are run again instead of remembered.
+"""Rematerialization: recompute parts of the forward pass instead of storing their residuals.
 
-The forward pass is cut where a single value goes across. What lies between two cuts is computed
-from that value alone, so it can be run again when its backward comes. The plan is the cheapest one
-that is expected to fit.
+The forward pass is split where only a single value is alive. The nodes between two such points
+depend on that value alone, so they can be computed again in the backward pass. The plan is the
+cheapest one that is expected to fit in memory.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from mycelia._engine.ir.node import Apply, GraphConstant, GraphNode
 from mycelia._engine.ir.types import TensorType
 from mycelia._engine.operators.operator import Op
 
-_PASS_COST = 60  # of moving one number through memory, in multiplications
-_SIZES = [0.8**k for k in range(1, 25)]  # of segments, as parts of everything
+_PASS_COST = 60  # moving one element through memory, in multiplications
+_SIZES = [0.8**k for k in range(1, 25)]  # segment sizes, as fractions of the total
 
 
 @dataclass(frozen=True, eq=False)
 class RecomputeSegment:
-    """Nodes between two cuts, inputs first; the last one is what goes across the second."""
+    """The nodes between two split points, inputs first; the last one is the value that crosses."""
 
     nodes: tuple[Apply, ...]
-    inside: int  # bytes the backward needs, besides what goes across
-    across: int
-    cost: float  # of running it again
+    inside: int  # bytes that the backward pass needs, besides the crossing value
+    across: int  # bytes of the crossing value
+    cost: float  # of computing it again
 
     @cached_property
     def worth(self) -> float:
@@ -48,31 +48,33 @@ class RecomputeSegment:
 def rematerialize(
     builder: GraphBuilder, outputs: Sequence[GraphNode], targets: set[GraphNode], allowed: int
 ) -> None:
-    """Replace parts of what `outputs` needs, so that gradients remember `allowed` bytes at most.
+    """Recompute parts of what `outputs` needs, to store at most `allowed` bytes of residuals.
 
-    If no plan is expected to fit, the one that needs least is taken.
+    If no plan is expected to fit, the one that needs the least memory is used.
     """
-    for segment in _plan(_pieces(outputs, targets), allowed):
+    for segment in _plan(_finest_segments(outputs, targets), allowed):
         _enclose(builder, segment)
 
 
-def _pieces(outputs: Sequence[GraphNode], targets: set[GraphNode]) -> list[RecomputeSegment]:
-    """The forward pass cut as finely as it can be."""
+def _finest_segments(
+    outputs: Sequence[GraphNode], targets: set[GraphNode]
+) -> list[RecomputeSegment]:
+    """The forward pass split at every possible point."""
     order = [n for n in nodes_between(list(outputs), targets) if isinstance(n, Apply)]
     order = [n for n in order if n not in targets]
     readers = readers_of(order)
-    last = {used: place for place, node in enumerate(order) for used in node.args}
-    found: list[RecomputeSegment] = []
+    last = {used: index for index, node in enumerate(order) for used in node.args}
+    segments: list[RecomputeSegment] = []
     alive: set[GraphNode] = set()
     nodes: list[Apply] = []
-    for place, node in enumerate(order):
+    for index, node in enumerate(order):
         nodes.append(node)
         alive.add(node)
-        alive = {n for n in alive if last.get(n, -1) > place}
+        alive = {n for n in alive if last.get(n, -1) > index}
         if alive == {node} and written_bytes(node, readers) and isinstance(node.type, TensorType):
-            found.append(_segment(nodes, readers))
+            segments.append(_segment(nodes, readers))
             nodes = []
-    return [*found, _segment(nodes, readers)] if nodes else found
+    return [*segments, _segment(nodes, readers)] if nodes else segments
 
 
 def _segment(nodes: Sequence[Apply], readers: Readers) -> RecomputeSegment:
@@ -82,7 +84,7 @@ def _segment(nodes: Sequence[Apply], readers: Readers) -> RecomputeSegment:
 
 
 def _cost(node: Apply) -> float:
-    """About how many multiplications a node takes."""
+    """The approximate cost of a node, in multiplications."""
     op = primitive_of(node)
     if not isinstance(op, Op) or not isinstance(node.type, TensorType | tuple):
         return 0
@@ -95,11 +97,11 @@ def _cost(node: Apply) -> float:
 
 
 def _plan(pieces: list[RecomputeSegment], allowed: int) -> list[RecomputeSegment]:
-    """The segments to run again."""
+    """The segments to recompute."""
     if not pieces or _needed(pieces, []) <= allowed:
         return []
     total = sum(p.inside + p.across for p in pieces)
-    plans = [_chosen(_joined(pieces, total * part), allowed) for part in _SIZES]
+    plans = [_chosen(_merged(pieces, total * fraction), allowed) for fraction in _SIZES]
     fitting = [p for p in plans if p.bytes <= allowed]
     if fitting:
         return min(fitting, key=lambda p: p.cost).again
@@ -113,9 +115,9 @@ class _RecomputePlan:
     cost: float
 
 
-def _joined(pieces: list[RecomputeSegment], least: float) -> list[RecomputeSegment]:
-    """Neighbouring pieces as segments that hold at least so many bytes, all but the last."""
-    found: list[RecomputeSegment] = []
+def _merged(pieces: list[RecomputeSegment], least: float) -> list[RecomputeSegment]:
+    """Merge neighbors into segments of at least `least` bytes, except the last one."""
+    merged: list[RecomputeSegment] = []
     group: list[RecomputeSegment] = []
     for piece in pieces:
         group.append(piece)
@@ -123,13 +125,13 @@ def _joined(pieces: list[RecomputeSegment], least: float) -> list[RecomputeSegme
             nodes = tuple([n for p in group for n in p.nodes])
             across = group[-1].across
             inside = sum(p.inside + p.across for p in group) - across
-            found.append(RecomputeSegment(nodes, inside, across, sum(p.cost for p in group)))
+            merged.append(RecomputeSegment(nodes, inside, across, sum(p.cost for p in group)))
             group = []
-    return found
+    return merged
 
 
 def _chosen(segments: list[RecomputeSegment], allowed: int) -> _RecomputePlan:
-    """The segments most worth it, until the rest fits. The backward begins with the last one."""
+    """The most worthwhile segments, until the rest fits. The backward pass starts with the last."""
     again: list[RecomputeSegment] = []
     needed = _needed(segments, again)
     for segment in sorted(segments[:-1], key=lambda s: -s.worth):
@@ -141,10 +143,10 @@ def _chosen(segments: list[RecomputeSegment], allowed: int) -> _RecomputePlan:
 
 
 def _needed(segments: Sequence[RecomputeSegment], again: list[RecomputeSegment]) -> int:
-    """The most that is held at once.
+    """The peak memory of a plan.
 
-    When the backward comes to a segment, only what earlier ones remember is left. It needs its own
-    values, and gradients of as much.
+    When the backward pass reaches a segment, only the residuals of earlier ones are still stored.
+    It needs its own values, and as many bytes of gradients.
     """
     remembered = most = 0
     for segment in segments:
@@ -154,16 +156,16 @@ def _needed(segments: Sequence[RecomputeSegment], again: list[RecomputeSegment])
 
 
 def _enclose(builder: GraphBuilder, segment: RecomputeSegment) -> None:
-    """Put a segment into a graph of its own that the backward runs again."""
-    result, own = segment.nodes[-1], set(segment.nodes)
+    """Move a segment into a separate graph that the backward pass runs again."""
+    result, inside = segment.nodes[-1], set(segment.nodes)
     inner = GraphBuilder("segment", span=result.span)
     operands: dict[GraphNode, GraphNode] = {}
     waiting = [a for node in segment.nodes for a in node.args]
     for node in waiting:
-        if primitive_of(node) is TUPLE and node not in own:
+        if primitive_of(node) is TUPLE and node not in inside:
             assert isinstance(node, Apply)
             waiting += node.args
-        elif not isinstance(node, GraphConstant) and node not in own and node not in operands:
+        elif not isinstance(node, GraphConstant) and node not in inside and node not in operands:
             operands[node] = inner.parameter("outer", node.type)
     copied = copy_nodes([result], inner.graph, dict(operands))
     inner.graph.output = inner.tuple(tuple(copied))

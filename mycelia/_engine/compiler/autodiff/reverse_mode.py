@@ -1,4 +1,4 @@
-"""Reverse mode on the graph being built: from output gradients to the gradients of chosen nodes."""
+"""Reverse-mode differentiation: backpropagation on the graph being built."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from mycelia.tensor.tensor import Tensor
 def backpropagate(
     tracer: Tracer, seeds: list[tuple[GraphNode, Tensor]], targets: list[GraphNode], rules: Any
 ) -> list[Tensor | None]:
-    """The gradients of `targets`; new nodes go into the graph being built.
+    """Compute the gradients of `targets`; new nodes go into the graph being built.
 
-    `rules` gives the backward of switch and while nodes.
+    `rules` are the gradient rules of control flow nodes.
     """
     cotangents = Cotangents()
     wanted = set(targets)
@@ -55,7 +55,7 @@ def backpropagate(
 
 
 def nodes_between(outputs: list[GraphNode], targets: set[GraphNode]) -> list[GraphNode]:
-    """The nodes on the way from targets to outputs, inputs first; nothing below a target."""
+    """The nodes on paths from targets to outputs, inputs first; excludes nodes below a target."""
     order: list[GraphNode] = []
     depends: dict[GraphNode, bool] = {}
     stack: list[tuple[GraphNode, bool]] = [(node, False) for node in outputs]
@@ -102,7 +102,7 @@ def _pull_one(
     elif type(op) is Vmap:
         rules.vmap(node, dout, cotangents, live)
     elif op is CALL:
-        raise problem(RuntimeError, "a recursive call is left in a graph to be differentiated")
+        raise problem(RuntimeError, "cannot differentiate a graph with a recursive call")
     elif type(op) is Effect:
         return
     elif type(op) is Custom:
@@ -139,7 +139,7 @@ def _pull_operator(
     if len(grads) < len(data) and not (op.draws and len(grads) == len(data) - 1):
         raise problem(
             RuntimeError,
-            f"{op.name}: the backward gave too few gradients",
+            f"{op.name}: the backward function returned too few gradients",
             got=f"{len(grads)} for {len(data)} inputs",
             expected="one for each input",
         )
@@ -149,7 +149,7 @@ def _pull_operator(
 
 
 def _value(tracer: Tracer, node: GraphNode) -> Any:
-    """An argument as `grad` rules expect it: a tensor, None, or a tuple."""
+    """An argument in the form that `grad` rules expect: a tensor, None, or a tuple."""
     if primitive_of(node) is TUPLE:
         assert isinstance(node, Apply)
         return tuple([_value(tracer, a) for a in node.args])
@@ -159,7 +159,7 @@ def _value(tracer: Tracer, node: GraphNode) -> Any:
 
 
 def _filled(dout: Any, type_: Any) -> Any:
-    """Output gradients with zeros where there are none."""
+    """Output gradients, with zeros for missing ones."""
     if isinstance(type_, tuple):
         parts = dout if dout is not None else (None,) * len(type_)
         return tuple([_filled(d, t) for d, t in zip(parts, type_, strict=True)])
@@ -169,12 +169,12 @@ def _filled(dout: Any, type_: Any) -> Any:
 
 
 def zeros_of(type_: Any) -> Tensor:
-    """Zeros of a type, as a constant if they are few."""
+    """Zeros of a type; few elements become a constant."""
     if np.prod(type_.shape, dtype=np.int64) <= 64:
         return Tensor._wrap(np.zeros(type_.shape, type_.dtype.numpy))
     return Zeros.of()(type_.shape, type_.dtype)
 
 
 def cast_to(grad: Tensor, type_: Any) -> Tensor:
-    """A gradient in the dtype of a type."""
+    """A gradient cast to the dtype of a type."""
     return grad if grad.dtype is type_.dtype else Cast.of()(grad, type_.dtype)

@@ -1,4 +1,4 @@
-"""Gradients of scans: a scan that also gives what its backward needs, and one the other way."""
+"""Gradients of scans: a scan that also returns residuals, and one in the opposite direction."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from mycelia.tensor.tensor import Tensor
 def backpropagate_scan(
     tracer: Tracer, node: Apply, dout: Any, cotangents: Cotangents, live: set[GraphNode], rules: Any
 ) -> None:
-    """Replace a scan by one that remembers, and add the gradients of what it was given.
+    """Replace a scan by one that saves residuals, and add the gradients of its operands.
 
-    Where each pass can be differentiated at once, nothing is remembered.
+    If each iteration can be differentiated immediately, nothing is saved.
     """
     scan = _ScanGradient(tracer, node, dout, live, rules)
-    grads = scan.at_once(dout)
+    grads = scan.in_one_scan(dout)
     if grads is None:
         grads = scan.backward(scan.forward(), dout)
     for number, grad in grads.items():
@@ -40,7 +40,7 @@ def backpropagate_scan(
 
 @dataclass
 class _ScanGradient:
-    """One scan to be differentiated."""
+    """One scan to differentiate."""
 
     tracer: Tracer
     node: Apply
@@ -54,77 +54,83 @@ class _ScanGradient:
         first, second = self.op.carry, self.op.carry + self.op.mapped
         self.graph = graphs_of(self.node)[0]
         self.seeded = seed_types(self.graph.output.type, self.dout)
-        self.places = looped_operands(self.graph, first, self.operands, self.live, self.seeded)
-        self.carried = [i for i in self.places if i < first]
-        self.mapped = [i for i in self.places if first <= i < second]
-        self.fixed = [i for i in self.places if second <= i]
+        self.differentiated = looped_operands(
+            self.graph, first, self.operands, self.live, self.seeded
+        )
+        self.carried = [i for i in self.differentiated if i < first]
+        self.mapped = [i for i in self.differentiated if first <= i < second]
+        self.fixed = [i for i in self.differentiated if second <= i]
         self.types = {i: self.seeded.get(i, self.operands[i].type) for i in self.carried}
 
     @cached_property
     def part(self) -> JointGraph:
-        """One pass with its backward."""
+        """One iteration with its backward pass."""
         return split_repeated(
-            self.tracer, self.graph, self.places, self.rules, self.seeded, self.types
+            self.tracer, self.graph, self.differentiated, self.rules, self.seeded, self.types
         )
 
     @cached_property
-    def kept(self) -> list[GraphNode]:
-        """What the backward of a pass needs to know of it."""
+    def saved(self) -> list[GraphNode]:
+        """The forward values that the backward pass of an iteration needs."""
         return [*used_carry(self.part, self.op.carry), *self.part.residuals]
 
-    # ---- one pass forward and back, then the next ------------------------------------------------
+    # ---- forward and backward in the same iteration ----------------------------------------------
 
-    def at_once(self, dout: Any) -> dict[int, Tensor] | None:
-        """Gradients by the number of the operand, from a scan that goes back in every pass.
+    def in_one_scan(self, dout: Any) -> dict[int, Tensor] | None:
+        """Gradients by operand index, from one scan that backpropagates in every iteration.
 
-        That is possible if the gradients of its results do not depend on what it gives, and if no
-        gradient goes from one pass to another. Then memory for one pass is enough for all.
+        This works if the gradients of the results do not depend on the results, and no gradient
+        flows from one iteration to another. The memory of one iteration then suffices for all.
         """
         tracer, op = self.tracer, self.op
-        if any(d is not None for d in dout[: op.carry]) or self._leads_to(dout[op.carry :]):
+        if any(d is not None for d in dout[: op.carry]) or self._depend_on_results(
+            dout[op.carry :]
+        ):
             return None
         given_types = {i: type_ for i, type_ in self.seeded.items() if i >= op.carry}
-        part = build_joint_graph(tracer, self.graph, self.places, self.rules, given_types)
+        part = build_joint_graph(tracer, self.graph, self.differentiated, self.rules, given_types)
         carried = part.grads[: len(self.carried)]
         if part.needed is not None or any(g is not None for g in carried):
             return None
         builder = GraphBuilder(f"{part.builder.graph.name}_at_once")
-        given = sorted(part.seeds)
+        seed_indices = sorted(part.seeds)
         parameters = [builder.parameter(p.name, p.type) for p in part.parameters[: op.carry]]
-        types_of = dict(zip(self.places, part.gradient_types(self.places), strict=True))
+        types_of = dict(
+            zip(self.differentiated, part.gradient_types(self.differentiated), strict=True)
+        )
         sums = [builder.parameter("sum", types_of[i]) for i in self.fixed]
         first, last = op.carry, op.carry + op.mapped
         parameters += [builder.parameter(p.name, p.type) for p in part.parameters[first:last]]
         mapping: dict[GraphNode, GraphNode] = {
-            part.seeds[p]: builder.parameter("d", part.seeds[p].type) for p in given
+            part.seeds[p]: builder.parameter("d", part.seeds[p].type) for p in seed_indices
         }
         parameters += [builder.parameter(p.name, p.type) for p in part.parameters[last:]]
         mapping |= zip(part.parameters, parameters, strict=True)
         outputs = copy_nodes(list(part.outputs), builder.graph, mapping)
-        found = self.rules.gradients(part, builder, mapping, self.places)
-        grads = dict(zip(self.places, found, strict=True))
+        gradients = self.rules.gradients(part, builder, mapping, self.differentiated)
+        grads = dict(zip(self.differentiated, gradients, strict=True))
         totals = self._added(builder, sums, [grads[i] for i in self.fixed])
         stacked = [*outputs[first:], *(grads[i] for i in self.mapped)]
         builder.graph.output = builder.tuple((*outputs[:first], *totals, *stacked))
         operands = [tracer.wrap(o) for o in self.operands]
         args = [*operands[:first], *(zeros_of(types_of[i]) for i in self.fixed)]
         args += operands[first:last]
-        args += [self._seed(dout, p, self._stacked(part.seeds[p].type)) for p in given]
+        args += [self._seed(dout, p, self._stacked(part.seeds[p].type)) for p in seed_indices]
         args += operands[last:]
-        scan = Scan(first + len(sums), op.mapped + len(given), op.length, op.reverse)
+        scan = Scan(first + len(sums), op.mapped + len(seed_indices), op.length, op.reverse)
         types = [n.type for n in (*outputs[:first], *totals)]
         types += [self._stacked(n.type) for n in stacked]
         nodes = [tracer.data_node(t) for t in args]
-        made = tracer.builder.apply(scan, (builder.graph, *nodes), tuple(types), self.node.span)
-        items = [tracer.builder.item(made, i) for i in range(len(types))]
+        result = tracer.builder.apply(scan, (builder.graph, *nodes), tuple(types), self.node.span)
+        items = [tracer.builder.item(result, i) for i in range(len(types))]
         results = [*items[:first], *items[first + len(sums) :][: len(outputs) - first]]
         tracer.builder.replaced[self.node] = tracer.builder.tuple(tuple(results))
         pulled = [*items[first : first + len(sums)], *items[len(items) - len(self.mapped) :]]
         pairs = zip((*self.fixed, *self.mapped), pulled, strict=True)
         return {number: tracer.wrap(item) for number, item in pairs}
 
-    def _leads_to(self, gradients: Sequence[Any]) -> bool:
-        """Whether gradients depend on what the scan gives."""
+    def _depend_on_results(self, gradients: Sequence[Any]) -> bool:
+        """Whether gradients depend on the results of the scan."""
         stack = [self.tracer.data_node(g) for g in gradients if g is not None]
         seen: set[GraphNode] = set()
         while stack:
@@ -136,73 +142,75 @@ class _ScanGradient:
             seen.add(node)
         return False
 
-    # ---- all passes, then all of them back -------------------------------------------------------
+    # ---- all iterations forward, then all of them backward ---------------------------------------
 
     def forward(self) -> list[GraphNode]:
-        """The scan that remembers; gives what it kept, stacked."""
+        """The forward scan; returns the saved values, stacked."""
         part, tracer = self.part, self.tracer
         builder = GraphBuilder(f"{part.builder.graph.name}_forward")
         mapping = _parameters(builder, part)
         extra = [] if part.needed is None else [part.needed]
-        found = copy_nodes([*part.outputs, *self.kept, *extra], builder.graph, mapping)
-        builder.graph.output = builder.tuple(tuple(found))
-        types = [*self.node.type, *(self._stacked(n.type) for n in found[len(part.outputs) :])]
+        outputs = copy_nodes([*part.outputs, *self.saved, *extra], builder.graph, mapping)
+        builder.graph.output = builder.tuple(tuple(outputs))
+        types = [*self.node.type, *(self._stacked(n.type) for n in outputs[len(part.outputs) :])]
         args = (builder.graph, *self.operands)
-        made = tracer.builder.apply(self.op, args, tuple(types), self.node.span)
-        items = [tracer.builder.item(made, i) for i in range(len(found))]
+        result = tracer.builder.apply(self.op, args, tuple(types), self.node.span)
+        items = [tracer.builder.item(result, i) for i in range(len(outputs))]
         count = len(part.outputs)
         tracer.builder.replaced[self.node] = tracer.builder.tuple(tuple(items[:count]))
         if extra:
             tracer.note_needed(tracer.wrap(items.pop()).max())
         return items[count:]
 
-    def backward(self, kept: list[GraphNode], dout: Any) -> dict[int, Tensor]:
-        """The scan the other way; gives gradients by the number of the operand."""
+    def backward(self, saved: list[GraphNode], dout: Any) -> dict[int, Tensor]:
+        """The backward scan; returns gradients by operand index."""
         tracer, part, op = self.tracer, self.part, self.op
-        given = [p for p in sorted(part.seeds) if p >= op.carry]
+        seed_indices = [p for p in sorted(part.seeds) if p >= op.carry]
         builder = GraphBuilder(f"{part.builder.graph.name}_backward")
-        types_of = dict(zip(self.places, part.gradient_types(self.places), strict=True))
+        types_of = dict(
+            zip(self.differentiated, part.gradient_types(self.differentiated), strict=True)
+        )
         types_of |= self.types
         after = [builder.parameter("after", types_of[i]) for i in self.carried]
         sums = [builder.parameter("sum", types_of[i]) for i in self.fixed]
         mapping: dict[GraphNode, GraphNode] = {
-            n: builder.parameter("kept", n.type) for n in self.kept
+            n: builder.parameter("kept", n.type) for n in self.saved
         }
-        mapping |= {part.seeds[p]: builder.parameter("d", part.seeds[p].type) for p in given}
+        mapping |= {part.seeds[p]: builder.parameter("d", part.seeds[p].type) for p in seed_indices}
         mapping |= {p: builder.parameter(p.name, p.type) for p in part.parameters[op.carry :]}
         mapping |= {part.seeds[i]: a for i, a in zip(self.carried, after, strict=True)}
-        wanted_types = [types_of[i] for i in self.places]
-        pulled = self.rules.gradients(part, builder, mapping, self.places, wanted_types)
-        grads = dict(zip(self.places, pulled, strict=True))
+        wanted_types = [types_of[i] for i in self.differentiated]
+        pulled = self.rules.gradients(part, builder, mapping, self.differentiated, wanted_types)
+        grads = dict(zip(self.differentiated, pulled, strict=True))
         totals = self._added(builder, sums, [grads[i] for i in self.fixed])
         outputs = [*(grads[i] for i in self.carried), *totals, *(grads[i] for i in self.mapped)]
         builder.graph.output = builder.tuple(tuple(outputs))
         args = [self._seed(dout, i, types_of[i]) for i in self.carried]
         args += [zeros_of(types_of[i]) for i in self.fixed]
-        args += [tracer.wrap(n) for n in kept]
-        args += [self._seed(dout, p, self._stacked(part.seeds[p].type)) for p in given]
+        args += [tracer.wrap(n) for n in saved]
+        args += [self._seed(dout, p, self._stacked(part.seeds[p].type)) for p in seed_indices]
         args += [tracer.wrap(o) for o in self.operands[op.carry :]]
         carry = len(self.carried) + len(self.fixed)
-        back = Scan(carry, len(kept) + len(given) + op.mapped, op.length, not op.reverse)
+        back = Scan(carry, len(saved) + len(seed_indices) + op.mapped, op.length, not op.reverse)
         types = [n.type for n in outputs]
         types[carry:] = [self._stacked(t) for t in types[carry:]]
         nodes = [tracer.data_node(t) for t in args]
-        made = tracer.builder.apply(back, (builder.graph, *nodes), tuple(types), self.node.span)
-        found = [*self.carried, *self.fixed, *self.mapped]
-        return {n: tracer.wrap(tracer.builder.item(made, i)) for i, n in enumerate(found)}
+        result = tracer.builder.apply(back, (builder.graph, *nodes), tuple(types), self.node.span)
+        order = [*self.carried, *self.fixed, *self.mapped]
+        return {n: tracer.wrap(tracer.builder.item(result, i)) for i, n in enumerate(order)}
 
     def _added(
         self, builder: GraphBuilder, sums: Sequence[GraphNode], grads: Sequence[GraphNode]
     ) -> list[GraphNode]:
-        """Sums of gradients with those of one pass."""
+        """Running sums of gradients plus those of one iteration."""
         with self.tracer.building(builder):
             return [
                 self.tracer.data_node(add(Tensor._wrap(before), Tensor._wrap(grad)))
                 for before, grad in zip(sums, grads, strict=True)
             ]
 
-    def _seed(self, dout: Any, place: int, type_: Any) -> Tensor:
-        return cast_to(dout[place], type_) if dout[place] is not None else zeros_of(type_)
+    def _seed(self, dout: Any, index: int, type_: Any) -> Tensor:
+        return cast_to(dout[index], type_) if dout[index] is not None else zeros_of(type_)
 
     def _stacked(self, type_: TensorType) -> TensorType:
         return type_.with_shape((self.op.length, *type_.shape))

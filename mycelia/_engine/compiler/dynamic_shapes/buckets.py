@@ -1,4 +1,4 @@
-"""One program for many sizes: which size a call is padded to, and the program for it."""
+"""Size buckets: the padded size of a call, and the program that its bucket shares."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ _STEPS = [1, 2, 4, 8, 16, 32, 64]  # the bucket sizes known so far
 
 
 def bucket_of(size: int) -> int:
-    """The size a dynamic size is padded to: powers of 2 up to 64, then multiples of 64.
+    """The size that a dynamic size is padded to: powers of 2 up to 64, then multiples of 64.
 
-    Each of those is at least a quarter larger than the one before, so that there are few.
+    Each of the latter is at least 25% larger than the one before, so there are few.
     """
     if size == 0:
         return 0
@@ -55,7 +55,7 @@ def is_only_size_in_bucket(size: int) -> bool:
 
 
 def sizes_for(real: tuple[int, ...]) -> DynamicSizes:
-    """The sizes of the three readings for a call: real ones, their buckets, and probes."""
+    """The sizes of the three traces for a call: the real ones, their buckets, and probes."""
     padded = tuple(map(bucket_of, real))
     probe: list[int] = []
     for size in padded:
@@ -72,21 +72,21 @@ def _is_prime(number: int) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Bucket:
-    """The program for a padded size, with the readings it was made from."""
+    """The program for a padded size, with the traces that it was built from."""
 
     program: Program
     padded: TracedProgram
     probe: TracedProgram
     sizes: DynamicSizes
     planned: dict[Apply, PaddingPlan]
-    varying: tuple[ArgumentPosition, ...]  # the constants that differ from size to size
-    shapes: dict[int, Shape]  # of the leaves of arguments that are padded
+    varying: tuple[ArgumentPosition, ...]  # the constants that differ between sizes
+    shapes: dict[int, Shape]  # of the argument leaves that are padded
     results: tuple[Axes, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class PaddedCall:
-    """One size in a bucket: what the program is given besides its arguments, how to cut."""
+    """One size in a bucket: additional inputs of the program, and how to crop its results."""
 
     bucket: Bucket
     sizes: DynamicSizes
@@ -106,46 +106,49 @@ class PaddedCall:
 def make_bucket(
     sizes: DynamicSizes, real: TracedProgram, padded: TracedProgram, probe: TracedProgram
 ) -> Bucket:
-    """The program for the bucket of a call; raises Unprovable where padding might show."""
-    _check_alike(real.plain, padded.plain, probe.plain)
+    """The program for the bucket of a call; raises UnprovablePadding if padding might show."""
+    _check_interfaces(real.plain, padded.plain, probe.plain)
     graph = padded.plain.graph
-    found = find_size_dependence(sizes, real.plain.graph, graph, probe.plain.graph)
-    results = _results(padded.plain, found)
-    planned = padding_plans(graph, found)
-    written, varying = build_masked_program(graph, found, planned)
+    dependence = find_size_dependence(sizes, real.plain.graph, graph, probe.plain.graph)
+    results = _results(padded.plain, dependence)
+    planned = padding_plans(graph, dependence)
+    written, varying = build_masked_program(graph, dependence, planned)
     program = replace(
         padded.plain, graph=optimize(written), inputs=_inputs(padded.plain, written.parameters)
     )
     shapes = {
-        given.which: parameter.type.shape
-        for given, parameter in zip(padded.plain.inputs, graph.parameters, strict=True)
-        if given.source is InputSource.ARGUMENT and extents_in(found.axes[parameter])
+        program_input.which: parameter.type.shape
+        for program_input, parameter in zip(padded.plain.inputs, graph.parameters, strict=True)
+        if program_input.source is InputSource.ARGUMENT and extents_in(dependence.axes[parameter])
     }
     return Bucket(program, padded, probe, sizes, planned, tuple(varying), shapes, results)
 
 
 def make_padded_call(bucket: Bucket, sizes: DynamicSizes, real: TracedProgram) -> PaddedCall:
-    """A size in a bucket, after the proof that the bucket's program is right for it."""
-    _check_alike(real.plain, bucket.padded.plain, bucket.probe.plain)
+    """A size in a bucket, after proving that the bucket's program is correct for it."""
+    _check_interfaces(real.plain, bucket.padded.plain, bucket.probe.plain)
     graph = bucket.padded.plain.graph
-    found = find_size_dependence(sizes, real.plain.graph, graph, bucket.probe.plain.graph)
+    dependence = find_size_dependence(sizes, real.plain.graph, graph, bucket.probe.plain.graph)
     varying = set(bucket.varying)
-    if any(not known.stays and place not in varying for place, known in found.constants.items()):
+    if any(
+        not known.stays and position not in varying
+        for position, known in dependence.constants.items()
+    ):
         raise UnprovablePadding(
-            "a number in it depends on the size in another way than for other sizes"
+            "a number in it depends on the size in a different way than for other sizes"
         )
     if (
-        padding_plans(graph, found) != bucket.planned
-        or _results(bucket.padded.plain, found) != bucket.results
+        padding_plans(graph, dependence) != bucket.planned
+        or _results(bucket.padded.plain, dependence) != bucket.results
     ):
-        raise UnprovablePadding("its dynamic axes lie elsewhere than for other sizes")
-    constants = [found.constants[place] for place in bucket.varying]
+        raise UnprovablePadding("its dynamic axes differ from those of other sizes")
+    constants = [dependence.constants[position] for position in bucket.varying]
     numbers = [pad_with_zeros(known.real, known.padded.shape) for known in constants]
     return PaddedCall(bucket, sizes, (*(np.asarray(n, np.int32) for n in sizes.real), *numbers))
 
 
 def pad_with_zeros(array: np.ndarray, shape: Shape) -> np.ndarray:
-    """An array with zeros after the ends of its axes."""
+    """An array padded with zeros at the ends of its axes."""
     if array.shape == shape:
         return array
     larger = np.zeros(shape, array.dtype)
@@ -153,24 +156,24 @@ def pad_with_zeros(array: np.ndarray, shape: Shape) -> np.ndarray:
     return larger
 
 
-def _check_alike(*programs: Program) -> None:
-    """Raise Unprovable unless programs take and change the same things."""
+def _check_interfaces(*programs: Program) -> None:
+    """Raise UnprovablePadding unless the programs have the same inputs and writes."""
     first = programs[0]
     for program in programs:
         if program.drawn is None or program.drawn != first.drawn:
-            raise UnprovablePadding("how many random numbers it draws depends on a size")
+            raise UnprovablePadding("the number of random draws depends on a size")
         if program.capacity is not None or program.unbound:
             raise UnprovablePadding(
                 "it has loops whose gradients need stacks, or unbound variables"
             )
-        if program.results != first.results or _places(program) != _places(first):
-            raise UnprovablePadding("what it takes, gives or changes depends on a size")
+        if program.results != first.results or _interface(program) != _interface(first):
+            raise UnprovablePadding("its inputs, results, or writes depend on a size")
 
 
-def _places(program: Program) -> list[Any]:
-    """What a program takes and changes, comparable."""
-    taken = [(i.source, _identity(i.which)) for i in program.inputs]
-    return [*taken, *(_identity(w) for w in program.writes)]
+def _interface(program: Program) -> list[Any]:
+    """The inputs and writes of a program, as comparable values."""
+    inputs = [(i.source, _identity(i.which)) for i in program.inputs]
+    return [*inputs, *(_identity(w) for w in program.writes)]
 
 
 def _identity(which: Any) -> Any:
@@ -178,18 +181,18 @@ def _identity(which: Any) -> Any:
 
 
 def _inputs(program: Program, parameters: tuple[Any, ...]) -> tuple[ProgramInput, ...]:
-    """The inputs of a program with those added that sizes and constants come in through."""
+    """The inputs of a program, plus those for sizes and constants."""
     leaves = [i.which for i in program.inputs if i.source is InputSource.ARGUMENT]
     first = max(leaves, default=-1) + 1
     count = len(parameters) - len(program.inputs)
     return (*program.inputs, *(ProgramInput(InputSource.ARGUMENT, first + i) for i in range(count)))
 
 
-def _results(program: Program, found: SizeDependence) -> tuple[Axes, ...]:
-    """The extents of what a program gives; raises where it changes a tensor of dynamic size."""
+def _results(program: Program, dependence: SizeDependence) -> tuple[Axes, ...]:
+    """The extents of a program's results; raises if it changes a tensor of dynamic size."""
     output = program.graph.output
     assert isinstance(output, Apply) and primitive_of(output) is TUPLE
-    axes = [found.axes_at(output, place) for place in range(len(output.args))]
+    axes = [dependence.axes_at(output, index) for index in range(len(output.args))]
     if any(map(extents_in, axes[program.results :])):
         raise UnprovablePadding("it changes a tensor of dynamic size")
     return tuple(axes[: program.results])

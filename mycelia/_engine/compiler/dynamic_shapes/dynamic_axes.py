@@ -1,4 +1,4 @@
-"""Extents: which axes of a tensor grow with a dynamic size, seen by comparing three readings."""
+"""Dynamic extents: which axes depend on a dynamic size, found by comparing three traces."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ class UnprovablePadding(Exception):
     """Padding might change a result; `why` says where and how."""
 
     def __init__(self, why: str, span: Span | None = None) -> None:
-        place = "" if span is None else f" ({span.file.rsplit('/', 1)[-1]}:{span.line})"
-        super().__init__(why + place)
+        location = "" if span is None else f" ({span.file.rsplit('/', 1)[-1]}:{span.line})"
+        super().__init__(why + location)
 
     @property
     def why(self) -> str:
@@ -23,7 +23,7 @@ class UnprovablePadding(Exception):
 
 @dataclass(frozen=True)
 class DynamicExtent:
-    """A size that is `factor` times the dynamic size number `symbol`."""
+    """A size that is `factor` times the dynamic size with index `symbol`."""
 
     symbol: int
     factor: int
@@ -31,10 +31,10 @@ class DynamicExtent:
 
 @dataclass(frozen=True)
 class DynamicSizes:
-    """The dynamic sizes in the three readings of a function.
+    """The dynamic sizes in the three traces of a function.
 
     `real` are those of a call. `padded` are those of the program, at least as large. `probe` are
-    different from both, and from one another: an axis is known by its size there.
+    primes that differ from both and from one another: they identify the axis that a size came from.
     """
 
     real: tuple[int, ...]
@@ -42,34 +42,34 @@ class DynamicSizes:
     probe: tuple[int, ...]
 
     def extent(self, real: int, padded: int, probe: int) -> DynamicExtent | None:
-        """What a size is that has these values in the readings: fixed (None), or an extent."""
+        """The extent of a size that has these values in the traces; None if it is fixed."""
         if real == padded == probe:
             return None
-        found = [
+        candidates = [
             DynamicExtent(symbol, probe // size)
             for symbol, size in enumerate(self.probe)
             if probe % size == 0
             and probe // size * self.padded[symbol] == padded
             and probe // size * self.real[symbol] == real
         ]
-        if len(found) != 1 or not found[0].factor:
+        if len(candidates) != 1 or not candidates[0].factor:
             raise UnprovablePadding(
-                f"an axis has the size {real}, which is no multiple of a dynamic one"
+                f"an axis has the size {real}, which is not a multiple of a dynamic size"
             )
-        return found[0]
+        return candidates[0]
 
     def length(self, extent: DynamicExtent) -> int:
         """The real length of an axis."""
         return extent.factor * self.real[extent.symbol]
 
 
-# The extents of a value, one for each axis (None where the size is fixed); a tuple of such for a
-# tuple of values, None for no value.
+# The extents of a value: one for each axis (None if the size is fixed), a tuple of such for a tuple
+# of values, None for no value.
 Axes = Any
 
 
 def axes_of(sizes: DynamicSizes, real: Any, padded: Any, probe: Any) -> Axes:
-    """The extents of a value from its types in the three readings."""
+    """The extents of a value from its types in the three traces."""
     if isinstance(padded, TensorType):
         if not (isinstance(real, TensorType) and isinstance(probe, TensorType)):
             raise UnprovablePadding("a value is not a tensor for all sizes")
@@ -82,8 +82,8 @@ def axes_of(sizes: DynamicSizes, real: Any, padded: Any, probe: Any) -> Axes:
         shapes = zip(real.shape, padded.shape, probe.shape, strict=True)
         return tuple([sizes.extent(*shape) for shape in shapes])
     if isinstance(padded, tuple):
-        alike = isinstance(real, tuple) and isinstance(probe, tuple)
-        if not alike or not len(real) == len(padded) == len(probe):
+        are_tuples = isinstance(real, tuple) and isinstance(probe, tuple)
+        if not are_tuples or not len(real) == len(padded) == len(probe):
             raise UnprovablePadding("the number of results of an operator depends on a size")
         return tuple([axes_of(sizes, *types) for types in zip(real, padded, probe, strict=True)])
     if real is not None or padded is not None or probe is not None:

@@ -1,4 +1,4 @@
-"""What reading and writing at indices does with padding."""
+"""Padding rules for indexing operators."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from mycelia.ops.indexing.subscript import Subscript, SubscriptAddTo, SubscriptA
 
 
 def gather(site: PaddedOperator) -> PaddingPlan:
-    """Padded indices read anything; from a padded axis, an index might count from its end."""
+    """Padded indices read anything; along a padded axis, an index might count from its end."""
     table, indices = site.types
     axis = site.static[0] if isinstance(site.op, Gather) else 0
     return PaddingPlan(
@@ -32,7 +32,7 @@ def gather(site: PaddedOperator) -> PaddingPlan:
 
 
 def gather_gradient(site: PaddedOperator) -> PaddingPlan:
-    """Rows of zeros are added for padded indices."""
+    """Padded indices add rows of zeros."""
     dout, indices = site.types
     op = site.op
     require(not extents_in(site.result), "rows are added up along a dynamic axis")
@@ -43,7 +43,7 @@ def gather_gradient(site: PaddedOperator) -> PaddingPlan:
 
 
 def pick_one_by_one(site: PaddedOperator) -> PaddingPlan:
-    """GatherD and its gradient: along the other axes every element picks from its own row."""
+    """GatherD and its gradient: along the other axes, every element picks from its own row."""
     dim = site.static[0] if site.static else site.op.dim
     first, index = site.types
     same = [
@@ -58,7 +58,7 @@ def pick_one_by_one(site: PaddedOperator) -> PaddingPlan:
 
 
 def subscript(site: PaddedOperator) -> PaddingPlan:
-    """A padded axis may be taken whole, or at places that are known to be real."""
+    """A padded axis may be taken whole, or at positions that are known to be real."""
     gradient = isinstance(site.op, SubscriptAddTo)
     _check_parts(site, site.result if gradient else site.axes[0], site.known[1:])
     adds_up = gradient and ("array",) in site.op.spec
@@ -68,14 +68,14 @@ def subscript(site: PaddedOperator) -> PaddingPlan:
 
 
 def assign(site: PaddedOperator) -> PaddingPlan:
-    """Writing to such places; padding must not say where."""
+    """Writes to such positions; the indices must not be padded."""
     _check_parts(site, site.axes[0], site.known[2:])
-    require(not any(map(extents_in, site.axes[2:])), "it writes at padded places")
+    require(not any(map(extents_in, site.axes[2:])), "it writes at padded positions")
     return all_independent(site)
 
 
 def _check_parts(site: PaddedOperator, axes: Axes, known: Sequence[Any]) -> None:
-    """Raise Unprovable unless a subscript names padded axes whole, or real places of them."""
+    """Raise UnprovablePadding unless padded axes are taken whole or at real positions."""
     starts = iter(known)
     axis = 0
     for entry in site.op.spec:
@@ -91,7 +91,7 @@ def _check_parts(site: PaddedOperator, axes: Axes, known: Sequence[Any]) -> None
 
 
 def _is_real(entry: tuple[Any, ...], start: Any, length: int) -> bool:
-    """Whether known elements of an axis lie in its real part, counted from its start."""
+    """Whether known positions on an axis lie in its real part, counted from its start."""
     match entry:
         case ("int",):
             return start is not None and 0 <= int(start) < length

@@ -1,4 +1,4 @@
-"""What losses do with padding: padded rows lose nothing, and means count real rows only."""
+"""Padding rules for losses: padded rows have no loss, and means count real rows only."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _SURE = 1000  # a logit whose sigmoid is 1 in every precision
 
 
 def of_values(*fills: Fill) -> Rule:
-    """A loss of each value, reduced as the field `reduction` says; 0 if its arguments are `fills`.
+    """An elementwise loss, reduced according to the field `reduction`; it is 0 for the `fills`.
 
     Arguments beyond those in `fills` are weights.
     """
@@ -48,24 +48,26 @@ def of_values(*fills: Fill) -> Rule:
         reduction = site.op.reduction
         if reduction == "none":
             return all_independent(site)
-        given = (*fills, *(ZERO for _ in site.types[len(fills) :]))
+        roles_of_arguments = (*fills, *(ZERO for _ in site.types[len(fills) :]))
         main = site.axes[: len(fills)]
         require(all(axes == main[0] for axes in main), "a dynamic axis is broadcast")
-        roles = tuple(same_role_everywhere(f, t) for f, t in zip(given, site.types, strict=True))
+        roles = tuple(
+            same_role_everywhere(f, t) for f, t in zip(roles_of_arguments, site.types, strict=True)
+        )
         return PaddingPlan(roles, _counted(site, reduction))
 
     return rule
 
 
 def _counted(site: PaddedOperator, reduction: str) -> tuple[DynamicExtent, ...]:
-    """The extents in the number that a reduced loss is divided by."""
+    """The extents in the count by which a reduced loss is divided."""
     if reduction == "batchmean":
         return tuple(extents_in(site.axes[0][:1]))
     return all_extents(site) if reduction == "mean" else ()
 
 
 def gradient_of_values(site: PaddedOperator) -> PaddingPlan:
-    """The gradient of such a loss: each value on its own, divided by the count."""
+    """The gradient of such a loss: elementwise, divided by the count."""
     op = getattr(site.op, "op", site.op)
     shape = site.types[0].shape
     results = [t for t in site.type if t is not None]
@@ -74,7 +76,7 @@ def gradient_of_values(site: PaddedOperator) -> PaddingPlan:
 
 
 def cross_entropy(site: PaddedOperator) -> PaddingPlan:
-    """Padded targets are ignored, as their number says."""
+    """Padded targets are set to the ignored index."""
     rows = {
         name: same_role_everywhere(ZERO, type_)
         for name, type_ in zip(site.op.arguments.data_names, site.types, strict=True)
@@ -88,7 +90,7 @@ def cross_entropy(site: PaddedOperator) -> PaddingPlan:
 
 
 def soft_cross_entropy(site: PaddedOperator) -> PaddingPlan:
-    """Rows without probabilities lose nothing, unless smoothing gives them some."""
+    """Rows without probabilities have no loss, unless label smoothing adds some."""
     x, target, weight = site.types
     meets = {min(x.ndim - 1, 1): MEETS}
     reduction = site.op.reduction
@@ -102,7 +104,7 @@ def soft_cross_entropy(site: PaddedOperator) -> PaddingPlan:
 
 
 def soft_cross_entropy_gradient(site: PaddedOperator) -> PaddingPlan:
-    """Each row on its own, divided by the number of rows."""
+    """Each row separately, divided by the number of rows."""
     plan = gradient_of_values(site)
     x, target = site.types[:2]
     meets = {min(x.ndim - 1, 1): MEETS}
@@ -111,7 +113,7 @@ def soft_cross_entropy_gradient(site: PaddedOperator) -> PaddingPlan:
 
 
 def sparse_cross_entropy(site: PaddedOperator) -> PaddingPlan:
-    """The mean over rows: as a cross entropy that ignores padded rows."""
+    """The mean over rows: computed as a cross entropy that ignores padded rows."""
     logits, labels = site.types
     if site.op.is_grad:
         return sparse_cross_entropy_gradient(site)
@@ -122,15 +124,15 @@ def sparse_cross_entropy(site: PaddedOperator) -> PaddingPlan:
 
 
 def sparse_cross_entropy_gradient(site: PaddedOperator) -> PaddingPlan:
-    """Each row on its own, divided by the number of rows."""
+    """Each row separately, divided by the number of rows."""
     require(not getattr(getattr(site.op, "op", None), "is_grad", False), "it is a second gradient")
     roles = [roles_along(site.types[0], {-1: MEETS}, APART)]
     roles += [same_role_everywhere(APART, type_) for type_ in site.types[1:]]
     return PaddingPlan(tuple(roles), tuple(extents_in(site.axes[0][:-1])))
 
 
-def rows_apart(site: PaddedOperator) -> PaddingPlan:
-    """Rows of two axes, each on its own."""
+def independent_rows(site: PaddedOperator) -> PaddingPlan:
+    """Rows of two axes, each independent."""
     return PaddingPlan(tuple(roles_along(t, {0: APART}) for t in site.types))
 
 
@@ -139,8 +141,8 @@ LOSS_RULES: dict[type, Rule] = {
     CrossEntropyGrad: cross_entropy,
     SoftCrossEntropy: soft_cross_entropy,
     SparseSoftmaxCrossEntropyWithLogits: sparse_cross_entropy,
-    SoftmaxCrossEntropyWithLogits: rows_apart,
-    SoftmaxCrossEntropyGrad: rows_apart,
+    SoftmaxCrossEntropyWithLogits: independent_rows,
+    SoftmaxCrossEntropyGrad: independent_rows,
     SigmoidCrossEntropyWithLogits: all_independent,
     Regression: of_values(ZERO, ZERO),
     SmoothL1Loss: of_values(ZERO, ZERO),

@@ -1,4 +1,4 @@
-"""Writing the program for a padded size: the padded reading, with masks where its plans ask."""
+"""Building the padded program: the padded trace, with masks where the plans require them."""
 
 from __future__ import annotations
 
@@ -46,25 +46,25 @@ from mycelia.ops.shapes.reshape import Cast
 SIZE = TensorType(int32, ())
 
 
-def padding_plans(graph: Graph, found: SizeDependence) -> dict[Apply, PaddingPlan]:
-    """A plan for each node of the padded reading that has to do with padding."""
+def padding_plans(graph: Graph, dependence: SizeDependence) -> dict[Apply, PaddingPlan]:
+    """A plan for each node of the padded trace that involves padding."""
     return {
-        node: _plan(node, found)
+        node: _plan(node, dependence)
         for node in ordered(graph)
-        if isinstance(node, Apply) and _concerned(node, found)
+        if isinstance(node, Apply) and _involves_padding(node, dependence)
     }
 
 
-def _concerned(node: Apply, found: SizeDependence) -> bool:
+def _involves_padding(node: Apply, dependence: SizeDependence) -> bool:
     op = primitive_of(node)
-    if op is TUPLE or type(op) is Item or node not in found.sized:
+    if op is TUPLE or type(op) is Item or node not in dependence.sized:
         return False
-    arguments = [found.axes_at(node, place) for place in range(len(node.args))]
-    padded = extents_in(found.axes[node]) or any(map(extents_in, arguments))
-    return bool(padded or found.sized[node])
+    arguments = [dependence.axes_at(node, index) for index in range(len(node.args))]
+    padded = extents_in(dependence.axes[node]) or any(map(extents_in, arguments))
+    return bool(padded or dependence.sized[node])
 
 
-def _plan(node: Apply, found: SizeDependence) -> PaddingPlan:
+def _plan(node: Apply, dependence: SizeDependence) -> PaddingPlan:
     op = primitive_of(node)
     rule = rule_of(op)
     name = getattr(op, "name", str(op))
@@ -72,12 +72,12 @@ def _plan(node: Apply, found: SizeDependence) -> PaddingPlan:
         raise UnprovablePadding(
             f"{name}: it is not known what it does with a dynamic axis", node.span
         )
-    unexpected = found.sized[node] - set(may_hold_extents(op))
+    unexpected = dependence.sized[node] - set(may_hold_extents(op))
     if unexpected:
         why = f"{name}: its {min(unexpected)} is computed from a size"
         raise UnprovablePadding(why, node.span)
     try:
-        site = _site(node, op, found)
+        site = _site(node, op, dependence)
         plan = rule(site)
         for roles, axes in zip(plan.roles, site.axes, strict=False):
             _check_roles(roles, axes)
@@ -86,29 +86,29 @@ def _plan(node: Apply, found: SizeDependence) -> PaddingPlan:
     return plan
 
 
-def _site(node: Apply, op: Primitive, found: SizeDependence) -> PaddedOperator:
-    places = data_places(node)
-    constants = [found.constants.get((node, place)) for place in places]
+def _site(node: Apply, op: Primitive, dependence: SizeDependence) -> PaddedOperator:
+    positions = data_positions(node)
+    constants = [dependence.constants.get((node, position)) for position in positions]
     return PaddedOperator(
         op,
-        tuple([node.args[place].type for place in places]),
-        tuple([found.axes_at(node, place) for place in places]),
+        tuple([node.args[position].type for position in positions]),
+        tuple([dependence.axes_at(node, position) for position in positions]),
         tuple([None if known is None else known.real for known in constants]),
-        tuple([a.value for i, a in enumerate(node.args) if i not in places]),  # type: ignore[attr-defined]
+        tuple([a.value for i, a in enumerate(node.args) if i not in positions]),  # type: ignore[attr-defined]
         node.type,
-        found.axes[node],
-        found.sizes,
+        dependence.axes[node],
+        dependence.sizes,
     )
 
 
-def data_places(node: Apply) -> list[int]:
-    """Which arguments of an operator are data."""
+def data_positions(node: Apply) -> list[int]:
+    """The indices of an operator's data arguments."""
     op = primitive_of(node)
-    return [place for place in range(len(node.args)) if place not in op.arguments.static]
+    return [index for index in range(len(node.args)) if index not in op.arguments.static]
 
 
 def _within_bounds(roles: Roles) -> Roles:
-    """Roles that put zeros where padding might hold anything: an index of padding is none."""
+    """Roles with zeros where padding could be anything: padded indices must be in bounds."""
     if not isinstance(roles, tuple):
         return ZERO if roles is APART else roles
     return tuple([_within_bounds(role) for role in roles])
@@ -125,7 +125,7 @@ def _check_roles(roles: Roles, axes: Axes) -> None:
 
 @dataclass(eq=False)
 class MaskedGraphBuilder:
-    """The graph being written: the parameters of the padded reading, then sizes, then constants."""
+    """Builds the padded graph: the parameters of the padded trace, then sizes, then constants."""
 
     found: SizeDependence
     plans: dict[Apply, PaddingPlan]
@@ -135,12 +135,12 @@ class MaskedGraphBuilder:
     varying: dict[ArgumentPosition, GraphParameter] = field(default_factory=dict)
     masks: dict[Any, GraphNode] = field(default_factory=dict)
 
-    def argument(self, node: Apply, place: int) -> GraphNode:
-        found = self.varying.get((node, place))
-        return self.new[node.args[place]] if found is None else found
+    def argument(self, node: Apply, position: int) -> GraphNode:
+        parameter = self.varying.get((node, position))
+        return self.new[node.args[position]] if parameter is None else parameter
 
     def apply(self, op: Primitive, nodes: list[GraphNode], *static: Any) -> GraphNode:
-        """An operator on new nodes."""
+        """Apply an operator to new nodes."""
         types = tuple([n.type for n in nodes])
         merged = op.arguments.merge(tuple(nodes), static)
         return self.builder.apply(op, merged, result_type(op, types, static))
@@ -148,26 +148,26 @@ class MaskedGraphBuilder:
     # ---- one node ---------------------------------------------------------------------------
 
     def node(self, node: Apply) -> GraphNode:
-        """The new node for one of the padded reading."""
-        arguments = [self.argument(node, place) for place in range(len(node.args))]
+        """The new node for a node of the padded trace."""
+        arguments = [self.argument(node, position) for position in range(len(node.args))]
         op, plan = primitive_of(node), self.plans.get(node)
         if plan is None:
             return self.builder.apply(op, tuple(arguments), node.type, node.span)
         indices = {bound.place for bound in of_node(node)}
-        for place, roles in zip(data_places(node), plan.roles, strict=False):
-            axes = self.found.axes_at(node, place)
-            kept = _within_bounds(roles) if place in indices else roles
-            arguments[place] = self.filled(arguments[place], axes, kept)
+        for position, roles in zip(data_positions(node), plan.roles, strict=False):
+            axes = self.found.axes_at(node, position)
+            masked_roles = _within_bounds(roles) if position in indices else roles
+            arguments[position] = self.filled(arguments[position], axes, masked_roles)
         if plan.instead is not None:
             missing = len(plan.instead.arguments.names) - len(arguments)
             arguments += [GraphConstant(None)] * missing
-            made = self.apply(plan.instead, arguments)
-            return made if plan.item is None else self.builder.item(made, plan.item)
-        made = self.builder.apply(op, tuple(arguments), node.type, node.span)
-        return self.scaled(made, plan.mean_over) if plan.mean_over else made
+            result = self.apply(plan.instead, arguments)
+            return result if plan.item is None else self.builder.item(result, plan.item)
+        result = self.builder.apply(op, tuple(arguments), node.type, node.span)
+        return self.scaled(result, plan.mean_over) if plan.mean_over else result
 
     def filled(self, node: GraphNode, axes: Axes, roles: Roles) -> GraphNode:
-        """`node` with numbers in its padding, where its roles ask for some."""
+        """`node` with its padding filled, where its roles require it."""
         if not extents_in(axes):
             return node
         if isinstance(node.type, tuple):
@@ -180,20 +180,20 @@ class MaskedGraphBuilder:
         return node
 
     def fill(self, node: GraphNode, axis: int, extent: DynamicExtent, role: Fill) -> GraphNode:
-        """`node` with a number in its padding along one axis."""
-        number = constant(np.asarray(_number(role, node.type.dtype), node.type.dtype.numpy))
+        """`node` with its padding along one axis filled."""
+        filler = constant(np.asarray(_number(role, node.type.dtype), node.type.dtype.numpy))
         mask = self.mask(node.type.shape[axis], extent, node.type.ndim - axis - 1)
         key = (node, axis, extent, role)
         if key not in self.masks:
-            self.masks[key] = self.apply(Select.of(), [mask, node, number])
+            self.masks[key] = self.apply(Select.of(), [mask, node, filler])
         return self.masks[key]
 
     def mask(self, size: int, extent: DynamicExtent, after: int) -> GraphNode:
-        """Which places of an axis are real, shaped to broadcast against `after` more axes."""
+        """A mask of the real positions of an axis, broadcastable against `after` more axes."""
         key = (size, extent, after)
         if key not in self.masks:
-            places = np.arange(size, dtype=np.int32).reshape((size,) + (1,) * after)
-            self.masks[key] = self.apply(Less.of(), [constant(places), self.length(extent)])
+            positions = np.arange(size, dtype=np.int32).reshape((size,) + (1,) * after)
+            self.masks[key] = self.apply(Less.of(), [constant(positions), self.length(extent)])
         return self.masks[key]
 
     def length(self, extent: DynamicExtent) -> GraphNode:
@@ -204,7 +204,7 @@ class MaskedGraphBuilder:
         return self.apply(Mul.of(), [length, constant(np.int32(extent.factor))])
 
     def scaled(self, node: GraphNode, extents: tuple[DynamicExtent, ...]) -> GraphNode:
-        """A mean over a padded size as one over the real size: times padded / real."""
+        """Rescale a mean over a padded size to one over the real size: times padded / real."""
         if isinstance(node.type, tuple):
             parts = [
                 self.scaled(self.builder.item(node, i), extents) if isinstance(t, TensorType) else
@@ -234,10 +234,10 @@ def build_masked_program(
         writer.new[parameter] = builder.parameter(parameter.name, parameter.type)
     for symbol in range(len(found.sizes.real)):
         writer.lengths.append(builder.parameter(f"size{symbol}", SIZE))
-    for place, known in found.constants.items():
+    for position, known in found.constants.items():
         if not known.stays:
-            type_ = place[0].args[place[1]].type
-            writer.varying[place] = builder.parameter("constant", type_)
+            type_ = position[0].args[position[1]].type
+            writer.varying[position] = builder.parameter("constant", type_)
     for node in ordered(graph):
         if isinstance(node, Apply):
             writer.new[node] = writer.node(node)
@@ -248,7 +248,7 @@ def build_masked_program(
 
 
 def _number(role: Fill, dtype: DType) -> Any:
-    """The number that a role stands for in a dtype."""
+    """The value of a role in a dtype."""
     if isinstance(role, int):
         return role
     if role in (ZERO, ONE):

@@ -1,4 +1,4 @@
-"""Plans: what has to be done with the padding of an operator's arguments."""
+"""Padding plans: how the padding of an operator's arguments must be filled."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from mycelia._engine.ir.types import TensorType
 
 
 class PaddingRole(Enum):
-    """What an operator does with an axis that may be padded."""
+    """How an operator treats an axis that may be padded."""
 
-    APART = "apart"  # the elements along it never meet: padding stays where it is
-    MEETS = "meets"  # they meet in a way that no number leaves alone
-    ZERO = "zero"  # right if padding is 0, and so on
+    APART = "apart"  # elements along it are independent: padding stays in place
+    MEETS = "meets"  # elements are combined, and no fill value is neutral
+    ZERO = "zero"  # correct if padding is 0, and so on
     ONE = "one"
     LOWEST = "lowest"
     HIGHEST = "highest"
@@ -33,16 +33,16 @@ class PaddingRole(Enum):
 
 APART, MEETS, ZERO, ONE, LOWEST, HIGHEST = PaddingRole
 
-Fill = PaddingRole | int  # an int stands for itself
+Fill = PaddingRole | int  # an int is the fill value itself
 Roles = Any  # one Fill for each axis of a tensor; a tuple of such for a tuple of tensors
 
 
 @dataclass(frozen=True)
 class PaddedOperator:
-    """An application of an operator where some argument or result is padded.
+    """An application of an operator with padded arguments or results.
 
-    `types`, `axes` and `known` have one entry for each data argument; `known` holds the numbers
-    of constants for the real size, None elsewhere.
+    `types`, `axes`, and `known` have one entry for each data argument; `known` holds the values of
+    constants for the real size, and None for other arguments.
     """
 
     op: Any
@@ -59,8 +59,8 @@ class PaddedOperator:
 class PaddingPlan:
     """A role for each axis of each data argument.
 
-    Where an operator takes a mean, `mean_over` holds the extents in its count. `instead` is an
-    operator to apply in place of the given one, and `item` which of its results to take.
+    If an operator computes a mean, `mean_over` holds the extents in its count. `instead` is an
+    operator to apply instead of the original, and `item` the index of its result to use.
     """
 
     roles: tuple[Roles, ...]
@@ -84,12 +84,12 @@ def same_role_everywhere(role: Fill, type_: Any) -> Roles:
 
 
 def all_independent(site: PaddedOperator) -> PaddingPlan:
-    """No elements of any argument meet, except where they broadcast."""
+    """No elements of any argument are combined, except by broadcasting."""
     return PaddingPlan(tuple(same_role_everywhere(APART, type_) for type_ in site.types))
 
 
 def roles_along(type_: Any, roles: Mapping[int, Fill], rest: Fill = MEETS) -> Roles:
-    """Roles by the numbers of axes (which may be negative); `rest` for all others."""
+    """Roles by axis (which may be negative); `rest` for all others."""
     if type_ is None:
         return None
     by_axis = {axis % type_.ndim: role for axis, role in roles.items() if type_.ndim}
@@ -97,22 +97,22 @@ def roles_along(type_: Any, roles: Mapping[int, Fill], rest: Fill = MEETS) -> Ro
 
 
 def first_axis(*roles: Fill) -> Rule:
-    """The first axis of each argument has a role; the others meet."""
+    """A role for the first axis of each argument; the others are MEETS."""
 
     def rule(site: PaddedOperator) -> PaddingPlan:
-        given = (*roles, *(MEETS for _ in site.types[len(roles) :]))
-        pairs = zip(given, site.types, strict=False)
+        padded_roles = (*roles, *(MEETS for _ in site.types[len(roles) :]))
+        pairs = zip(padded_roles, site.types, strict=False)
         return PaddingPlan(tuple(roles_along(type_, {0: role}) for role, type_ in pairs))
 
     return rule
 
 
 def require(holds: bool, why: str) -> None:
-    """Raise Unprovable unless a condition holds."""
+    """Raise UnprovablePadding unless a condition holds."""
     if not holds:
         raise UnprovablePadding(why)
 
 
 def all_extents(site: PaddedOperator) -> tuple[DynamicExtent, ...]:
-    """The extents of the first argument, all of which a full reduction goes over."""
+    """The extents of the first argument, which a full reduction covers."""
     return tuple(extents_in(site.axes[0]))

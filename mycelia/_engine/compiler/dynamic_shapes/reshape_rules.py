@@ -1,4 +1,4 @@
-"""When a reshape keeps padding at the ends of axes, where it can be cut off."""
+"""The padding rule for reshapes: padding must remain at the ends of axes."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ class _PaddedAxis:
 
 
 def check_reshape(before: Shape, axes: Axes, after: Shape, result: Axes) -> None:
-    """Raise Unprovable unless padding at the ends of axes is at the ends of axes afterwards.
+    """Raise UnprovablePadding unless padding at the ends of axes remains at the ends of axes.
 
-    Both shapes fall into groups of neighbouring axes with the same number of elements. In a group
-    with one padded axis, as many elements must come before that axis on both sides: then its
-    beginning on one side holds what its beginning on the other side holds.
+    Both shapes are divided into groups of neighboring axes with the same number of elements. In a
+    group with one padded axis, the product of the sizes before it must be equal on both sides: then
+    the start of the axis holds the same elements on both sides.
     """
     left, right = _lengths(before, axes), _lengths(after, result)
     while left or right:
         first, second = _group(left, right)
-        places = [
+        padded_axes = [
             [i for i, length in enumerate(group) if length.extent] for group in (first, second)
         ]
-        if places == [[], []]:
+        if padded_axes == [[], []]:
             continue
         symbols = {length.extent.symbol for length in first + second if length.extent}
-        if not len(places[0]) == len(places[1]) == len(symbols) == 1:
+        if not len(padded_axes[0]) == len(padded_axes[1]) == len(symbols) == 1:
             raise UnprovablePadding("it joins or splits several dynamic axes")
         leads = [
-            prod(length.size for length in group[: place[0]])
-            for group, place in zip((first, second), places, strict=True)
+            prod(length.size for length in group[: positions[0]])
+            for group, positions in zip((first, second), padded_axes, strict=True)
         ]
         if leads[0] != leads[1]:
             raise UnprovablePadding("it joins a dynamic axis to the one before it")
@@ -55,7 +55,7 @@ def _lengths(shape: Shape, axes: Axes) -> list[_PaddedAxis]:
 def _group(
     left: list[_PaddedAxis], right: list[_PaddedAxis]
 ) -> tuple[list[_PaddedAxis], list[_PaddedAxis]]:
-    """Take the next group off both lists."""
+    """Remove the next group from both lists."""
     first: list[_PaddedAxis] = []
     second: list[_PaddedAxis] = []
     sizes = [1, 1]

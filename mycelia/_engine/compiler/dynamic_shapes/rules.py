@@ -1,7 +1,7 @@
-"""What operators do with padding: a rule for each class of operators. Without one, sizes are exact.
+"""Padding rules: how each class of operators treats padding. Without a rule, sizes are exact.
 
-A rule may count on the real part of every argument being right and at the start of its axes. What
-it plans must make the same true of the results. Padding may hold anything, nan and inf included.
+A rule may assume that the real part of every argument is correct and at the start of its axes. Its
+plan must guarantee the same for the results. Padding may hold any values, including NaN and inf.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ from mycelia.ops.shapes.tile import Tile
 
 
 def reduction(role: Fill) -> Rule:
-    """A reduction whose result padding with one number leaves alone."""
+    """A reduction for which one fill value is neutral."""
 
     def rule(site: PaddedOperator) -> PaddingPlan:
         axis = site.static[0] if site.static else ()
@@ -120,7 +120,7 @@ def reduction(role: Fill) -> Rule:
 
 
 def mean(site: PaddedOperator) -> PaddingPlan:
-    """The sum over a padded size, divided by the real one."""
+    """The sum over a padded size, divided by the real size."""
     require(site.types[0].dtype.is_float, "the mean of integers is rounded for each size")
     plan = reduction(ZERO)(site)
     pairs = zip(plan.roles[0], site.axes[0], strict=True)
@@ -128,16 +128,16 @@ def mean(site: PaddedOperator) -> PaddingPlan:
 
 
 def sum_to(site: PaddedOperator) -> PaddingPlan:
-    """Sums over the axes that are 1 (or missing) in the result."""
+    """Sums over the axes that have size 1 (or are missing) in the result."""
     shape = site.types[0].shape
     extra = len(shape) - len(site.type.shape)
-    wanted = (1,) * extra + site.type.shape
-    summed = {i: ZERO for i, n in enumerate(wanted) if n == 1 and shape[i] != 1}
+    target = (1,) * extra + site.type.shape
+    summed = {i: ZERO for i, n in enumerate(target) if n == 1 and shape[i] != 1}
     return PaddingPlan((roles_along(site.types[0], summed, APART),))
 
 
 def product(site: PaddedOperator) -> PaddingPlan:
-    """Matrix products: the inner axes meet, all others are apart."""
+    """Matrix products: the inner axes are summed, all others are independent."""
     left = -2 if site.op.transpose_a else -1
     right = -1 if site.op.transpose_b else -2
     roles = (
@@ -159,7 +159,7 @@ def dense(site: PaddedOperator) -> PaddingPlan:
 
 
 def einsum(site: PaddedOperator) -> PaddingPlan:
-    """Axes that are not in the result are summed over."""
+    """Axes that are not in the result are summed."""
     terms, arrow, result = site.op.equation.replace(" ", "").partition("->")
     require(bool(arrow) and "." not in terms, "its equation does not name every axis")
     return PaddingPlan(
@@ -174,7 +174,7 @@ def bias_gradient(site: PaddedOperator) -> PaddingPlan:
 
 
 def over(role: Fill, field: str = "") -> Rule:
-    """Elements meet along the axes that a field (or the static argument) names, nowhere else."""
+    """Elements are only combined along the axes of a field (or of the static argument)."""
 
     def rule(site: PaddedOperator) -> PaddingPlan:
         axes = getattr(site.op, field) if field else site.static[0]
@@ -204,7 +204,7 @@ def tile(site: PaddedOperator) -> PaddingPlan:
 
 
 def pad(site: PaddedOperator) -> PaddingPlan:
-    """Numbers after a padded axis would come after its padding."""
+    """Values added after a padded axis would come after its padding."""
     x, *rest = site.types
     grown = {i: MEETS for i, pair in enumerate(site.op.paddings) if tuple(pair) != (0, 0)}
     return PaddingPlan(
@@ -213,7 +213,7 @@ def pad(site: PaddedOperator) -> PaddingPlan:
 
 
 def batch_norm(site: PaddedOperator) -> PaddingPlan:
-    """With known statistics every element is on its own; those of a batch depend on all of it."""
+    """With fixed statistics elements are independent; batch statistics depend on all of them."""
     require(not site.op.is_training, "the statistics of the batch are over a dynamic axis")
     return all_independent(site)
 
@@ -258,7 +258,7 @@ def _leading(type_: Any, end: int, role: Fill) -> Roles:
 
 
 def attention(site: PaddedOperator) -> PaddingPlan:
-    """Batches and queries are apart. What comes later is hidden from a query by a causal mask."""
+    """Batches and queries are independent; a causal mask hides later keys from a query."""
     query, key, value, mask, bias, keep = site.types
     hides = site.op.causal == "left" and site.axes[0][-2] == site.axes[1][-2]
     inner: Fill = ZERO if hides else MEETS
@@ -278,7 +278,7 @@ def _scores(type_: Any, inner: Fill) -> Roles:
 
 
 def recurrent(site: PaddedOperator) -> PaddingPlan:
-    """The examples of a batch are apart; moments are not."""
+    """The examples of a batch are independent; time steps are not."""
     names = site.op.arguments.data_names
     batch = {"x": 1, "h": 0, "c": 0, "seq_length": 0}
     pairs = zip(names, site.types, strict=True)
@@ -288,7 +288,7 @@ def recurrent(site: PaddedOperator) -> PaddingPlan:
 
 
 def recurrent_gradient(site: PaddedOperator) -> PaddingPlan:
-    """The same for the gradient; weights get sums, to which zeros add nothing."""
+    """The same for the gradient; weights receive sums, to which zeros add nothing."""
     names = site.op.arguments.data_names
     batch = {"x": 1, "state": 0, "seq_length": 0, "outputs": 1, "kept": 1}
     batch |= {"d_outputs": 1, "d_last": 0, "d_kept": 1}
@@ -302,18 +302,18 @@ def recurrent_gradient(site: PaddedOperator) -> PaddingPlan:
 
 
 def gradient(site: PaddedOperator) -> PaddingPlan:
-    """The default gradient of an operator, from the operator's own rule.
+    """The default gradient of an operator, derived from the operator's own rule.
 
-    Where elements are apart their gradients are, too. Arguments that all elements share get a sum
-    of gradients: padded elements add nothing to it if zeros have finite gradients.
+    If elements are independent, so are their gradients. Arguments that all elements share receive a
+    sum of gradients: padded elements add nothing to it if zeros have finite gradients.
     """
     op: Primitive = site.op.op
-    found = next((LOSS_GRADIENTS[c] for c in type(op).__mro__ if c in LOSS_GRADIENTS), None)
-    if found is not None:
-        return found(site)
+    loss_rule = next((LOSS_GRADIENTS[c] for c in type(op).__mro__ if c in LOSS_GRADIENTS), None)
+    if loss_rule is not None:
+        return loss_rule(site)
     forward = rule_of(op)
     if forward is None:
-        raise UnprovablePadding(f"there is no rule for {op.name}")
+        raise UnprovablePadding(f"{op.name} has no padding rule")
     *types, dout = site.types
     *axes, seeds = site.axes
     static = site.op.static_values
@@ -328,19 +328,19 @@ def gradient(site: PaddedOperator) -> PaddingPlan:
     require(not plan.mean_over and _only_apart(plan.roles, inner.axes), "its elements meet")
     shared = [a for t, a in zip(site.type, site.result, strict=True) if t is not None]
     results = seeds if isinstance(dout, tuple) else (seeds,)
-    alike = all(_alike(a, s) for a in shared for s in results if s is not None)
-    require(alike, "it adds up over a dynamic axis")
+    same_extents = all(_have_same_extents(a, s) for a in shared for s in results if s is not None)
+    require(same_extents, "it adds up over a dynamic axis")
     return all_independent(site)
 
 
 def _only_apart(roles: Roles, axes: Axes) -> bool:
-    """Whether no elements meet along padded axes."""
+    """Whether no elements are combined along padded axes."""
     if isinstance(axes, DynamicExtent):
         return roles is APART
     return axes is None or all(_only_apart(*pair) for pair in zip(roles, axes, strict=True))
 
 
-def _alike(one: Axes, other: Axes) -> bool:
+def _have_same_extents(one: Axes, other: Axes) -> bool:
     """Whether two values have the same extents, in any order."""
     first, second = Counter(extents_in(one)), Counter(extents_in(other))
     return first == second
@@ -375,7 +375,7 @@ RULES: dict[type, Rule] = {
         ),
         all_independent,
     ),
-    # of the same places
+    # elements keep their positions
     **dict.fromkeys(
         (
             shaping.Transpose, shaping.BroadcastTo, creation.Zeros, creation.Ones, creation.Fill,
@@ -460,7 +460,7 @@ RULES: dict[type, Rule] = {
     **LOSS_RULES,
 }  # fmt: skip
 
-# Static values that may hold extents: shapes that the operator's rule (or type) speaks for.
+# Static values that may hold extents: shapes that the operator's rule (or type) covers.
 SIZED: dict[type, tuple[str, ...]] = {
     shaping.Reshape: ("shape",),
     shaping.BroadcastTo: ("shape",),
@@ -481,7 +481,7 @@ SIZED: dict[type, tuple[str, ...]] = {
 
 
 def rule_of(op: Any) -> Rule | None:
-    """The rule for an operator: that of its class, or of the nearest class above it."""
+    """The rule of the operator's class, or of its nearest base class that has one."""
     if getattr(op, "draws", False):
         return None
     return next((RULES[c] for c in type(op).__mro__ if c in RULES), None)

@@ -1,4 +1,4 @@
-"""Comparing three readings of a function, node by node: what depends on a size, and how."""
+"""Size dependence: compare three traces of a function node by node."""
 
 from __future__ import annotations
 
@@ -22,39 +22,39 @@ from mycelia._engine.ir.node import Apply, GraphConstant, GraphNode, GraphParame
 from mycelia._engine.ir.primitive import Primitive, tagged
 from mycelia.ops.shapes.creation import Fill, Ones, Zeros
 
-ArgumentPosition = tuple[Apply, int]  # an argument of an application in the padded reading
+ArgumentPosition = tuple[Apply, int]  # an argument of an application in the padded trace
 
 
 @dataclass(frozen=True, eq=False)
 class PaddedConstant:
-    """A constant that an operator takes as data: its numbers in the real and padded reading."""
+    """A constant data argument of an operator: its values in the real and padded traces."""
 
     real: np.ndarray
     padded: np.ndarray
     axes: Axes
-    stays: bool  # the padded numbers serve for the real size, too
+    stays: bool  # the padded values are also correct for the real size
 
 
 @dataclass(eq=False)
 class SizeDependence:
-    """What was found, by the nodes of the padded reading."""
+    """The results of the comparison, by the nodes of the padded trace."""
 
     sizes: DynamicSizes
     axes: dict[GraphNode, Axes] = field(default_factory=dict)
     constants: dict[ArgumentPosition, PaddedConstant] = field(default_factory=dict)
     sized: dict[Apply, frozenset[str]] = field(default_factory=dict)  # static values with extents
 
-    def axes_at(self, node: Apply, place: int) -> Axes:
+    def axes_at(self, node: Apply, position: int) -> Axes:
         """The extents of an argument."""
-        known = self.constants.get((node, place))
-        return self.axes.get(node.args[place]) if known is None else known.axes
+        known = self.constants.get((node, position))
+        return self.axes.get(node.args[position]) if known is None else known.axes
 
 
 def find_size_dependence(
     sizes: DynamicSizes, real: Graph, padded: Graph, probe: Graph
 ) -> SizeDependence:
-    """Walk three readings in step; raises Unprovable where they are not the same program."""
-    found = SizeDependence(sizes)
+    """Walk three traces in parallel; raises UnprovablePadding if the programs differ."""
+    dependence = SizeDependence(sizes)
     partners: dict[GraphNode, tuple[GraphNode, GraphNode]] = {}
     if not len(real.parameters) == len(padded.parameters) == len(probe.parameters):
         raise UnprovablePadding("which parameters are used depends on a size")
@@ -63,23 +63,23 @@ def find_size_dependence(
     )
     waiting.append((real.output, padded.output, probe.output))
     while waiting:
-        one, here, other = waiting.pop()
-        if here in partners:
-            if partners[here] != (one, other):
-                raise _different(here)
+        real_node, node, probe_node = waiting.pop()
+        if node in partners:
+            if partners[node] != (real_node, probe_node):
+                raise _different(node)
             continue
-        partners[here] = (one, other)
-        if isinstance(here, Apply):
-            waiting += _arguments(found, one, here, other)
-        elif not (isinstance(one, GraphParameter) and isinstance(other, GraphParameter)):
-            raise _different(here)
-    for here in ordered(padded):
-        if here in partners:
-            one, other = partners.pop(here)
-            _note_axes(found, one, here, other)
-    for here, (one, other) in partners.items():  # parameters that nothing uses
-        _note_axes(found, one, here, other)
-    return found
+        partners[node] = (real_node, probe_node)
+        if isinstance(node, Apply):
+            waiting += _arguments(dependence, real_node, node, probe_node)
+        elif not (isinstance(real_node, GraphParameter) and isinstance(probe_node, GraphParameter)):
+            raise _different(node)
+    for node in ordered(padded):
+        if node in partners:
+            real_node, probe_node = partners.pop(node)
+            _note_axes(dependence, real_node, node, probe_node)
+    for node, (real_node, probe_node) in partners.items():  # parameters that nothing uses
+        _note_axes(dependence, real_node, node, probe_node)
+    return dependence
 
 
 def _note_axes(found: SizeDependence, one: GraphNode, here: GraphNode, other: GraphNode) -> None:
@@ -89,51 +89,55 @@ def _note_axes(found: SizeDependence, one: GraphNode, here: GraphNode, other: Gr
         raise UnprovablePadding(_named(here, error.why), here.span) from None
 
 
-def _arguments(found: SizeDependence, one: GraphNode, here: Apply, other: GraphNode) -> list[Any]:
-    """Compare what three nodes apply, and their constants; gives the other arguments."""
+def _arguments(
+    dependence: SizeDependence, one: GraphNode, here: Apply, other: GraphNode
+) -> list[Any]:
+    """Compare the primitives and constants of three nodes; returns the other arguments."""
     if not (isinstance(one, Apply) and isinstance(other, Apply)):
         raise _different(here)
     if not len(one.args) == len(here.args) == len(other.args):
         raise _different(here)
-    names = _sized_fields(found.sizes, here, [primitive_of(n) for n in (one, here, other)])
+    names = _sized_fields(dependence.sizes, here, [primitive_of(n) for n in (one, here, other)])
     rest = []
-    for place, arguments in enumerate(zip(one.args, here.args, other.args, strict=True)):
+    for position, arguments in enumerate(zip(one.args, here.args, other.args, strict=True)):
         if all(isinstance(a, GraphConstant) for a in arguments):
-            if _compare_constants(found, here, place, arguments):
-                names.add(_name(here, place))
-        elif _one_number(arguments) is None:
+            if _compare_constants(dependence, here, position, arguments):
+                names.add(_name(here, position))
+        elif _common_fill_value(arguments) is None:
             rest.append(arguments)
         else:
-            found.axes[arguments[1]] = axes_of(found.sizes, *[a.type for a in arguments])
-    found.sized[here] = frozenset(names)
+            dependence.axes[arguments[1]] = axes_of(dependence.sizes, *[a.type for a in arguments])
+    dependence.sized[here] = frozenset(names)
     return rest
 
 
-def _compare_constants(found: SizeDependence, node: Apply, place: int, constants: Any) -> bool:
-    """Note a constant; true for a static value that holds extents."""
+def _compare_constants(
+    dependence: SizeDependence, node: Apply, position: int, constants: Any
+) -> bool:
+    """Record a constant; returns whether it is a static value that holds extents."""
     values = [c.value for c in constants]
     types = [c.type for c in constants]
     if any(isinstance(v, Graph) for v in values):
         if not all(isinstance(v, Graph) and same_graphs(values[1], v) for v in values):
             raise UnprovablePadding(
-                _named(node, "a branch or loop works with a dynamic size"), node.span
+                _named(node, "a branch or loop depends on a dynamic size"), node.span
             )
         return False
     if all(type_ is None for type_ in types):
-        return _sized(found.sizes, node, values)
+        return _sized(dependence.sizes, node, values)
     if any(type_ is None for type_ in types):
         raise _different(node)
-    axes = axes_of(found.sizes, *types)
+    axes = axes_of(dependence.sizes, *types)
     real, padded, probe = map(np.asarray, values)
     if values[0] is values[1] is values[2]:
         stays = True
     elif extents_in(axes):
-        prefix = crop_to(padded, axes, found.sizes)
+        prefix = crop_to(padded, axes, dependence.sizes)
         grown = probe[tuple(slice(n) for n in padded.shape)]
-        stays = _same_numbers(prefix, real) and _same_numbers(padded, grown)
+        stays = _same_elements(prefix, real) and _same_elements(padded, grown)
     else:
-        stays = _same_numbers(real, padded) and _same_numbers(padded, probe)
-    found.constants[node, place] = PaddedConstant(real, padded, axes, stays)
+        stays = _same_elements(real, padded) and _same_elements(padded, probe)
+    dependence.constants[node, position] = PaddedConstant(real, padded, axes, stays)
     return False
 
 
@@ -142,7 +146,7 @@ def crop_to(array: np.ndarray, axes: Axes, sizes: DynamicSizes) -> np.ndarray:
     return array[tuple(slice(None if e is None else sizes.length(e)) for e in axes)]
 
 
-def _same_numbers(one: np.ndarray, other: np.ndarray) -> bool:
+def _same_elements(one: np.ndarray, other: np.ndarray) -> bool:
     return one.shape == other.shape and one.tobytes() == other.tobytes()
 
 
@@ -160,7 +164,7 @@ def _sized_fields(sizes: DynamicSizes, node: Apply, ops: list[Any]) -> set[str]:
 
 
 def _sized(sizes: DynamicSizes, node: Apply, values: list[Any]) -> bool:
-    """Whether static values differ by extents; raises where they differ otherwise."""
+    """Whether static values differ by extents; raises if they differ otherwise."""
     if all(tagged(v) == tagged(values[1]) for v in values):
         return False
     if all(type(v) is int for v in values):
@@ -174,20 +178,20 @@ def _sized(sizes: DynamicSizes, node: Apply, values: list[Any]) -> bool:
     if any(map(callable, values)):
         raise UnprovablePadding(_named(node, "it runs Python code"), node.span)
     raise UnprovablePadding(
-        _named(node, f"it is used with {values[0]!r}, computed from a size"), node.span
+        _named(node, f"its argument {values[0]!r} is computed from a size"), node.span
     )
 
 
-def _one_number(nodes: tuple[GraphNode, GraphNode, GraphNode]) -> Any:
-    """The number that fills all three values, where only some were worked out while reading."""
+def _common_fill_value(nodes: tuple[GraphNode, GraphNode, GraphNode]) -> Any:
+    """The value that fills all three arrays, if only some were folded during tracing."""
     if not any(isinstance(n, GraphConstant) for n in nodes) or any(n.type is None for n in nodes):
         return None
-    numbers = [_filling(n) for n in nodes]
-    return None if any(n is None or n != numbers[0] for n in numbers) else numbers[0]
+    fills = [_fill_value(n) for n in nodes]
+    return None if any(n is None or n != fills[0] for n in fills) else fills[0]
 
 
-def _filling(node: GraphNode) -> Any:
-    """The number that a value holds everywhere, if it is known at once."""
+def _fill_value(node: GraphNode) -> Any:
+    """The value that an array holds everywhere, if it is known at compile time."""
     if isinstance(node, GraphConstant) and node.type is not None:
         flat = np.asarray(node.value).ravel()
         return flat[0].item() if flat.size and bool((flat == flat[0]).all()) else None
@@ -201,10 +205,10 @@ def _filling(node: GraphNode) -> Any:
     return None
 
 
-def _name(node: Apply, place: int) -> str:
+def _name(node: Apply, position: int) -> str:
     op = primitive_of(node)
     names = op.arguments.names if isinstance(op, Primitive) else ()
-    return names[place] if place < len(names) else str(place)
+    return names[position] if position < len(names) else str(position)
 
 
 def _different(node: GraphNode) -> UnprovablePadding:

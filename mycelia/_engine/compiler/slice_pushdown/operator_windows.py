@@ -1,4 +1,4 @@
-"""One operator computed for a window of its result: what it needs of its arguments for that."""
+"""Computing an operator for a window of its result: the windows of its arguments."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from mycelia.ops.random.dropout import Dropout, Masked
 from mycelia.ops.shapes.creation import Zeros
 from mycelia.ops.shapes.reshape import Identity
 
-Wanted = dict[int, AxisWindow]  # of the results of an operator, by their numbers
+Wanted = dict[int, AxisWindow]  # of the results of an operator, by index
 
 
 @dataclass(frozen=True)
 class WindowedOperator:
-    """An operator for a window: the windows of its arguments, and how it is written with them."""
+    """An operator restricted to a window: the windows of its arguments, and how to apply it."""
 
-    windows: dict[int, AxisWindow]  # by the numbers of the arguments; the others are needed whole
+    windows: dict[int, AxisWindow]  # by argument index; the others are needed completely
     write: Callable[[GraphBuilder, Sequence[GraphNode]], GraphNode]
     spared: float  # operations
 
 
 def windowed_operator_for(node: Apply, wanted: Wanted) -> WindowedOperator | None:
-    """How `node` gives the windows that are wanted of its results, if it can give them alone."""
+    """How `node` can compute only the wanted windows of its results, if that is possible."""
     if is_of(node, *RESHAPES):
         return _reshape(node, wanted[0])
     if is_of(node, Dropout):
         return _dropout(node, wanted)
-    return _apart(node, wanted) if _is_tested(primitive_of(node)) else None
+    return _independent(node, wanted) if _is_tested(primitive_of(node)) else None
 
 
 def _reshape(node: Apply, wanted: AxisWindow) -> WindowedOperator | None:
@@ -52,7 +52,7 @@ def _reshape(node: Apply, wanted: AxisWindow) -> WindowedOperator | None:
 
 
 def _dropout(node: Apply, wanted: Wanted) -> WindowedOperator | None:
-    """The coins are those of the whole tensor, so that each number meets the same one as before."""
+    """The random mask is drawn for the whole tensor, so each element keeps its random value."""
     if set(wanted) != {0}:
         return None
     window, whole = wanted[0], node.type[1]
@@ -64,16 +64,16 @@ def _dropout(node: Apply, wanted: Wanted) -> WindowedOperator | None:
         drawn = builder.apply(primitive_of(node), (zeros, *args[1:]), node.type, node.span)
         mask = window.cut(builder, builder.item(drawn, 1))
         op = Masked.of(primitive_of(node).keep_prob)
-        kept = builder.apply(op, (args[0], mask), args[0].type, node.span)
-        return builder.tuple((kept, mask))
+        masked = builder.apply(op, (args[0], mask), args[0].type, node.span)
+        return builder.tuple((masked, mask))
 
     return WindowedOperator({0: window}, write, 0.0)
 
 
 def _is_tested(op: Any) -> bool:
-    """Whether an operator is one of those whose axes and gradients are tested by its examples.
+    """Whether the operator's examples test its axes and gradients.
 
-    Not Identity: gradients are taken with respect to applications of it.
+    Excludes Identity: gradients are taken with respect to applications of it.
     """
     if not isinstance(op, Op) or isinstance(op, Identity) or op.marks:
         return False
@@ -82,8 +82,8 @@ def _is_tested(op: Any) -> bool:
     return bool(op.examples) and REGISTRY.get(type(op).__name__) is type(op)
 
 
-def _apart(node: Apply, wanted: Wanted) -> WindowedOperator | None:
-    """An operator along an axis whose positions have nothing to do with each other."""
+def _independent(node: Apply, wanted: Wanted) -> WindowedOperator | None:
+    """An operator along an axis whose positions are independent of each other."""
     results = node.type if isinstance(node.type, tuple) else (node.type,)
     if not all(isinstance(result, TensorType) for result in results):
         return None
@@ -97,8 +97,11 @@ def _apart(node: Apply, wanted: Wanted) -> WindowedOperator | None:
 
 def _along(axis: Axis, node: Apply, window: AxisWindow) -> WindowedOperator | None:
     """The operator for the positions in the window."""
-    op, places = primitive_of(node), [i for i, arg in enumerate(node.args) if arg.type is not None]
-    windows = {places[leaf]: window.at(place) for leaf, place in axis.inputs}
+    op, data_arguments = (
+        primitive_of(node),
+        [i for i, arg in enumerate(node.args) if arg.type is not None],
+    )
+    windows = {data_arguments[leaf]: window.at(dim) for leaf, dim in axis.inputs}
     type_ = _type_for(op, _arguments(node), windows)
     if type_ != _narrowed(node.type, dict(axis.outputs), window):
         return None
@@ -110,14 +113,14 @@ def _along(axis: Axis, node: Apply, window: AxisWindow) -> WindowedOperator | No
 
 
 def _arguments(node: Apply) -> tuple[Any, ...]:
-    """The types of the tensors given, and static values as they are."""
+    """The types of the tensor arguments, and the values of static ones."""
     return tuple(
         [a.value if isinstance(a, GraphConstant) and a.type is None else a.type for a in node.args]
     )
 
 
 def _fits(axis: Axis, wanted: Wanted) -> bool:
-    """Whether the windows are equal positions of this axis."""
+    """Whether the windows are the same positions along this axis."""
     first = next(iter(wanted.values()))
     if axis.divides != first.before * first.size * first.after or not axis.inputs:
         return False
@@ -128,9 +131,9 @@ def _fits(axis: Axis, wanted: Wanted) -> bool:
 
 
 def _type_for(op: Op, full: tuple[Any, ...], windows: dict[int, AxisWindow]) -> Any:
-    """What the operator says of narrower arguments; None if a field of it fits the whole only."""
-    given = tuple([windows[i].type(a) if i in windows else a for i, a in enumerate(full)])
-    data, static = op.arguments.split(given)
+    """The result type for narrower arguments; None if a field only fits the whole tensor."""
+    narrowed = tuple([windows[i].type(a) if i in windows else a for i, a in enumerate(full)])
+    data, static = op.arguments.split(narrowed)
     try:
         return result_type(op, data, static)
     except (TypeError, ValueError):

@@ -1,10 +1,10 @@
-"""Only what is read is computed.
+"""Slice pushdown: compute only what is read.
 
-A classifier of texts reads the first word of its last layer. What that layer does word by word,
-it has to do for that word alone, and so have its gradients. The pass follows such windows from
-where they are read to where all of a tensor is needed, through operators whose positions along
-the axis have nothing to do with each other, and cuts them out there. It runs before gradients are
-taken, and at the end of reading.
+A text classifier reads the first token of its last layer. The parts of that layer that process
+tokens independently only need to process that token, and so do their gradients. The pass follows
+such windows from where they are read to where the whole tensor is needed, through operators whose
+positions along the axis are independent, and slices there. It runs before differentiation, and at
+the end of tracing.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from mycelia._engine.ir.node import Apply, GraphNode
 
 if TYPE_CHECKING:
     from mycelia._engine.compiler.slice_pushdown import operator_windows
-else:  # what programs that read everything do without
+else:  # not needed by programs without slices
     operator_windows = LazyModule("mycelia._engine.compiler.slice_pushdown.operator_windows")
 
-MIN_SAVINGS = 1 << 16  # operations; fewer are not worth another graph
+MIN_SAVINGS = 1 << 16  # operations; smaller savings are not worth another graph
 
 
 def push_down_slices(tracer: Tracer, outputs: Sequence[Any], kept: Iterable[Any] = ()) -> list[Any]:
-    """`outputs`, computed for windows where only those are read; `kept` is needed as it is."""
+    """`outputs`, computed only for the windows that are read; `kept` must not be narrowed."""
     builder = tracer.root
     if tracer.builder is not builder or tracer.materialized is not None:
         return list(outputs)
     roots = [node for node in (*outputs, *kept) if isinstance(node, GraphNode)]
     nodes = applications(roots)
-    readings = {node: found for node in nodes if (found := SlicingNode.of(node)) is not None}
-    plan = _PushdownPlan(nodes, readings, roots) if readings else None
+    slicings = {node: slicing for node in nodes if (slicing := SlicingNode.of(node)) is not None}
+    plan = _PushdownPlan(nodes, slicings, roots) if slicings else None
     if plan is not None and plan.spared >= MIN_SAVINGS:
         is_wanted = selects_kernels()
         tracer.guards.fact(selects_kernels, (), is_wanted)
@@ -49,13 +49,13 @@ def push_down_slices(tracer: Tracer, outputs: Sequence[Any], kept: Iterable[Any]
 
 
 class _PushdownPlan:
-    """Which operators are computed for a window only, found from the results down."""
+    """The operators that are computed for a window only, found from the results backwards."""
 
     def __init__(
-        self, nodes: list[Apply], readings: dict[Apply, SlicingNode], roots: Sequence[GraphNode]
+        self, nodes: list[Apply], slicings: dict[Apply, SlicingNode], roots: Sequence[GraphNode]
     ) -> None:
         self.spared = 0.0
-        self._nodes, self._readings = nodes, readings
+        self._nodes, self._slicings = nodes, slicings
         self._whole: set[GraphNode] = set(roots)
         self._wanted: dict[GraphNode, operator_windows.Wanted] = {}
         self._steps: dict[Apply, operator_windows.WindowedOperator] = {}
@@ -64,11 +64,11 @@ class _PushdownPlan:
 
     @property
     def count(self) -> int:
-        """How many operators are computed for a window."""
+        """The number of operators that are computed for a window."""
         return len(self._steps)
 
     def write(self, builder: GraphBuilder) -> None:
-        """Add the operators for windows to the graph; readings read from them."""
+        """Add the windowed operators to the graph; slicing nodes read from them."""
         parts: dict[GraphNode, GraphNode] = {}
         cuts: dict[tuple[GraphNode, AxisWindow], GraphNode] = {}
 
@@ -82,19 +82,19 @@ class _PushdownPlan:
         for node in self._nodes:
             step, op = self._steps.get(node), primitive_of(node)
             if step is not None:
-                given = step.windows
-                args = [part(a, given[i]) if i in given else a for i, a in enumerate(node.args)]
+                windows = step.windows
+                args = [part(a, windows[i]) if i in windows else a for i, a in enumerate(node.args)]
                 parts[node] = step.write(builder, args)
             elif type(op) is Item and node.args[0] in parts:
                 parts[node] = builder.item(parts[node.args[0]], op.index)
-            elif node in self._readings and node.args[0] in parts:
-                reading = self._readings[node]
-                builder.replaced[node] = reading.from_window(builder, parts[node.args[0]])
+            elif node in self._slicings and node.args[0] in parts:
+                slicing = self._slicings[node]
+                builder.replaced[node] = slicing.from_window(builder, parts[node.args[0]])
 
     def _visit(self, node: Apply) -> None:
-        """Say what a node needs of its arguments; all that use the node have said so before."""
-        if node in self._readings:
-            self._want(node.args[0], 0, self._readings[node].window)
+        """Record what a node needs of its arguments, after all users of the node."""
+        if node in self._slicings:
+            self._want(node.args[0], 0, self._slicings[node].window)
             return
         wanted = {} if node in self._whole else self._wanted.get(node, {})
         op = primitive_of(node)
@@ -107,13 +107,13 @@ class _PushdownPlan:
             return
         self._steps[node] = step
         self.spared += step.spared
-        for place, arg in enumerate(node.args):
-            if place in step.windows:
-                self._want(arg, 0, step.windows[place])
+        for index, arg in enumerate(node.args):
+            if index in step.windows:
+                self._want(arg, 0, step.windows[index])
             else:
                 self._whole.add(arg)
 
     def _want(self, node: GraphNode, number: int, window: AxisWindow) -> None:
-        """Only `window` of a result is needed, as far as is known; two windows are the whole."""
+        """Record that `window` of a result is needed; two different windows mean the whole."""
         if self._wanted.setdefault(node, {}).setdefault(number, window) != window:
             self._whole.add(node)

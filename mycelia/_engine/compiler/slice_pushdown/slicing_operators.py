@@ -1,4 +1,4 @@
-"""Operators that read a part of a tensor, and how they read it from a window that has the part."""
+"""Slicing operators, and how they read from a window that contains their slice."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from mycelia._engine.ir.node import Apply, GraphConstant, GraphNode
 from mycelia.ops.indexing.slice import Slice, StridedBox, StridedSlice
 from mycelia.ops.indexing.subscript import Subscript
 
-MAX_WINDOW_SHARE = 0.5  # of an axis: a larger part of the work is not worth another shape
+MAX_WINDOW_SHARE = 0.5  # of an axis: larger windows do not save enough work
 _READERS = (Subscript, StridedSlice, Slice, StridedBox)
 
 
 @dataclass(frozen=True)
 class SlicingNode:
-    """A node that reads `box`, a slice of each axis, of which `window` is all it needs."""
+    """A node that reads `box`, a slice of each axis; all its elements lie in `window`."""
 
     node: Apply
     box: tuple[slice, ...]
@@ -27,7 +27,7 @@ class SlicingNode:
 
     @classmethod
     def of(cls, node: Apply) -> SlicingNode | None:
-        """How `node` reads its argument, if that is a small part of it known beforehand."""
+        """How `node` slices its argument, if the slice is small and known at compile time."""
         if not is_of(node, *_READERS) or not isinstance(node.args[0], Apply):
             return None
         rest = [arg.value for arg in node.args[1:] if isinstance(arg, GraphConstant)]
@@ -44,7 +44,7 @@ class SlicingNode:
         return cls(node, box, min(windows, key=lambda w: w.share)) if windows else None
 
     def from_window(self, builder: GraphBuilder, part: GraphNode) -> GraphNode:
-        """What the node reads, from `part`, which is what the window has."""
+        """The result of the node, from `part`, the content of the window."""
         box, axis, sizes = list(self.box), self.window.axis, part.type.shape
         box[axis] = slice(0, sizes[axis])
         ranges = [range(*b.indices(n)) for b, n in zip(box, sizes, strict=True)]

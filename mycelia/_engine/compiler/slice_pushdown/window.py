@@ -1,4 +1,4 @@
-"""Some positions along one axis of a tensor."""
+"""Windows: ranges of positions along one axis of a tensor."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from mycelia.ops.shapes.reshape import Reshape
 
 @dataclass(frozen=True)
 class AxisWindow:
-    """Some positions along an axis, which is seen as three axes: (before, size, after).
+    """A range of positions along an axis, which is seen as three axes: (before, size, after).
 
-    The window has those from `start` to `stop` of the one in the middle. So it can be followed into
-    a shape where the axis is merged with its neighbours.
+    The window contains the positions from `start` to `stop` of the middle one. This form can be
+    followed through a reshape that merges the axis with its neighbors.
     """
 
     axis: int
@@ -32,7 +32,7 @@ class AxisWindow:
 
     @property
     def share(self) -> float:
-        """The part of the axis that is in the window."""
+        """The fraction of the axis that is in the window."""
         return (self.stop - self.start) / self.size
 
     def at(self, axis: int) -> AxisWindow:
@@ -40,35 +40,35 @@ class AxisWindow:
         return replace(self, axis=axis)
 
     def shape(self, whole: Shape) -> Shape:
-        """The shape of what is in the window, of a tensor of shape `whole`."""
+        """The shape of the window of a tensor of shape `whole`."""
         length = self.before * (self.stop - self.start) * self.after
         return (*whole[: self.axis], length, *whole[self.axis + 1 :])
 
     def type(self, whole: TensorType) -> TensorType:
-        """The type of what is in the window, of a tensor of type `whole`."""
+        """The type of the window of a tensor of type `whole`."""
         return whole.with_shape(self.shape(whole.shape))
 
     def before_reshape(self, given: Shape, made: Shape) -> AxisWindow | None:
-        """The window of a tensor of shape `given` that becomes this one of shape `made`."""
+        """The window before a reshape from `given` to `made` that becomes this one."""
         before = prod(made[: self.axis]) * self.before
         after = self.after * prod(made[self.axis + 1 :])
         for axis, size in enumerate(given):
             left, right = prod(given[:axis]), prod(given[axis + 1 :])
             if left and right and before % left == after % right == 0:
-                found = replace(self, axis=axis, before=before // left, after=after // right)
-                if found.before * found.size * found.after == size:
-                    return found
+                window = replace(self, axis=axis, before=before // left, after=after // right)
+                if window.before * window.size * window.after == size:
+                    return window
         return None
 
     def cut(self, builder: GraphBuilder, whole: GraphNode) -> GraphNode:
-        """What is in the window, as a node."""
+        """The content of the window, as a node."""
         if self.before == self.after == 1:
             return self._middle(builder, whole, self.axis)
         shape = whole.type.shape
-        apart = (self.before, self.size, self.after)
-        split = (*shape[: self.axis], *apart, *shape[self.axis + 1 :])
-        found = self._middle(builder, reshaped(builder, whole, split), self.axis + 1)
-        return reshaped(builder, found, self.shape(shape))
+        factors = (self.before, self.size, self.after)
+        split = (*shape[: self.axis], *factors, *shape[self.axis + 1 :])
+        middle = self._middle(builder, reshaped(builder, whole, split), self.axis + 1)
+        return reshaped(builder, middle, self.shape(shape))
 
     def _middle(self, builder: GraphBuilder, whole: GraphNode, axis: int) -> GraphNode:
         count, shape = self.stop - self.start, whole.type.shape
@@ -78,6 +78,6 @@ class AxisWindow:
 
 
 def reshaped(builder: GraphBuilder, node: GraphNode, shape: Shape) -> GraphNode:
-    """`node` in another shape."""
+    """`node` reshaped."""
     type_ = node.type.with_shape(shape)
     return builder.apply(Reshape.of(), (node, GraphConstant(shape)), type_, node.span)
