@@ -130,7 +130,7 @@ def damaged(got: str) -> ValueError:
     )
 
 
-# ---- writing ------------------------------------------------------------------------------------
+# ---- serialization -------------------------------------------------------------------------------
 
 
 class _GraphSerializer:
@@ -296,7 +296,7 @@ def _array_type(array: Any) -> TensorType:
     return TensorType(from_numpy(array.dtype), tuple(array.shape))
 
 
-# ---- reading ------------------------------------------------------------------------------------
+# ---- deserialization ---------------------------------------------------------------------------
 
 
 def _sections(data: bytes) -> tuple[memoryview, memoryview]:
