@@ -1,4 +1,4 @@
-"""Data pipelines: sources, steps, samplers and transforms with MindSpore's interface."""
+"""Data pipelines with MindSpore's interface: sources, samplers, and transforms."""
 
 from typing import Any as _Any
 
@@ -98,7 +98,7 @@ from mycelia.dataset.runtime.batch import BatchInfo as BatchInfo
 zip = _dataset.zip_datasets
 
 
-_lazy = _LazyNames(  # what they need is slow to import
+_lazy = _LazyNames(  # imported on first use because their dependencies are slow to import
     __name__, {"audio": None, "debug": None, "text": None, "utils": "mycelia.dataset.inspection"}
 )
 

@@ -1,4 +1,4 @@
-"""The settings of data pipelines, under the names of `mindspore.dataset.config`."""
+"""The settings of data pipelines (`mindspore.dataset.config`)."""
 
 from __future__ import annotations
 
@@ -84,15 +84,15 @@ _DEFAULTS: dict[str, Any] = {
     "error_samples_mode": ErrorSamplesMode.RETURN,
     "multiprocessing_start_method": "fork",
     "video_backend": "CPU",
-    "called": 0,  # random transforms called by hand since the seed was set
+    "called": 0,  # calls of random transforms outside pipelines since the seed was set
     "unseeded": secrets.randbits(32),
 }
 _now = dict(_DEFAULTS)
-_SHARD_BY_BLOCK = "MS_DEV_MINDRECORD_SHARD_BY_BLOCK"  # a switch of MindSpore
+_SHARD_BY_BLOCK = "MS_DEV_MINDRECORD_SHARD_BY_BLOCK"  # MindSpore's environment variable
 
 
 def options(seed: int | None = None) -> RunOptions:
-    """What a run that starts now is told; without a seed, its random numbers never come again."""
+    """The options of a run that starts now; without a seed, every run draws different values."""
     if seed is None:
         seed = _now["seed"] if _now["seed"] is not None else process_seed.get_seed()
     in_turn = _now["debug_mode"]
@@ -110,13 +110,13 @@ def options(seed: int | None = None) -> RunOptions:
 
 
 def next_seed() -> tuple[int, int]:
-    """The seed and the number of the next random transform that is called by hand."""
+    """The seed and call number for a random transform that is called outside a pipeline."""
     _now["called"] += 1
     return (_now["unseeded"] if get_seed() == _UNSEEDED else get_seed()), _now["called"]
 
 
 def set_seed(seed: int) -> None:
-    """Make every pipeline after this repeat exactly; numpy's and Python's generators too."""
+    """Make later pipelines reproducible; this also seeds NumPy's and Python's generators."""
     _now["seed"] = _within("seed", seed, 0, 2**32 - 1)
     _now["called"] = 0
     random.seed(seed)
@@ -124,7 +124,7 @@ def set_seed(seed: int) -> None:
 
 
 def get_seed() -> int:
-    """The seed of pipelines; 5489 stands for none."""
+    """The seed of pipelines; 5489 means that none is set."""
     if _now["seed"] is not None:
         return _now["seed"]
     seed = process_seed.get_seed()
@@ -132,34 +132,34 @@ def get_seed() -> int:
 
 
 def set_prefetch_size(size: int) -> None:
-    """How many rows each queue of a pipeline holds."""
+    """Set how many rows each queue of a pipeline prefetches."""
     _now["prefetch_size"] = _within("size", size, 1, _INT32_MAX)
 
 
 def get_prefetch_size() -> int:
-    """How many rows each queue of a pipeline holds."""
+    """How many rows each queue of a pipeline prefetches."""
     return _now["prefetch_size"]
 
 
 def set_num_parallel_workers(num: int) -> None:
-    """How many workers a step has that does not say it."""
+    """Set the default number of workers of a pipeline step."""
     _now["num_parallel_workers"] = _within("num", num, 1, _INT32_MAX)
 
 
 def get_num_parallel_workers() -> int:
-    """How many workers a step has that does not say it."""
+    """The default number of workers of a pipeline step."""
     return _now["num_parallel_workers"]
 
 
 def set_error_samples_mode(error_samples_mode: ErrorSamplesMode) -> None:
-    """What happens to a row that fails: an error, another row in its place, or nothing."""
+    """Set what happens to a row that fails: raise an error, replace the row, or skip it."""
     if not isinstance(error_samples_mode, ErrorSamplesMode):
         raise wrong_type("error_samples_mode", error_samples_mode, "ErrorSamplesMode")
     _now["error_samples_mode"] = error_samples_mode
 
 
 def get_error_samples_mode() -> ErrorSamplesMode:
-    """What happens to a row that fails."""
+    """What happens to a row that fails: an error, a replacement row, or nothing (skipped)."""
     return _now["error_samples_mode"]
 
 
@@ -178,102 +178,105 @@ def get_debug_mode() -> bool:
 
 
 def set_monitor_sampling_interval(interval: int) -> None:
-    """Keep the milliseconds between two looks of a profiler at the queues."""
+    """Store the interval, in milliseconds, at which a profiler samples the queues."""
     _now["monitor_sampling_interval"] = _within("interval", interval, 1, _INT32_MAX)
 
 
 def get_monitor_sampling_interval() -> int:
-    """The milliseconds between two looks of a profiler at the queues."""
+    """The interval, in milliseconds, at which a profiler samples the queues."""
     return _now["monitor_sampling_interval"]
 
 
 def set_callback_timeout(timeout: int) -> None:
-    """Keep the seconds a waiting callback may take."""
+    """Store the timeout of a waiting callback, in seconds."""
     _now["callback_timeout"] = _within("timeout", timeout, 1, _INT32_MAX)
 
 
 def get_callback_timeout() -> int:
-    """The seconds a waiting callback may take."""
+    """The timeout of a waiting callback, in seconds."""
     return _now["callback_timeout"]
 
 
 def set_auto_num_workers(enable: bool) -> None:
-    """Keep whether the number of workers is chosen by itself."""
+    """Store whether the number of workers is chosen automatically."""
     _now["auto_num_workers"] = _flag("enable", enable)
 
 
 def get_auto_num_workers() -> bool:
-    """Whether the number of workers is chosen by itself."""
+    """Whether the number of workers is chosen automatically."""
     return _now["auto_num_workers"]
 
 
 def set_numa_enable(numa_enable: bool) -> None:
-    """Keep whether threads should be bound to memory nodes; the system places them here."""
+    """Store whether to bind threads to NUMA nodes; the operating system schedules them here."""
     _now["numa_enable"] = _flag("numa_enable", numa_enable)
 
 
 def get_numa_enable() -> bool:
-    """Whether threads should be bound to memory nodes."""
+    """Whether to bind threads to NUMA nodes."""
     return _now["numa_enable"]
 
 
 def set_enable_shared_mem(enable: bool) -> None:
-    """Keep whether processes share memory; threads always do."""
+    """Store whether worker processes share memory; threads always do."""
     _now["enable_shared_mem"] = _flag("enable", enable)
 
 
 def get_enable_shared_mem() -> bool:
-    """Whether processes share memory."""
+    """Whether worker processes share memory."""
     return _now["enable_shared_mem"]
 
 
 def set_sending_batches(batch_num: int) -> None:
-    """Keep how many batches are sent to an accelerator's queue in one go."""
+    """Store how many batches are sent to an accelerator's queue per transfer."""
     _now["sending_batches"] = _within("batch_num", batch_num, 0, _INT32_MAX)
 
 
 def set_auto_offload(offload: bool) -> None:
-    """Keep whether transforms should move to the accelerator."""
+    """Store whether transforms run on the accelerator."""
     _now["auto_offload"] = _flag("offload", offload)
 
 
 def get_auto_offload() -> bool:
-    """Whether transforms should move to the accelerator."""
+    """Whether transforms run on the accelerator."""
     return _now["auto_offload"]
 
 
 def set_enable_watchdog(enable: bool) -> None:
-    """Keep whether worker processes are watched."""
+    """Store whether worker processes are monitored."""
     _now["enable_watchdog"] = _flag("enable", enable)
 
 
 def get_enable_watchdog() -> bool:
-    """Whether worker processes are watched."""
+    """Whether worker processes are monitored."""
     return _now["enable_watchdog"]
 
 
 def set_multiprocessing_timeout_interval(interval: int) -> None:
-    """Keep the seconds between two warnings about a silent worker process."""
+    """Store the seconds between two warnings about an unresponsive worker process."""
     _now["multiprocessing_timeout_interval"] = _within("interval", interval, 1, _INT32_MAX)
 
 
 def get_multiprocessing_timeout_interval() -> int:
-    """The seconds between two warnings about a silent worker process."""
+    """The seconds between two warnings about an unresponsive worker process."""
     return _now["multiprocessing_timeout_interval"]
 
 
 def set_autotune_interval(interval: int) -> None:
-    """Keep how many steps lie between two tunings; 0 for once an epoch."""
+    """Store how many steps pass between two tunings; 0 tunes once per epoch."""
     _now["autotune_interval"] = _within("interval", interval, 0, _INT32_MAX)
 
 
 def get_autotune_interval() -> int:
-    """How many steps lie between two tunings."""
+    """How many steps pass between two tunings; 0 tunes once per epoch."""
     return _now["autotune_interval"]
 
 
 def set_enable_autotune(enable: bool, filepath_prefix: str | None = None) -> None:
-    """Keep whether workers and queues are tuned, and where the result is written."""
+    """Tune the numbers of workers and queue sizes while pipelines run.
+
+    With `filepath_prefix`, each run writes the tuned pipeline to a file of that name.
+    """
     if filepath_prefix is not None and not isinstance(filepath_prefix, str):
         raise wrong_type("filepath_prefix", filepath_prefix, "str")
     _now["enable_autotune"] = _flag("enable", enable)
@@ -281,27 +284,27 @@ def set_enable_autotune(enable: bool, filepath_prefix: str | None = None) -> Non
 
 
 def autotune_prefix() -> str | None:
-    """Where runs leave what autotune found, if they tune at all."""
+    """The file prefix for the results of autotune; None if nothing is written."""
     return _now["autotune_prefix"] if _now["enable_autotune"] else None
 
 
 def get_enable_autotune() -> bool:
-    """Whether workers and queues are tuned."""
+    """Whether the numbers of workers and queue sizes are tuned."""
     return _now["enable_autotune"]
 
 
 def set_fast_recovery(fast_recovery: bool) -> None:
-    """Keep whether recovery may be quick but inexact; here it is always both quick and exact."""
+    """Store whether recovery may be fast but inexact; here it is always both fast and exact."""
     _now["fast_recovery"] = _flag("fast_recovery", fast_recovery)
 
 
 def get_fast_recovery() -> bool:
-    """Whether recovery may be quick but inexact."""
+    """Whether recovery may be fast but inexact."""
     return _now["fast_recovery"]
 
 
 def set_multiprocessing_start_method(start_method: str = "fork") -> None:
-    """Keep how worker processes start: 'fork' or 'spawn'."""
+    """Store how worker processes start: 'fork' or 'spawn'."""
     _now["multiprocessing_start_method"] = _one_of("start_method", start_method, "fork", "spawn")
 
 
@@ -311,12 +314,12 @@ def get_multiprocessing_start_method() -> str:
 
 
 def set_video_backend(backend: str) -> None:
-    """Keep what decodes videos: 'CPU' or 'Ascend'."""
+    """Store which backend decodes videos: 'CPU' or 'Ascend'."""
     _now["video_backend"] = _one_of("backend", backend, "CPU", "Ascend")
 
 
 def get_video_backend() -> str:
-    """What decodes videos."""
+    """Which backend decodes videos."""
     return _now["video_backend"]
 
 
@@ -330,14 +333,14 @@ _IN_FILES = {
 
 
 def load(file: str) -> None:
-    """Set what a JSON file of settings says, under MindSpore's keys."""
+    """Load settings from a JSON file with MindSpore's keys."""
     if not isinstance(file, str):
         raise wrong_type("file", file, "str")
     if not Path(file).is_file():
         raise problem(RuntimeError, "config.load: the file does not exist", got=file)
     content = read_json(file, "config.load")
     if not isinstance(content, dict):
-        raise problem(RuntimeError, "config.load: the file holds no settings", got=file)
+        raise problem(RuntimeError, "config.load: the file must hold a JSON object", got=file)
     for key, value in content.items():
         if key in _IN_FILES:
             _IN_FILES[key](value)

@@ -1,4 +1,4 @@
-"""Hooks of the debug mode: they see the rows between the operations of a map."""
+"""Debug hooks, which inspect rows between the operations of a map."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import numpy as np
 
 
 class DebugHook(ABC):
-    """Looks at the values that go from one operation of a map to the next."""
+    """Base class of debug hooks, which inspect the values between two operations of a map."""
 
     def __init__(self, prev_op_name: str | None = None) -> None:
         self.prev_op_name = prev_op_name
 
     @abstractmethod
     def compute(self, *args: Any) -> Any:
-        """Look at a tuple with a value for each column, before or after an operation."""
+        """Inspect one row, a tuple of columns, before or after an operation."""
 
     def set_previous_op_name(self, prev_op_name: str) -> None:
-        """Learn which operation gave the values, or is the first to take them."""
+        """Set the name of the operation that produced the values or that is the first to run."""
         self.prev_op_name = prev_op_name
 
 
 class PrintMetaDataHook(DebugHook):
-    """Prints the shapes and types of values."""
+    """Prints the shape and dtype of each column."""
 
     def compute(self, *args: Any) -> Any:
         for place, value in enumerate(args[0]):
@@ -34,7 +34,7 @@ class PrintMetaDataHook(DebugHook):
 
 
 class PrintDataHook(DebugHook):
-    """Prints values."""
+    """Prints the value of each column."""
 
     def compute(self, *args: Any) -> Any:
         for place, value in enumerate(args[0]):

@@ -1,4 +1,4 @@
-"""The error that all parts of the data pipeline raise for a value of a wrong type."""
+"""The TypeError of data pipelines for an argument of the wrong type."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from mycelia._engine.core.errors import problem
 
 
 def wrong_type(argument: str, value: Any, expected: str) -> TypeError:
-    """The error for an argument or a parameter of a wrong type."""
+    """The TypeError for an argument of the wrong type."""
     return problem(
         TypeError,
-        f"{argument}: of a wrong type",
+        f"{argument}: wrong type",
         got=f"{value!r}, of type {type(value).__name__}",
         expected=expected,
     )

@@ -1,4 +1,4 @@
-"""Looking at data beside pipelines: found boxes drawn into images, lines of text files."""
+"""Utilities for inspecting data: drawing detected boxes, reading single lines of text files."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def imshow_det_bbox(
 ) -> np.ndarray:
     """Draw boxes (x, y, width, height, score), their names and masks on an image.
 
-    Colours are in the order BGR. The image drawn on is returned, shown in a window for
-    `wait_time` milliseconds if `show`, and written to `out_file` if that is given.
+    Colors are in BGR order. Returns the annotated image, shows it in a window for
+    `wait_time` milliseconds if `show`, and writes it to `out_file` if that is given.
     """
     drawn = _drawable(image)
     _check_boxes(bboxes, labels, score_threshold)
@@ -71,7 +71,7 @@ def _check(holds: bool, argument: str, value: Any, expected: str) -> None:
     if not holds:
         raise problem(
             AssertionError,
-            f"{_OWNER}: {argument} cannot be used",
+            f"{_OWNER}: invalid {argument}",
             got=f"{value!r}"[:200],
             expected=expected,
         )
@@ -133,25 +133,25 @@ def _name(names: Any, label: int) -> str:
 def _write(image: np.ndarray, filename: str) -> None:
     path = Path(filename)
     if not path.parent.is_dir():
-        raise problem(FileNotFoundError, f"{_OWNER}: there is no such folder", got=filename)
+        raise problem(FileNotFoundError, f"{_OWNER}: the folder does not exist", got=filename)
     cv = opencv(_OWNER)
     _check(
         bool(path.suffix) and cv.haveImageWriter(filename),
         "out_file",
         filename,
-        "the ending of an image file, as .png or .jpg",
+        "an image file extension such as .png or .jpg",
     )
     write_atomically(path, [cv.imencode(path.suffix, image)[1].tobytes()])
 
 
 class LineReader:
-    """The lines of a text file, counted from 1, each read when it is asked for."""
+    """Random access to the lines of a text file, counted from 1; lines are read on demand."""
 
     def __init__(self, filename: str) -> None:
         if not isinstance(filename, str):
             raise wrong_type("filename", filename, "str")
         if not Path(filename).is_file():
-            raise problem(RuntimeError, "LineReader: there is no such file", got=filename)
+            raise problem(RuntimeError, "LineReader: the file does not exist", got=filename)
         self._path = Path(filename)
         self._file = self._path.open("rb")
         self._starts = _line_starts(self._file)
@@ -164,13 +164,13 @@ class LineReader:
         return self.readline(line)
 
     def readline(self, line: int) -> str:
-        """The text of a line without its end."""
+        """The text of a line without its line ending."""
         if not is_int(line):
             raise wrong_type("line", line, "int")
         if not 1 <= line <= self.len:
             raise problem(
                 ValueError,
-                "LineReader: there is no such line",
+                "LineReader: line number out of range",
                 got=str(line),
                 expected=f"1 to {self.len}",
             )
@@ -180,7 +180,7 @@ class LineReader:
         return self._file.readline().decode("utf-8").rstrip("\r\n")
 
     def close(self) -> None:
-        """Close the file; it opens again if another line is read."""
+        """Close the file; reading another line opens it again."""
         self._file.close()
 
     def __del__(self) -> None:

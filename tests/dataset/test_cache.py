@@ -404,7 +404,7 @@ def test_the_name_of_rows_follows_changed_files(tmp_path: Path, monkeypatch):
 
 
 def test_objects_without_a_name_are_refused(tmp_path: Path):
-    with pytest.raises(TypeError, match=r"(?s)no name.*Counted.*fix: *cache\(\) without a folder"):
+    with pytest.raises(TypeError, match=r"(?s)no identity.*Counted.*fix: *cache\(\) without a folder"):
         numbers().map(Counted(), "x").cache(folder=str(tmp_path))
 
     class Scale:
@@ -455,5 +455,5 @@ def test_a_damaged_file_is_made_anew(tmp_path, damage, caplog):
     whole = file.read_bytes()
     file.write_bytes(damage)
     assert rows() == [1, 2, 3]
-    assert "damaged and made anew" in caplog.text
+    assert "damaged and is" in caplog.text
     assert file.read_bytes() == whole

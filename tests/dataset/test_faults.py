@@ -241,7 +241,7 @@ def test_a_full_disk_ends_the_cache_but_not_the_run(tmp_path: Path):
         [sys.executable, script, kept], capture_output=True, text=True, timeout=60
     )
     assert done.stdout == "fine\n", done.stderr
-    assert "cache: no more rows are kept after" in done.stderr
+    assert "cache: caching stops after" in done.stderr
     assert list(kept.iterdir()) == []  # nothing half-written is left
 
 

@@ -232,7 +232,7 @@ def test_a_blocked_pipeline_ends_when_it_is_dropped():
     [
         (lambda d: d.sync_update("other"), RuntimeError, "no sync_wait has this name"),
         (lambda d: d.sync_update("gate", num_batch=0), RuntimeError, "num_batch"),
-        (lambda d: d.sync_wait("gate"), RuntimeError, "the name is taken"),
+        (lambda d: d.sync_wait("gate"), RuntimeError, "the name is already in use"),
         (lambda d: d.sync_wait("z", num_batch=0), ValueError, "num_batch"),
         (lambda d: d.sync_wait(3), TypeError, "condition_name"),
     ],

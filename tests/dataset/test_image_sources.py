@@ -102,7 +102,7 @@ def test_samplers_and_shards_choose_rows(sets: Path):
     assert sorted(int(r[1]) for r in rows(same)) == list(range(10))
     few = ds.USPSDataset(str(sets / "usps"), "train", num_samples=2)
     assert len(rows(few)) == few.get_dataset_size() == 2
-    with pytest.raises(RuntimeError, match="two ways at once"):
+    with pytest.raises(RuntimeError, match="conflicts with the other arguments"):
         ds.LSUNDataset(folder, sampler=[1], shuffle=True)
 
 
@@ -142,7 +142,7 @@ def test_fake_images_are_those_of_mindspore():
     ("given", "what"),
     [
         ({"num_images": 0}, "num_images is out of range"),
-        ({"image_size": (2, 3)}, "not three sizes"),
+        ({"image_size": (2, 3)}, "must have three values"),
         ({"image_size": (2, 0, 1)}, r"image_size\[1\] is out of range"),
         ({"num_classes": 0}, "num_classes is out of range"),
     ],

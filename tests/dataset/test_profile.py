@@ -1,4 +1,4 @@
-"""A profile names what is slow, tells how long the taker waited, and autotune acts on it."""
+"""A profile names what is slow, tells how long the consumer waited, and autotune acts on it."""
 
 from __future__ import annotations
 
@@ -85,8 +85,8 @@ def test_the_text_of_a_profile_is_a_table():
     operations = [line.split()[0] for line in lines if line.startswith("  ")]
     assert operations == ["sleepy", "quick"]  # the worst first
     assert lines[-3].startswith("8 rows in ")
-    assert lines[-2].startswith("the taker waited for data ")
-    assert lines[-1].startswith("slowest step: map, most of it sleepy (")
+    assert lines[-2].startswith("the consumer waited ")
+    assert lines[-1].startswith("slowest step: map, mostly sleepy (")
 
 
 def test_a_profile_of_nothing_is_a_table_too():

@@ -95,7 +95,7 @@ def test_every_kind_of_step_resumes(at: int):
 
 
 def test_restore_refuses_what_is_no_state():
-    with pytest.raises(ValueError, match="no state of an iterator"):
+    with pytest.raises(ValueError, match="not the state of an iterator"):
         augmented(1).create_dict_iterator().restore({"epoch": 1})
 
 

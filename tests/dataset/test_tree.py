@@ -151,11 +151,11 @@ def test_functions_do_not_come_back_from_json():
                 "operations": [{"tensor_op_name": "add", "python_module": "m"}],
             }
         )
-    with pytest.raises(RuntimeError, match="cannot be made from JSON"):
+    with pytest.raises(RuntimeError, match="cannot be created from JSON"):
         ds.deserialize(ds.serialize(source()))
     with pytest.raises(ValueError, match="exactly one"):
         ds.deserialize()
-    with pytest.raises(ValueError, match="no tree"):
+    with pytest.raises(ValueError, match="not a serialized dataset"):
         ds.deserialize({})
 
 

@@ -85,9 +85,9 @@ def test_line_reader_counts_lines_from_one(tmp_path: Path):
     reader.close()
     assert reader[2] == "two "
     reader.close()
-    with pytest.raises(ValueError, match="no such line"):
+    with pytest.raises(ValueError, match="line number out of range"):
         reader[0]
-    with pytest.raises(ValueError, match="no such line"):
+    with pytest.raises(ValueError, match="line number out of range"):
         reader.readline(5)
     with pytest.raises(TypeError, match="line: of a wrong type"):
         reader.readline("1")

@@ -35,7 +35,7 @@ def test_it_learns_from_files_and_says_how_long_it_waited(tmp_path: Path):
     assert done.returncode == 0, done.stderr[-3000:]
     assert float(re.search(r"accuracy: (\S+)", done.stdout)[1]) > 0.8
     assert re.search(r"240 rows in .* s", done.stdout)
-    assert re.search(r"the taker waited for data .* s \(.*% of the time\)", done.stdout)
+    assert re.search(r"the consumer waited .* s for data \(.*% of the time\)", done.stdout)
 
 
 def test_it_says_where_data_comes_from(tmp_path: Path):

@@ -1,4 +1,4 @@
-"""The datasets of images with boxes, masks, marks or sentences."""
+"""Image datasets with annotations: boxes, masks, attributes, or captions."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class VOCDataset(MappableDataset):
 
 
 class CocoDataset(MappableDataset):
-    """COCO: column `image`, and columns of boxes, polygons, key points, segments or captions."""
+    """COCO: column `image`, and columns of boxes, polygons, keypoints, segments, or captions."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class CocoDataset(MappableDataset):
 
 
 class CelebADataset(MappableDataset):
-    """Faces: columns `image` and `attr`, forty marks of 0 or 1."""
+    """CelebA faces: columns `image` and `attr`, forty binary attributes."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class CelebADataset(MappableDataset):
 
 
 class ManifestDataset(MappableDataset):
-    """Images that a manifest file lists: columns `image` and `label`."""
+    """Images listed in a manifest file: columns `image` and `label`."""
 
     def __init__(
         self,
@@ -142,7 +142,7 @@ class ManifestDataset(MappableDataset):
 
 
 class CityscapesDataset(MappableDataset):
-    """Street scenes: columns `image` and `task`, a mask or the JSON of polygons."""
+    """Cityscapes street scenes: columns `image` and `task`, a mask or the JSON of polygons."""
 
     def __init__(
         self,
@@ -173,7 +173,7 @@ class CityscapesDataset(MappableDataset):
 
 
 class FlickrDataset(MappableDataset):
-    """Photos with sentences: columns `image` and `annotation`."""
+    """Flickr photos with captions: columns `image` and `annotation`."""
 
     def __init__(
         self,
@@ -200,19 +200,19 @@ class FlickrDataset(MappableDataset):
 
 
 class KITTIDataset(SplitImageFileDataset):
-    """Street scenes: column `image`, and for training eight columns about the objects in it."""
+    """KITTI street scenes: column `image`; for training, also eight columns about objects."""
 
     _kind = A.KITTI
 
 
 class WIDERFaceDataset(SplitImageFileDataset):
-    """Photos of crowds: column `image`, and but for tests seven columns about the faces."""
+    """WIDER FACE: column `image` and, except for tests, seven columns about the faces."""
 
     _kind = A.WIDERFace
 
 
 class Caltech101Dataset(MappableDataset):
-    """Objects of 101 classes: column `image`, and `category`, `annotation` or both."""
+    """Caltech 101 objects: column `image`, and `category`, `annotation`, or both."""
 
     def __init__(
         self,
@@ -235,11 +235,11 @@ class Caltech101Dataset(MappableDataset):
                 **reading(*order),
             )
         )
-        self.node.columns()  # a missing file is told at once
+        self.node.columns()  # raises now if a file is missing
 
 
 class Flowers102Dataset(MappableDataset):
-    """Flowers: columns `image` and `label`, with `segmentation` between them if asked for."""
+    """Flowers 102: columns `image`, `segmentation` if requested, and `label`."""
 
     def __init__(
         self,
@@ -264,11 +264,11 @@ class Flowers102Dataset(MappableDataset):
                 **reading(*order),
             )
         )
-        self.node.columns()  # a damaged list is told at once
+        self.node.columns()  # raises now if a file list is damaged
 
 
 class SBDataset(MappableDataset):
-    """Images of PASCAL VOC: columns `image` and `task`, a mask or the boundaries of classes."""
+    """Semantic Boundaries (images of PASCAL VOC): `image` and `task`, a mask or boundaries."""
 
     def __init__(
         self,
@@ -293,7 +293,7 @@ class SBDataset(MappableDataset):
                 **reading(*order),
             )
         )
-        self.node.columns()  # a missing file is told at once
+        self.node.columns()  # raises now if a file is missing
 
 
 def _indexing(value: Any) -> dict[str, int] | None:

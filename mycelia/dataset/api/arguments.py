@@ -1,4 +1,4 @@
-"""Checks of what users give to datasets, with MindSpore's exception types."""
+"""Checks of the arguments of datasets, with MindSpore's exception types."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST_WORKERS = 128
 
 
 def names(argument: str, value: Any) -> tuple[str, ...]:
-    """Column names: one, several, or none (None)."""
+    """Column names as a tuple: one, several, or none (None)."""
     if value is None:
         return ()
     given = (value,) if isinstance(value, str) else value
@@ -25,12 +25,12 @@ def names(argument: str, value: Any) -> tuple[str, ...]:
         if not name:
             raise problem(ValueError, f"{argument}: a column has an empty name")
     if len(set(given)) != len(given):
-        raise problem(ValueError, f"{argument}: a column is named twice", got=str(list(given)))
+        raise problem(ValueError, f"{argument}: duplicate column names", got=str(list(given)))
     return tuple(given)
 
 
 def workers(value: Any) -> int | None:
-    """A number of workers; more than there are processors is fine, within reason."""
+    """Check a number of workers, which may exceed the number of processors."""
     if value is None:
         return None
     if not is_int(value):
@@ -47,13 +47,13 @@ def workers(value: Any) -> int | None:
 
 
 def row_size(value: Any) -> None:
-    """A size of shared memory in MiB, which is a hint; -1 for any."""
+    """Check a shared memory size in MiB, which is only a hint; -1 for any."""
     if value is not None and integer("max_rowsize", value) < -1:
         raise problem(ValueError, "max_rowsize: must be -1 or more", got=str(value))
 
 
 def row_sizes(value: Any) -> None:
-    """Such a size, or one for what goes in and one for what comes out."""
+    """Check one such size, or a pair for inputs and outputs."""
     if not isinstance(value, list):
         row_size(value)
         return
@@ -64,7 +64,7 @@ def row_sizes(value: Any) -> None:
 
 
 def some_names(argument: str, value: Any) -> tuple[str, ...]:
-    """Column names: one, or a list of several."""
+    """Column names as a tuple: one, or a list of several."""
     if isinstance(value, tuple):
         raise wrong_type(argument, value, "str or list")
     found = names(argument, value)
@@ -74,35 +74,35 @@ def some_names(argument: str, value: Any) -> tuple[str, ...]:
 
 
 def integer(argument: str, value: Any) -> int:
-    """An int that is no bool."""
+    """Check for an int that is not a bool."""
     if not is_int(value):
         raise wrong_type(argument, value, "int")
     return int(value)
 
 
 def not_negative(argument: str, value: Any) -> int:
-    """An int of 0 or more."""
+    """Check for an int of 0 or more."""
     if integer(argument, value) < 0:
         raise problem(ValueError, f"{argument}: must be 0 or more", got=str(value))
     return int(value)
 
 
 def text(argument: str, value: Any) -> str:
-    """A str."""
+    """Check for a str."""
     if not isinstance(value, str):
         raise wrong_type(argument, value, "str")
     return value
 
 
 def flag(argument: str, value: Any) -> bool:
-    """True or False."""
+    """Check for a bool."""
     if not isinstance(value, bool):
         raise wrong_type(argument, value, "bool")
     return value
 
 
 def integers(argument: str, value: Any) -> tuple[int, ...]:
-    """A non-empty list of ints."""
+    """Check for a non-empty list of ints."""
     if not isinstance(value, (list, tuple)):
         raise wrong_type(argument, value, "list")
     if not value:
@@ -111,7 +111,7 @@ def integers(argument: str, value: Any) -> tuple[int, ...]:
 
 
 def pad_info(value: Any) -> dict[str, Any] | None:
-    """A dict from columns to None or (shape, value)."""
+    """Check a dict from columns to None or (shape, value)."""
     if value is None:
         return None
     if not isinstance(value, dict):
@@ -126,7 +126,7 @@ def pad_info(value: Any) -> dict[str, Any] | None:
         if len(wanted) != 2:
             raise problem(
                 ValueError,
-                "each value of pad_info must be a pair of shape and value",
+                "pad_info: each value must be a pair (shape, value)",
                 got=repr(wanted),
             )
         if wanted[0] is not None:
@@ -148,7 +148,7 @@ def _check_padded_shape(shape: Any) -> None:
 
 
 def callbacks(value: Any) -> tuple[Any, ...]:
-    """Callbacks of a map: one, several, or none (None)."""
+    """Callbacks of a map as a tuple: one, several, or none (None)."""
     given = value if isinstance(value, (list, tuple)) else () if value is None else (value,)
     for callback in given:
         if not hasattr(callback, "ds_step_begin") or not hasattr(callback, "step_size"):

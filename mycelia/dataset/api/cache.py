@@ -1,4 +1,4 @@
-"""Caches: the one that users hand to sources and maps, and the name under which rows are kept."""
+"""Caches of rows: `DatasetCache`, and the key under which a pipeline's rows are stored."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from mycelia.dataset.ir.operation import Operation
 
 
 class DatasetCache(CheckedKeywords):
-    """Rows made once and kept: in memory up to `size` megabytes, then on disk with `spilling`.
+    """Caches rows in memory up to `size` megabytes, then, with `spilling`, on disk.
 
-    MindSpore keeps them in a server of its own. Here they stay in the process, so `session_id`
-    is only a name, and the arguments that say where the server is have no work to do.
+    MindSpore caches rows in a separate server. Here they stay in the process, so `session_id`
+    is only a name, and the arguments that address the server have no effect.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class DatasetCache(CheckedKeywords):
 
 
 def keeping(cache: Any) -> CacheOptions | None:
-    """What a tree keeps of a `cache` argument."""
+    """The options of a `cache` argument."""
     if cache is None:
         return None
     if not isinstance(cache, DatasetCache):
@@ -58,12 +58,12 @@ def keeping(cache: Any) -> CacheOptions | None:
 
 
 def key_of(root: DatasetNode) -> str:
-    """A name for the rows of a tree: other steps, parameters or files give another name."""
+    """A cache key for the rows of a pipeline, from its steps, their parameters, and its files."""
     facts = [(node.op_type, len(node.children), _fields(node, ())) for node in walk(root)]
     return sha256(repr(facts).encode()).hexdigest()[:32]
 
 
-_NO_FACTS = {  # they change no row
+_NO_FACTS = {  # fields that do not change the rows
     "children",
     "opened",
     "cache",
@@ -72,7 +72,7 @@ _NO_FACTS = {  # they change no row
     "num_parallel_workers",
     "python_multiprocessing",
 }
-_Within = tuple[FunctionType, ...]  # the functions that are being looked into
+_Within = tuple[FunctionType, ...]  # the functions being inspected, to detect recursion
 
 
 def _fields(value: Any, within: _Within) -> Any:
@@ -81,7 +81,7 @@ def _fields(value: Any, within: _Within) -> Any:
 
 
 def _known(value: Any, within: _Within) -> Any:
-    """A value as something whose text says all of it."""
+    """A value whose text identifies it completely."""
     match value:
         case np.ndarray() if value.dtype != object:
             return value.dtype.str, value.shape, sha256(value.tobytes()).hexdigest()
@@ -107,14 +107,14 @@ def _known(value: Any, within: _Within) -> Any:
             return type(value).__name__, _fields(value, within)
     raise problem(
         TypeError,
-        "cache: rows with this object in them have no name that another process would find",
+        "cache: an object in the pipeline has no identity that another process would recognize",
         got=repr(value)[:100],
-        fix="cache() without a folder",
+        fix="call cache() without a folder",
     )
 
 
 def _function_facts(function: FunctionType, within: _Within) -> Any:
-    """What a function does: its code and the values around it, not the files it may open."""
+    """What identifies a function: its code and the values it closes over, not files it opens."""
     if function in within:
         return function.__qualname__
     inside = (*within, function)
@@ -128,7 +128,7 @@ def _function_facts(function: FunctionType, within: _Within) -> Any:
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
-    """The code of a function and of those inside it."""
+    """The code of a function and of the functions nested in it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -140,8 +140,8 @@ def _constants(code: CodeType) -> str:
 
 
 def _file_facts(path: Path) -> Any:
-    """The sizes and times of a file, or of all files below a folder."""
-    if not os.path.exists(path):  # of a text that can be no path, too
+    """The size and modification time of a file, or of all files below a folder."""
+    if not os.path.exists(path):  # also for strings that cannot be paths
         return None
     found = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file())
     return [(str(p), p.stat().st_size, p.stat().st_mtime_ns) for p in found]

@@ -1,4 +1,4 @@
-"""The callback of a map, which users derive their own from."""
+"""Callbacks of `map`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from mycelia.dataset.runtime.map_callbacks import DSRunContext
 
 
 class DSCallback(CheckedKeywords):
-    """Told when a map begins, and when its epochs and every `step_size`-th of its rows do."""
+    """Base class of callbacks of `map`: called at the begin of the map, of epochs, and of rows.
+
+    `ds_step_begin` and `ds_step_end` are called for every `step_size`-th row.
+    """
 
     def __init__(self, step_size: int = 1) -> None:
         if check.integer("step_size", step_size) < 1:
@@ -26,7 +29,7 @@ class DSCallback(CheckedKeywords):
         """After the last row of an epoch."""
 
     def ds_step_begin(self, ds_run_context: DSRunContext) -> None:
-        """Before a row is worked on."""
+        """Before a row is processed."""
 
     def ds_step_end(self, ds_run_context: DSRunContext) -> None:
-        """After a row was worked on."""
+        """After a row was processed."""

@@ -1,4 +1,4 @@
-"""The Dataset: chained calls that make a tree of nodes."""
+"""The `Dataset` class, whose methods build a pipeline step by step."""
 
 from __future__ import annotations
 
@@ -25,10 +25,13 @@ from mycelia.dataset.runtime.sync_gate import Gate
 
 @entry_points
 class Dataset(ReadableDataset):
-    """Rows of named columns, described by a tree of nodes; nothing runs before an iterator does."""
+    """A data pipeline: rows of named columns from a source, changed by chained steps.
+
+    Methods such as `map` and `batch` return a new dataset. Nothing runs until it is iterated.
+    """
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Constructors of sources check their arguments: what they raise is shortened."""
+        """Shorten the tracebacks of constructors, which check their arguments."""
         super().__init_subclass__(**options)
         entry_points(cls)
 
@@ -39,7 +42,7 @@ class Dataset(ReadableDataset):
         num_parallel_workers: int | None = None,
         **kwargs: Any,
     ) -> Dataset:
-        """Stack `batch_size` rows into one; `per_batch_map` may change the lists before."""
+        """Stack `batch_size` rows into one batch; `per_batch_map` may change them first."""
         known = {
             "per_batch_map",
             "input_columns",
@@ -52,9 +55,9 @@ class Dataset(ReadableDataset):
         function = kwargs.get("per_batch_map")
         taken = check.names("input_columns", kwargs.get("input_columns"))
         if function is not None and not callable(function):
-            raise problem(ValueError, "batch: per_batch_map is no function", got=repr(function))
+            raise problem(ValueError, "batch: per_batch_map must be a function", got=repr(function))
         if function is None and taken:
-            raise problem(ValueError, "batch: input_columns needs a per_batch_map that takes them")
+            raise problem(ValueError, "batch: input_columns requires a per_batch_map")
         return Dataset(
             O.BatchNode(
                 children=(self.node,),
@@ -77,7 +80,7 @@ class Dataset(ReadableDataset):
         num_parallel_workers: int | None = None,
         pad_info: dict[str, Any] | None = None,
     ) -> Dataset:
-        """Stack rows filled up to one shape: `pad_info` maps columns to (shape, value)."""
+        """Pad rows to one shape and batch them: `pad_info` maps a column to (shape, value)."""
         return Dataset(
             O.BatchNode(
                 children=(self.node,),
@@ -98,7 +101,7 @@ class Dataset(ReadableDataset):
         pad_to_bucket_boundary: bool = False,
         drop_remainder: bool = False,
     ) -> Dataset:
-        """Stack rows of similar length together, each bucket with its own batch size."""
+        """Batch rows of similar length together; each length bucket has its own batch size."""
         if not isinstance(column_names, list):
             raise check.wrong_type("column_names", column_names, "list")
         if element_length_function is not None and not callable(element_length_function):
@@ -124,10 +127,10 @@ class Dataset(ReadableDataset):
         num_parallel_workers: int | None = None,
         **kwargs: Any,
     ) -> Dataset:
-        """Apply functions or transforms, one after another, to some columns of every row.
+        """Apply functions or transforms, in order, to columns of every row.
 
-        User functions run in threads, or in processes with `python_multiprocessing`. `offload` and
-        `max_rowsize` are hints that have no work to do here.
+        User functions run in threads, or in processes with `python_multiprocessing=True`, for
+        functions that hold the GIL. `offload` and `max_rowsize` have no effect.
         """
         known = {"python_multiprocessing", "cache", "callbacks", "max_rowsize", "offload"}
         _no_others("map", kwargs, known)
@@ -137,7 +140,7 @@ class Dataset(ReadableDataset):
             if not callable(step) and not isinstance(step, Operation):
                 raise problem(
                     ValueError,
-                    "map: each of operations must be a function or a transform",
+                    "map: every operation must be a function or a transform",
                     got=repr(step),
                 )
         if not steps:
@@ -162,11 +165,11 @@ class Dataset(ReadableDataset):
         input_columns: Any = None,
         num_parallel_workers: int | None = None,
     ) -> Dataset:
-        """Keep the rows for which `predicate` of some columns holds."""
+        """Keep the rows for which `predicate` returns True."""
         if not callable(predicate):
             raise problem(
                 TypeError,
-                "filter: the predicate is no function",
+                "filter: predicate must be a function",
                 got=repr(predicate),
             )
         return Dataset(
@@ -179,9 +182,9 @@ class Dataset(ReadableDataset):
         )
 
     def flat_map(self, func: Callable[..., Dataset]) -> Dataset:
-        """Put the datasets that `func` makes of each row after one another."""
+        """Map each row to a dataset with `func` and concatenate the results."""
         if not callable(func):
-            raise problem(TypeError, "flat_map: func is no function", got=repr(func))
+            raise problem(TypeError, "flat_map: func must be a function", got=repr(func))
 
         def made(*values: Any) -> DatasetNode:
             dataset = func(*values)
@@ -196,33 +199,33 @@ class Dataset(ReadableDataset):
         return Dataset(O.FlatMapNode(children=(self.node,), function=made, names=names))
 
     def shuffle(self, buffer_size: int) -> Dataset:
-        """Draw each row at random from a buffer of `buffer_size` rows."""
+        """Shuffle rows: draw each one at random from a buffer of `buffer_size` rows."""
         size = check.integer("buffer_size", buffer_size)
         return Dataset(O.ShuffleNode(children=(self.node,), buffer_size=size))
 
     def repeat(self, count: int | None = None) -> Dataset:
-        """All rows `count` times over; None or -1 for without end."""
+        """Repeat all rows `count` times; None or -1 repeats forever."""
         times = -1 if count is None else check.integer("count", count)
         return Dataset(O.RepeatNode(children=(self.node,), count=times))
 
     def skip(self, count: int) -> Dataset:
-        """All rows but the first `count`."""
+        """Skip the first `count` rows."""
         return Dataset(O.SkipNode(children=(self.node,), count=check.integer("count", count)))
 
     def take(self, count: int = -1) -> Dataset:
-        """The first `count` rows, or all (-1)."""
+        """Keep only the first `count` rows; -1 keeps all."""
         return Dataset(O.TakeNode(children=(self.node,), count=check.integer("count", count)))
 
     def zip(self, datasets: Any) -> Dataset:
-        """The columns of other datasets beside these."""
+        """Join the columns of this dataset and others, row by row."""
         others = datasets if isinstance(datasets, tuple) else (datasets,)
         return zip_datasets((self, *others))
 
     def concat(self, datasets: Any) -> Dataset:
-        """The rows of other datasets after these."""
+        """Append the rows of other datasets."""
         others = datasets if isinstance(datasets, list) else [datasets]
         if not others:
-            raise problem(RuntimeError, "concat: there is no dataset to add")
+            raise problem(RuntimeError, "concat: the list of datasets is empty")
         for other in others:
             if not isinstance(other, Dataset):
                 raise check.wrong_type("datasets", other, "Dataset or list of Dataset")
@@ -232,12 +235,12 @@ class Dataset(ReadableDataset):
         return self.concat(datasets)
 
     def project(self, columns: Any) -> Dataset:
-        """Only these columns, in this order."""
+        """Keep only these columns, in this order."""
         names = check.some_names("columns", columns)
         return Dataset(O.ProjectNode(children=(self.node,), names=names))
 
     def rename(self, input_columns: Any, output_columns: Any) -> Dataset:
-        """Columns under other names."""
+        """Rename columns."""
         return Dataset(
             O.RenameNode(
                 children=(self.node,),
@@ -249,26 +252,27 @@ class Dataset(ReadableDataset):
     def split(
         self, sizes: Sequence[int] | Sequence[float], randomize: bool = True
     ) -> tuple[Dataset, ...]:
-        """Datasets of these sizes (or parts of 1), without a row in common."""
+        """Split the rows into disjoint datasets of these sizes, or fractions that sum to 1."""
         flag = check.flag("randomize", randomize)
         parts = split(self.node, sizes, flag, self.get_dataset_size())
         return tuple(Dataset(node) for node in parts)
 
     def apply(self, apply_func: Callable[[Dataset], Dataset]) -> Dataset:
-        """What `apply_func` makes of this dataset."""
+        """Call `apply_func` with this dataset and return the dataset that it returns."""
         if not callable(apply_func):
-            raise problem(TypeError, "apply: apply_func is no function", got=repr(apply_func))
+            raise problem(TypeError, "apply: apply_func must be a function", got=repr(apply_func))
         made = apply_func(self)
         if not isinstance(made, Dataset):
-            raise problem(TypeError, "apply: apply_func gave no dataset", got=repr(made))
+            raise problem(TypeError, "apply: apply_func must return a Dataset", got=repr(made))
         return made
 
     def cache(
         self, megabytes: int = 0, spilling: bool = True, folder: str | None = None
     ) -> Dataset:
-        """Make the rows once and keep them for later epochs: in memory up to `megabytes` (0: no
-        limit), then in a temporary file. In a `folder`, files named by the steps and the data
-        below are found again by later processes."""
+        """Cache the rows for later epochs: in memory up to `megabytes` (0: no limit), then in a
+        temporary file. With a `folder`, the cache is stored in files whose names depend on the
+        earlier steps and their data, so later processes find it again.
+        """
         key = "" if folder is None else key_of(self.node)
         kept = CacheOptions(check.not_negative("megabytes", megabytes), spilling, folder, key)
         return Dataset(O.CacheNode(children=(self.node,), keeping=kept))
@@ -280,10 +284,10 @@ class Dataset(ReadableDataset):
     def sync_wait(
         self, condition_name: str, num_batch: int = 1, callback: Callable[[Any], Any] | None = None
     ) -> Dataset:
-        """Let `num_batch` rows through, then wait for `sync_update`, which calls `callback`."""
+        """Pass `num_batch` rows, then wait for `sync_update`, which calls `callback`."""
         name = check.text("condition_name", condition_name)
         if any(isinstance(n, O.SyncWaitNode) and n.condition_name == name for n in walk(self.node)):
-            raise problem(RuntimeError, "sync_wait: the name is taken", got=repr(name))
+            raise problem(RuntimeError, "sync_wait: the name is already in use", got=repr(name))
         count = check.integer("num_batch", num_batch)
         gate = Gate(count, callback)
         return Dataset(
@@ -293,26 +297,26 @@ class Dataset(ReadableDataset):
     def sync_update(
         self, condition_name: str, num_batch: int | None = None, data: Any = None
     ) -> None:
-        """Let more rows pass `sync_wait`."""
+        """Let `sync_wait` pass more rows."""
         gates = {n.condition_name: n.gate for n in walk(self.node) if isinstance(n, O.SyncWaitNode)}
         if condition_name not in gates:
             raise problem(
                 RuntimeError,
                 "sync_update: no sync_wait has this name",
                 got=repr(condition_name),
-                expected=", ".join(map(repr, gates)) or "a sync_wait before",
+                expected=", ".join(map(repr, gates)) or "an earlier sync_wait",
             )
         if num_batch is not None and (not is_int(num_batch) or num_batch <= 0):
             raise problem(
                 RuntimeError,
-                "sync_update: num_batch is no number of batches",
+                "sync_update: num_batch must be a positive number of batches",
                 got=repr(num_batch),
-                expected="1 or more, or None for as many as sync_wait says",
+                expected="1 or more, or None for the num_batch of sync_wait",
             )
         gates[condition_name].release(num_batch, data)
 
     def disable_sync(self) -> None:
-        """Let all rows pass every `sync_wait`."""
+        """Let every `sync_wait` pass all rows."""
         for node in walk(self.node):
             if isinstance(node, O.SyncWaitNode):
                 node.gate.open()
@@ -323,10 +327,10 @@ class Dataset(ReadableDataset):
         create_data_info_queue: bool = False,
         queue_name: str = "",
     ) -> TransferDataset:
-        """The same rows, moved to the device ahead of their use.
+        """The same rows, prefetched to the device.
 
-        The arguments say how MindSpore's queue of an accelerator is set up: here they are kept
-        and have no work to do.
+        The arguments configure MindSpore's accelerator queue. They are stored and have no effect
+        here.
         """
         check.flag("send_epoch_end", send_epoch_end)
         check.flag("create_data_info_queue", create_data_info_queue)
@@ -336,32 +340,32 @@ class Dataset(ReadableDataset):
 
 
 class TransferDataset(DeviceTransfer, Dataset):
-    """A dataset whose rows are sent to the device."""
+    """A dataset whose rows are prefetched to the device."""
 
 
 class ConcatDataset(Dataset):
-    """Datasets after one another; a sampler may choose among all their rows."""
+    """Concatenated datasets; a sampler may choose among all their rows."""
 
     def __init__(self, datasets: list[Dataset], sampler: Any = None) -> None:
         nodes = tuple(dataset.node for dataset in datasets)
         for place, node in enumerate(nodes):
             if node.size() == 0:
-                raise problem(ValueError, "concat: a dataset has no rows", got=f"number {place}")
+                raise problem(ValueError, "concat: a dataset is empty", got=f"number {place}")
         super().__init__(O.ConcatNode(children=nodes, sampler=sampler))
 
     def use_sampler(self, sampler: Any) -> None:
-        """Let a DistributedSampler or another sampler choose among all rows."""
+        """Choose among all rows with a DistributedSampler or another sampler."""
         self.node = O.ConcatNode(children=self.node.children, sampler=sampler.node())
         self.reset()
 
 
 def zip_datasets(datasets: tuple[Dataset, ...]) -> Dataset:
-    """The columns of several datasets side by side."""
+    """Join the columns of several datasets, row by row."""
     if not isinstance(datasets, tuple):
-        raise problem(TypeError, "zip: datasets is no tuple", got=repr(datasets))
+        raise problem(TypeError, "zip: datasets must be a tuple of datasets", got=repr(datasets))
     if len(datasets) <= 1:
         raise problem(
-            ValueError, "zip: takes two datasets or more", got=f"{len(datasets)} datasets"
+            ValueError, "zip: requires two or more datasets", got=f"{len(datasets)} datasets"
         )
     for dataset in datasets:
         if not isinstance(dataset, Dataset):
@@ -377,25 +381,25 @@ def _batch_size(method: str, size: Any) -> int | Callable[[Any], int]:
     else:
         raise problem(
             TypeError,
-            f"{method}: batch_size is no number",
+            f"{method}: batch_size must be a number",
             got=repr(size),
-            expected="an int, or a function that gives one",
+            expected="an int, or a function that returns one",
         )
     return size
 
 
 def _check_one_argument(method: str, function: Callable[..., Any]) -> None:
-    """A function that gives sizes of batches takes a BatchInfo."""
+    """Check that a function for batch_size accepts one argument, a BatchInfo."""
     try:
         signature(function).bind(None)
     except TypeError as wrong:
         raise problem(
             ValueError,
-            f"{method}: a function for batch_size takes one argument, the BatchInfo",
+            f"{method}: a function for batch_size must accept one argument, the BatchInfo",
             got=str(wrong),
         ) from wrong
     except ValueError:
-        return  # a built-in function, whose arguments nobody can tell
+        return  # a built-in function, whose signature is unknown
 
 
 def _no_others(method: str, given: dict[str, Any], known: set[str]) -> None:
@@ -403,6 +407,6 @@ def _no_others(method: str, given: dict[str, Any], known: set[str]) -> None:
         if name not in known:
             raise problem(
                 TypeError,
-                f"{method}: takes no argument called {name!r}",
+                f"{method}: unexpected argument {name!r}",
                 expected=", ".join(sorted(known)),
             )

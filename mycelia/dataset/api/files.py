@@ -1,4 +1,4 @@
-"""The datasets of rows in files: images in folders, known image sets, text, comma-separated."""
+"""File datasets: image folders, MNIST, CIFAR, text files, and CSV files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mycelia.dataset.vision.codecs import Decode
 
 
 class _FolderImageDataset(MappableDataset):
-    """A known set of images in a folder."""
+    """An image dataset in a folder."""
 
     _kind: type[KnownSet]
 
@@ -49,31 +49,31 @@ class _FolderImageDataset(MappableDataset):
 
 
 class MnistDataset(_FolderImageDataset):
-    """Handwritten digits: columns `image` (28, 28, 1) and `label`."""
+    """MNIST handwritten digits: columns `image` (28, 28, 1) and `label`."""
 
     _kind = F.Mnist
 
 
 class FashionMnistDataset(_FolderImageDataset):
-    """Pieces of clothing: columns `image` (28, 28, 1) and `label`."""
+    """Fashion-MNIST clothing: columns `image` (28, 28, 1) and `label`."""
 
     _kind = F.FashionMnist
 
 
 class Cifar10Dataset(_FolderImageDataset):
-    """Colour images of ten classes: columns `image` (32, 32, 3) and `label`."""
+    """CIFAR-10 color images: columns `image` (32, 32, 3) and `label`."""
 
     _kind = F.Cifar10
 
 
 class Cifar100Dataset(_FolderImageDataset):
-    """Colour images of a hundred classes: columns `image`, `coarse_label`, `fine_label`."""
+    """CIFAR-100 color images: columns `image`, `coarse_label`, `fine_label`."""
 
     _kind = F.Cifar100
 
 
 class ImageFolderDataset(MappableDataset):
-    """Image files in one folder for each class: columns `image` and `label`."""
+    """Image files in one folder per class: columns `image` and `label`."""
 
     def __init__(
         self,
@@ -135,7 +135,7 @@ class TextFileDataset(Dataset):
 
 
 class CSVDataset(Dataset):
-    """The fields of comma-separated files: columns named by the first line, or as told."""
+    """CSV files: the columns are named by `column_names` or by the first line."""
 
     def __init__(
         self,
@@ -151,18 +151,16 @@ class CSVDataset(Dataset):
         cache: Any = None,
     ) -> None:
         if len(check.text("field_delim", field_delim)) != 1 or field_delim in '"\r\n':
-            raise problem(
-                ValueError, "CSVDataset: field_delim cannot part fields", got=repr(field_delim)
-            )
+            raise problem(ValueError, "CSVDataset: invalid field_delim", got=repr(field_delim))
         if column_defaults is not None and not isinstance(column_defaults, list):
             raise problem(
-                TypeError, "CSVDataset: column_defaults is no list", got=repr(column_defaults)
+                TypeError, "CSVDataset: column_defaults must be a list", got=repr(column_defaults)
             )
         for default in column_defaults or []:
             if isinstance(default, bool) or not isinstance(default, (int, float, str)):
                 raise problem(
                     TypeError,
-                    "CSVDataset: a default is neither number nor text",
+                    "CSVDataset: a default must be a number or a string",
                     got=repr(default),
                 )
         super().__init__(
@@ -187,12 +185,12 @@ def mixed_sampler(
     shard_id: int | None,
     workers: int | None = None,
 ) -> S.SamplerNode:
-    """The sampler of files that MindSpore reads from end to end: a shard is a run of rows."""
+    """The sampler of sources that MindSpore reads sequentially: a shard is a range of rows."""
     check_shards(num_shards, shard_id)
     if not isinstance(shuffle, (bool, Shuffle, type(None))):
         raise problem(
             TypeError,
-            "shuffle: of a wrong type",
+            "shuffle: wrong type",
             got=repr(shuffle),
             expected="a bool, or one of Shuffle, such as Shuffle.FILES",
         )
@@ -208,12 +206,12 @@ def mixed_sampler(
 
 
 def lane_count(workers: int | None) -> int:
-    """How many files are read side by side: as many as there are workers."""
+    """How many files are read in parallel: the number of workers."""
     return check.workers(workers) or config.get_num_parallel_workers()
 
 
 def _files(value: Any) -> tuple[str, ...]:
     patterns = [value] if isinstance(value, str) else value
     if not isinstance(patterns, list) or not patterns:
-        raise check.wrong_type("dataset_files", value, "str or a list that is not empty")
+        raise check.wrong_type("dataset_files", value, "str or a non-empty list")
     return matching_files([check.text("dataset_files", pattern) for pattern in patterns])

@@ -1,4 +1,4 @@
-"""The datasets of labelled images: known sets in pixel files, class folders and lists."""
+"""Datasets of labeled images in pixel files, class folders, and lists."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def reading(
     shard_id: int | None,
     cache: Any = None,
 ) -> dict[str, Any]:
-    """What a node is told of the order and the number of its rows."""
+    """Node arguments for the order and number of rows."""
     return {
         "num_parallel_workers": check.workers(num_parallel_workers),
         "cache": keeping(cache),
@@ -34,18 +34,18 @@ def reading(
 
 
 def decoding(decode: bool | None) -> dict[str, Any]:
-    """What a node is told of decoding its images."""
+    """Node arguments for decoding images."""
     flag = False if decode is None else check.flag("decode", decode)
     return {"decode": flag, "decoder": Decode()}
 
 
 def given(**texts: str | None) -> dict[str, Any]:
-    """The arguments that are not None, which must be texts."""
+    """The arguments that are not None, which must be strings."""
     return {name: check.text(name, text) for name, text in texts.items() if text is not None}
 
 
 class _PixelDataset(MappableDataset):
-    """A set in few files, of which `usage` chooses some."""
+    """A dataset in few files, of which `usage` selects some."""
 
     _kind: type[P.ImageSetNode]
 
@@ -67,19 +67,19 @@ class _PixelDataset(MappableDataset):
 
 
 class KMnistDataset(_PixelDataset):
-    """Handwritten Kuzushiji: columns `image` (28, 28, 1) and `label`."""
+    """KMNIST, handwritten Kuzushiji: columns `image` (28, 28, 1) and `label`."""
 
     _kind = P.KMnist
 
 
 class STL10Dataset(_PixelDataset):
-    """Images of ten classes: columns `image` (96, 96, 3) and `label`, -1 where it is not known."""
+    """STL-10: columns `image` (96, 96, 3) and `label`, -1 if unlabeled."""
 
     _kind = P.STL10
 
 
 class EMnistDataset(MappableDataset):
-    """Handwritten letters and digits: columns `image` (28, 28, 1) and `label`."""
+    """EMNIST handwritten letters and digits: columns `image` (28, 28, 1) and `label`."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class EMnistDataset(MappableDataset):
 
 
 class QMnistDataset(MappableDataset):
-    """Digits of MNIST: columns `image` and `label`, one number, or eight without `compat`."""
+    """QMNIST digits: columns `image` and `label`, one number, or eight without `compat`."""
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class QMnistDataset(MappableDataset):
 
 
 class USPSDataset(Dataset):
-    """Digits from envelopes: columns `image` (16, 16, 1) and `label`."""
+    """USPS digits from envelopes: columns `image` (16, 16, 1) and `label`."""
 
     def __init__(
         self,
@@ -160,7 +160,7 @@ class USPSDataset(Dataset):
 
 
 class SVHNDataset(MappableDataset):
-    """Digits of house numbers: columns `image` (32, 32, 3) and `label`."""
+    """SVHN, digits of house numbers: columns `image` (32, 32, 3) and `label`."""
 
     def __init__(
         self,
@@ -176,11 +176,11 @@ class SVHNDataset(MappableDataset):
         order = (num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id)
         folder = check.text("dataset_dir", dataset_dir)
         super().__init__(P.SVHN(dataset_dir=folder, **given(usage=usage), **reading(*order)))
-        self.node.columns()  # a missing file is told at once
+        self.node.columns()  # raises now if a file is missing
 
 
 class SemeionDataset(MappableDataset):
-    """Digits in black and white: columns `image` (16, 16) and `label`."""
+    """Semeion digits in black and white: columns `image` (16, 16) and `label`."""
 
     def __init__(
         self,
@@ -200,7 +200,7 @@ class SemeionDataset(MappableDataset):
 
 
 class PhotoTourDataset(MappableDataset):
-    """Patches of photos: column `image`, or `image1`, `image2` and `matches` for tests."""
+    """Photo Tour patches: column `image`, or `image1`, `image2`, and `matches` for tests."""
 
     def __init__(
         self,
@@ -228,7 +228,7 @@ class PhotoTourDataset(MappableDataset):
 
 
 class _ImageFileDataset(MappableDataset):
-    """A set of image files."""
+    """A dataset of image files."""
 
     _kind: type[P.FileImages]
 
@@ -250,25 +250,25 @@ class _ImageFileDataset(MappableDataset):
 
 
 class Caltech256Dataset(_ImageFileDataset):
-    """Objects of 256 classes, and some of none: columns `image` and `label`."""
+    """Caltech 256 objects and a clutter class: columns `image` and `label`."""
 
     _kind = L.Caltech256
 
 
 class SBUDataset(_ImageFileDataset):
-    """Photos from Flickr: columns `image` and `caption`."""
+    """SBU photos from Flickr: columns `image` and `caption`."""
 
     _kind = L.SBU
 
 
 class SUN397Dataset(_ImageFileDataset):
-    """Scenes of 397 classes: columns `image` and `label`."""
+    """SUN397 scenes: columns `image` and `label`."""
 
     _kind = L.SUN397
 
 
 class SplitImageFileDataset(MappableDataset):
-    """A set of image files, of which `usage` chooses some."""
+    """A dataset of image files, of which `usage` selects some."""
 
     _kind: type[P.FileImages]
 
@@ -296,19 +296,19 @@ class SplitImageFileDataset(MappableDataset):
 
 
 class Food101Dataset(SplitImageFileDataset):
-    """Dishes: columns `image` and `label`, the name of the class."""
+    """Food-101 dishes: columns `image` and `label`, the name of the class."""
 
     _kind = L.Food101
 
 
 class RenderedSST2Dataset(SplitImageFileDataset):
-    """Sentences as images: columns `image` and `label`, 1 for a good mood."""
+    """Rendered SST-2, sentences as images: columns `image` and `label`, 1 for positive."""
 
     _kind = L.RenderedSST2
 
 
 class LSUNDataset(MappableDataset):
-    """Scenes of ten classes: columns `image` and `label`."""
+    """LSUN, scenes of ten classes: columns `image` and `label`."""
 
     def __init__(
         self,
@@ -339,7 +339,7 @@ class LSUNDataset(MappableDataset):
 
 
 class OmniglotDataset(MappableDataset):
-    """Characters of many alphabets: columns `image` and `label`."""
+    """Omniglot, characters of many alphabets: columns `image` and `label`."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The iterators: the rows of a run as dicts or lists, of Tensors or numpy arrays."""
+"""Dataset iterators: rows as dicts or lists of Tensors or NumPy arrays."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from mycelia.dataset.runtime.run import DatasetRun
 from mycelia.dataset.runtime.run_metrics import RunMetrics
 from mycelia.tensor.tensor import Tensor
 
-_HIDDEN = "_meta-"  # columns of this beginning are there for steps, and shown under other names
+_HIDDEN = "_meta-"  # prefix of columns for internal use, shown to users under other names
 
 
 class Iterator:
-    """Gives the rows of one epoch, then stops; iterating again gives the next epoch.
+    """Iterates over one epoch, then stops; iterating again yields the next epoch.
 
-    Its threads end when it is closed or dropped.
+    Closing or dropping the iterator ends its threads.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Iterator:
                 RuntimeError,
                 "num_epochs: out of range",
                 got=str(num_epochs),
-                expected="1 or more, or -1 for no end",
+                expected="1 or more, or -1 for an unlimited number",
             )
         for name, value in (("output_numpy", output_numpy), ("do_copy", do_copy)):
             if not isinstance(value, bool):
@@ -61,23 +61,23 @@ class Iterator:
         self._names = tuple(columns[place] for place in self._shown)
         self._output_numpy = output_numpy
         self._do_copy = do_copy
-        self.first: list[tuple[tuple[int, ...], Any]] = []  # shapes and types, once it was given
+        self.first: list[tuple[tuple[int, ...], Any]] = []  # shapes and types of the first row
         self._open(self._made_run(config.options()))
 
     def begin_at(self, step: int) -> Self:
-        """Leave out the rows before a step."""
+        """Skip the rows before a step."""
         if step:
             self._run.move(*self._position(step))
         return self
 
     def _position(self, step: int) -> tuple[int, int]:
-        """The epoch and the row of a step."""
+        """The epoch and the row that correspond to a step."""
         size = self._node.size()
         epoch, row = divmod(step, size) if size else (0, step)
         if step < 0 or (size is not None and epoch >= self._epochs != -1):
             raise problem(
                 RuntimeError,
-                "set_init_step: there is no such step",
+                "set_init_step: the step is out of range",
                 got=f"step {step}",
                 expected=f"0 or more, and less than {self._epochs} epochs of {size} steps have",
             )
@@ -109,26 +109,26 @@ class Iterator:
         return self._shaped([self._wrapped(values[place]) for place in self._shown])
 
     def get_next(self) -> Any:
-        """The next row, as `next` gives it."""
+        """The next row, like `next(iterator)`."""
         return next(self)
 
     @property
     def meters(self) -> RunMetrics:
-        """What the run counts of itself."""
+        """The meters of the run."""
         return self._run.meters
 
     def state(self) -> dict[str, int]:
-        """The position in the stream, to be kept with a checkpoint."""
+        """The position in the stream, to be stored in a checkpoint."""
         return self._run.state()
 
     def restore(self, state: dict[str, int]) -> None:
-        """Go on from a position that `state` gave, with the same random numbers."""
+        """Resume from a position that `state` returned, with the same random numbers."""
         if not isinstance(state, dict) or set(state) != {"epoch", "row", "seed"}:
             raise problem(
                 ValueError,
-                "restore: this is no state of an iterator",
+                "restore: this is not the state of an iterator",
                 got=repr(state),
-                expected="a dict that `iterator.state()` gave",
+                expected="a dict that `iterator.state()` returned",
             )
         self.release()
         run = self._made_run(config.options(seed=state["seed"]))
@@ -153,21 +153,21 @@ class Iterator:
 
 
 def _kind(value: Any) -> tuple[tuple[int, ...], Any]:
-    """The shape and type of a value; a dict is an object."""
+    """The shape and type of a value; a dict counts as an object."""
     if isinstance(value, dict):
         return (0,), np.dtype(object)
     return tuple(value.shape), value.dtype
 
 
 def _end(run: DatasetRun, node: DatasetNode, prefix: str | None) -> None:
-    """End a run, and leave what autotune found, if that is wanted."""
+    """End a run and, if a prefix is set, write the result of autotune."""
     run.end()
     if prefix is not None:
         write_report(node, run.meters, prefix)
 
 
 def _fed(values: tuple[Any, ...], owned: bool) -> tuple[Any, ...]:
-    """Values on their way to the device, ahead of their use."""
+    """Copy values to the device ahead of their use."""
     return tuple(_fed_value(value, owned) for value in values)
 
 
@@ -176,12 +176,12 @@ def _fed_value(value: Any, owned: bool) -> Any:
         return {key: _fed_value(entry, owned) for key, entry in value.items()}
     if value.dtype.kind in "USO":
         return value
-    is_small = value.size < LARGE  # the host keeps those, so that others could change them
+    is_small = value.size < LARGE  # small arrays stay on the host, where users could change them
     return on_device(value.copy() if is_small and not owned else value, owned=owned)
 
 
 def owns_rows(node: DatasetNode) -> bool:
-    """Whether the values of rows are made by the pipeline, so that nobody else changes them."""
+    """Whether the pipeline creates the arrays of rows, so that nobody else can change them."""
     while isinstance(node, (RepeatNode, SkipNode, TakeNode, ProjectNode, RenameNode)):
         node = node.child
     return isinstance(node, BatchNode) and node.per_batch_map is None
@@ -195,7 +195,7 @@ class DictIterator(Iterator):
 
 
 class TupleIterator(Iterator):
-    """Rows as lists of values, in the order of `columns` if it is given."""
+    """Rows as lists of values, in the order of `columns` if given."""
 
     def __init__(
         self,

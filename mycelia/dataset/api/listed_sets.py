@@ -1,4 +1,4 @@
-"""The datasets of images that lists or pairs of folders name, and of rows that are made up."""
+"""Image datasets in file lists or paired folders, and synthetic datasets."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_ROWS = 100
 
 
 class Places365Dataset(MappableDataset):
-    """Places of 365 classes: columns `image` and `label`."""
+    """Places365 scenes: columns `image` and `label`."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Places365Dataset(MappableDataset):
 
 
 class DIV2KDataset(MappableDataset):
-    """Photos in full and made worse: columns `hr_image` and `lr_image`."""
+    """DIV2K photos in high and low resolution: columns `hr_image` and `lr_image`."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class DIV2KDataset(MappableDataset):
 
 
 class LFWDataset(MappableDataset):
-    """Photos of people: `image` and `label`, or `image1`, `image2` and `label` for pairs."""
+    """LFW, photos of people: `image` and `label`, or `image1`, `image2`, and `label` for pairs."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class LFWDataset(MappableDataset):
 
 
 class FakeImageDataset(MappableDataset):
-    """Made-up images: columns `image` and `label`, the same for the same `base_seed`."""
+    """Synthetic images: columns `image` and `label`, reproducible by `base_seed`."""
 
     def __init__(
         self,
@@ -144,7 +144,7 @@ class FakeImageDataset(MappableDataset):
 
 
 class RandomDataset(Dataset):
-    """Random numbers in the columns of a schema, or in columns that are random themselves."""
+    """Random values in the columns of a schema, or in randomly chosen columns."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The datasets of rows in memory: user objects, numpy arrays, samples for padding."""
+"""In-memory sources: `GeneratorDataset`, `NumpySlicesDataset`, and `PaddedDataset`."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ from mycelia.tensor.tensor import Tensor
 
 
 class MappableDataset(Dataset):
-    """A dataset whose rows can be read in any order, which a sampler chooses."""
+    """A source with random access, whose order a sampler chooses."""
 
     node: SourceNode
 
     def add_sampler(self, new_sampler: Any) -> None:
-        """Let one more sampler choose among what the present one chose."""
+        """Apply another sampler to the rows that the current one chooses."""
         made = sampler_node(new_sampler, None)
         self.node = replace(self.node, sampler=replace(made, child=self.node.sampler))
         self.reset()
 
     def use_sampler(self, new_sampler: Any) -> None:
-        """Choose rows by another sampler."""
+        """Replace the sampler."""
         if not isinstance(new_sampler, BuiltinSampler):
             raise problem(
                 TypeError,
-                "use_sampler: the argument is not an instance of a sampler",
+                "use_sampler: the argument is not a sampler",
                 got=repr(new_sampler),
                 expected="a sampler of mycelia.dataset",
             )
@@ -59,12 +59,12 @@ class MappableDataset(Dataset):
 
 
 class IndexedDataset(MappableDataset):
-    """A dataset of rows in memory, which can be asked for one by one: `dataset[2]`."""
+    """An in-memory source whose rows can be indexed: `dataset[2]`."""
 
-    _order: Any = None  # of the rows, drawn when the first one is asked for
+    _order: Any = None  # row order for indexing, drawn on first use
 
     def __getitem__(self, index: int) -> Any:
-        """The values of a row, as the source gives them, by its place in the sampler's order."""
+        """The values of a row, as the source returns them, by its index in the sampler's order."""
         if isinstance(index, bool) or not isinstance(index, int | np.number):
             raise check.wrong_type("index", index, "int")
         if not isinstance(self.node, SourceNode):
@@ -74,21 +74,21 @@ class IndexedDataset(MappableDataset):
         if not 0 <= index < len(self._order):
             raise problem(
                 RuntimeError,
-                "dataset: there is no such row",
+                "dataset: row index out of range",
                 got=f"index {index}",
                 expected=f"0 to {len(self._order) - 1}",
             )
         return self._raw_row(int(self._order[int(index)]))
 
     def _raw_row(self, row: int) -> Any:
-        """What the source gives for a row."""
+        """The row as the source returns it."""
         return self.node.reader.row(row)
 
     def __iter__(self) -> TupleIterator:
         return super().__iter__()
 
     def reset(self) -> None:
-        """Forget what was counted, and the order of single rows."""
+        """Forget cached counts and the row order for indexing."""
         super().reset()
         self._order = None
 
@@ -96,8 +96,8 @@ class IndexedDataset(MappableDataset):
 class GeneratorDataset(IndexedDataset):
     """Rows of a user's generator function, iterable, or object with random access.
 
-    An iterator of Python, such as a generator or `map(...)`, is kept while it is read, so that
-    later epochs have the same rows. `dataset[2]` is the third row, in the sampler's order.
+    A Python iterator, such as a generator or `map(...)`, is stored while it is read, so that
+    later epochs have the same rows. `dataset[2]` is the third row in the sampler's order.
     """
 
     def __init__(
@@ -134,7 +134,9 @@ class GeneratorDataset(IndexedDataset):
             )
         elif hasattr(source, "__getitem__"):
             if isinstance(sampler, PKSampler):
-                raise problem(ValueError, "GeneratorDataset: PKSampler needs a set of images")
+                raise problem(
+                    ValueError, "GeneratorDataset: PKSampler requires an image dataset with labels"
+                )
             chosen = chosen_sampler(
                 num_samples, sampler, shuffle, num_shards, shard_id, in_memory=True
             )
@@ -161,25 +163,25 @@ class GeneratorDataset(IndexedDataset):
         return self.source[row]
 
     def __getitem__(self, index: int) -> Any:
-        """A row, as the source gives it, by its place in the sampler's order."""
+        """A row, as the source returns it, by its index in the sampler's order."""
         return super().__getitem__(index)
 
 
 def _described(
     column_names: Any, column_types: Any, schema: Any
 ) -> tuple[tuple[str, ...], tuple[np.dtype[Any] | None, ...] | None]:
-    """The names of columns, and their types where they are told: by a schema, if there is one."""
+    """The column names and, where a schema or `column_types` sets them, the types."""
     if schema is not None:
         if not isinstance(schema, str | Schema):
             raise problem(
                 ValueError,
-                "GeneratorDataset: schema is neither Schema nor the path of one",
+                "GeneratorDataset: schema must be a Schema or the path of one",
                 got=repr(schema),
             )
         columns = made_schema(schema).columns
         return tuple(c.name for c in columns), tuple(c.numpy for c in columns)
     if column_names is None:
-        raise problem(ValueError, "GeneratorDataset: the columns have no names")
+        raise problem(ValueError, "GeneratorDataset: column_names or schema is required")
     names = check.names("column_names", column_names)
     if not names:
         raise problem(ValueError, "GeneratorDataset: column_names is empty")
@@ -187,12 +189,12 @@ def _described(
 
 
 def _check_without_access(num_samples: Any, sampler: Any, shuffle: Any, num_shards: Any) -> None:
-    """What only a source with random access allows."""
+    """Reject arguments that require a source with random access."""
     for name, value in (("sampler", sampler), ("num_shards", num_shards)):
         if value is not None:
             raise problem(
                 ValueError,
-                f"GeneratorDataset: {name} needs a source with random access",
+                f"GeneratorDataset: {name} requires a source with random access",
                 got=f"{name}={value!r}, and a source without __getitem__",
                 expected="an object with __getitem__ and __len__",
             )
@@ -205,9 +207,9 @@ def _check_batches(batch_sampler: Any, collate_fn: Any, choices: Sequence[Any]) 
     if not hasattr(batch_sampler, "__getitem__") and not hasattr(batch_sampler, "__iter__"):
         raise problem(
             TypeError,
-            "GeneratorDataset: batch_sampler gives no batches",
+            "GeneratorDataset: batch_sampler must be iterable",
             got=repr(batch_sampler),
-            expected="lists of row numbers, with __iter__ or __getitem__",
+            expected="lists of row indices, with __iter__ or __getitem__",
         )
     if any(given is not None for given in choices):
         raise problem(
@@ -220,7 +222,7 @@ def _check_batches(batch_sampler: Any, collate_fn: Any, choices: Sequence[Any]) 
 
 
 class _SampledBatches:
-    """The batches of rows that a batch sampler lists, joined by a function."""
+    """The batches of row indices that a batch sampler lists, joined by `collate_fn`."""
 
     def __init__(self, source: Any, batch_sampler: Any, collate: Callable[..., Any] | None) -> None:
         self._source = source
@@ -234,14 +236,14 @@ class _SampledBatches:
             is_empty = False
             yield self._collate(*self._columns(indices))
         if is_empty:
-            raise problem(RuntimeError, "batch_sampler: there are no batches")
+            raise problem(RuntimeError, "batch_sampler: no batches")
 
     def _columns(self, indices: Any) -> list[list[Any]]:
-        """A list of values for each column."""
+        """The values of a batch, as one list per column."""
         if isinstance(indices, str) or not isinstance(indices, Iterable):
             raise problem(
                 RuntimeError,
-                "batch_sampler: a batch is no list of row numbers",
+                "batch_sampler: a batch must be a list of row indices",
                 got=repr(indices),
             )
         samples = [self._source[index] for index in indices]
@@ -261,7 +263,7 @@ def _stacked(*columns: list[Any]) -> tuple[np.ndarray, ...]:
 
 
 class NumpySlicesDataset(IndexedDataset):
-    """Slices of arrays along their first axis: one array, a tuple or a dict of columns."""
+    """Slices of arrays along the first axis: one array, or a tuple or dict of columns."""
 
     def __init__(
         self,
@@ -299,14 +301,16 @@ class NumpySlicesDataset(IndexedDataset):
 
 
 class PaddedDataset(MappableDataset):
-    """Samples that fill up another dataset."""
+    """Samples that pad another dataset to a required number of rows."""
 
     def __init__(self, padded_samples: list[dict[str, Any]]) -> None:
         if not isinstance(padded_samples, list):
             raise check.wrong_type("padded_samples", padded_samples, "list")
         if not padded_samples or not all(isinstance(s, dict) for s in padded_samples):
             raise problem(
-                ValueError, "padded_samples must be dicts, at least one", got=repr(padded_samples)
+                ValueError,
+                "padded_samples must be a non-empty list of dicts",
+                got=repr(padded_samples),
             )
         names = tuple(padded_samples[0])
         if any(tuple(sample) != names for sample in padded_samples):
@@ -319,11 +323,11 @@ class PaddedDataset(MappableDataset):
 
 
 def _columns(data: Any, column_names: Any) -> tuple[list[Any], tuple[str, ...]]:
-    """The columns of data as they are given, and their names."""
+    """The columns of the data and their names."""
     if not isinstance(data, (list, tuple, dict, np.ndarray, Tensor)):
         raise check.wrong_type("data", data, "list, tuple, dict or numpy.ndarray")
     if len(data) == 0:
-        raise problem(ValueError, "NumpySlicesDataset: there is no data")
+        raise problem(ValueError, "NumpySlicesDataset: data is empty")
     if isinstance(data, dict):
         columns, default = list(data.values()), tuple(str(key) for key in data)
     elif isinstance(data, tuple):
@@ -334,14 +338,14 @@ def _columns(data: Any, column_names: Any) -> tuple[list[Any], tuple[str, ...]]:
     if len(names) != len(columns):
         raise problem(
             ValueError,
-            "NumpySlicesDataset: not one name for each column",
+            "NumpySlicesDataset: column_names must name every column",
             got=f"{len(names)} names for {len(columns)} columns",
         )
     return columns, names
 
 
 def _column(column: Any) -> Any:
-    """A column as an array, or as a list where rows differ in shape."""
+    """A column as an array, or as a list if the rows differ in shape."""
     if isinstance(column, np.ndarray):
         return column
     if isinstance(column, Tensor):
@@ -362,7 +366,7 @@ def _is_regular(column: Any) -> bool:
 
 
 def _types(column_types: Any, names: tuple[str, ...]) -> tuple[np.dtype[Any] | None, ...] | None:
-    """The numpy types of columns; None where a column may be of any."""
+    """The NumPy types of columns; None accepts any type."""
     if column_types is None:
         return None
     if not isinstance(column_types, list | tuple):
@@ -372,21 +376,21 @@ def _types(column_types: Any, names: tuple[str, ...]) -> tuple[np.dtype[Any] | N
     if len(column_types) != len(names):
         raise problem(
             ValueError,
-            "GeneratorDataset: column_types and column_names differ in number",
+            "GeneratorDataset: column_types and column_names differ in length",
             got=f"{len(column_types)} and {len(names)}",
         )
     return tuple(None if kind is None else numpy_type(kind) for kind in column_types)
 
 
 def _starter(source: Any) -> Callable[[], Iterable[Any]]:
-    """A function that starts the rows of `source` anew."""
+    """A function that starts a new iteration over `source`."""
     if callable(source):
         return source
     if hasattr(source, "__iter__"):
         return lambda: iter(source)
     raise problem(
         TypeError,
-        "GeneratorDataset: the source gives no rows",
+        "GeneratorDataset: the source is not iterable",
         got=type(source).__name__,
         expected="a generator function, an iterable, or an object with __getitem__ and __len__",
     )

@@ -1,4 +1,4 @@
-"""The profile of a run: what each step cost, which is the slowest, how long the taker waited."""
+"""The profile of a run: the cost of each step, the slowest step, and the consumer's wait."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mycelia.dataset.runtime.run_metrics import RunMetrics
 
 @dataclass(frozen=True)
 class StepProfile:
-    """The work of one step: `seconds` over all its workers, and those of its operations."""
+    """The cost of one step: `seconds` over all workers, and those of its operations."""
 
     name: str
     rows: int
@@ -19,18 +19,18 @@ class StepProfile:
 
     @property
     def milliseconds_a_row(self) -> float:
-        """The work on one row, by one worker."""
+        """Processing time per row in one worker."""
         return 1e3 * self.seconds / max(self.rows, 1)
 
     @property
     def busy(self) -> float:
-        """Seconds that each worker worked: what bounds the speed of the pipeline."""
+        """Busy seconds per worker, which bound the throughput of the pipeline."""
         return self.seconds / self.workers
 
 
 @dataclass(frozen=True)
 class Profile:
-    """What a run cost; as text, a table."""
+    """The cost of a run; printed as a table."""
 
     steps: tuple[StepProfile, ...]
     rows: int
@@ -39,16 +39,16 @@ class Profile:
 
     @property
     def slowest(self) -> StepProfile | None:
-        """The step whose workers had the least rest."""
+        """The step with the busiest workers."""
         return max(self.steps, key=lambda step: step.busy, default=None)
 
     @property
     def idle(self) -> float:
-        """The share of the time that whoever took the rows waited for them."""
+        """The fraction of the time that the consumer waited for rows."""
         return self.waited / self.seconds if self.seconds else 0.0
 
     def __str__(self) -> str:
-        lines = [f"{'step':<32}{'rows':>10}{'workers':>9}{'ms a row':>10}{'busy':>7}"]
+        lines = [f"{'step':<32}{'rows':>10}{'workers':>9}{'ms/row':>10}{'busy':>7}"]
         for step in self.steps:
             busy = step.busy / self.seconds if self.seconds else 0.0
             lines.append(
@@ -59,8 +59,10 @@ class Profile:
                 each = 1e3 * seconds / max(step.rows, 1)
                 lines.append(f"  {name:<30}{'':>10}{'':>9}{each:>10.3f}")
         speed = self.rows / self.seconds if self.seconds else 0.0
-        lines.append(f"{self.rows} rows in {self.seconds:.2f} s ({speed:.0f} a second)")
-        lines.append(f"the taker waited for data {self.waited:.2f} s ({self.idle:.1%} of the time)")
+        lines.append(f"{self.rows} rows in {self.seconds:.2f} s ({speed:.0f} rows/s)")
+        lines.append(
+            f"the consumer waited {self.waited:.2f} s for data ({self.idle:.1%} of the time)"
+        )
         if self.slowest is not None:
             lines.append(f"slowest step: {self.slowest.name}{_worst_operation(self.slowest)}")
         return "\n".join(lines)
@@ -70,11 +72,11 @@ def _worst_operation(step: StepProfile) -> str:
     if not step.operations:
         return ""
     name, seconds = max(step.operations.items(), key=lambda item: item[1])
-    return f", most of it {name} ({seconds / sum(step.operations.values()):.0%} of its operations)"
+    return f", mostly {name} ({seconds / sum(step.operations.values()):.0%} of its operations)"
 
 
 def profile_of(meters: RunMetrics) -> Profile:
-    """The profile of what a run has counted so far."""
+    """The profile of what a run has measured so far."""
     steps = tuple(
         StepProfile(m.name, m.rows, m.workers, m.seconds, dict(m.parts))
         for m in meters.steps

@@ -1,4 +1,4 @@
-"""The datasets of rows in record files: MindRecord and TFRecord."""
+"""Record file datasets: MindRecord and TFRecord."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _COMPRESSIONS = ("", "ZLIB", "GZIP")
 
 
 class MindDataset(MappableDataset):
-    """The rows of MindRecord files: of all shards beside one file, or of a list of files."""
+    """The rows of MindRecord files: all shards next to one file, or a list of files."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class MindDataset(MappableDataset):
 
 
 class TFRecordDataset(Dataset):
-    """The examples of TFRecord files: the columns of a schema, or all features of the first."""
+    """The examples of TFRecord files: columns of a schema, or all features of the first example."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class TFRecordDataset(Dataset):
         if compression not in _COMPRESSIONS:
             raise problem(
                 ValueError,
-                "TFRecordDataset: files are not compressed that way",
+                "TFRecordDataset: unknown compression type",
                 got=f"compression_type={compression_type!r}",
                 expected=", ".join(map(repr, _COMPRESSIONS)),
             )
@@ -137,7 +137,7 @@ class TFRecordDataset(Dataset):
 
 
 def _mixed(lanes: S.InterleavedFilesNode) -> S.SamplerNode:
-    """All rows of the lanes in a random order."""
+    """All rows of the files in a random order."""
     rows = (
         lanes
         if isinstance(lanes, S.SharedInterleavedFilesNode)
@@ -149,17 +149,17 @@ def _mixed(lanes: S.InterleavedFilesNode) -> S.SamplerNode:
 def _record_files(value: Any) -> str | tuple[str, ...]:
     paths = value if isinstance(value, list) else [value]
     if not paths:
-        raise problem(RuntimeError, "MindDataset: dataset_files names no file")
+        raise problem(RuntimeError, "MindDataset: dataset_files is empty")
     for path in paths:
         if not Path(check.text("dataset_files", path)).is_file():
-            raise problem(ValueError, "dataset_files: there is no such file", got=str(path))
+            raise problem(ValueError, "dataset_files: the file does not exist", got=str(path))
     return tuple(paths) if isinstance(value, list) else value
 
 
 def _matching(value: Any) -> tuple[str, ...]:
     patterns = value if isinstance(value, list) else [value]
     if not patterns:
-        raise problem(ValueError, "TFRecordDataset: dataset_files names no file")
+        raise problem(ValueError, "TFRecordDataset: dataset_files is empty")
     return matching_files([check.text("dataset_files", pattern) for pattern in patterns])
 
 
@@ -170,7 +170,7 @@ def _columns(value: Any) -> tuple[str, ...]:
         raise check.wrong_type("columns_list", value, "list")
     names = [check.text("columns_list", name) for name in value]
     if len(set(names)) != len(names):
-        raise problem(RuntimeError, "columns_list: a column is named twice", got=str(names))
+        raise problem(RuntimeError, "columns_list: duplicate column names", got=str(names))
     return tuple(names)
 
 
@@ -182,57 +182,57 @@ def _check_shuffle(value: Any) -> None:
 def _check_together(
     sampler: Any, shuffle: Any, num_shards: Any, shard_id: Any, num_samples: Any
 ) -> None:
-    """The arguments that choose rows must not contradict each other."""
+    """Check that the arguments that choose rows do not contradict each other."""
     given = {"shuffle": shuffle, "num_shards": num_shards, "num_samples": num_samples}
     both = [name for name, value in given.items() if value is not None]
     if sampler is not None and both:
         raise problem(
             RuntimeError,
-            "sampler: the rows are chosen in two ways at once",
+            "sampler: conflicts with the other arguments that choose rows",
             got=f"a sampler, and {', '.join(both)}",
-            fix="give the sampler alone",
+            fix="pass only the sampler",
         )
     if (num_shards is None) != (shard_id is None):
-        raise problem(RuntimeError, "num_shards, shard_id: one is of no use without the other")
+        raise problem(RuntimeError, "num_shards, shard_id: set both or neither")
     check_shards(num_shards, shard_id)
     if num_samples is not None and check.integer("num_samples", num_samples) < 0:
         raise problem(ValueError, "num_samples: out of range", got=str(num_samples))
     if num_samples is not None and shuffle in _BY_FILE:
         raise problem(
             ValueError,
-            "num_samples: not all rows are read, so files cannot be kept whole",
+            "num_samples: cannot be combined with shuffling files as a whole",
             got=f"num_samples={num_samples}, shuffle={shuffle}",
-            fix="leave one of them out, or use take",
+            fix="leave out one of them, or use take",
         )
 
 
 def _checked_padding(columns: Sequence[str], sample: Any, count: Any) -> int:
-    """How many padded rows there are; sample and count come together, with columns_list."""
+    """The number of padded rows; sample and count must come together, with columns_list."""
     if sample is None and count is None:
         return 0
     if sample is None:
-        raise problem(RuntimeError, "num_padded: there is no padded_sample")
+        raise problem(RuntimeError, "num_padded: requires padded_sample")
     if not isinstance(sample, dict):
         raise check.wrong_type("padded_sample", sample, "dict")
     if not columns:
-        raise problem(RuntimeError, "padded_sample: needs columns_list, too")
+        raise problem(RuntimeError, "padded_sample: requires columns_list")
     if count is None:
-        raise problem(RuntimeError, "padded_sample: needs num_padded, too")
+        raise problem(RuntimeError, "padded_sample: requires num_padded")
     absent = [name for name in columns if name not in sample]
     if absent:
         raise problem(
-            ValueError, "padded_sample: a column has no value", got=f"none for {', '.join(absent)}"
+            ValueError, "padded_sample: columns are missing", got=f"none for {', '.join(absent)}"
         )
     return check.not_negative("num_padded", count)
 
 
 def _check_even(sampler: S.SamplerNode, size: int) -> None:
-    """Padded rows are there to make all shards equal, so they must do that."""
+    """Check that the padded rows make all shards equal."""
     if isinstance(sampler, S.DistributedSamplerNode) and size % sampler.num_shards:
         raise problem(
             RuntimeError,
-            "num_padded: the rows cannot be dealt evenly",
-            got=f"{size} rows with the padded ones, {sampler.num_shards} shards",
+            "num_padded: the rows do not divide evenly among the shards",
+            got=f"{size} rows including the padded ones, {sampler.num_shards} shards",
             fix="choose num_padded so that num_shards divides the sum",
         )
 
@@ -244,7 +244,7 @@ def _by_file(
     num_shards: int | None,
     shard_id: int | None,
 ) -> S.SamplerNode:
-    """Whole files mixed, or the rows in each; a shard has every n-th row of that."""
+    """Shuffle whole files, or the rows within each; a shard takes every n-th row of the result."""
     order = FileOrderNode(
         sizes=sizes,
         mixes_files=shuffle == Shuffle.FILES,
@@ -259,7 +259,7 @@ def _by_file(
 
 
 def schema_columns(schema: Any) -> tuple[ColumnSchema, ...]:
-    """The columns of a schema; in a file, one without a shape is of any length."""
+    """The columns of a schema; in a file, a column without a shape has any length."""
     if isinstance(schema, Schema):
         return schema.columns
     Schema(check.text("schema", schema))

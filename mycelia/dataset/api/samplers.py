@@ -1,4 +1,4 @@
-"""The samplers, as users make and chain them."""
+"""Samplers, which choose the rows of a source and their order."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from mycelia._engine.core.errors import problem
 from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 from mycelia.dataset.ir import samplers as S
 
-_ITERATORS = ("builtins", "itertools")  # modules whose iterators cannot begin anew
+_ITERATORS = ("builtins", "itertools")  # modules whose iterators can be used only once
 
 
 class Shuffle(StrEnum):
-    """How the rows of files are mixed."""
+    """How the rows of files are shuffled."""
 
     GLOBAL = "global"
     FILES = "files"
@@ -28,7 +28,7 @@ class Shuffle(StrEnum):
 
 
 class BuiltinSampler(CheckedKeywords):
-    """A sampler of a known kind; a child chooses first, and this one among what it chose."""
+    """A built-in sampler. A child sampler is applied first; this one chooses among its rows."""
 
     _shuffles = False
     _sharded = False
@@ -39,7 +39,7 @@ class BuiltinSampler(CheckedKeywords):
         self.child_sampler: Any = None
 
     def node(self) -> S.SamplerNode:
-        """The description of the sampler and its children."""
+        """The node that describes the sampler and its children."""
         child = None if self.child_sampler is None else sampler_node(self.child_sampler, None)
         return replace(self._own_node(), child=child)
 
@@ -47,42 +47,42 @@ class BuiltinSampler(CheckedKeywords):
         raise NotImplementedError
 
     def parse(self) -> S.SamplerNode:
-        """The same description, under MindSpore's name."""
+        """The same node, under MindSpore's name."""
         return self.node()
 
     def parse_for_minddataset(self) -> S.SamplerNode:
-        """The same description: sources of all kinds take it."""
+        """The same node: all kinds of sources accept it."""
         return self.node()
 
     def add_child(self, sampler: Any) -> None:
-        """Let another sampler choose first."""
+        """Set the child sampler, which is applied first."""
         if self.child_sampler is not None:
-            raise problem(RuntimeError, "add_child: the sampler has a child already")
+            raise problem(RuntimeError, "add_child: the sampler already has a child")
         if sampler is self:
             raise problem(RuntimeError, "add_child: a sampler cannot be its own child")
         self.child_sampler = sampler
 
     def get_child(self) -> Any:
-        """The sampler that chooses first, or None."""
+        """The child sampler, which is applied first, or None."""
         return self.child_sampler
 
     def get_num_samples(self) -> int | None:
-        """How many rows come at most, or None."""
+        """The maximum number of rows, or None."""
         return self.num_samples
 
     def is_shuffled(self) -> bool:
-        """Whether the order is random, here or in a child."""
+        """Whether this sampler or a child shuffles."""
         child = self.child_sampler
         return self._shuffles or (child is not None and child.is_shuffled())
 
     def is_sharded(self) -> bool:
-        """Whether the rows of one shard are chosen, here or in a child."""
+        """Whether this sampler or a child chooses the rows of one shard."""
         child = self.child_sampler
         return self._sharded or (child is not None and child.is_sharded())
 
 
 class SequentialSampler(BuiltinSampler):
-    """Rows in their own order, from `start_index` on."""
+    """Rows in the order of the source, from `start_index` on."""
 
     def __init__(self, start_index: int | None = None, num_samples: int | None = None) -> None:
         super().__init__(num_samples)
@@ -135,7 +135,7 @@ class RandomSampler(BuiltinSampler):
 
 
 class DistributedSampler(BuiltinSampler):
-    """The rows of one of several processes, the same number for each."""
+    """The rows of one shard of a distributed run; every shard has the same number of rows."""
 
     _sharded = True
 
@@ -185,11 +185,11 @@ class PKSampler(BuiltinSampler):
         _check_int("num_val", num_val)
         if num_val <= 0:
             raise problem(
-                ValueError, "PKSampler: num_val is not positive", got=f"num_val={num_val}"
+                ValueError, "PKSampler: num_val must be positive", got=f"num_val={num_val}"
             )
         if num_class is not None:
             raise problem(
-                NotImplementedError, "PKSampler: num_class cannot be chosen", fix="leave it out"
+                NotImplementedError, "PKSampler: num_class is not supported", fix="leave it out"
             )
         _check_bool("shuffle", shuffle)
         if not isinstance(class_column, str):
@@ -210,7 +210,7 @@ class PKSampler(BuiltinSampler):
 
 
 class SubsetSampler(BuiltinSampler):
-    """The listed rows, as they are listed."""
+    """The rows with the listed indices, in that order."""
 
     def __init__(self, indices: Any, num_samples: int | None = None) -> None:
         super().__init__(num_samples)
@@ -225,7 +225,7 @@ class SubsetSampler(BuiltinSampler):
         self.indices = listed
 
     def get_num_samples(self) -> int | None:
-        """How many rows come."""
+        """The number of rows."""
         listed = len(self.indices)
         return listed if self.num_samples is None else min(self.num_samples, listed)
 
@@ -238,7 +238,7 @@ class SubsetSampler(BuiltinSampler):
 
 
 class SubsetRandomSampler(SubsetSampler):
-    """The listed rows, in a new random order every epoch."""
+    """The rows with the listed indices, in a new random order every epoch."""
 
     _shuffles = True
 
@@ -253,7 +253,7 @@ class WeightedRandomSampler(BuiltinSampler):
     ) -> None:
         for weight in weights:
             if not is_number(weight):
-                raise problem(TypeError, "weights: one of them is no number", got=repr(weight))
+                raise problem(TypeError, "weights: every weight must be a number", got=repr(weight))
         _check_bool("replacement", replacement)
         super().__init__(num_samples)
         self.weights = weights
@@ -261,9 +261,9 @@ class WeightedRandomSampler(BuiltinSampler):
 
     def _own_node(self) -> S.SamplerNode:
         if any(weight < 0 for weight in self.weights):
-            raise problem(RuntimeError, "weights: one of them is negative", got=str(self.weights))
+            raise problem(RuntimeError, "weights: a weight is negative", got=str(self.weights))
         if len(self.weights) == 0:
-            raise problem(RuntimeError, "weights: there are none")
+            raise problem(RuntimeError, "weights: the list is empty")
         if sum(self.weights) == 0:
             raise problem(RuntimeError, "weights: all of them are zero", got=str(self.weights))
         return S.WeightedSamplerNode(
@@ -274,9 +274,9 @@ class WeightedRandomSampler(BuiltinSampler):
 
 
 class Sampler(BuiltinSampler):
-    """The base of users' samplers: `__iter__` gives row numbers.
+    """Base class of custom samplers: `__iter__` yields row indices.
 
-    `dataset_size` is known from the time the sampler is given to a dataset. `reset` is called
+    `dataset_size` is known once the sampler is attached to a dataset. `reset` is called
     after each epoch.
     """
 
@@ -285,13 +285,13 @@ class Sampler(BuiltinSampler):
         self.dataset_size = 0
 
     def __iter__(self) -> Iterator[int]:
-        raise NotImplementedError("a sampler must have __iter__")
+        raise NotImplementedError("a sampler must define __iter__")
 
     def reset(self) -> None:
         """Prepare for the next epoch."""
 
     def get_num_samples(self) -> int | None:
-        """How many rows the sampler says it gives, or None."""
+        """The number of rows that the sampler declares, or None."""
         if self.num_samples is None and hasattr(self, "__len__"):
             return len(self)
         return self.num_samples
@@ -301,7 +301,7 @@ class Sampler(BuiltinSampler):
 
 
 class IterSampler(Sampler):
-    """The row numbers of an iterable."""
+    """The row indices of an iterable."""
 
     def __init__(self, sampler: Iterable[int], num_samples: int | None = None) -> None:
         super().__init__(num_samples)
@@ -311,7 +311,7 @@ class IterSampler(Sampler):
         return iter(self.sampler)
 
     def get_num_samples(self) -> int | None:
-        """How many rows the iterable says it gives, or None."""
+        """The number of rows that the iterable declares, or None."""
         if self.num_samples is None and hasattr(self.sampler, "__len__"):
             return len(self.sampler)
         return self.num_samples
@@ -321,7 +321,7 @@ class IterSampler(Sampler):
 
 
 def sampler_node(sampler: Any, num_samples: int | None) -> S.SamplerNode:
-    """The node of a sampler, a list of rows or another iterable of them."""
+    """The node of a sampler, a list of row indices, or another iterable of them."""
     if isinstance(sampler, BuiltinSampler):
         return sampler.node()
     if isinstance(sampler, (list, tuple)):
@@ -331,16 +331,16 @@ def sampler_node(sampler: Any, num_samples: int | None) -> S.SamplerNode:
         return S.UserSamplerNode(source=repeatable(sampler), num_samples=num_samples)
     raise problem(
         TypeError,
-        "sampler: this is not an instance of a sampler",
+        "sampler: not a sampler",
         got=f"Unsupported sampler object of type ({type(sampler)})",
-        expected="a sampler, a list of row numbers, or an iterable of them",
+        expected="a sampler, a list of row indices, or an iterable of them",
     )
 
 
 def repeatable(source: Any) -> Any:
-    """The same, or for an iterator of Python, what gives its values again every time.
+    """The iterable itself; a Python iterator is wrapped so that it can be replayed.
 
-    An iterator of a user's own class follows its `__iter__`.
+    For an iterator of a custom class, its `__iter__` decides.
     """
     is_iterator = hasattr(source, "__next__") and iter(source) is source
     if is_iterator and type(source).__module__ in _ITERATORS:
@@ -349,7 +349,7 @@ def repeatable(source: Any) -> Any:
 
 
 class ReplayableIterator:
-    """The values of an iterator, kept as they come, so that they can come again."""
+    """Stores the values of an iterator as they arrive, so that they can be replayed."""
 
     def __init__(self, source: Iterator[Any]) -> None:
         self._source = source
@@ -376,10 +376,10 @@ def chosen_sampler(
     *,
     in_memory: bool = False,
 ) -> S.SamplerNode:
-    """The sampler that the arguments of a source ask for.
+    """The sampler that the arguments of a source describe.
 
-    As in MindSpore, sources in memory take a custom sampler beside the other arguments, which then
-    have no effect, and raise another exception than those that read files.
+    As in MindSpore, in-memory sources accept a custom sampler next to the other arguments, which
+    then have no effect, and raise another exception type than sources that read files.
     """
     _check_count("num_samples", num_samples)
     check_shards(num_shards, shard_id)
@@ -391,10 +391,10 @@ def chosen_sampler(
         if not is_alone and (isinstance(sampler, BuiltinSampler) or not in_memory):
             raise problem(
                 ValueError if in_memory else RuntimeError,
-                "sampler: the rows are chosen in two ways at once",
+                "sampler: conflicts with the other arguments that choose rows",
                 got=f"a sampler, and num_samples={num_samples}, shuffle={shuffle}, "
                 f"num_shards={num_shards}, shard_id={shard_id}",
-                fix="give the sampler alone",
+                fix="pass only the sampler",
             )
         return sampler_node(sampler, num_samples)
     if num_shards is not None and shard_id is not None:
@@ -410,9 +410,9 @@ def chosen_sampler(
 
 
 def check_shards(num_shards: Any, shard_id: Any) -> None:
-    """Both or neither, and the id below the number."""
+    """Check that both or neither are given, and that the id is below the number."""
     if (num_shards is None) != (shard_id is None):
-        raise problem(ValueError, "num_shards, shard_id: one is of no use without the other")
+        raise problem(ValueError, "num_shards, shard_id: set both or neither")
     if num_shards is None:
         return
     _check_int("num_shards", num_shards)
@@ -434,13 +434,13 @@ def check_shards(num_shards: Any, shard_id: Any) -> None:
     if shard_id >= num_shards:
         raise problem(
             ValueError,
-            "shard_id: there is no such shard",
+            "shard_id: must be less than num_shards",
             got=f"shard_id={shard_id}, num_shards={num_shards}",
         )
 
 
 def _check_global(shuffle: Any) -> None:
-    """Samplers mix all rows: only sets of files know the other ways."""
+    """Reject shuffle modes other than global: only file datasets support them."""
     if shuffle is not False and shuffle != Shuffle.GLOBAL:
         raise problem(
             RuntimeError,

@@ -1,4 +1,4 @@
-"""The rows of a dataset, written to MindRecord files."""
+"""Saving the rows of a dataset to MindRecord files."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _OTHER_THAN_NAMES = re.compile(r"[^0-9A-Za-z_]")
 
 
 def save(dataset: Any, file_name: str, num_files: int = 1, file_type: str = "mindrecord") -> None:
-    """Write one epoch of a dataset; the files appear when all rows are in them."""
+    """Write one epoch of a dataset; the files appear when all rows are written."""
     check.text("file_name", file_name)
     if not 1 <= check.integer("num_files", num_files) <= _MOST_FILES:
         raise problem(
             ValueError, "save: num_files is out of range", got=str(num_files), expected="1 to 1000"
         )
     if check.text("file_type", file_type) != "mindrecord":
-        raise problem(ValueError, "save: this type of file cannot be written", got=repr(file_type))
+        raise problem(ValueError, "save: unsupported file type", got=repr(file_type))
     rows = dataset.create_tuple_iterator(num_epochs=1, output_numpy=True)
     try:
         write(file_name, num_files, dataset.get_col_names(), rows, dataset.node.size())
@@ -50,11 +50,11 @@ def write(
     rows: Iterable[Sequence[Any]],
     total: int | None = None,
 ) -> None:
-    """Write rows of arrays, the types of the columns taken from the first row."""
+    """Write rows of arrays; the first row determines the types of the columns."""
     source = iter(rows)
     first = next(source, None)
     if first is None:
-        raise problem(RuntimeError, "save: the dataset has no rows")
+        raise problem(RuntimeError, "save: the dataset is empty")
     names = [_OTHER_THAN_NAMES.sub("_", column) for column in columns]
     fields = [_field(column, value) for column, value in zip(columns, first)]
     writer = FileWriter(check_file_name(file_name), num_files)
@@ -71,16 +71,16 @@ def write(
 
 
 def _field(column: str, value: Any) -> dict[str, Any]:
-    """The schema of a column, from a value of it; its first axis may be of any length."""
+    """The schema of a column, from its first value; the first axis may have any length."""
     kind = value.dtype.kind if isinstance(value, np.ndarray) else "O"
     if kind in "US" and value.size == 1:
         return {"type": "string" if kind == "U" else "bytes"}
     if kind in "USO" or value.dtype.name not in _TYPES:
         raise problem(
             RuntimeError,
-            f"save: the column {column!r} cannot be written",
+            f"save: the column {column!r} has an unsupported type",
             got=f"{value.dtype} {list(value.shape)}" if kind != "O" else type(value).__name__,
-            expected="numbers, or one text",
+            expected="numbers, or one string",
         )
     told: dict[str, Any] = {"type": _TYPES[value.dtype.name]}
     if value.ndim:
@@ -89,19 +89,19 @@ def _field(column: str, value: Any) -> dict[str, Any]:
 
 
 def _stored(column: str, field: dict[str, Any], value: Any) -> Any:
-    """A value as a writer takes it. It must be like that of the first row."""
+    """A value in the form that the writer accepts; it must match that of the first row."""
     told = _field(column, value)
     if told != field:
         raise problem(
             RuntimeError,
-            f"save: the shape or type of the column {column!r} changes",
+            f"save: the shape or type of the column {column!r} varies",
             got=f"{told}, in the first row {field}",
-            fix="make the rows alike in a map before; only the first size may change",
+            fix="make the rows uniform in an earlier map; only the first size may vary",
         )
     if value.dtype == np.uint64 and (value > _LARGEST).any():
         raise problem(
             RuntimeError,
-            f"save: a number of the column {column!r} does not fit int64",
+            f"save: a value of the column {column!r} does not fit int64",
             got=str(value.max()),
         )
     if told["type"] == "bytes":

@@ -1,4 +1,4 @@
-"""The schema: what users say of the columns in files that do not say it themselves."""
+"""The schema: names, types, and shapes of the columns of files that do not declare them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FIELDS = ("datasetType", "numRows", "columns")
 
 
 class Schema(CheckedKeywords):
-    """The names, types and shapes of columns, and how many rows there are (0: not said)."""
+    """The names, types, and shapes of columns, and the number of rows (0: unspecified)."""
 
     def __init__(self, schema_file: str | None = None) -> None:
         self.schema_file = None
@@ -33,7 +33,7 @@ class Schema(CheckedKeywords):
             self.from_json(_loaded(Path(self.schema_file)))
 
     def add_column(self, name: str, de_type: Any, shape: list[int] | None = None) -> None:
-        """Add a column; without a shape its values have one axis of any length."""
+        """Add a column; without a shape, its values have one axis of any length."""
         if not check.text("name", name):
             raise problem(TypeError, "add_column: the name is empty")
         if shape is not None and not isinstance(shape, list):
@@ -42,22 +42,22 @@ class Schema(CheckedKeywords):
         self.columns += (ColumnSchema(name, _type_name(de_type), sizes),)
 
     def parse_columns(self, columns: Any) -> None:
-        """Take the columns of a list of dicts, or of a dict of dicts, in place of the present."""
+        """Replace the columns with those of a list of dicts or a dict of dicts."""
         self.columns = parsed_columns(columns)
 
     def from_json(self, json_obj: Any) -> None:
-        """Take all that a dict in the form of `to_json` says."""
+        """Load a schema from a dict in the form of `to_json`."""
         told = json_obj if isinstance(json_obj, dict) else {}
         unknown = [key for key in told if key not in _FIELDS]
         if unknown:
-            raise problem(RuntimeError, "Schema: a field is not known", got=", ".join(unknown))
+            raise problem(RuntimeError, "Schema: unknown fields", got=", ".join(unknown))
         if not told.get("columns"):
-            raise problem(RuntimeError, "Schema: there are no columns", got=repr(json_obj))
+            raise problem(RuntimeError, "Schema: columns are missing", got=repr(json_obj))
         rows, kind = told.get("numRows", 0), told.get("datasetType", "")
         if not is_int(rows) or rows < 0:
-            raise problem(RuntimeError, "Schema: numRows is no count of rows", got=repr(rows))
+            raise problem(RuntimeError, "Schema: numRows must be a number of rows", got=repr(rows))
         if not isinstance(kind, str):
-            raise problem(RuntimeError, "Schema: datasetType is no text", got=repr(kind))
+            raise problem(RuntimeError, "Schema: datasetType must be a string", got=repr(kind))
         self.parse_columns(told["columns"])
         self.dataset_type, self.num_rows = kind, rows
 
@@ -75,23 +75,23 @@ class Schema(CheckedKeywords):
 
     @staticmethod
     def get_num_rows(schema: Any) -> int:
-        """How many rows a schema, or a file of one, speaks of."""
+        """The number of rows that a schema, or a schema file, declares."""
         return made_schema(schema).num_rows
 
 
 def made_schema(schema: Any) -> Schema:
-    """The schema itself, or the one in the file of this name."""
+    """The schema itself, or the one in this file."""
     return schema if isinstance(schema, Schema) else Schema(check.text("schema", schema))
 
 
 def numpy_type(kind: Any) -> np.dtype[Any]:
-    """The numpy type of values of a type, as users write it."""
+    """The NumPy type of a column type."""
     return np.dtype(np.str_) if kind is string else as_dtype(kind).numpy
 
 
 def _loaded(path: Path) -> Any:
     if not path.is_file():
-        raise problem(ValueError, "Schema: there is no such file", got=str(path))
+        raise problem(ValueError, "Schema: the file does not exist", got=str(path))
     return read_json(path, "Schema")
 
 
@@ -102,7 +102,7 @@ def _type_name(kind: Any) -> str:
     if name not in TYPES:
         raise problem(
             TypeError,
-            "add_column: the type is not known",
+            "add_column: unknown type",
             got=repr(kind),
             expected=f"a dtype, or one of {', '.join(TYPES)}",
         )

@@ -1,4 +1,4 @@
-"""Trees as nested JSON, in MindSpore's form, and back."""
+"""Serialization of pipelines: to nested dicts or JSON in MindSpore's format, and back."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SAMPLERS: dict[str, type[samplers.SamplerNode]] = {
     for kind in vars(samplers).values()
     if isclass(kind) and issubclass(kind, samplers.SamplerNode) and hasattr(kind, "sampler_name")
 }
-_WITHOUT_JSON = (  # they hold objects of the user
+_WITHOUT_JSON = (  # sources that hold user objects
     operations.FlatMapNode,
     operations.CacheNode,
     operations.SyncWaitNode,
@@ -47,7 +47,7 @@ _SHUFFLES: tuple[Any, ...] = (False, "files", "global")
 
 
 def serialize(dataset: Dataset, json_filepath: str = "") -> dict[str, Any]:
-    """The tree of a dataset as a nested dict, also written to a file if one is named."""
+    """The pipeline as a nested dict, also written to a JSON file if one is given."""
     made = as_tree(dataset.node)
     if json_filepath:
         text = json.dumps(made, indent=2, sort_keys=True)
@@ -58,9 +58,9 @@ def serialize(dataset: Dataset, json_filepath: str = "") -> dict[str, Any]:
 def deserialize(
     input_dict: dict[str, Any] | None = None, json_filepath: str | None = None
 ) -> Dataset:
-    """The dataset of a nested dict or of a JSON file."""
+    """The pipeline of a nested dict or a JSON file."""
     if (input_dict is None) == (json_filepath is None):
-        raise problem(ValueError, "deserialize: give exactly one of input_dict and json_filepath")
+        raise problem(ValueError, "deserialize: pass exactly one of input_dict and json_filepath")
     if json_filepath is not None:
         input_dict = read_json(json_filepath, "deserialize", ValueError)
     try:
@@ -68,27 +68,27 @@ def deserialize(
     except _WRONG as error:
         if is_explained(error):
             raise
-        what = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+        what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise problem(
             ValueError,
-            "deserialize: the tree is damaged, or no tree that serialize made",
+            "deserialize: invalid pipeline, or not an output of serialize",
             got=what,
         ) from None
 
 
 def show(dataset: Dataset, indentation: int = 2) -> None:
-    """Print the tree of a dataset as JSON."""
+    """Print the pipeline as JSON."""
     print(json.dumps(as_tree(dataset.node), indent=indentation, sort_keys=True))
 
 
 def compare(pipeline1: Dataset, pipeline2: Dataset) -> bool:
-    """Whether two datasets have the same tree."""
+    """Whether two datasets have the same steps."""
     return serialize(pipeline1) == serialize(pipeline2)
 
 
 @cache
 def _node_kinds() -> dict[str, type[DatasetNode]]:
-    """The kinds of nodes by the name that JSON has for them; two of one name cannot come back."""
+    """Node classes by their JSON name; a name that two classes share cannot be deserialized."""
     found: dict[str, type[DatasetNode]] = {}
     waiting: list[type[DatasetNode]] = [DatasetNode]
     while waiting:
@@ -101,7 +101,7 @@ def _node_kinds() -> dict[str, type[DatasetNode]]:
 
 def _to_node(tree: Any) -> DatasetNode:
     if not isinstance(tree, dict) or "op_type" not in tree:
-        raise problem(ValueError, "deserialize: this is no tree of a dataset", got=repr(tree)[:100])
+        raise problem(ValueError, "deserialize: not a serialized dataset", got=repr(tree)[:100])
     kinds = _node_kinds()
     kind = kinds.get(tree["op_type"])
     if kind is None:
@@ -124,7 +124,7 @@ def _to_node(tree: Any) -> DatasetNode:
 
 
 def _check_children(kind: type[DatasetNode], children: tuple[DatasetNode, ...]) -> None:
-    """A source has no children, zip and concat have some, every other step has one."""
+    """Check the children: none for a source, some for zip and concat, one for other steps."""
     is_source = issubclass(kind, sources.SourceNode)
     is_joint = kind in (operations.ZipNode, operations.ConcatNode)
     if bool(children) is is_source or (len(children) > 1 and not is_joint):
@@ -134,7 +134,7 @@ def _check_children(kind: type[DatasetNode], children: tuple[DatasetNode, ...]) 
 def _no_json(name: str, kinds: dict[str, type[DatasetNode]]) -> RuntimeError:
     return problem(
         RuntimeError,
-        f"deserialize: a {name} cannot be made from JSON",
+        f"deserialize: a {name} cannot be created from JSON",
         expected=f"one of {', '.join(sorted(kinds))}",
     )
 
@@ -152,14 +152,14 @@ def _arguments(kind: type[DatasetNode], tree: dict[str, Any]) -> dict[str, Any]:
 
 
 def _filled(field: Any, value: Any) -> Any:
-    """MindSpore writes empty collections where nothing was given."""
+    """Drop the empty collections that MindSpore writes for missing arguments."""
     if value in ((), {}) and field.default is not MISSING:
         return field.default
     return value
 
 
 def _schema(tree: dict[str, Any]) -> tuple[ColumnSchema, ...] | None:
-    """The columns of a schema: as they are here, or as MindSpore writes them."""
+    """The columns of a schema, in Mycelia's or MindSpore's format."""
     if tree.get("schema_file_path"):
         return schema_columns(tree["schema_file_path"])
     told = tree.get("schema") or tree.get("schema_json_string", {}).get("columns")
@@ -193,7 +193,7 @@ def _to_sampler(tree: dict[str, Any]) -> samplers.SamplerNode:
     if kind is None or kind is samplers.UserSamplerNode:
         raise problem(
             RuntimeError,
-            "deserialize: this sampler cannot be made from JSON",
+            "deserialize: this sampler cannot be created from JSON",
             got=str(tree["sampler_name"]),
         )
     names = {f.name for f in fields(kind)} - {"child", "number"}
@@ -202,7 +202,7 @@ def _to_sampler(tree: dict[str, Any]) -> samplers.SamplerNode:
         for key, value in tree.items()
         if key in names
     }
-    if "shuffle" in names and "shuffle_mode" in tree:  # as MindSpore writes it; 0 is none
+    if "shuffle" in names and "shuffle_mode" in tree:  # MindSpore's format; 0 means no shuffle
         given["shuffle"] = tree["shuffle_mode"] != 0
     given["num_samples"] = given.get("num_samples") or None
     children = tree.get("child_sampler") or []
@@ -225,11 +225,11 @@ def _to_operation(tree: dict[str, Any]) -> Operation:
 
 
 def _operation_kind(name: str) -> Any:
-    """The class of a transform; text and audio are looked at last, as they are slow to import."""
+    """The class of a transform; text and audio come last because they are slow to import."""
     later = (import_module(f"mycelia.dataset.{part}") for part in ("text", "audio"))
     for module in chain((vision, transforms), later):
         found = getattr(module, name, None)
-        if isclass(found) and issubclass(found, Operation):  # a file names nothing else to be run
+        if isclass(found) and issubclass(found, Operation):  # never run anything else from a file
             return found
     return None
 
@@ -265,7 +265,7 @@ def _to_parameter(key: str, value: Any, hint: Any = None) -> Any:
 
 
 def _to_policy(value: Any) -> Any:
-    """The policy of AutoAugment, by its place, or the lists of RandomSelectSubpolicy."""
+    """An AutoAugment policy by its index, or the policies of RandomSelectSubpolicy."""
     if isinstance(value, int):
         return list(vision.AutoAugmentPolicy)[value]
     return [
@@ -277,6 +277,6 @@ def _to_policy(value: Any) -> Any:
 def _lost(tree: dict[str, Any]) -> RuntimeError:
     return problem(
         RuntimeError,
-        f"deserialize: {tree['tensor_op_name']!r} is a Python function, which JSON cannot hold",
+        f"deserialize: {tree['tensor_op_name']!r} is a Python function, which JSON cannot store",
         fix="use transforms of mycelia.dataset.transforms and mycelia.dataset.vision",
     )

@@ -1,4 +1,4 @@
-"""The datasets of the known sets of speech: columns `waveform`, `sample_rate`, and what is said."""
+"""Speech and music datasets: columns `waveform`, `sample_rate`, and labels or transcripts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mycelia.dataset.ir.known_sets import SetFolder
 
 
 class _UnsplitSpeechDataset(MappableDataset):
-    """A set of speech that has no parts."""
+    """A speech dataset without a train/test split."""
 
     _kind: type[SetFolder]
 
@@ -33,7 +33,7 @@ class _UnsplitSpeechDataset(MappableDataset):
 
 
 class _SpeechDataset(MappableDataset):
-    """A set of speech in parts."""
+    """A speech dataset with parts such as train and test."""
 
     _kind: type[SetFolder]
 
@@ -55,25 +55,25 @@ class _SpeechDataset(MappableDataset):
 
 
 class YesNoDataset(_UnsplitSpeechDataset):
-    """Eight times yes or no in Hebrew, with `label`: 1 for each yes."""
+    """YesNo, eight times yes or no in Hebrew, with `label`: 1 for each yes."""
 
     _kind = H.YesNo
 
 
 class LJSpeechDataset(_UnsplitSpeechDataset):
-    """One voice that reads books, with `transcription` and `normalized_transcription`."""
+    """LJ Speech, one voice reading books, with `transcription` and `normalized_transcription`."""
 
     _kind = H.LJSpeech
 
 
 class SpeechCommandsDataset(_SpeechDataset):
-    """Single words, with `label`, `speaker_id`, `utterance_number`."""
+    """Speech Commands, single words, with `label`, `speaker_id`, `utterance_number`."""
 
     _kind = H.SpeechCommands
 
 
 class LibriTTSDataset(_SpeechDataset):
-    """Many voices that read books.
+    """LibriTTS, many voices reading books.
 
     With `original_text`, `normalized_text`, `speaker_id`, `chapter_id`, `utterance_id`.
     """
@@ -82,13 +82,13 @@ class LibriTTSDataset(_SpeechDataset):
 
 
 class GTZANDataset(_SpeechDataset):
-    """Music of ten genres, with `label`: the name of the genre."""
+    """GTZAN, music of ten genres, with `label`: the name of the genre."""
 
     _kind = H.GTZAN
 
 
 class CMUArcticDataset(MappableDataset):
-    """Sentences read by one of eighteen voices, with `transcript` and `utterance_id`."""
+    """CMU Arctic, sentences read by one of 18 voices, with `transcript` and `utterance_id`."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class CMUArcticDataset(MappableDataset):
 
 
 class TedliumDataset(MappableDataset):
-    """Talks, with `transcript`, `talk_id`, `speaker_id`, `identifier`."""
+    """TED-LIUM talks, with `transcript`, `talk_id`, `speaker_id`, `identifier`."""
 
     def __init__(
         self,

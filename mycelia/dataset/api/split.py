@@ -1,4 +1,4 @@
-"""Datasets cut into parts without a row in common."""
+"""Splitting a dataset into disjoint parts."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from mycelia.dataset.runtime.sampler_orders import draw
 
 
 def split(node: DatasetNode, sizes: Sequence[Any], randomize: bool, rows: int) -> list[DatasetNode]:
-    """The trees of the parts: the source is cut if each row comes from one of its rows.
+    """The nodes of the parts. The source is split if every row comes from exactly one of its rows.
 
-    Otherwise the parts are cut from an order that stays the same in every epoch.
+    Otherwise the rows are split in an order that is fixed across epochs.
     """
     if isinstance(node, (O.MapNode, O.ProjectNode, O.RenameNode)):
         return [node.over(part) for part in split(node.child, sizes, randomize, rows)]
@@ -53,7 +53,7 @@ def _counts(sizes: Sequence[Any], rows: int) -> list[int]:
         if sum(sizes) != rows:
             raise problem(
                 RuntimeError,
-                "split: the sizes do not add up to the rows of the dataset",
+                "split: the sizes must sum to the number of rows of the dataset",
                 got=f"{sum(sizes)} of {rows} rows",
             )
         return [int(size) for size in sizes]
@@ -64,12 +64,12 @@ def _counts(sizes: Sequence[Any], rows: int) -> list[int]:
             got=str(list(sizes)),
         )
     if abs(sum(sizes) - 1) > 1e-6:
-        raise problem(ValueError, "split: the parts must sum up to 1", got=str(sum(sizes)))
+        raise problem(ValueError, "split: the fractions must sum to 1", got=str(sum(sizes)))
     return _from_parts([size * rows for size in sizes], rows)
 
 
 def _from_parts(wanted: list[float], rows: int) -> list[int]:
-    """Rounded sizes; what rounding left over or took goes to the first that can bear it."""
+    """Rounded sizes; the rounding error goes to the first part that can absorb it."""
     counts = [round(size) for size in wanted]
     if any(count == 0 for count in counts):
         raise problem(RuntimeError, "split: a part is empty", got=f"sizes {counts} of {rows} rows")

@@ -1,4 +1,4 @@
-"""The datasets of the known sets of text."""
+"""Text datasets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mycelia.dataset.ir.samplers import SamplerNode
 def folder_arguments(
     dataset_dir: Any, workers: Any, cache: Any, sampler: SamplerNode, **texts: Any
 ) -> dict[str, Any]:
-    """The checked arguments of a set in a folder; of `texts` those that are given."""
+    """The checked arguments of a dataset in a folder, and those `texts` that are not None."""
     given = {name: check.text(name, value) for name, value in texts.items() if value is not None}
     return {
         "dataset_dir": check.text("dataset_dir", dataset_dir),
@@ -38,13 +38,13 @@ def text_sampler(
     shard_id: int | None,
     workers: int | None,
 ) -> SamplerNode:
-    """The sampler of a set of text: None shuffles all rows too."""
+    """The sampler of a text dataset; shuffle=None also shuffles all rows."""
     order = Shuffle.GLOBAL if shuffle is None else shuffle
     return mixed_sampler(num_samples, order, num_shards, shard_id, workers)
 
 
 class _TextDataset(Dataset):
-    """A known set of text in a folder."""
+    """A text dataset in a folder."""
 
     _kind: type[SetFolder]
 
@@ -65,7 +65,7 @@ class _TextDataset(Dataset):
 
 
 class _ReorderedTextDataset(_TextDataset):
-    """The same with the arguments in another order."""
+    """A text dataset whose constructor has its arguments in another order."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class _ReorderedTextDataset(_TextDataset):
 
 
 class CLUEDataset(Dataset):
-    """Tasks of understanding Chinese, in files of JSON: the columns depend on `task`."""
+    """CLUE, Chinese language understanding tasks in JSON files: columns depend on `task`."""
 
     def __init__(
         self,
@@ -127,13 +127,13 @@ class CLUEDataset(Dataset):
 
 
 class SQuADDataset(_TextDataset):
-    """Questions about paragraphs: columns `context`, `question`, `text`, `answer_start`."""
+    """SQuAD, questions about paragraphs: columns `context`, `question`, `text`, `answer_start`."""
 
     _kind = T.Squad
 
 
 class IMDBDataset(MappableDataset):
-    """Reviews of films: columns `text` and `label` (1 for good ones)."""
+    """IMDB film reviews: columns `text` and `label` (1 for positive)."""
 
     def __init__(
         self,
@@ -153,61 +153,61 @@ class IMDBDataset(MappableDataset):
 
 
 class WikiTextDataset(_TextDataset):
-    """Lines of Wikipedia's good articles: column `text`."""
+    """WikiText, lines of good Wikipedia articles: column `text`."""
 
     _kind = T.WikiText
 
 
 class YelpReviewDataset(_ReorderedTextDataset):
-    """Reviews of businesses: columns `label` and `text`."""
+    """Yelp reviews of businesses: columns `label` and `text`."""
 
     _kind = T.YelpReview
 
 
 class AmazonReviewDataset(_TextDataset):
-    """Reviews of products: columns `label`, `title`, `content`."""
+    """Amazon product reviews: columns `label`, `title`, `content`."""
 
     _kind = T.AmazonReview
 
 
 class AGNewsDataset(_TextDataset):
-    """News of four topics: columns `index`, `title`, `description`."""
+    """AG News, four topics: columns `index`, `title`, `description`."""
 
     _kind = T.AGNews
 
 
 class DBpediaDataset(_TextDataset):
-    """Articles of fourteen classes: columns `class`, `title`, `content`."""
+    """DBpedia articles of 14 classes: columns `class`, `title`, `content`."""
 
     _kind = T.DBpedia
 
 
 class YahooAnswersDataset(_TextDataset):
-    """Questions of ten topics: columns `class`, `title`, `content`, `answer`."""
+    """Yahoo Answers, questions of ten topics: columns `class`, `title`, `content`, `answer`."""
 
     _kind = T.YahooAnswers
 
 
 class SogouNewsDataset(_ReorderedTextDataset):
-    """Chinese news of five topics: columns `index`, `title`, `content`."""
+    """Sogou, Chinese news of five topics: columns `index`, `title`, `content`."""
 
     _kind = T.SogouNews
 
 
 class UDPOSDataset(_ReorderedTextDataset):
-    """Sentences as words and their parts of speech: columns `word`, `universal`, `stanford`."""
+    """UD English POS tags: columns `word`, `universal`, `stanford`."""
 
     _kind = T.UDPOS
 
 
 class PennTreebankDataset(_TextDataset):
-    """Lines of the Wall Street Journal: column `text`."""
+    """Penn Treebank, lines of the Wall Street Journal: column `text`."""
 
     _kind = T.PennTreebank
 
 
 class EnWik9Dataset(Dataset):
-    """The lines of the first 10^9 bytes of Wikipedia: column `text`."""
+    """enwik9, the lines of the first 10^9 bytes of Wikipedia: column `text`."""
 
     def __init__(
         self,
@@ -225,12 +225,12 @@ class EnWik9Dataset(Dataset):
 
 
 class CoNLL2000Dataset(_ReorderedTextDataset):
-    """Sentences as words, parts of speech, chunks: columns `word`, `pos_tag`, `chunk_tag`."""
+    """CoNLL-2000, words, POS tags, and chunks: columns `word`, `pos_tag`, `chunk_tag`."""
 
     _kind = T.CoNLL2000
 
 
 class SST2Dataset(_TextDataset):
-    """Sentences about films: columns `sentence` and, apart from the test, `label`."""
+    """SST-2 sentences about films: columns `sentence` and, except for the test set, `label`."""
 
     _kind = T.SST2

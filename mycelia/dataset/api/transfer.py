@@ -1,4 +1,4 @@
-"""The queue to the device: batches on their way before a step asks for them."""
+"""`device_que`: prefetching batches to the device."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from mycelia.dataset.api.readable import ReadableDataset
 
 
 class DeviceTransfer(ReadableDataset):
-    """Rows that are moved to the device ahead of their use, once `send` began it."""
+    """Rows that are prefetched to the device after `send` is called."""
 
     queue_name = ""
     _sent: TupleIterator | None = None
     _stopped_at: dict[str, int] | None = None
 
     def send(self, num_epochs: int = -1) -> None:
-        """Begin to move batches."""
+        """Start to prefetch batches."""
         self.release()
         self._sent = self.create_tuple_iterator(num_epochs=num_epochs)
 
@@ -26,19 +26,19 @@ class DeviceTransfer(ReadableDataset):
         if self._stopped_at is not None:
             raise problem(
                 RuntimeError,
-                "device_que: the sending is stopped",
+                "device_que: sending is stopped",
                 fix="call `continue_send` before `get_next`",
             )
         return next(self._sending(), None)
 
     def stop_send(self) -> None:
-        """Stop for now; `continue_send` goes on where it stopped."""
+        """Pause; `continue_send` resumes where it stopped."""
         if self._stopped_at is None:
             self._stopped_at = self._sending().state()
             self._sending().release()
 
     def continue_send(self) -> None:
-        """Go on after `stop_send`."""
+        """Resume after `stop_send`."""
         if self._stopped_at is not None:
             self._sending().restore(self._stopped_at)
             self._stopped_at = None
@@ -46,16 +46,16 @@ class DeviceTransfer(ReadableDataset):
     def _sending(self) -> TupleIterator:
         if self._sent is None:
             raise problem(
-                RuntimeError, "device_que: nothing is sent", fix="call `send` before this"
+                RuntimeError, "device_que: sending has not started", fix="call `send` first"
             )
         return self._sent
 
     def get_type_shapes(self) -> tuple[list[Any], list[Any]]:
-        """The types and the shapes of a batch."""
+        """The types and shapes of a batch."""
         return self.output_types(), self.output_shapes()
 
     def release(self) -> None:
-        """End the moving of batches."""
+        """Stop prefetching and end its threads."""
         if self._sent is not None:
             self._sent.release()
         self._sent = self._stopped_at = None

@@ -1,4 +1,4 @@
-"""The datasets of texts and their translations: columns `text` and `translation`."""
+"""Translation datasets: columns `text` and `translation`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mycelia.dataset.ir import text_sets as T
 
 
 class Multi30kDataset(Dataset):
-    """Descriptions of images in English and German."""
+    """Multi30k, image captions in English and German."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class Multi30kDataset(Dataset):
 
 
 class IWSLT2016Dataset(Dataset):
-    """Talks in English and Arabic, Czech, French or German."""
+    """IWSLT 2016 talks in English and Arabic, Czech, French or German."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class IWSLT2016Dataset(Dataset):
 
 
 class IWSLT2017Dataset(Dataset):
-    """Talks in two of Dutch, English, German, Italian and Romanian."""
+    """IWSLT 2017 talks in two of Dutch, English, German, Italian and Romanian."""
 
     def __init__(
         self,
@@ -82,13 +82,11 @@ class IWSLT2017Dataset(Dataset):
 
 
 def _languages(pair: Any) -> dict[str, Any]:
-    """The argument `language_pair`, if it is given."""
+    """The argument `language_pair` as a tuple, if given."""
     if pair is None:
         return {}
     if not isinstance(pair, (list, tuple)):
         raise check.wrong_type("language_pair", pair, "list or tuple")
     if len(pair) != 2:
-        raise problem(
-            ValueError, "language_pair: there are not two languages", got=repr(list(pair))
-        )
+        raise problem(ValueError, "language_pair: must name two languages", got=repr(list(pair)))
     return {"language_pair": tuple(check.text("language_pair", name) for name in pair)}

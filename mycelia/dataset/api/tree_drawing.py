@@ -1,4 +1,4 @@
-"""The tree of a dataset as text and as a drawing."""
+"""Drawing a pipeline as text and as SVG."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _SKIPPED = {"num_parallel_workers", "sampler", "operations", "number", "cache"}
 
 
 def as_text(node: DatasetNode, depth: int = 0) -> str:
-    """One line for each step, the last step first."""
+    """One line per step, the last step first."""
     line = "  " * depth + node.op_type + (f" ({facts})" if (facts := _facts(node)) else "")
     return "\n".join([line, *(as_text(child, depth + 1) for child in node.children)])
 
 
 def as_svg(node: DatasetNode) -> str:
-    """A box for each step, the sources on top."""
+    """A box per step, with the sources on top."""
     boxes: list[tuple[float, int, DatasetNode]] = []
     lines: list[str] = []
     leaves = _place(node, 0, _depth(node), boxes, lines)
@@ -40,7 +40,7 @@ def _place(
     boxes: list[tuple[float, int, DatasetNode]],
     lines: list[str],
 ) -> int:
-    """Put a node below its children, and say how many columns they fill."""
+    """Position a node below its children; returns how many columns they occupy."""
     filled = 0
     middles = []
     for child in node.children:

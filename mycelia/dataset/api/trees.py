@@ -1,4 +1,4 @@
-"""Trees as nested dicts in MindSpore's form, ready for JSON."""
+"""Pipelines as nested dicts in MindSpore's format, ready for JSON."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from mycelia.dataset.ir.node import DatasetNode
 from mycelia.dataset.ir.operation import Operation
 from mycelia.dataset.vision.options import Border, Inter
 
-OTHER_NAMES = {"HwcToChw": "HWC2CHW"}  # MindSpore's JSON -> the class
+OTHER_NAMES = {"HwcToChw": "HWC2CHW"}  # name in MindSpore's JSON -> class
 INTERS = (Inter.BILINEAR, Inter.NEAREST, Inter.BICUBIC, Inter.AREA, Inter.PILCUBIC)
 BORDERS = tuple(Border)
 
 
 def as_tree(node: DatasetNode) -> dict[str, Any]:
-    """A node and what is below it, as nested dicts."""
+    """A node and its children as nested dicts."""
     made = {key: _of_value(value) for key, value in node.parameters().items()}
     return {"op_type": node.op_type, "children": [as_tree(c) for c in node.children], **made}
 

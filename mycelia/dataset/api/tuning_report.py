@@ -1,4 +1,4 @@
-"""The file that autotune leaves: the tree with the numbers of workers that were found."""
+"""The report file of autotune: the pipeline with the tuned numbers of workers."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from mycelia.dataset.runtime.run_metrics import RunMetrics
 
 
 def write_report(root: DatasetNode, meters: RunMetrics, prefix: str) -> Path:
-    """Write `prefix` with the number of this process, as `deserialize` reads it."""
+    """Write the pipeline to `<prefix>_0.json`, in the format of `deserialize`."""
     found = {number: step.workers for step in meters.steps for number in step.numbers}
     report = {
-        "remark": "the tree of a pipeline with the numbers of workers that autotune found",
+        "remark": "the pipeline with the numbers of workers that autotune chose",
         "summary": [f"{step.name}: {step.workers} workers" for step in meters.steps if step.rows],
         "tree": as_tree(_tuned(numbered(root), found)),
     }

@@ -1,1 +1,1 @@
-"""What a data pipeline is: a stateless tree of nodes, and the rules that rewrite it."""
+"""The intermediate representation of pipelines: a stateless tree of nodes and its optimizer."""

@@ -1,4 +1,4 @@
-"""What a tree says of the rows that are kept after they were made once."""
+"""The options of a row cache, as part of a pipeline node."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, eq=False)
 class CacheOptions:
-    """Rows kept in memory up to `megabytes` (0: no limit), and beyond that on disk, if allowed.
+    """A cache in memory up to `megabytes` (0: no limit), and beyond that on disk, if allowed.
 
-    With a `folder` they all lie in a file there that is named by `key`, and later processes find
-    them. Runs over the same object share what is kept.
+    With a `folder`, all rows go to a file there that is named by `key`, where later processes find
+    them. Runs that share this object share the cached rows.
     """
 
     megabytes: int = 0

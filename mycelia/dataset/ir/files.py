@@ -1,4 +1,4 @@
-"""The sources of rows in files."""
+"""Source nodes for files: MNIST, CIFAR, image folders, text files, and CSV."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mycelia.dataset.ir.sources import SourceNode
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Mnist(KnownSet):
-    """Handwritten digits."""
+    """MNIST handwritten digits."""
 
     op_type = "MnistDataset"
 
@@ -28,14 +28,14 @@ class Mnist(KnownSet):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FashionMnist(Mnist):
-    """Pieces of clothing, in MNIST's form."""
+    """Fashion-MNIST clothing, in MNIST's file format."""
 
     op_type = "FashionMnistDataset"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Cifar10(KnownSet):
-    """Small colour images of ten classes."""
+    """CIFAR-10: small color images of ten classes."""
 
     op_type = "Cifar10Dataset"
 
@@ -50,7 +50,7 @@ class Cifar10(KnownSet):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Cifar100(KnownSet):
-    """Small colour images of a hundred classes in twenty groups."""
+    """CIFAR-100: small color images of a hundred classes in twenty groups."""
 
     op_type = "Cifar100Dataset"
 
@@ -63,7 +63,7 @@ class Cifar100(KnownSet):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ImageFolder(KnownSet):
-    """Image files, with the folder they lie in as class."""
+    """Image files in one folder per class."""
 
     op_type = "ImageFolderDataset"
     extensions: tuple[str, ...] | None = None
@@ -116,7 +116,7 @@ class CSV(SourceNode):
         if defaults is not None and len(defaults) != len(names):
             raise problem(
                 RuntimeError,
-                "CSVDataset: column_defaults and the columns differ in number",
+                "CSVDataset: column_defaults must have one value per column",
                 got=f"{len(defaults)} defaults",
                 expected=f"{len(names)}, for {', '.join(names)}",
             )

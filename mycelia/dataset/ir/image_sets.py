@@ -1,4 +1,4 @@
-"""What the sources of known sets of images share, and the sets in a few files of pixels."""
+"""Base classes of image dataset nodes, and the datasets stored in few pixel files."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from mycelia.dataset.ir.sources import SourceNode
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ImageSetNode(SourceNode):
-    """A known set in one folder; `choices` lists what its arguments may be."""
+    """An image dataset in a folder; `choices` lists the valid values of its arguments."""
 
     choices: ClassVar[dict[str, tuple[Any, ...]]] = {}
     dataset_dir: str
 
     @property
     def title(self) -> str:
-        """The name of the class that users know."""
+        """The name of the public class."""
         return self.op_type.replace("Node", "Dataset")
 
     def __post_init__(self) -> None:
@@ -30,14 +30,14 @@ class ImageSetNode(SourceNode):
         if not Path(self.dataset_dir).is_dir():
             raise problem(
                 ValueError,
-                f"{self.title}: dataset_dir is no folder that can be read",
+                f"{self.title}: dataset_dir must be a readable folder",
                 got=str(self.dataset_dir),
             )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FileImages(ImageSetNode):
-    """A set with a file for each image."""
+    """A dataset with one file per image."""
 
     decode: bool = False
     decoder: Decoder | None = field(default=None, metadata={"json": False})
@@ -47,25 +47,25 @@ class FileImages(ImageSetNode):
         return ("image", "label")
 
     def rows(self) -> Rows:
-        """The parts of each row, with images as paths."""
+        """The values of each row, with images as paths."""
         raise NotImplementedError
 
     def open(self) -> RowReader:
         return ImageRows(self.names(), self.rows(), self.title, self.used_decoder())
 
     def used_decoder(self) -> Decoder | None:
-        """What turns the bytes of files into pixels, if that is asked for."""
+        """The function that decodes the bytes of image files, if requested."""
         return self.decoder if self.decode else None
 
 
 def check_choices(node: Any, choices: dict[str, tuple[Any, ...]]) -> None:
-    """The arguments of a node must be among those it knows."""
+    """Check that the arguments of a node have valid values."""
     for name, known in choices.items():
         value = getattr(node, name)
         if value not in known:
             raise problem(
                 ValueError,
-                f"{node.title}: no such {name}",
+                f"{node.title}: unknown {name}",
                 got=repr(value),
                 expected=f"one of {', '.join(map(repr, known))}",
             )
@@ -73,7 +73,7 @@ def check_choices(node: Any, choices: dict[str, tuple[Any, ...]]) -> None:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class KMnist(ImageSetNode):
-    """Handwritten Kuzushiji, in MNIST's form."""
+    """KMNIST, handwritten Kuzushiji, in MNIST's file format."""
 
     op_type = "KMnistDataset"
     choices = {"usage": ("train", "test", "all")}
@@ -85,7 +85,7 @@ class KMnist(ImageSetNode):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class EMnist(ImageSetNode):
-    """Handwritten letters and digits, in MNIST's form."""
+    """EMNIST handwritten letters and digits, in MNIST's file format."""
 
     op_type = "EMnistNode"
     choices = {
@@ -101,7 +101,7 @@ class EMnist(ImageSetNode):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class QMnist(ImageSetNode):
-    """MNIST's digits with what is known of their writers."""
+    """QMNIST: MNIST's digits with information about their writers."""
 
     op_type = "QMnistDataset"
     choices = {"usage": ("train", "test", "test10k", "test50k", "nist", "all")}
@@ -114,7 +114,7 @@ class QMnist(ImageSetNode):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class USPS(ImageSetNode):
-    """Digits from envelopes."""
+    """USPS digits from envelopes."""
 
     op_type = "USPSDataset"
     choices = {"usage": ("train", "test", "all")}
@@ -126,7 +126,7 @@ class USPS(ImageSetNode):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Semeion(ImageSetNode):
-    """Handwritten digits in black and white."""
+    """Semeion handwritten digits in black and white."""
 
     op_type = "SemeionDataset"
 
@@ -136,7 +136,7 @@ class Semeion(ImageSetNode):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class STL10(ImageSetNode):
-    """Colour images of ten classes, many without a label."""
+    """STL-10: color images of ten classes, many of them unlabeled."""
 
     op_type = "STL10Dataset"
     choices = {"usage": ("train", "test", "unlabeled", "train+unlabeled", "all")}
@@ -148,7 +148,7 @@ class STL10(ImageSetNode):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SVHN(ImageSetNode):
-    """Digits of house numbers."""
+    """SVHN: digits of house numbers."""
 
     op_type = "SVHNDataset"
     choices = {"usage": ("train", "test", "extra", "all")}
@@ -160,7 +160,7 @@ class SVHN(ImageSetNode):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PhotoTour(ImageSetNode):
-    """Patches of photos of three places."""
+    """Photo Tour: patches of photos of three sights."""
 
     op_type = "PhotoTourDataset"
     choices = {

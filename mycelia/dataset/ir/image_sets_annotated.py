@@ -1,4 +1,4 @@
-"""The sources of images with boxes, masks, marks or sentences."""
+"""Source nodes of annotated images: boxes, masks, attributes, or captions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _META = "_meta-filename"
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Annotated(FileImages):
-    """Images whose names can come as a column, and whose files a function can decrypt."""
+    """Images with an optional column of file names and an optional decryption function."""
 
     extra_metadata: bool = False
     decrypt: Callable[[str], bytes] | None = field(default=None, metadata={"json": False})
@@ -46,7 +46,7 @@ class Annotated(FileImages):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class VOC(Annotated):
-    """PASCAL VOC: masks of classes, or boxes around objects."""
+    """PASCAL VOC: class masks, or boxes around objects."""
 
     op_type = "VOCDataset"
     choices = {"task": ("Segmentation", "Detection")}
@@ -58,7 +58,7 @@ class VOC(Annotated):
         super().__post_init__()
         needed_file(voc.list_file(self.dataset_dir, self.task, self.usage), voc.NAME, ValueError)
         if self.task == "Segmentation" and self.indexing is not None:
-            raise problem(ValueError, f"{voc.NAME}: class_indexing is for Detection only")
+            raise problem(ValueError, f"{voc.NAME}: class_indexing is only valid for Detection")
 
     def names(self) -> tuple[str, ...]:
         if self.task == "Segmentation":
@@ -85,7 +85,7 @@ class VOC(Annotated):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Coco(Annotated):
-    """COCO: boxes, polygons, key points, segments or captions."""
+    """COCO: boxes, polygons, keypoints, segments, or captions."""
 
     op_type = "CocoDataset"
     choices = {"task": tuple(coco.TASKS)}
@@ -116,7 +116,7 @@ class Coco(Annotated):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CelebA(FileImages):
-    """Faces with forty marks."""
+    """CelebA faces with forty attributes."""
 
     op_type = "CelebADataset"
     choices = {"usage": ("all", "train", "valid", "test")}
@@ -131,7 +131,7 @@ class CelebA(FileImages):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Manifest(SourceNode):
-    """Images that a manifest file lists."""
+    """Images listed in a manifest file."""
 
     op_type = "ManifestDataset"
     title = "ManifestDataset"
@@ -146,7 +146,7 @@ class Manifest(SourceNode):
         if self.usage not in ("train", "eval", "inference"):
             raise problem(
                 RuntimeError,
-                f"{manifest.NAME}: no such usage",
+                f"{manifest.NAME}: unknown usage",
                 got=repr(self.usage),
                 expected="one of 'train', 'eval', 'inference'",
             )
@@ -173,7 +173,7 @@ class Manifest(SourceNode):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Cityscapes(FileImages):
-    """Street scenes with masks or polygons."""
+    """Cityscapes street scenes with masks or polygons."""
 
     op_type = "CityscapesDataset"
     choices = {"task": tuple(cityscapes.TASKS), "quality_mode": tuple(cityscapes.USAGES)}
@@ -196,7 +196,7 @@ class Cityscapes(FileImages):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Flickr(FileImages):
-    """Photos with sentences."""
+    """Flickr photos with captions."""
 
     op_type = "FlickrDataset"
     annotation_file: str
@@ -214,7 +214,7 @@ class Flickr(FileImages):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class KITTI(FileImages):
-    """Street scenes with boxes in the image and in space."""
+    """KITTI street scenes with boxes in 2D and 3D."""
 
     op_type = "KITTIDataset"
     choices = {"usage": ("train", "test")}
@@ -231,7 +231,7 @@ class KITTI(FileImages):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class WIDERFace(FileImages):
-    """Photos with boxes around faces."""
+    """WIDER FACE photos with boxes around faces."""
 
     op_type = "WIDERFaceDataset"
     choices = {"usage": ("train", "test", "valid", "all")}
@@ -248,7 +248,7 @@ class WIDERFace(FileImages):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Caltech101(FileImages):
-    """Objects of 101 classes with their outlines."""
+    """Caltech 101 objects with their contours."""
 
     op_type = "Caltech101Dataset"
     choices = {"target_type": ("category", "annotation", "all")}
@@ -267,7 +267,7 @@ class Caltech101(FileImages):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Flowers102(FileImages):
-    """Flowers of 102 kinds."""
+    """Flowers 102: flowers of 102 species."""
 
     op_type = "Flowers102Dataset"
     choices = {
@@ -293,7 +293,7 @@ class Flowers102(FileImages):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SB(FileImages):
-    """Images of PASCAL VOC with masks or boundaries."""
+    """Semantic Boundaries: images of PASCAL VOC with masks or boundaries."""
 
     op_type = "SBDataset"
     choices = {

@@ -1,4 +1,4 @@
-"""The sources of image files with labels from folders or lists."""
+"""Source nodes of image files with labels from folders or lists."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mycelia.dataset.ir.image_sets import FileImages
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Classes(FileImages):
-    """Images in one folder for each class."""
+    """Images in one folder per class."""
 
     def num_classes(self) -> int | None:
         return class_folders.labels_of_rows(self._found)
@@ -27,13 +27,13 @@ class Classes(FileImages):
         return self.find()
 
     def find(self) -> Rows:
-        """Look for the images."""
+        """Find the images."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Caltech256(Classes):
-    """Objects of 256 classes, and some of none."""
+    """Caltech 256: objects of 256 classes and a clutter class."""
 
     op_type = "Caltech256Dataset"
 
@@ -46,7 +46,7 @@ class Caltech256(Classes):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Omniglot(Classes):
-    """Characters of fifty alphabets."""
+    """Omniglot: characters of fifty alphabets."""
 
     op_type = "OmniglotDataset"
     background: bool = True
@@ -57,7 +57,7 @@ class Omniglot(Classes):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LSUN(Classes):
-    """Scenes of ten classes."""
+    """LSUN: scenes of ten classes."""
 
     op_type = "LSUNDataset"
     choices = {"usage": ("train", "test", "valid", "all")}
@@ -70,7 +70,7 @@ class LSUN(Classes):
         if unknown:
             raise problem(
                 ValueError,
-                f"{self.title}: no such classes",
+                f"{self.title}: unknown classes",
                 got=", ".join(unknown),
                 expected=f"some of {', '.join(class_folders.LSUN_CLASSES)}",
             )
@@ -84,7 +84,7 @@ class LSUN(Classes):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RenderedSST2(Classes):
-    """Sentences as images, with their mood."""
+    """Rendered SST-2: sentences as images, with their sentiment."""
 
     op_type = "RenderedSST2Dataset"
     choices = {"usage": ("train", "val", "test", "all")}
@@ -96,7 +96,7 @@ class RenderedSST2(Classes):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SUN397(FileImages):
-    """Scenes of 397 classes."""
+    """SUN397: scenes of 397 classes."""
 
     op_type = "SUN397Dataset"
 
@@ -106,7 +106,7 @@ class SUN397(FileImages):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Food101(FileImages):
-    """Dishes of 101 classes."""
+    """Food-101: dishes of 101 classes."""
 
     op_type = "Food101Dataset"
     choices = {"usage": ("train", "test", "all")}
@@ -118,7 +118,7 @@ class Food101(FileImages):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Places365(FileImages):
-    """Places of 365 classes."""
+    """Places365: scenes of 365 classes."""
 
     op_type = "Places365Dataset"
     choices = {"usage": ("train-standard", "train-challenge", "val")}
@@ -131,7 +131,7 @@ class Places365(FileImages):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SBU(FileImages):
-    """Photos with a caption."""
+    """SBU: photos with a caption."""
 
     op_type = "SBUDataset"
 
@@ -149,7 +149,7 @@ class SBU(FileImages):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DIV2K(FileImages):
-    """Photos in full and made worse."""
+    """DIV2K: photos in high and low resolution."""
 
     op_type = "DIV2KDataset"
     choices = {
@@ -167,7 +167,7 @@ class DIV2K(FileImages):
         if (four and self.scale != 4) or (self.downgrade != "bicubic" and self.scale == 8):
             raise problem(
                 ValueError,
-                f"{self.title}: no images were made worse in this way at this scale",
+                f"{self.title}: this downgrade does not exist at this scale",
                 got=f"downgrade={self.downgrade!r}, scale={self.scale}",
                 expected="4 for mild, difficult and wild; 8 for bicubic only",
             )
@@ -181,7 +181,7 @@ class DIV2K(FileImages):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LFW(FileImages):
-    """Photos of known people."""
+    """LFW: photos of known people."""
 
     op_type = "LFWDataset"
     choices = {

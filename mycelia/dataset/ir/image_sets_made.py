@@ -1,4 +1,4 @@
-"""The sources of rows that are made up."""
+"""Source nodes of synthetic rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mycelia.dataset.ir.sources import SourceNode
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FakeImage(SourceNode):
-    """Images without a meaning."""
+    """Images of random pixels."""
 
     op_type = "FakeImageNode"
     num_images: int = 1000
@@ -26,7 +26,7 @@ class FakeImage(SourceNode):
         if len(self.image_size) != 3:
             raise problem(
                 ValueError,
-                "FakeImageDataset: image_size has not three sizes",
+                "FakeImageDataset: image_size must have three values",
                 got=str(self.image_size),
                 expected="(height, width, channels)",
             )
@@ -50,7 +50,7 @@ class FakeImage(SourceNode):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RandomColumns(SourceNode):
-    """Random numbers in the columns of a schema."""
+    """Random values in the columns of a schema."""
 
     op_type = "RandomDataset"
     total_rows: int

@@ -1,4 +1,4 @@
-"""The source of a published set: a folder in a known layout, of which a part is chosen."""
+"""Base classes of source nodes for published datasets: a folder with a known structure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mycelia.dataset.ir.sources import SourceNode
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SetFolder(SourceNode):
-    """A published set in a folder."""
+    """A published dataset in a folder."""
 
     dataset_dir: str
 
@@ -21,19 +21,19 @@ class SetFolder(SourceNode):
         if not Path(self.dataset_dir).is_dir():
             raise problem(
                 ValueError,
-                f"{self.title}: dataset_dir is no folder that can be read",
+                f"{self.title}: dataset_dir must be a readable folder",
                 got=str(self.dataset_dir),
             )
 
     @property
     def title(self) -> str:
-        """What users call the set; MindSpore's JSON calls some otherwise."""
+        """The name of the public class; MindSpore's JSON uses other names for some."""
         return self.op_type.removeprefix("k").replace("Node", "Dataset")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class KnownSet(SetFolder):
-    """A published set in parts, of which `usage` chooses one, or all."""
+    """A published dataset in parts, of which `usage` selects one, or all."""
 
     usages: ClassVar[tuple[str, ...]] = ("train", "test", "all")
     usage: str = "all"
@@ -44,11 +44,11 @@ class KnownSet(SetFolder):
 
 
 def check_member(owner: str, argument: str, value: Any, known: Sequence[Any]) -> None:
-    """A value must be one of those that are known."""
+    """Check that a value is a valid choice."""
     if value not in known:
         raise problem(
             ValueError,
-            f"{owner}: no part of it is called that",
+            f"{owner}: unknown choice",
             got=f"{argument}={value!r}",
             expected=", ".join(map(repr, known)),
         )

@@ -1,4 +1,4 @@
-"""The node: one frozen step of a pipeline, and the questions it answers about its rows."""
+"""`DatasetNode`: one immutable step of a pipeline, and what is known about its rows."""
 
 from __future__ import annotations
 
@@ -11,48 +11,48 @@ from mycelia.dataset.ir.cache import CacheOptions
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DatasetNode:
-    """A source or an operation over the rows of its children.
+    """A source, or an operation on the rows of its children.
 
-    Nodes hold no state of a run: any number of runs can go on over one tree at once.
+    Nodes hold no state of a run, so any number of runs can share one tree.
     """
 
     op_type: ClassVar[str]
     children: tuple[DatasetNode, ...] = ()
     num_parallel_workers: int | None = None
     cache: CacheOptions | None = field(default=None, metadata={"json": False})
-    number: int = field(default=0, metadata={"json": False})  # its key to random numbers
-    first_step: int = field(default=0, metadata={"json": False})  # of the first epoch of a run
+    number: int = field(default=0, metadata={"json": False})  # keys the step's random numbers
+    first_step: int = field(default=0, metadata={"json": False})  # start of a run's first epoch
 
     @property
     def child(self) -> DatasetNode:
         return self.children[0]
 
     def size(self) -> int | None:
-        """How many rows an epoch has; None if only a run can tell."""
+        """How many rows an epoch has; None if only a run can determine it."""
         return self.child.size()
 
     def batch_size(self) -> int:
-        """How many samples a row holds; -1 if that changes."""
+        """How many samples a row holds; -1 if that varies."""
         return self.children[-1].batch_size() if self.children else 1
 
     def repeat_count(self) -> int:
-        """How many times the rows below come in one epoch; -1 for without end."""
+        """How many times the child's rows are repeated per epoch; -1 for endlessly."""
         return self.children[-1].repeat_count() if self.children else 1
 
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns that come out."""
+        """The names of the output columns."""
         return self.child.columns()
 
     def class_indexing(self) -> dict[str, Any]:
-        """The labels of class names, where a source has such names."""
+        """Map from class names to labels, if the source has class names."""
         return self.child.class_indexing() if self.children else {}
 
     def num_classes(self) -> int | None:
-        """How many classes the labels tell apart, where a source knows it."""
+        """The number of classes, if the source knows it."""
         return self.child.num_classes() if self.children else None
 
     def init_step(self) -> int:
-        """The step that a run starts from, as it was set here or below."""
+        """The step at which a run starts, as set on this node or a child."""
         return self.first_step or (self.child.init_step() if self.children else 0)
 
     def source(self) -> DatasetNode:
@@ -60,11 +60,11 @@ class DatasetNode:
         return self.child.source() if self.children else self
 
     def over(self, *children: DatasetNode) -> Self:
-        """The same step over other children."""
+        """This step with other children."""
         return replace(self, children=children)
 
     def parameters(self) -> dict[str, Any]:
-        """What JSON tells of the node apart from its children."""
+        """The parameters of the node that JSON stores, except the children."""
         return {
             f.metadata.get("name", f.name): getattr(self, f.name)
             for f in fields(self)

@@ -1,4 +1,4 @@
-"""The operations: what happens to the rows of one or several children."""
+"""Nodes of pipeline operations: map, batch, filter, shuffle, repeat, zip, concat, and others."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _hidden = {"json": False}
 
 
 def check_interval(argument: str, value: int, low: int) -> None:
-    """MindSpore's range of counts."""
+    """Check that a count is in MindSpore's range."""
     if not low <= value <= _LIMIT:
         raise problem(
             ValueError,
@@ -30,23 +30,24 @@ def check_interval(argument: str, value: int, low: int) -> None:
 
 
 def check_columns(owner: str, wanted: tuple[str, ...], present: tuple[str, ...]) -> None:
-    """Each wanted column must be there."""
+    """Check that the named columns exist."""
     absent = [name for name in wanted if name not in present]
     if absent:
         raise problem(
             RuntimeError,
-            f"{owner}: no column is named {', '.join(map(repr, absent))}",
+            f"{owner}: unknown columns {', '.join(map(repr, absent))}",
             got=f"columns {', '.join(map(repr, present))}",
-            expected="names of columns that the step before gives",
+            expected="columns of the previous step",
         )
 
 
 def replaced_columns(
     present: tuple[str, ...], taken: tuple[str, ...], given: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """The columns after some were taken and others given.
+    """The column names after an operation replaced its input columns by its output columns.
 
-    As many given as taken: each takes the place of one. Otherwise the given come first.
+    If there are as many outputs as inputs, each output takes the position of one input. Otherwise
+    the outputs come first.
     """
     if len(taken) == len(given):
         names = dict(zip(taken, given))
@@ -56,7 +57,7 @@ def replaced_columns(
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MapNode(DatasetNode):
-    """Operations applied one after another to some columns of every row."""
+    """Operations applied in order to some columns of every row."""
 
     op_type = "MapNode"
     operations: tuple[Any, ...]
@@ -72,12 +73,12 @@ class MapNode(DatasetNode):
 
     @property
     def taken(self) -> tuple[str, ...]:
-        """The columns that the operations get: by default the first."""
+        """The input columns of the operations; by default, the first ones."""
         return self.input_columns or self.child.columns()[:1]
 
     @property
     def given(self) -> tuple[str, ...]:
-        """The columns that the operations give."""
+        """The output columns of the operations."""
         return self.output_columns or self.taken
 
     def columns(self) -> tuple[str, ...]:
@@ -86,7 +87,7 @@ class MapNode(DatasetNode):
 
 @dataclass(frozen=True)
 class RowBoundary(Operation):
-    """Where two maps were made one: what comes through is a row again, one value a column."""
+    """The boundary between two fused maps: values form a row again, one value per column."""
 
     takes_many = True
     columns: tuple[str, ...]
@@ -103,7 +104,7 @@ class RowBoundary(Operation):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BatchNode(DatasetNode):
-    """Rows stacked into one."""
+    """Rows stacked into batches."""
 
     op_type = "BatchNode"
     batch: int | Callable[[Any], int] = field(metadata={"name": "batch_size"})
@@ -129,12 +130,12 @@ class BatchNode(DatasetNode):
         return below // self.batch if self.drop_remainder else math.ceil(below / self.batch)
 
     def check_size(self) -> None:
-        """A batch of -1 rows would be all rows, which needs another step."""
+        """Reject a batch size of -1 (all rows), which requires another step."""
         if self.batch == -1:
             raise problem(
                 RuntimeError,
-                "batch: the size of a batch cannot be -1",
-                fix="give the number of rows, or a function of BatchInfo",
+                "batch: batch_size cannot be -1",
+                fix="pass the number of rows, or a function of BatchInfo",
             )
 
     def batch_size(self) -> int:
@@ -148,7 +149,7 @@ class BatchNode(DatasetNode):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BucketBatchNode(DatasetNode):
-    """Rows of similar length stacked together."""
+    """Rows batched by length bucket."""
 
     op_type = "BucketBatchByLength"
     length_columns: tuple[str, ...]
@@ -178,7 +179,7 @@ class BucketBatchNode(DatasetNode):
         if self.length_of is None and len(self.length_columns) != 1:
             raise problem(
                 ValueError,
-                f"{owner}: without element_length_function, exactly one column gives the length",
+                f"{owner}: without element_length_function, exactly one length column is required",
                 got=f"column_names={list(self.length_columns)}",
             )
 
@@ -186,12 +187,12 @@ class BucketBatchNode(DatasetNode):
         return None
 
     def batch_size(self) -> int:
-        return 1  # as MindSpore says
+        return 1  # MindSpore's result
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FilterNode(DatasetNode):
-    """Only the rows for which a predicate holds."""
+    """The rows for which a predicate returns True."""
 
     op_type = "FilterNode"
     predicate: Callable[..., Any]
@@ -206,7 +207,7 @@ class FilterNode(DatasetNode):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FlatMapNode(DatasetNode):
-    """The rows of the datasets that a function makes of each row."""
+    """The concatenated rows of the datasets to which a function maps each row."""
 
     op_type = "FlatMapNode"
     function: Callable[..., DatasetNode] = field(metadata=_hidden)
@@ -221,7 +222,7 @@ class FlatMapNode(DatasetNode):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ShuffleNode(DatasetNode):
-    """Rows in a random order: each is drawn from a buffer."""
+    """Rows shuffled with a buffer."""
 
     op_type = "ShuffleNode"
     buffer_size: int
@@ -233,7 +234,7 @@ class ShuffleNode(DatasetNode):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FixedOrderNode(DatasetNode):
-    """The rows of the first epoch in every epoch, under a seed of their own."""
+    """The order of the first epoch in every epoch, with a separate seed."""
 
     op_type = "FixedOrderNode"
     seed: int
@@ -241,7 +242,7 @@ class FixedOrderNode(DatasetNode):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RepeatNode(DatasetNode):
-    """All rows several times over, or without end (-1)."""
+    """All rows repeated `count` times, or endlessly (-1)."""
 
     op_type = "RepeatNode"
     count: int
@@ -250,9 +251,9 @@ class RepeatNode(DatasetNode):
         if self.count != -1 and not 1 <= self.count <= _LIMIT:
             raise problem(
                 ValueError,
-                "repeat: count is no number of times",
+                "repeat: count is out of range",
                 got=str(self.count),
-                expected="1 or more, or -1 for no end",
+                expected="1 or more, or -1 to repeat endlessly",
             )
 
     def size(self) -> int | None:
@@ -265,7 +266,7 @@ class RepeatNode(DatasetNode):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SkipNode(DatasetNode):
-    """All rows but the first `count`."""
+    """All rows except the first `count`."""
 
     op_type = "SkipNode"
     count: int
@@ -289,7 +290,7 @@ class TakeNode(DatasetNode):
         if self.count != -1 and not 1 <= self.count <= _LIMIT:
             raise problem(
                 ValueError,
-                "take: count is no number of rows",
+                "take: count must be a positive number of rows",
                 got=str(self.count),
                 expected="1 or more, or -1 for all",
             )
@@ -301,7 +302,7 @@ class TakeNode(DatasetNode):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ZipNode(DatasetNode):
-    """Rows side by side, as many as the shortest child has."""
+    """Rows of several children joined column-wise, up to the shortest child."""
 
     op_type = "ZipNode"
 
@@ -310,7 +311,7 @@ class ZipNode(DatasetNode):
         if len(set(names)) != len(names):
             raise problem(
                 RuntimeError,
-                "zip: two datasets have a column of one name",
+                "zip: two datasets have a column with the same name",
                 got=", ".join(names),
                 fix="rename the column in one of them: dataset.rename(...)",
             )
@@ -329,7 +330,7 @@ class ZipNode(DatasetNode):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ConcatNode(DatasetNode):
-    """The rows of one child after those of another."""
+    """The rows of one child, then those of the next."""
 
     op_type = "ConcatNode"
     sampler: Any = field(default=None, metadata=_hidden)
@@ -355,7 +356,7 @@ class ConcatNode(DatasetNode):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ProjectNode(DatasetNode):
-    """Some columns, in the order given."""
+    """Some columns, in the order of `columns`."""
 
     op_type = "ProjectNode"
     names: tuple[str, ...] = field(metadata={"name": "columns"})
@@ -370,7 +371,7 @@ class ProjectNode(DatasetNode):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RenameNode(DatasetNode):
-    """Columns under other names."""
+    """Renamed columns."""
 
     op_type = "RenameNode"
     input_columns: tuple[str, ...]
@@ -381,13 +382,13 @@ class RenameNode(DatasetNode):
         if len(self.input_columns) != len(self.output_columns):
             raise problem(
                 ValueError,
-                "rename: the number of input_columns and output_columns differ",
+                "rename: input_columns and output_columns differ in length",
                 got=f"{len(self.input_columns)} and {len(self.output_columns)}",
             )
         names = self.columns()
         if len(set(names)) != len(names):
             raise problem(
-                RuntimeError, "rename: two columns would have one name", got=", ".join(names)
+                RuntimeError, "rename: two columns would have the same name", got=", ".join(names)
             )
 
     def columns(self) -> tuple[str, ...]:
@@ -397,7 +398,7 @@ class RenameNode(DatasetNode):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CacheNode(DatasetNode):
-    """Rows made once and kept for later epochs."""
+    """Rows cached for later epochs."""
 
     op_type = "CacheNode"
     keeping: CacheOptions = field(metadata=_hidden)
@@ -405,7 +406,7 @@ class CacheNode(DatasetNode):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SyncWaitNode(DatasetNode):
-    """Rows that wait at a gate for the one who trains."""
+    """Rows that wait at a gate until the training loop releases them."""
 
     op_type = "SyncWaitNode"
     condition_name: str

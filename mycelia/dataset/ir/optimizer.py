@@ -1,4 +1,4 @@
-"""The optimiser: equations between trees that give the same rows with less work."""
+"""The pipeline optimizer: rewrite rules that produce the same rows with less work."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ Rule = Callable[[DatasetNode], DatasetNode | None]
 
 
 def prepare(root: DatasetNode, *, loses_rows: bool = False) -> DatasetNode:
-    """The tree that is run: numbered for random numbers, then rewritten.
+    """The tree to run: steps numbered for random keys, then rewritten.
 
-    `loses_rows` says that bad rows are left out, so that rows may not be counted before a map.
+    `loses_rows` says that failing rows are skipped; then a rule may not count rows before a map.
     """
     rules = tuple(rule for rule in RULES if not (loses_rows and rule is push_down))
     return optimise(numbered(root), rules)
 
 
 def numbered(root: DatasetNode) -> DatasetNode:
-    """Give each random step a number of its own, which no rewriting changes."""
+    """Number each random step, so that rewrites do not change its random numbers."""
     numbers = count(1)
 
     def visit(node: DatasetNode) -> DatasetNode:
@@ -62,7 +62,7 @@ def _numbered_sampler(node: SourceNode, numbers: count[int]) -> SourceNode:
 
 
 def optimise(root: DatasetNode, rules: tuple[Rule, ...] | None = None) -> DatasetNode:
-    """Rewrite until no rule applies any more."""
+    """Rewrite until no rule applies."""
     node = root.over(*(optimise(child, rules) for child in root.children))
     for rule in RULES if rules is None else rules:
         better = rule(node)
@@ -86,7 +86,7 @@ def drop_nothing(node: DatasetNode) -> DatasetNode | None:
 
 
 def fuse_maps(node: DatasetNode) -> DatasetNode | None:
-    """map(g)(map(f)(x)) = map(f, g)(x), when g takes just the columns that f gives."""
+    """map(g)(map(f)(x)) = map(f, g)(x), if the inputs of g are exactly the outputs of f."""
     match node:
         case MapNode(children=(MapNode() as below,)) if _fits(below, node):
             return replace(
@@ -102,7 +102,7 @@ def fuse_maps(node: DatasetNode) -> DatasetNode | None:
 
 
 def exchange_operations(node: DatasetNode) -> DatasetNode | None:
-    """map(f, g)(x) = map(h, k)(x), when g knows such a cheaper pair."""
+    """map(f, g)(x) = map(h, k)(x), if g knows such a cheaper pair."""
     if not isinstance(node, MapNode):
         return None
     for place, pair in enumerate(zip(node.operations, node.operations[1:])):
@@ -131,8 +131,8 @@ def join_takes(node: DatasetNode) -> DatasetNode | None:
 
 
 def push_down(node: DatasetNode) -> DatasetNode | None:
-    """c(f(x)) = f(c(x)) where c chooses rows by their place (skip, take, shuffle, repeat) and f
-    makes one row of each (map, project, rename): a row's random numbers go where it goes."""
+    """c(f(x)) = f(c(x)), where c selects rows by index (skip, take, shuffle, repeat) and f maps
+    each row to one row (map, project, rename): a row keeps its random key when it moves."""
     match node:
         case SkipNode() | TakeNode() | ShuffleNode() | RepeatNode():
             below = node.child
@@ -163,7 +163,7 @@ RULES: tuple[Rule, ...] = (
 
 
 def _fits(below: MapNode, above: MapNode) -> bool:
-    """Whether the outputs of one map are the inputs of the next, and nothing else moves."""
+    """Whether the outputs of one map are the inputs of the next, with no other columns moved."""
     return (
         above.taken == below.given
         and len(above.taken) == len(below.taken)
@@ -174,13 +174,13 @@ def _fits(below: MapNode, above: MapNode) -> bool:
 
 
 def _most(below: MapNode, above: MapNode) -> int | None:
-    """The larger number of workers, if one of them says a number."""
+    """The larger number of workers, if either node sets one."""
     given = [n.num_parallel_workers for n in (below, above) if n.num_parallel_workers]
     return max(given) if given else None
 
 
 def random_step(node: DatasetNode) -> str | None:
-    """The name of an operation of a map in this node that draws random numbers."""
+    """The name of a random operation in this map node, if any."""
     if isinstance(node, MapNode):
         for operation in node.operations:
             if isinstance(operation, Operation) and operation.is_random:

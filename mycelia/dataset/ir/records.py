@@ -1,4 +1,4 @@
-"""The sources of rows in record files: MindRecord and TFRecord, opened when rows are needed."""
+"""Source nodes of record files: MindRecord and TFRecord."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mycelia.dataset.ir.sources import SourceNode
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MindData(SourceNode):
-    """The rows of MindRecord files, and samples that fill them up."""
+    """The rows of MindRecord files, with optional padded samples."""
 
     op_type = "MindDataDataset"
     dataset_files: str | tuple[str, ...]
@@ -31,7 +31,7 @@ class MindData(SourceNode):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TFRecord(SourceNode):
-    """The examples of TFRecord files: the columns of a schema, or all features of the first."""
+    """The examples of TFRecord files: columns of a schema, or all features of the first example."""
 
     op_type = "TFRecordDataset"
     dataset_files: tuple[str, ...]
@@ -49,7 +49,7 @@ class TFRecord(SourceNode):
 
 
 def check_files(sampler: SamplerNode | None, files: int, compressed: bool) -> None:
-    """A shard of whole files needs one; compressed files are never cut."""
+    """Check that every shard of whole files gets one; compressed files cannot be split."""
     while sampler is not None and not isinstance(sampler, InterleavedFilesNode):
         sampler = sampler.child
     if sampler is None or files >= sampler.num_shards:

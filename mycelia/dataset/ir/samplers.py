@@ -1,4 +1,4 @@
-"""The samplers: which rows of a source come, as frozen descriptions without any order drawn."""
+"""Sampler nodes: immutable descriptions of which rows of a source are read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mycelia._engine.core.errors import problem
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SamplerNode:
-    """Chooses rows among those of the source, or among those the child chose."""
+    """Chooses among the rows of the source, or among those that the child chose."""
 
     sampler_name: ClassVar[str]
     num_samples: int | None = None
@@ -28,19 +28,19 @@ class SamplerNode:
             )
 
     def count(self, size: int) -> int:
-        """How many rows come when the source has `size` rows."""
+        """How many rows are chosen if the source has `size` rows."""
         available = self.child.count(size) if self.child is not None else size
         chosen = self.count_of(available)
         return chosen if not self.num_samples else min(chosen, self.num_samples)
 
     def count_of(self, available: int) -> int:
-        """The same without `num_samples` and the child."""
+        """The same, ignoring `num_samples` and the child."""
         return available
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SequentialSamplerNode(SamplerNode):
-    """Rows in their own order, from `start_index` on."""
+    """Rows in the order of the source, from `start_index` on."""
 
     sampler_name = "SequentialSampler"
     start_index: int = 0
@@ -65,7 +65,7 @@ class RandomSamplerNode(SamplerNode):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DistributedSamplerNode(SamplerNode):
-    """Every `num_shards`-th row, the same number for each shard."""
+    """Every `num_shards`-th row, with the same number of rows for each shard."""
 
     sampler_name = "DistributedSampler"
     num_shards: int
@@ -94,7 +94,7 @@ class DistributedSamplerNode(SamplerNode):
                 RuntimeError,
                 "DistributedSampler: offset is out of range",
                 got=f"offset={self.offset}",
-                expected=f"no more than num_shards({self.num_shards})",
+                expected=f"at most num_shards({self.num_shards})",
             )
 
     def count_of(self, available: int) -> int:
@@ -104,21 +104,21 @@ class DistributedSamplerNode(SamplerNode):
 
     @property
     def first(self) -> int:
-        """The first row of the shard when the rows are dealt from the shard `offset` on."""
+        """The first row of the shard when rows are dealt starting at the shard `offset`."""
         first = self.shard_id - self.offset
         return first + self.num_shards if first < 0 else first
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PKSamplerNode(SamplerNode):
-    """`num_val` rows of each of some classes."""
+    """`num_val` rows from each of several classes."""
 
     sampler_name = "PKSampler"
     num_val: int
     num_class: int | None = None
     shuffle: bool = False
     class_column: str = "label"
-    classes: int = field(default=0, metadata={"json": False})  # how many the data have
+    classes: int = field(default=0, metadata={"json": False})  # number of classes in the source
 
     def count_of(self, available: int) -> int:
         return self.num_val * min(self.num_class or self.classes, self.classes)
@@ -126,7 +126,7 @@ class PKSamplerNode(SamplerNode):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SubsetSamplerNode(SamplerNode):
-    """The rows `indices`, as they are listed or in a new random order every epoch."""
+    """The rows `indices`, in that order or in a new random order every epoch."""
 
     sampler_name = "SubsetSampler"
     indices: tuple[int, ...]
@@ -150,9 +150,9 @@ class WeightedSamplerNode(SamplerNode):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class UserSamplerNode(SamplerNode):
-    """Rows chosen by a user's iterable, asked again every epoch.
+    """Rows chosen by a user's iterable, iterated again every epoch.
 
-    `num_samples`, or else its length, says how many; without both, all that it gives.
+    The count is `num_samples`, else the iterable's length; without both, all that it yields.
     """
 
     sampler_name = "IterSampler"
@@ -165,35 +165,35 @@ class UserSamplerNode(SamplerNode):
         return sum(1 for _ in self.source) if told is None else told
 
     def told_count(self) -> int | None:
-        """How many rows the sampler says it gives."""
+        """The number of rows that the sampler declares."""
         if self.num_samples is not None:
             return self.num_samples
         return len(self.source) if hasattr(self.source, "__len__") else None
 
     def tell(self, size: int) -> None:
-        """Let a sampler of the user know among how many rows it chooses."""
+        """Set the dataset size on a user's sampler."""
         if hasattr(self.source, "dataset_size"):
             self.source.dataset_size = size
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FileOrderNode(SamplerNode):
-    """Rows file by file: the files or the rows in each mixed.
+    """Rows file by file, with the files or the rows within each shuffled.
 
-    Rows that are in no file (padded ones) come last.
+    Rows that belong to no file (padded ones) come last.
     """
 
     sampler_name = "FileOrderSampler"
-    sizes: tuple[int, ...] | None = None  # of the files; None where the reader tells them
+    sizes: tuple[int, ...] | None = None  # rows per file; None if the reader knows them
     mixes_files: bool = False
     mixes_rows: bool = False
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class InterleavedFilesNode(SamplerNode):
-    """Rows of files that lanes read side by side: one row of each lane in turn.
+    """Rows of files that are read in parallel lanes: one row of each lane in turn.
 
-    Each file goes to the next lane. A shard has an equal run of all rows, or every n-th file.
+    Each file goes to the next lane. A shard has an equal range of all rows, or every n-th file.
     """
 
     sampler_name = "FileLanesSampler"
@@ -202,7 +202,7 @@ class InterleavedFilesNode(SamplerNode):
     shard_id: int = 0
     equal_rows: bool = True
     mixes_files: bool = False
-    sizes: tuple[int, ...] | None = None  # of the files; None where the reader tells them
+    sizes: tuple[int, ...] | None = None  # rows per file; None if the reader knows them
 
     def count_of(self, available: int) -> int:
         if self.equal_rows:
@@ -212,9 +212,9 @@ class InterleavedFilesNode(SamplerNode):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SharedInterleavedFilesNode(InterleavedFilesNode):
-    """Lanes of files that share `num_samples`: each file gives the same number of rows.
+    """Interleaved files that share `num_samples`: each file yields the same number of rows.
 
-    All shards have the same number of files, so that the last files may be in none.
+    All shards have the same number of files, so the last files may belong to no shard.
     """
 
     sampler_name = "SharedLanesSampler"

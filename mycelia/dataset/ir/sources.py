@@ -1,4 +1,4 @@
-"""The sources of rows in memory: arrays and user objects."""
+"""Base class of source nodes, and in-memory sources: arrays and user objects."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from mycelia.dataset.ir.samplers import (
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SourceNode(DatasetNode):
-    """Rows that can be read in any order; a sampler says in which."""
+    """A source with random access; a sampler determines the order."""
 
     sampler: SamplerNode = field(default_factory=SequentialSamplerNode)
     opened: list[RowReader] = field(default_factory=list, repr=False, metadata={"json": False})
 
     def open(self) -> RowReader:
-        """The rows themselves."""
+        """Open the source and return its reader."""
         raise NotImplementedError
 
     @property
     def reader(self) -> RowReader:
-        """The opened rows: read-only, and shared by all runs and by copies with other samplers."""
+        """The cached reader: read-only, shared by all runs and by copies with other samplers."""
         if not self.opened:
             self.opened.append(self.open())
         return self.opened[0]
@@ -51,7 +51,7 @@ class SourceNode(DatasetNode):
 
 
 def _with_sizes(sampler: SamplerNode, sizes: list[int] | None) -> SamplerNode:
-    """The sampler with the sizes of the files that it chooses from."""
+    """The sampler, completed with the file sizes that the reader knows."""
     if sampler.child is not None:
         return replace(sampler, child=_with_sizes(sampler.child, sizes))
     if isinstance(sampler, InterleavedFilesNode) and sizes is not None:
@@ -61,7 +61,7 @@ def _with_sizes(sampler: SamplerNode, sizes: list[int] | None) -> SamplerNode:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ArraySourceNode(SourceNode):
-    """Slices of arrays along their first axis."""
+    """Slices of arrays along the first axis."""
 
     op_type = "NumpySlicesDataset"
     arrays: tuple[Any, ...] = field(metadata={"json": False})
@@ -91,9 +91,9 @@ class ObjectSourceNode(SourceNode):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StreamSourceNode(DatasetNode):
-    """Rows that come one after another, from a function that starts them anew.
+    """A sequential source: a function starts a new iteration for every epoch.
 
-    A source that tells its `length` must give that many.
+    A source that declares its `length` must yield exactly that many rows.
     """
 
     op_type = "GeneratorDataset"
@@ -102,7 +102,7 @@ class StreamSourceNode(DatasetNode):
     types: tuple[np.dtype[Any] | None, ...] | None = None
     length: int | None = None
     num_samples: int | None = None
-    samples_of_a_row: int = 1  # -1 if that changes
+    samples_of_a_row: int = 1  # -1 if that varies
 
     def size(self) -> int | None:
         if self.length is None:
@@ -117,7 +117,7 @@ class StreamSourceNode(DatasetNode):
 
 
 def check_unique(owner: str, names: tuple[str, ...]) -> None:
-    """Two columns may not share a name."""
+    """Check that column names are unique."""
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise problem(ValueError, f"{owner}: two columns have one name", got=", ".join(twice))
+        raise problem(ValueError, f"{owner}: duplicate column names", got=", ".join(twice))

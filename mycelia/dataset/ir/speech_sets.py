@@ -1,4 +1,4 @@
-"""The sources of the known sets of speech."""
+"""Source nodes of speech and music datasets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _THREE = ("train", "test", "valid", "all")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class YesNo(SetFolder):
-    """Eight times yes or no in Hebrew."""
+    """YesNo: eight times yes or no in Hebrew."""
 
     op_type = "YesNoNode"
 
@@ -25,7 +25,7 @@ class YesNo(SetFolder):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SpeechCommands(KnownSet):
-    """Single words of many speakers."""
+    """Speech Commands: single words of many speakers."""
 
     op_type = "SpeechCommandsDataset"
     usages = _THREE
@@ -36,7 +36,7 @@ class SpeechCommands(KnownSet):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GTZAN(KnownSet):
-    """Music of ten genres."""
+    """GTZAN: music of ten genres."""
 
     op_type = "kGTZANNode"
     usages = _THREE
@@ -47,7 +47,7 @@ class GTZAN(KnownSet):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LJSpeech(SetFolder):
-    """One voice that reads books."""
+    """LJ Speech: one voice reading books."""
 
     op_type = "LJSpeechDataset"
 
@@ -57,7 +57,7 @@ class LJSpeech(SetFolder):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LibriTTS(KnownSet):
-    """Many voices that read books."""
+    """LibriTTS: many voices reading books."""
 
     op_type = "LibriTTSDataset"
     usages = (*speech.LIBRI_PARTS, "all")
@@ -68,7 +68,7 @@ class LibriTTS(KnownSet):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CMUArctic(SetFolder):
-    """Sentences read by one of eighteen voices."""
+    """CMU Arctic: sentences read by one of eighteen voices."""
 
     op_type = "CMUArcticDataset"
     voices: ClassVar[tuple[str, ...]] = tuple(
@@ -86,7 +86,7 @@ class CMUArctic(SetFolder):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Tedlium(KnownSet):
-    """Talks, cut into what is said."""
+    """TED-LIUM: talks, split into utterances."""
 
     op_type = "TedliumDataset"
     usages = ("train", "test", "dev", "all")
@@ -100,7 +100,7 @@ class Tedlium(KnownSet):
         if self.extensions != ".sph":
             raise problem(
                 RuntimeError,
-                "TedliumDataset: sound files with this ending are not read",
+                "TedliumDataset: unsupported sound file extension",
                 got=f"extensions={self.extensions!r}",
                 expected="'.sph'",
             )

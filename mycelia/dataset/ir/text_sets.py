@@ -1,4 +1,4 @@
-"""The sources of the known sets of text."""
+"""Source nodes of text datasets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _THREE = ("train", "test", "valid", "all")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Clue(SourceNode):
-    """Tasks of understanding Chinese, in files of JSON."""
+    """CLUE: Chinese language understanding tasks in JSON files."""
 
     op_type = "CLUEDataset"
     dataset_files: tuple[str, ...] = field(metadata={"name": "dataset_dir"})
@@ -34,7 +34,7 @@ class Clue(SourceNode):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Squad(KnownSet):
-    """Questions about paragraphs."""
+    """SQuAD: questions about paragraphs."""
 
     op_type = "SQuADDataset"
     usages = ("train", "dev", "all")
@@ -45,7 +45,7 @@ class Squad(KnownSet):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Imdb(KnownSet):
-    """Reviews of films, good and bad."""
+    """IMDB: positive and negative film reviews."""
 
     op_type = "IMDBDataset"
 
@@ -58,7 +58,7 @@ class Imdb(KnownSet):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TextTable(KnownSet):
-    """A set of the table in `formats.tables_of_text`."""
+    """A dataset described in `formats.tables_of_text`."""
 
     def open(self) -> RowReader:
         return tables_of_text.open_text_set(self.title, self.dataset_dir, self.usage)
@@ -66,7 +66,7 @@ class TextTable(KnownSet):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class WikiText(TextTable):
-    """Lines of Wikipedia's good articles."""
+    """WikiText: lines of good Wikipedia articles."""
 
     op_type = "WikiTextDataset"
     usages = _THREE
@@ -74,7 +74,7 @@ class WikiText(TextTable):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PennTreebank(TextTable):
-    """Lines of the Wall Street Journal."""
+    """Penn Treebank: lines of the Wall Street Journal."""
 
     op_type = "PennTreebankDataset"
     usages = _THREE
@@ -82,49 +82,49 @@ class PennTreebank(TextTable):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class YelpReview(TextTable):
-    """Reviews of businesses."""
+    """Yelp: reviews of businesses."""
 
     op_type = "YelpReviewDataset"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AmazonReview(TextTable):
-    """Reviews of products."""
+    """Amazon: reviews of products."""
 
     op_type = "AmazonReviewDataset"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AGNews(TextTable):
-    """News of four topics."""
+    """AG News: four topics."""
 
     op_type = "AGNewsDataset"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DBpedia(TextTable):
-    """Articles of fourteen classes."""
+    """DBpedia: articles of fourteen classes."""
 
     op_type = "DBpediaDataset"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class YahooAnswers(TextTable):
-    """Questions of ten topics, with answers."""
+    """Yahoo Answers: questions of ten topics, with answers."""
 
     op_type = "YahooAnswersDataset"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SogouNews(TextTable):
-    """Chinese news of five topics."""
+    """Sogou: Chinese news of five topics."""
 
     op_type = "SogouNewsDataset"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SST2(TextTable):
-    """Sentences about films, good and bad."""
+    """SST-2: positive and negative sentences about films."""
 
     op_type = "SST2Dataset"
     usages = ("train", "test", "dev")
@@ -133,7 +133,7 @@ class SST2(TextTable):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class UDPOS(TextTable):
-    """Words and their parts of speech."""
+    """UD English POS: words with part-of-speech tags."""
 
     op_type = "UDPOSNode"
     usages = _THREE
@@ -141,14 +141,14 @@ class UDPOS(TextTable):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CoNLL2000(TextTable):
-    """Words, their parts of speech, and chunks."""
+    """CoNLL-2000: words, POS tags, and chunks."""
 
     op_type = "CoNLL2000Node"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class EnWik9(SetFolder):
-    """The first 10^9 bytes of Wikipedia."""
+    """enwik9: the first 10^9 bytes of Wikipedia."""
 
     op_type = "EnWik9Dataset"
 
@@ -158,7 +158,7 @@ class EnWik9(SetFolder):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Translation(KnownSet):
-    """Texts in two languages."""
+    """Parallel texts in two languages."""
 
     usages = _THREE
     pairs: ClassVar[tuple[tuple[str, str], ...]]
@@ -171,7 +171,7 @@ class Translation(KnownSet):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Multi30k(Translation):
-    """Descriptions of images."""
+    """Multi30k: image captions."""
 
     op_type = "Multi30kDataset"
     pairs = (("en", "de"), ("de", "en"))
@@ -183,7 +183,7 @@ class Multi30k(Translation):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class IWSLT2016(Translation):
-    """Talks in English and four other languages."""
+    """IWSLT 2016: talks in English and four other languages."""
 
     op_type = "IWSLT2016Dataset"
     pairs = tuple(
@@ -208,7 +208,7 @@ class IWSLT2016(Translation):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class IWSLT2017(Translation):
-    """Talks in five languages."""
+    """IWSLT 2017: talks in five languages."""
 
     op_type = "IWSLT2017Dataset"
     pairs = tuple(permutations(("de", "en", "it", "nl", "ro"), 2))

@@ -1,1 +1,1 @@
-"""How a data pipeline runs: operators, workers and queues built from a tree of nodes."""
+"""The runtime of data pipelines: operators, workers, and queues built from a tree of nodes."""

@@ -1,4 +1,4 @@
-"""Autotune: the number of workers of each step, found while the pipeline runs."""
+"""Autotune: adjusts the number of workers of each step while the pipeline runs."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from time import perf_counter
 from mycelia.dataset.runtime.run_metrics import RunMetrics, StepMeter
 
 _EVERY = 0.5  # seconds between two decisions
-_WORTH = 1.03  # the gain in speed that justifies a worker
-_HUNGRY = 0.02  # the share of time that the taker may wait
+_WORTH = 1.03  # speedup that justifies another worker
+_HUNGRY = 0.02  # fraction of time that the consumer may wait
 
 
 class Autotuner:
-    """Gives a worker more to the step that is busiest, and takes it back if that did not help.
+    """Adds a worker to the busiest step, and removes it if throughput did not improve.
 
-    It acts while the taker waits for rows: a pipeline that is fast enough is left alone.
+    It acts only while the consumer waits for rows, so a fast enough pipeline stays unchanged.
     """
 
     def __init__(self, meters: RunMetrics, most: int) -> None:
@@ -31,7 +31,7 @@ class Autotuner:
         self._work = {id(step): step.seconds for step in self._meters.steps}
 
     def look(self) -> None:
-        """Decide, if it is time to."""
+        """Make a decision if enough time has passed."""
         elapsed = perf_counter() - self._since
         if elapsed < _EVERY:
             return
@@ -47,7 +47,7 @@ class Autotuner:
         self._mark()
 
     def _busiest(self) -> StepMeter | None:
-        """The step whose workers had the least rest, if it may have one more."""
+        """The step with the busiest workers, if it may have another worker."""
         steps = [
             step
             for step in self._meters.steps

@@ -1,4 +1,4 @@
-"""The operators that make one row of several: batch and bucket_batch_by_length."""
+"""The runtime operators of batch and bucket_batch_by_length."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from mycelia.dataset.runtime.thread_pool import WorkerPool
 
 
 class BatchInfo(CheckedKeywords):
-    """What the functions given to `batch` may know of the batch they work on."""
+    """Information about the current batch, for the functions passed to `batch`."""
 
     def __init__(self, epoch: int = 0, batch: int = 0) -> None:
         self._epoch = epoch
         self._batch = batch
 
     def get_epoch_num(self) -> int:
-        """The number of the epoch, from 0."""
+        """The index of the epoch, from 0."""
         return self._epoch
 
     def get_batch_num(self) -> int:
-        """The number of the batch in its epoch, from 0."""
+        """The index of the batch within its epoch, from 0."""
         return self._batch
 
 
 class BatchRows(RowOperator):
-    """Rows stacked into one, by the workers that made them or by its own."""
+    """Stacks rows into batches, in the workers that produced them or in separate ones."""
 
     def __init__(
         self, node: O.BatchNode, child: RowOperator, meter: StepMeter, options: RunOptions
@@ -96,7 +96,7 @@ class BatchRows(RowOperator):
         if not is_int(size) or size <= 0:
             raise problem(
                 RuntimeError,
-                "batch: the function for batch_size must give a positive int",
+                "batch: the function for batch_size must return a positive int",
                 got=repr(size),
             )
         return int(size)
@@ -110,9 +110,9 @@ class BatchRows(RowOperator):
         except MemoryError as error:
             raise problem(
                 RuntimeError,
-                f"batch: {len(block)} rows from {block.names(0)} on do not fit into memory",
+                f"batch: {len(block)} rows starting at {block.names(0)} do not fit into memory",
                 got=str(error),
-                fix="a smaller batch_size, or smaller rows",
+                fix="use a smaller batch_size, or smaller rows",
             ) from error
         return Row(epoch, number, _names(block), values)
 
@@ -124,7 +124,7 @@ class BatchRows(RowOperator):
             parts = made if isinstance(made, tuple) else (made,)
             if len(parts) != len(self._given):
                 raise ValueError(
-                    f"per_batch_map gave {len(parts)} columns, expected {len(self._given)}: "
+                    f"per_batch_map returned {len(parts)} columns, expected {len(self._given)}: "
                     f"{', '.join(self._given)}"
                 )
             columns.update(zip(self._given, parts))
@@ -144,7 +144,7 @@ def _entries(column: Any) -> Iterator[Any]:
 def join(
     columns: dict[str, Any], order: tuple[str, ...], pad_info: Any, block: RowBlock
 ) -> tuple[Any, ...]:
-    """The columns of several rows, padded if wanted, stacked."""
+    """Stack the columns of several rows, padded if requested."""
     values = []
     for column in order:
         entries = columns[column]
@@ -160,7 +160,7 @@ def join(
 
 
 def _row_names(block: RowBlock, count: int) -> Callable[[int], str]:
-    """Names of stacked entries: of the rows, unless a function made others of them."""
+    """Names of stacked entries for errors: those of the rows, unless per_batch_map changed them."""
     return block.names if len(block) == count else lambda place: f"entry {place}"
 
 
@@ -170,7 +170,7 @@ def _names(block: RowBlock) -> str:
 
 
 class BucketRows(RowOperator):
-    """Rows of similar length stacked together."""
+    """Batches rows by length bucket."""
 
     def __init__(self, node: O.BucketBatchNode, child: RowOperator) -> None:
         self._node = node
@@ -230,7 +230,7 @@ class BucketRows(RowOperator):
 
 
 def _bounded(wanted: Any, size: int, is_length: bool) -> Any:
-    """`wanted` with the open sizes of a length column set to the bucket's largest length."""
+    """`wanted` with unspecified sizes of a length column set to the bucket's maximum."""
     if wanted is None or not wanted[0] or not is_length:
         return wanted
     shape, value = wanted

@@ -1,4 +1,4 @@
-"""What workers do to blocks of rows: the operations of maps, and the choice of columns."""
+"""The steps that workers apply to blocks of rows: map operations and column selection."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mycelia.dataset.runtime.row import Column, Row, RowBlock, Values, by_column
 from mycelia.dataset.runtime.row_errors import failed
 from mycelia.dataset.runtime.run_metrics import StepMeter
 
-_SMALL = 32 * 1024  # bytes of a row below which work on stacked rows pays
+_SMALL = 32 * 1024  # row size in bytes below which stacked rows are faster
 
 
 class BlockStep(Protocol):
@@ -28,7 +28,7 @@ class BlockStep(Protocol):
 
 
 class SelectColumns:
-    """Some columns of each row."""
+    """Selects columns."""
 
     def __init__(self, node: O.ProjectNode) -> None:
         present = node.child.columns()
@@ -40,10 +40,10 @@ class SelectColumns:
 
 
 class ApplyOperations:
-    """Operations applied to columns.
+    """Applies operations to columns.
 
-    Operations that can take stacked rows get them, as long as rows are small. Other rows go
-    through the operations one by one, so that their pixels stay in the processor's cache.
+    Operations that support stacked rows receive them, as long as the rows are small. Large rows
+    pass through the operations one by one, so that their pixels stay in the processor's cache.
     """
 
     def __init__(self, node: O.MapNode, options: RunOptions, meter: StepMeter) -> None:
@@ -70,7 +70,7 @@ class ApplyOperations:
     def _advance(
         self, values: list[Column], done: int, block: RowBlock
     ) -> tuple[list[Column], int]:
-        """The values after one more operation, or after as many as rows go through one by one."""
+        """The values after one more operation on stacked rows, or after several row by row."""
         if self._calls[done].crew is not None:
             return self._remotely(values, done, block), done + 1
         made = self._together(values, done)
@@ -79,7 +79,7 @@ class ApplyOperations:
         return self._one_by_one(values, done, block)
 
     def _together(self, values: list[Column], done: int) -> list[Column] | None:
-        """An operation on stacked rows, if it can do that and rows are small."""
+        """Apply an operation to stacked rows; None if it cannot or rows are large."""
         if not self._calls[done].takes_many:
             return None
         stacked = [_stacked(column) for column in values]
@@ -88,11 +88,11 @@ class ApplyOperations:
         try:
             made = self._calls[done].run_many(tuple(stacked))  # type: ignore[arg-type]
         except Exception:
-            return None  # row by row, the error finds the row it belongs to
+            return None  # row by row, the error names the row that caused it
         return None if made is None else list(made)
 
     def _remotely(self, values: list[Column], done: int, block: RowBlock) -> list[Column]:
-        """A user's function on all rows, in another process."""
+        """Apply a user's function to all rows in another process."""
         rows = [_row(values, place) for place in range(len(block))]
         try:
             made = self._calls[done].run_remotely(rows, block.keys)
@@ -107,9 +107,9 @@ class ApplyOperations:
     def _one_by_one(
         self, values: list[Column], done: int, block: RowBlock
     ) -> tuple[list[Column], int]:
-        """Rows through the operations from `done` on, up to one that may take them stacked.
+        """Apply operations row by row from `done` on, up to one that may take stacked rows.
 
-        If the first row is too large for that, rows go on to the end, or to another process.
+        If the first row is too large for stacking, rows continue to the end, or to another process.
         """
         ahead = range(done + 1, self._end)
         elsewhere = next((k for k in ahead if self._calls[k].crew is not None), self._end)
@@ -126,8 +126,10 @@ class ApplyOperations:
     def _to_the_end(
         self, first: Values, values: list[Column], done: int, block: RowBlock
     ) -> list[Column]:
-        """Rows through all operations that are left, the last of which fills stacked arrays;
-        the first row is there already."""
+        """Apply all remaining operations; the last one writes into stacked arrays.
+
+        The first row is already there.
+        """
         whole = _room_for(len(block), first)
         if whole is None:
             return by_column([first, *self._rest(values, done, self._end, block, 1)])
@@ -162,7 +164,7 @@ class ApplyOperations:
     def _put(
         self, row: Values, outs: list[np.ndarray], block: RowBlock, place: int
     ) -> Values | None:
-        """The last operation on a row, its results put into arrays, or given back as a row."""
+        """Apply the last operation to a row: write its results into arrays, or return the row."""
         try:
             misfit = self._calls[-1].run_into(row, block.keys[place], outs)
             return None if misfit is None else row_of(misfit, self._given)
@@ -186,7 +188,7 @@ def _row(columns: list[Column], place: int) -> Values:
 
 
 def _stacked(column: Column) -> np.ndarray | None:
-    """The rows of a column in one array, if they are small and alike."""
+    """The rows of a column as one array, if they are small and of equal shape and type."""
     if isinstance(column, np.ndarray):
         return column if column.nbytes <= _SMALL * len(column) else None
     first = column[0]
@@ -201,13 +203,13 @@ def _stacked(column: Column) -> np.ndarray | None:
 
 
 def _room_for(count: int, first: Values) -> list[np.ndarray] | None:
-    """Arrays for `count` rows like the first; None if rows of it are not stacked."""
+    """Arrays for `count` rows like the first; None if such rows cannot be stacked."""
     if count == 1 or not all(map(_is_numeric, first)):
         return None
     try:
         return [aligned((count, *value.shape), value.dtype) for value in first]
     except MemoryError:
-        return None  # who wants them stacked will say so
+        return None  # a batch reports the error if it needs to stack them
 
 
 def _is_numeric(value: Any) -> bool:

@@ -10,24 +10,24 @@ T = TypeVar("T")
 
 
 class QueueClosed(Exception):
-    """The other end is gone."""
+    """The other end closed the queue."""
 
 
-_MANY = 8  # of a capacity from here on, items are small and are taken several at a time
+_MANY = 8  # from this capacity on, items are small and are taken several at a time
 
 
 class BoundedQueue(Generic[T]):
-    """At most `capacity` items wait; closing wakes everyone. One thread puts, one gets."""
+    """Holds at most `capacity` items; closing wakes both threads. One thread puts, one gets."""
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
         self._items: deque[T] = deque()
-        self._taken: deque[T] = deque()  # by the thread that gets, to be given one by one
+        self._taken: deque[T] = deque()  # taken by the consumer, returned one by one
         self._changed = Condition()
         self._closed = False
 
     def put(self, item: T) -> None:
-        """Add an item once there is room."""
+        """Add an item; blocks while the queue is full."""
         with self._changed:
             while len(self._items) >= self.capacity and not self._closed:
                 self._changed.wait()
@@ -37,7 +37,7 @@ class BoundedQueue(Generic[T]):
             self._changed.notify_all()
 
     def get(self) -> T:
-        """Take the oldest item once there is one."""
+        """Remove the oldest item; blocks while the queue is empty."""
         if self._taken and not self._closed:
             return self._taken.popleft()
         with self._changed:
@@ -52,7 +52,7 @@ class BoundedQueue(Generic[T]):
             return item
 
     def close(self) -> None:
-        """Drop what waits; every `put` and `get` raises from now on."""
+        """Drop all items; every `put` and `get` raises from now on."""
         with self._changed:
             self._closed = True
             self._items.clear()

@@ -1,4 +1,4 @@
-"""Operators made from nodes: one entry of a table for each kind of node."""
+"""Building runtime operators from pipeline nodes, with a table by node type."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ from mycelia.dataset.runtime.sync_gate import GatedRows
 
 
 def build(root: DatasetNode, options: RunOptions) -> RowOperator:
-    """The operators that run `root`; rows come out loaded."""
+    """The operators that run `root`; their rows are loaded."""
     return _loaded(prepare(root, loses_rows=options.policy == ErrorPolicy.SKIP), options)
 
 
 def drawn_order(source: SourceNode, options: RunOptions) -> np.ndarray:
-    """The row numbers of the first epoch of a source."""
+    """The row indices of the first epoch of a source."""
     node = prepare(source)
     assert isinstance(node, SourceNode)
     return ReadInOrder(node, options, node.reader).order(0).origins
@@ -60,7 +60,7 @@ def _build(node: DatasetNode, options: RunOptions) -> RowOperator:
 
 
 def _loaded(node: DatasetNode, options: RunOptions) -> RowOperator:
-    """The operator of `node`, with workers that load its rows if it gives them unloaded."""
+    """The operator of `node`, followed by workers that load its rows if it does not."""
     operator = _build(node, options)
     if not _is_lazy(node):
         return operator
@@ -75,7 +75,7 @@ def _is_lazy(node: DatasetNode) -> bool:
 
 
 def _meter(name: str, nodes: Sequence[DatasetNode], options: RunOptions) -> StepMeter:
-    """A meter for workers, as many as one of the nodes wants."""
+    """A meter for workers; the nodes determine how many."""
     wanted = max(node.num_parallel_workers or 0 for node in nodes) or options.workers
     waits = any(isinstance(below, O.SyncWaitNode) for node in nodes for below in walk(node))
     numbers = tuple(node.number for node in nodes)
@@ -89,7 +89,7 @@ def _batch(node: O.BatchNode, options: RunOptions) -> RowOperator:
 
 
 def _worked(node: O.MapNode | O.ProjectNode, options: RunOptions) -> RowOperator:
-    """Maps, projections and renamings on top of each other, as steps of the same workers."""
+    """Consecutive maps, projections, and renames as steps of the same workers."""
     nodes, below = _stacked(node)
     child = _build(below, options)
     meter = _meter("map", nodes, options)
@@ -103,7 +103,7 @@ def _gated(node: O.SyncWaitNode, options: RunOptions) -> RowOperator:
 
 
 def _stacked(node: DatasetNode) -> tuple[list[O.MapNode | O.ProjectNode], DatasetNode]:
-    """The maps and projections on top of each other, lowest first, and what is below them."""
+    """The consecutive maps and projections at the top, first one first, and the node below."""
     nodes: list[O.MapNode | O.ProjectNode] = []
     while isinstance(node, (O.MapNode, O.ProjectNode, O.RenameNode)):
         if not isinstance(node, O.RenameNode):
@@ -122,7 +122,7 @@ def _steps(
 
 
 def _cache(node: O.CacheNode, options: RunOptions) -> RowOperator:
-    """Rows kept under their number at the source, if there is one, else under their place."""
+    """Cached rows, keyed by their index in the source if possible, else in the stream."""
     nodes, below = _stacked(node.child)
     if _is_lazy(below):
         refuse_random(nodes)
@@ -136,7 +136,7 @@ def _cache(node: O.CacheNode, options: RunOptions) -> RowOperator:
 
 def _source(node: SourceNode, options: RunOptions) -> RowOperator:
     reader = node.reader
-    if node.cache is not None and not isinstance(reader, ArrayReader):  # arrays are there anyway
+    if node.cache is not None and not isinstance(reader, ArrayReader):  # arrays are in memory
         reader = CachedReader(reader, store_of(node.cache))
     return ReadInOrder(node, options, reader)
 
@@ -144,7 +144,7 @@ def _source(node: SourceNode, options: RunOptions) -> RowOperator:
 def _flat_map(node: O.FlatMapNode, options: RunOptions) -> RowOperator:
     child = _loaded(node.child, options)
     meter = options.meters.step("flat_map")
-    inside = replace(options, meters=RunMetrics())  # a dataset for each row: not steps of this run
+    inside = replace(options, meters=RunMetrics())  # inner datasets are not steps of this run
     return FlatMapRows(node, child, lambda made: build(made, inside), meter)
 
 

@@ -1,4 +1,4 @@
-"""The operators of a cache: rows are made once, kept in a store, and read from it later."""
+"""The runtime operators of a cache: rows are computed once, stored, and read back later."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from mycelia.dataset.runtime.run_metrics import StepMeter
 
 
 def refuse_random(nodes: Iterable[DatasetNode]) -> None:
-    """Rows that differ from epoch to epoch cannot be kept."""
+    """Reject random steps: rows that vary between epochs cannot be cached."""
     for node in nodes:
         name = random_step(node) or (node.op_type if isinstance(node, O.ShuffleNode) else None)
         if isinstance(node, SourceNode) and _is_random(node.sampler):
@@ -34,7 +34,7 @@ def refuse_random(nodes: Iterable[DatasetNode]) -> None:
         if name is not None:
             raise problem(
                 RuntimeError,
-                "cache: what is below it gives other rows in each epoch",
+                "cache: the steps below it produce different rows in each epoch",
                 got=name,
                 fix="put the cache before the random steps",
             )
@@ -50,7 +50,7 @@ def _is_random(sampler: SamplerNode | None) -> bool:
 
 
 class CachedReader:
-    """Rows of another reader after some steps, made when they are asked for the first time."""
+    """Rows of another reader after some steps, computed on first access."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class CachedReader:
 
 
 class CachedRows(RowSelection):
-    """Rows that are known by their number at the source."""
+    """Cached rows, keyed by their index in the source."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class CachedRows(RowSelection):
 
 
 class CachedStream(RowOperator):
-    """Rows that are known by their place in the stream."""
+    """Cached rows, keyed by their index in the stream."""
 
     def __init__(self, child: RowOperator, store: RowStore) -> None:
         self._child = child
@@ -133,7 +133,7 @@ class CachedStream(RowOperator):
     def rows(self, epoch: int, start: int = 0) -> Iterator[Row]:
         index = start
         while (kept := self._store.get(index)) is not None:
-            yield Row(epoch, index, f"kept row {index}", kept)
+            yield Row(epoch, index, f"cached row {index}", kept)
             index += 1
         if self._store.total is not None and index >= self._store.total:
             return

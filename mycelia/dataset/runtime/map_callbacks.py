@@ -1,4 +1,4 @@
-"""Callbacks of a map: told when epochs and rows begin and end."""
+"""Callbacks of a map, notified when epochs and rows begin and end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ B = TypeVar("B")
 
 @dataclass(frozen=True)
 class DSRunContext:
-    """Where a map is: epochs and rows are counted from 1."""
+    """The progress of a map: epochs and rows are counted from 1."""
 
     cur_epoch_num: int
     cur_step_num_in_epoch: int
@@ -20,7 +20,7 @@ class DSRunContext:
 
 
 class MapObserver:
-    """Tells callbacks of rows: when they are given to workers, and when they come back."""
+    """Notifies callbacks of rows: when workers receive them, and when they return."""
 
     def __init__(self, callbacks: Sequence[Any]) -> None:
         self._callbacks = callbacks
@@ -34,7 +34,7 @@ class MapObserver:
         count: Callable[[A], int],
         work: Callable[[Iterator[A]], Iterator[B]],
     ) -> Iterator[B]:
-        """What `work` makes of tasks of `count` rows, told of on the way in and out."""
+        """The results of `work` for tasks of `count` rows, with callbacks before and after."""
         sizes: list[int] = []
 
         def incoming() -> Iterator[A]:

@@ -1,4 +1,4 @@
-"""The operations of a map as a worker calls them: with random numbers, hooks and a clock."""
+"""Calls of map operations in a worker: with random generators, debug hooks, and timing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Key = tuple[int, int]  # epoch and index of a row
 
 
 class OperationCall:
-    """One operation: a user's function here, a subclass for what knows more."""
+    """One operation. This class runs user functions; subclasses run transforms."""
 
     takes_many = False
     crew: ProcessPool | None = None
@@ -31,24 +31,24 @@ class OperationCall:
         self.operation = operation
 
     def run(self, row: Values, key: Key) -> Values:
-        """The operation on one row."""
+        """Apply the operation to one row."""
         return _as_row(self.operation(*row))
 
     def run_into(self, row: Values, key: Key, outs: list[np.ndarray]) -> Values | None:
-        """The same, put into arrays; what does not fit them is given back instead."""
+        """Apply it and write into arrays; values that do not fit are returned instead."""
         return put_into(self.run(row, key), outs)
 
     def run_many(self, columns: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...] | None:
-        """The same for stacked rows; None where that cannot be."""
+        """Apply it to stacked rows; None if it cannot."""
         return None
 
     def run_remotely(self, rows: Sequence[Values], keys: Sequence[Key]) -> list[Values]:
-        """The same for rows in another process."""
+        """Apply it to rows in another process."""
         raise NotImplementedError
 
 
 class TransformCall(OperationCall):
-    """A transform without chance."""
+    """A deterministic transform."""
 
     def __init__(self, operation: Operation) -> None:
         super().__init__(operation)
@@ -65,7 +65,7 @@ class TransformCall(OperationCall):
 
 
 class RandomTransformCall(OperationCall):
-    """A transform with chance in it."""
+    """A random transform."""
 
     def __init__(self, operation: Operation, seed: int, number: int) -> None:
         super().__init__(operation)
@@ -82,7 +82,7 @@ class RandomTransformCall(OperationCall):
 
 
 class RemoteCall(OperationCall):
-    """A user's function in processes of its own."""
+    """A user's function in separate processes."""
 
     def __init__(self, operation: Any, crew: ProcessPool, seed: int, number: int) -> None:
         super().__init__(operation)
@@ -97,8 +97,7 @@ class RemoteCall(OperationCall):
 
 
 class HookedCall(OperationCall):
-    """An operation, and the hooks of the debug mode that see what it gives, and what the first
-    operation of a map takes."""
+    """An operation with debug hooks, which see its result and the input of the first operation."""
 
     def __init__(self, call: OperationCall, hooks: Sequence[Any], *, is_first: bool) -> None:
         super().__init__(call.operation)
@@ -132,7 +131,7 @@ def _hooked(calls: Sequence[OperationCall], hooks: Sequence[Any]) -> list[Operat
     made: list[OperationCall] = []
     is_first = True
     for call in calls:
-        is_seam = isinstance(call.operation, RowBoundary)  # nothing of the user's
+        is_seam = isinstance(call.operation, RowBoundary)  # not a user's operation
         made.append(call if is_seam else HookedCall(call, hooks, is_first=is_first))
         is_first = is_seam
     return made
@@ -156,7 +155,7 @@ def _call_of(
 
 
 def _put_clocks(call: OperationCall, tell: Callable[[float], None]) -> None:
-    """Measure every way to run an operation."""
+    """Time every method that runs the operation."""
     for way in ("run", "run_into", "run_many", "run_remotely"):
         setattr(call, way, _clocked(getattr(call, way), tell))
 

@@ -1,4 +1,4 @@
-"""The operator: one running step, which gives the rows of an epoch from any position on."""
+"""`RowOperator`: a running step, which yields the rows of an epoch from any position on."""
 
 from __future__ import annotations
 
@@ -28,34 +28,34 @@ class ErrorPolicy(IntEnum):
 
 @dataclass(frozen=True)
 class RunOptions:
-    """What a run is told from outside."""
+    """The options of a run."""
 
     seed: int
-    common: int  # the seed that all processes of a distributed run have
+    common: int  # the seed that all processes of a distributed run share
     workers: int = 1
     prefetch: int = 16
     policy: ErrorPolicy = ErrorPolicy.RETURN
-    in_turn: bool = False  # everything in the caller's thread
-    hooks: tuple[Any, ...] = ()  # they see rows between the operations of a map
-    tunes: bool = False  # the number of workers follows the need
+    in_turn: bool = False  # run everything in the caller's thread
+    hooks: tuple[Any, ...] = ()  # debug hooks between the operations of a map
+    tunes: bool = False  # autotune the number of workers
     meters: RunMetrics = field(default_factory=RunMetrics)
     crews: list[ProcessPool] = field(default_factory=list)
-    shards_are_runs: bool = False  # of neighbouring rows of records, not every n-th one
-    at_once: int = 1  # rows that a batch above takes together
-    gates: list[Any] = field(default_factory=list)  # operators that may wait for the taker
+    shards_are_runs: bool = False  # a shard is a range of records instead of every n-th one
+    at_once: int = 1  # rows that a later batch stacks
+    gates: list[Any] = field(default_factory=list)  # operators that may wait for the consumer
 
     def hired(self, function: Any) -> ProcessPool:
-        """Worker processes for a function, which end with the run."""
+        """Start worker processes for a function; they end with the run."""
         self.crews.append(ProcessPool(function))
         return self.crews[-1]
 
 
 class RowOperator(ABC):
-    """A step of a run."""
+    """A running step."""
 
     @abstractmethod
     def rows(self, epoch: int, start: int = 0) -> Iterator[Row]:
-        """The rows of an epoch from the `start`-th on."""
+        """Yield the rows of an epoch from the `start`-th on."""
 
     def blocks(
         self,
@@ -66,9 +66,9 @@ class RowOperator(ABC):
         *,
         whole: bool = False,
     ) -> Iterator[T]:
-        """What `finish` makes of the number and the rows of each block of `size` rows.
+        """Yield the result of `finish` for the index and the rows of each block of `size` rows.
 
-        `start` is a multiple of `size`. With `whole`, a last block of fewer rows is left out.
+        `start` is a multiple of `size`. With `whole`, an incomplete last block is dropped.
         """
         rows = self.rows(epoch, start)
         for number in count(start // size):
@@ -78,17 +78,17 @@ class RowOperator(ABC):
             yield finish(number, RowBlock.of_rows(group))
 
     def order(self, epoch: int) -> RowOrder | None:
-        """The rows of `reader` that an epoch gives, if choosing them is all the step does."""
+        """The row order of an epoch over `reader`, if the step only selects rows."""
         return None
 
     @property
     def reader(self) -> RowReader | None:
-        """What `order` speaks of."""
+        """The reader that `order` refers to."""
         return None
 
 
 def ordered_rows(order: RowOrder, reader: RowReader, start: int) -> Iterator[Row]:
-    """Unread rows in their order."""
+    """The unread rows of an order."""
     rest = order[start:]
     keys = zip(rest.turns.tolist(), rest.places.tolist(), rest.origins.tolist())
     for turn, place, origin in keys:

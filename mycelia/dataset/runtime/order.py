@@ -1,4 +1,4 @@
-"""The order: which rows of a reader come, one after another, and their keys to random numbers."""
+"""`RowOrder`: the indices of the rows to read, in order, with their random keys."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 
 @dataclass(frozen=True)
 class RowOrder:
-    """Rows that are chosen but not read: a step that chooses rows only rearranges these arrays.
+    """Selected rows that are not read yet. Steps that select rows only rearrange these arrays.
 
-    `turns` (the epoch of the source) and `places` (where its sampler put the row) are the key to
-    random numbers. They stay with a row wherever it moves.
+    `turns` (the epoch of the source) and `places` (the index in the sampler's order) are the random
+    key of a row, which moves with it.
     """
 
     origins: np.ndarray
@@ -35,6 +35,6 @@ class RowOrder:
 
 
 def joined(orders: Sequence[RowOrder]) -> RowOrder:
-    """Orders after one another."""
+    """Concatenate orders."""
     columns = zip(*((order.origins, order.places, order.turns) for order in orders))
     return RowOrder(*(np.concatenate(column) for column in columns))

@@ -1,4 +1,4 @@
-"""The operator whose workers read rows and change them."""
+"""The operator whose parallel workers read rows and apply steps to them."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from mycelia.dataset.runtime.row_errors import failed
 from mycelia.dataset.runtime.run_metrics import Failures, StepMeter
 from mycelia.dataset.runtime.thread_pool import WorkerPool
 
-_CHUNK = 16  # rows of a task, at most
-_CHUNK_BYTES = 8 * 2**20  # of the rows of a task, unless it is a single one
+_CHUNK = 16  # maximum rows per task
+_CHUNK_BYTES = 8 * 2**20  # maximum bytes of rows per task, unless it is a single row
 T = TypeVar("T")
 Result = Row | RuntimeError
 
 
 class BlockTask(NamedTuple):
-    """A block of rows, and how many rows came before it."""
+    """A block of rows, and the number of rows before it."""
 
     place: int
     block: RowBlock
 
 
 class MapRows(RowOperator):
-    """Rows of the child, loaded by workers and changed by steps."""
+    """Rows of the child, read by workers and changed by steps."""
 
     def __init__(
         self,
@@ -48,11 +48,11 @@ class MapRows(RowOperator):
         self._steps = steps
         self._meter = meter
         self._options = options
-        self._row_bytes: int | None = None  # of the largest row so far
+        self._row_bytes: int | None = None  # the largest row so far
 
     def rows(self, epoch: int, start: int = 0) -> Iterator[Row]:
         policy = self._options.policy
-        exact = policy == ErrorPolicy.RETURN  # else rows before `start` decide which one it is
+        exact = policy == ErrorPolicy.RETURN  # else the start index depends on earlier failures
         tasks = self._row_tasks(epoch, start if exact else 0)
         chunks = self._worked(epoch, tasks, self._results)
         results = (result for chunk in chunks for result in chunk)
@@ -70,7 +70,7 @@ class MapRows(RowOperator):
     ) -> Iterator[T]:
         if self._options.policy != ErrorPolicy.RETURN:
             return super().blocks(epoch, start, size, finish, whole=whole)
-        together = max(self._at_once() // size, 1)  # blocks in a task
+        together = max(self._at_once() // size, 1)  # blocks per task
         tasks = self._tasks(epoch, start, size * together)
         done = self._worked(epoch, tasks, partial(self._finished, start, size, finish, whole))
         return (made for several in done for made in several)
@@ -102,19 +102,19 @@ class MapRows(RowOperator):
         return self._observer.watched(epoch, tasks, lambda task: len(task.block), run)
 
     def _at_once(self) -> int:
-        """The rows that are worth to be read together; more where nothing is done with them."""
+        """How many rows to read per task; more if the steps do nothing with them."""
         reader = self._child.reader
         own = getattr(reader, "at_once", 1)
         return own if self._steps else max(own, getattr(reader, "at_once_unchanged", 1))
 
     def _chunk(self) -> int:
-        """How many rows are a task: a single one until the size of rows is known."""
+        """How many rows a task holds: one until the row size is known."""
         if self._options.in_turn or self._meter.workers == 1 or self._row_bytes is None:
             return 1
         return min(_CHUNK, _CHUNK_BYTES // max(self._row_bytes, 1)) or 1
 
     def _row_tasks(self, epoch: int, start: int) -> Iterator[BlockTask]:
-        """Tasks of as many rows as are small together."""
+        """Tasks of several rows, as long as these are small."""
         order, reader = self._child.order(epoch), self._child.reader
         if order is None or reader is None:
             yield from self._grouped(self._child.rows(epoch, start))
@@ -164,8 +164,8 @@ class MapRows(RowOperator):
                 ) from error
 
     def _results(self, task: BlockTask) -> list[Result]:
-        """All rows, or with a bad one among them, each row or its error; what comes after an
-        error is left out where an error ends the epoch."""
+        """All rows or, if one fails, each row or its error; rows after an error are left out if
+        it ends the epoch."""
         ends = self._options.policy == ErrorPolicy.RETURN
         if ends:
             with suppress(RuntimeError):
@@ -178,7 +178,7 @@ class MapRows(RowOperator):
         return self._measured(found)
 
     def _measured(self, rows: list[Result]) -> list[Result]:
-        """The same rows, after a look at how large they are."""
+        """The same rows; also records how large they are."""
         self._row_bytes = max(self._row_bytes or 0, bytes_of(rows) // max(len(rows), 1))
         return rows
 
@@ -192,7 +192,7 @@ class MapRows(RowOperator):
 
 
 def kept(results: Iterator[Result], policy: ErrorPolicy, failures: Failures) -> Iterator[Row]:
-    """The good rows; a bad one raises, is left out, or gives way to the good row before it."""
+    """The good rows; a failed one raises, is skipped, or is replaced by the previous good row."""
     good: Row | None = None
     owed = 0
     for result in results:
@@ -214,7 +214,7 @@ def kept(results: Iterator[Result], policy: ErrorPolicy, failures: Failures) -> 
 
 
 def bytes_of(result: Any) -> int:
-    """How much memory the rows of a result hold."""
+    """The bytes of memory that the rows of a result hold."""
     rows = result if isinstance(result, list) else [result]
     arrays = (value for row in rows if isinstance(row, Row) for value in row.values or ())
     return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))

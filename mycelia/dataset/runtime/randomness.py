@@ -1,4 +1,4 @@
-"""Random numbers that depend on where they are used, never on which thread asks first."""
+"""Random generators keyed by step, row, and epoch, independent of the order of threads."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _WORD = 2**64 - 1
 def generator(seed: int, number: int, epoch: int, index: int = 0) -> np.random.Generator:
     """The generator of one step (`number`) for one row (`index`) of one epoch.
 
-    Philox numbers are a function of a key and a counter (Salmon et al., "Parallel random numbers:
-    as easy as 1, 2, 3", 2011), so each place in the stream owns its numbers.
+    Philox values are a function of a key and a counter (Salmon et al., "Parallel random numbers:
+    as easy as 1, 2, 3", 2011), so each position in the stream has its own values.
     """
     bits = np.random.Philox(
         key=np.array([seed & _WORD, number], np.uint64),
@@ -23,7 +23,7 @@ def generator(seed: int, number: int, epoch: int, index: int = 0) -> np.random.G
 
 
 class _BorrowedGenerator(local):
-    """The generator that a thread lends, and the state it is set to."""
+    """A thread's reusable generator and its state."""
 
     def __init__(self) -> None:
         self.key = np.zeros(2, np.uint64)
@@ -44,7 +44,7 @@ _lent = _BorrowedGenerator()
 
 
 def borrowed_generator(seed: int, number: int, epoch: int, index: int) -> np.random.Generator:
-    """The same numbers as `generator`, from an object that the thread's next call takes back."""
+    """The same values as `generator`, from an object that the thread's next call reuses."""
     lent = _lent
     lent.key[0] = seed & _WORD
     lent.key[1] = number

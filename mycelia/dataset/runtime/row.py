@@ -1,4 +1,4 @@
-"""Rows as they flow through a run: one by one, or in blocks that a worker handles together."""
+"""Rows in a run: single rows, or blocks that a worker processes together."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from mycelia.dataset.formats.values import row_of
 from mycelia.dataset.runtime.order import RowOrder
 
 Values = tuple[Any, ...]
-Column = Any  # one stacked array, or a list with a value for each row
+Column = Any  # one stacked array, or a list with one value per row
 
 
 @dataclass(slots=True)
 class Row:
-    """A row at a place in the stream.
+    """A row at a position in the stream.
 
-    `epoch` and `index` are its key to random numbers. A row without values is loaded by whoever
-    needs them first, mostly a worker.
+    `epoch` and `index` are its random key. A row without values is loaded by the first user,
+    usually a worker.
     """
 
     epoch: int
@@ -31,21 +31,21 @@ class Row:
     reader: RowReader | None = None
 
     def load(self) -> Values:
-        """The values."""
+        """The values, read on first use."""
         if self.values is None:
             assert self.reader is not None and isinstance(self.origin, int)
             self.values = row_of(self.reader.row(self.origin), self.reader.columns)
         return self.values
 
     def name(self) -> str:
-        """How errors call the row."""
+        """The name of the row in errors."""
         if self.reader is not None and isinstance(self.origin, int):
             return self.reader.describe(self.origin)
         return str(self.origin)
 
 
 class RowBlock:
-    """Rows side by side: unread ones of a reader, or values by column."""
+    """Several rows: unread ones of a reader, or values by column."""
 
     __slots__ = ("columns", "keys", "names", "parts", "read")
 
@@ -85,7 +85,7 @@ class RowBlock:
 
     @classmethod
     def of_rows(cls, rows: Sequence[Row]) -> RowBlock:
-        """Rows that came one by one."""
+        """Rows that arrived one by one."""
         reader = rows[0].reader
         if reader is not None and all(r.values is None and r.reader is reader for r in rows):
             columns = zip(*((row.origin, row.index, row.epoch) for row in rows))
@@ -105,7 +105,7 @@ class RowBlock:
         return self.columns
 
     def part(self, place: int) -> RowBlock:
-        """One row as it was before anyone read it."""
+        """One row, as it was before it was read."""
         assert self.parts is not None
         return self.parts(place)
 
@@ -129,10 +129,10 @@ class RowBlock:
 
 
 def by_column(rows: Sequence[Values]) -> list[Column]:
-    """The values of rows, one list for each column."""
+    """The values of rows as one list per column."""
     return [list(column) for column in zip(*rows)]
 
 
 def entry(column: Column, place: int) -> Any:
-    """A value of a column; numbers stay arrays without axes."""
+    """One value of a column; a number becomes a 0-dimensional array."""
     return column[place, ...] if isinstance(column, np.ndarray) else column[place]

@@ -1,4 +1,4 @@
-"""How a failing row is reported: which row, which operation, and the user's own traceback."""
+"""Errors for failing rows: which row, which operation, and the traceback of user code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PACKAGE = Path(__file__).parent.parent
 
 
 def failed(step: str, row: Row, error: BaseException, operation: Any = None) -> RuntimeError:
-    """The error for `row` that `error` stopped at `step`."""
+    """The error for `row`, which `error` stopped at `step`."""
     doing = f"{step}: the operation {name_of(operation)!r}" if operation is not None else step
     made = located(
         RuntimeError,
@@ -32,7 +32,7 @@ def _said(error: BaseException) -> str:
 
 
 def _user_frames(error: BaseException) -> str:
-    """The traceback of `error` from where user code begins."""
+    """The traceback of `error`, starting in user code."""
     if isinstance(error, RemoteError):
         return "\n\nIn a worker process:\n" + error.trace.rstrip()
     frames = traceback.extract_tb(error.__traceback__)
@@ -48,5 +48,5 @@ def _is_ours(filename: str) -> bool:
 
 
 def name_of(operation: Any) -> str:
-    """What a user calls an operation."""
+    """The name of an operation for users."""
     return getattr(operation, "__name__", None) or type(operation).__name__

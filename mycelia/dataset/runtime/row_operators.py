@@ -1,4 +1,4 @@
-"""The operators that look at rows one by one: filter, flat_map, zip."""
+"""The runtime operators of filter, flat_map, and zip."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mycelia.dataset.runtime.run_metrics import StepMeter
 
 
 class FilterRows(RowOperator):
-    """The rows for which the predicate holds."""
+    """The rows for which the predicate returns True."""
 
     def __init__(self, node: O.FilterNode, child: RowOperator, meter: StepMeter) -> None:
         self._meter = meter
@@ -37,7 +37,7 @@ class FilterRows(RowOperator):
 
 
 class FlatMapRows(RowOperator):
-    """The rows of a dataset that a function makes of each row."""
+    """The concatenated rows of the datasets to which a function maps each row."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class FlatMapRows(RowOperator):
             if made.columns() != self._names:
                 raise problem(
                     RuntimeError,
-                    f"flat_map: the dataset made of {row.name()} has other columns",
+                    f"flat_map: the dataset for {row.name()} has other columns",
                     got=str(list(made.columns())),
                     expected=str(list(self._names)),
                 )
@@ -75,7 +75,7 @@ class FlatMapRows(RowOperator):
 
 
 class ZipRows(RowOperator):
-    """Rows side by side."""
+    """Rows of several children, joined column-wise."""
 
     def __init__(self, children: list[RowOperator]) -> None:
         self._children = children

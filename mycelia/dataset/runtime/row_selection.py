@@ -1,4 +1,4 @@
-"""The operators that choose rows without looking at them: sources, shuffle, repeat, skip, take."""
+"""Runtime operators that select rows: sources, shuffle, repeat, skip, take, and concat."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from mycelia.dataset.runtime.run_metrics import StepMeter
 from mycelia.dataset.runtime.sampler_orders import RunSamplers, cut_into_runs, draw
 
 T = TypeVar("T")
-_LONGEST = 4_000_000  # rows of an order that is made as a whole
+_LONGEST = 4_000_000  # maximum rows of an order that is held in memory as a whole
 
 
 class ReadInOrder(RowOperator):
-    """Rows of a source with random access, not loaded yet."""
+    """Unread rows of a source with random access."""
 
     def __init__(self, node: SourceNode, options: RunOptions, reader: RowReader) -> None:
         self._options = options
@@ -80,19 +80,19 @@ class ReadStream(RowOperator):
             yield row
 
     def _check_count(self, given: int) -> None:
-        """A source that tells its length must give that many rows."""
+        """Check that a source yields as many rows as it declares."""
         told = self._node.size()
         if told is not None and given != told:
             raise problem(
                 RuntimeError,
-                "GeneratorDataset: the source gives another number of rows than it says",
+                "GeneratorDataset: the source yields a different number of rows than it declares",
                 got=f"{given} rows",
                 expected=f"{told}, by its __len__",
             )
 
 
 class RowSelection(RowOperator):
-    """A step that only says which rows of its child come, and when."""
+    """A step that only selects and reorders the rows of its child."""
 
     def __init__(self, child: RowOperator) -> None:
         self._child = child
@@ -108,12 +108,12 @@ class RowSelection(RowOperator):
         return self.streamed(epoch, start)
 
     def streamed(self, epoch: int, start: int) -> Iterator[Row]:
-        """The rows where the child knows no order, or none that could be held."""
+        """The rows if the child has no order, or one that is too long to hold."""
         raise NotImplementedError
 
 
 class ShuffleRows(RowSelection):
-    """Rows drawn at random from a buffer."""
+    """Rows shuffled with a buffer."""
 
     def __init__(self, node: O.ShuffleNode, child: RowOperator, seed: int) -> None:
         super().__init__(child)
@@ -139,7 +139,7 @@ class ShuffleRows(RowSelection):
 
 
 def shuffled(items: Iterable[T], size: int, random: np.random.Generator) -> Iterator[T]:
-    """Each item drawn from a buffer of `size`, which the next item refills; then the rest."""
+    """Draw items from a buffer of `size` that the next item refills; then the rest."""
     buffer: list[T] = []
     draws: Iterator[int] = iter(())
     for item in items:
@@ -157,7 +157,7 @@ def shuffled(items: Iterable[T], size: int, random: np.random.Generator) -> Iter
 
 
 class RepeatRows(RowSelection):
-    """All rows of several epochs of the child in one."""
+    """All rows of several epochs of the child as one epoch."""
 
     def __init__(self, node: O.RepeatNode, child: RowOperator, options: RunOptions) -> None:
         super().__init__(child)
@@ -190,12 +190,12 @@ class RepeatRows(RowSelection):
                 is_empty = False
                 yield row
             if is_empty and not first:
-                return  # the child has no rows in any turn
+                return  # the child is empty in every epoch
             first = 0
 
 
 class SkipRows(RowSelection):
-    """All rows but the first."""
+    """All rows except the first ones."""
 
     def __init__(self, node: O.SkipNode, child: RowOperator) -> None:
         super().__init__(child)
@@ -210,7 +210,7 @@ class SkipRows(RowSelection):
 
 
 class TakeRows(RowSelection):
-    """The first rows only."""
+    """Only the first rows."""
 
     def __init__(self, node: O.TakeNode, child: RowOperator) -> None:
         super().__init__(child)
@@ -226,7 +226,7 @@ class TakeRows(RowSelection):
 
 
 class FixedOrderRows(RowOperator):
-    """The rows of the first epoch in every epoch."""
+    """The order of the first epoch in every epoch."""
 
     def __init__(self, child: RowOperator) -> None:
         self._child = child
@@ -237,7 +237,7 @@ class FixedOrderRows(RowOperator):
 
 
 class ConcatRows(RowOperator):
-    """The rows of one child after those of another; a sampler may choose among them."""
+    """The rows of one child, then those of the next; a sampler may choose among them."""
 
     def __init__(
         self, node: O.ConcatNode, children: list[RowOperator], options: RunOptions
@@ -263,7 +263,7 @@ class ConcatRows(RowOperator):
             yield row
 
     def _same_kinds(self, kinds: list[tuple[Any, int]] | None, row: Row) -> list[tuple[Any, int]]:
-        """The type and rank of each column, which all datasets share."""
+        """The type and rank of each column, which all datasets must share."""
         found = [kind_of(value) for value in row.load()]
         if kinds is not None and found != kinds:
             raise problem(
@@ -300,7 +300,7 @@ class ConcatRows(RowOperator):
 
 
 def kind_of(value: Any) -> tuple[Any, int]:
-    """The type of a value, and how many axes it has; texts may be of any length."""
+    """The type of a value and its rank; strings may have any length."""
     if isinstance(value, dict):
         return "dict", 0
     kind = value.dtype
@@ -308,7 +308,7 @@ def kind_of(value: Any) -> tuple[Any, int]:
 
 
 class _Positions:
-    """Rows known by their number alone."""
+    """Rows identified only by their index."""
 
     columns: tuple[str, ...] = ()
 
@@ -319,7 +319,9 @@ class _Positions:
         return self._size
 
     def row(self, index: int) -> Any:
-        raise problem(RuntimeError, "concat: this sampler must look at rows", got=f"row {index}")
+        raise problem(
+            RuntimeError, "concat: this sampler needs the values of rows", got=f"row {index}"
+        )
 
     def describe(self, index: int) -> str:
         return f"row {index}"

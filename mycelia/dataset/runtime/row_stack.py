@@ -1,4 +1,4 @@
-"""Rows stacked into one: equal shapes copied side by side, unequal ones padded first."""
+"""Stacking rows into a batch: equal shapes are copied, others are padded first."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PadInfo = dict[str, Any]
 
 
 def stack(arrays: Sequence[Any], column: str, names: Callable[[int], str]) -> Any:
-    """One array with a new first axis; `names` tells the rows, for errors."""
+    """One array with a new first axis; `names` names the rows in errors."""
     first = arrays[0]
     if isinstance(first, dict):
         return {key: stack([a[key] for a in arrays], f"{column}.{key}", names) for key in first}
@@ -25,7 +25,7 @@ def stack(arrays: Sequence[Any], column: str, names: Callable[[int], str]) -> An
                 f"batch: rows of different shapes or types in column {column!r}",
                 got=f"{first.dtype}{list(first.shape)} from {names(0)} and "
                 f"{array.dtype}{list(array.shape)} from {names(place)}",
-                fix="make them equal in a map before, or use padded_batch",
+                fix="make them equal in an earlier map, or use padded_batch",
             )
     if first.dtype.kind in "US":
         return np.stack(arrays)
@@ -36,20 +36,22 @@ def stack(arrays: Sequence[Any], column: str, names: Callable[[int], str]) -> An
 
 
 def _is_of_type(array: np.ndarray, kind: np.dtype[Any]) -> bool:
-    """Whether an array is of a type; texts may differ in length."""
+    """Whether an array has a type; strings may differ in length."""
     return array.dtype == kind or (kind.kind in "US" and array.dtype.kind == kind.kind)
 
 
 def pad(arrays: Sequence[np.ndarray], column: str, wanted: Any) -> list[np.ndarray]:
-    """Arrays filled up or cut to one shape: `wanted` is None or (shape, value), where None in the
-    shape stands for the largest size in the batch."""
+    """Arrays padded or truncated to one shape.
+
+    `wanted` is None or (shape, value), where None in the shape means the batch's largest size.
+    """
     shape, value = (None, 0) if wanted is None else wanted
     ranks = {array.ndim for array in arrays}
     rank = len(shape) if shape is not None else arrays[0].ndim
     if ranks != {rank}:
         raise problem(
             RuntimeError,
-            f"padded_batch: column {column!r} has another number of dimensions than pad_info",
+            f"padded_batch: column {column!r} has a different rank than pad_info",
             got=str(sorted(ranks)),
             expected=str(rank),
         )
@@ -61,7 +63,7 @@ def pad(arrays: Sequence[np.ndarray], column: str, wanted: Any) -> list[np.ndarr
     if isinstance(value, str) and arrays[0].dtype.kind not in "US":
         raise problem(
             RuntimeError,
-            f"padded_batch: column {column!r} holds numbers, the padding is text",
+            f"padded_batch: column {column!r} is numeric, but the padding is a string",
             got=repr(value),
         )
     return [_padded(array, tuple(sizes), value) for array in arrays]

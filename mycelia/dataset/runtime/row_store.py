@@ -1,4 +1,4 @@
-"""Rows kept by number: in memory, then in a file that is mapped into memory."""
+"""Storage of cached rows by index: in memory, then in a memory-mapped file."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from mycelia._engine.core.files.text_files import json_value
 from mycelia.dataset.ir.cache import CacheOptions
 
 Values = tuple[Any, ...]
-Place = list[Any]  # for each value: offset, type, shape and checksum, or a dict of them
-_FOOT = struct.Struct("<QI")  # of a finished file: the size and the checksum of the index before
+Place = list[Any]  # per value: offset, type, shape, and checksum, or a dict of them
+_FOOT = struct.Struct("<QI")  # footer of a finished file: size and checksum of its index
 
 
 class RowStore:
-    """Rows by number. A disk that fills up ends the keeping, never the run."""
+    """Cached rows by index. If the disk fills up, caching stops; the run continues."""
 
     def __init__(self, keeping: CacheOptions) -> None:
         self._limit = keeping.megabytes * 2**20 or None
@@ -39,14 +39,14 @@ class RowStore:
         self._lock = Lock()
 
     def get(self, number: int) -> Values | None:
-        """The row, if it is kept."""
+        """The row, or None if it is not stored."""
         row = self._memory.get(number)
         if row is None:
             return None if self._file is None else self._file.get(number)
         return tuple(_each(value, np.copy) for value in row)
 
     def put(self, number: int, row: Values) -> None:
-        """Keep a row, if there is room."""
+        """Store a row, if there is space."""
         size = sum(map(_size, row))
         with self._lock:
             if number in self._memory:
@@ -59,7 +59,7 @@ class RowStore:
             self._file.put(number, row)
 
     def complete(self, rows: int) -> None:
-        """Say that there are no more than `rows` rows: once all are there, a file is finished."""
+        """Set the total number of rows; once all are stored, the file is finished."""
         self.total = rows
         if self._file is not None:
             self._file.complete(rows)
@@ -69,9 +69,9 @@ class RowStore:
 
 
 class _RowFile:
-    """Rows one after another in a file; an index at the end of a finished one lets others use it.
+    """Rows in a file; an index at the end of a finished file lets other processes use it.
 
-    A file gets its name when it is finished, so that whoever finds it finds all of it.
+    A file gets its final name when it is finished, so other processes only find complete files.
     """
 
     def __init__(self, keeping: CacheOptions) -> None:
@@ -79,8 +79,8 @@ class _RowFile:
         self._lock = Lock()
         self._map: mmap.mmap | None = None
         self._end = 0
-        self._was_found = False  # then another process wrote it
-        self._checked: set[int] = set()  # where the values begin that are right
+        self._was_found = False  # whether another process wrote the file
+        self._checked: set[int] = set()  # offsets of values whose checksum is verified
         self.is_done = self._is_full = False
         self._final = Path(keeping.folder) / f"{keeping.key}.rows" if keeping.folder else None
         if self._final is not None and self._final.is_file() and self._found(self._final):
@@ -93,7 +93,7 @@ class _RowFile:
         self._remove = weakref.finalize(self, _remove, self._path)
 
     def _found(self, final: Path) -> bool:
-        """Use a finished file; one that is damaged will be made anew."""
+        """Open a finished file; a damaged one is written again."""
         try:
             self._file = final.open("rb")
             self._file.seek(-_FOOT.size, os.SEEK_END)
@@ -103,10 +103,10 @@ class _RowFile:
                 self._file.seek(-_FOOT.size - size, os.SEEK_END)
                 index = self._file.read(size)
             if crc32(index) != checksum or not index:
-                raise ValueError("the checksum of its index is wrong")
+                raise ValueError("the checksum of its index does not match")
             self._places = {int(n): p for n, p in json_value(index).items()}
         except (OSError, ValueError) as error:
-            log.warning(f"cache: {final} is damaged and made anew: {error}")
+            log.warning(f"cache: {final} is damaged and is written again: {error}")
             return False
         self.is_done = self._was_found = True
         return True
@@ -115,12 +115,14 @@ class _RowFile:
         return len(self._places)
 
     def get(self, number: int) -> Values | None:
-        """The row, if it is kept; what another process wrote is checked when it is first read."""
+        """The row, if stored; rows that another process wrote are verified on first access."""
         place = self._places.get(number)
         try:
             return None if place is None else tuple(_each(entry, self._read) for entry in place)
         except ValueError as error:
-            log.warning(f"cache: row {number} of {self._final} is damaged and made anew: {error}")
+            log.warning(
+                f"cache: row {number} of {self._final} is damaged and is computed again: {error}"
+            )
             self._places.pop(number, None)
             return None
 
@@ -132,7 +134,7 @@ class _RowFile:
             array.reshape(-1)[:] = np.frombuffer(memory, kind, array.size, begin)
             if self._was_found and begin not in self._checked:
                 if crc32(memory[begin : begin + array.nbytes]) != checksum:
-                    raise ValueError("its checksum is wrong")
+                    raise ValueError("its checksum does not match")
                 self._checked.add(begin)
         return array
 
@@ -167,8 +169,8 @@ class _RowFile:
         except OSError as error:
             self._is_full = True
             log.warning(
-                f"cache: no more rows are kept after {len(self._places)}, the others are made "
-                f"anew each time: {error}"
+                f"cache: caching stops after {len(self._places)} rows, the others are computed "
+                f"every time: {error}"
             )
 
     def _written(self, value: np.ndarray) -> tuple[int, str, list[int], int]:
@@ -179,7 +181,7 @@ class _RowFile:
         return begin, kind, list(value.shape), crc32(content)
 
     def _append(self, data: bytes) -> None:
-        """Write at the end; what lies between that and the last value is zeros."""
+        """Write at the end; the gap after the previous value is filled with zeros."""
         self._file.seek(self._end)
         left = memoryview(data)
         while left:
@@ -187,7 +189,7 @@ class _RowFile:
 
 
 def _each(value: Any, function: Callable[[Any], Any]) -> Any:
-    """A value of a row through a function, or each entry of a dict."""
+    """Apply a function to a value of a row, or to each entry of a dict."""
     if isinstance(value, dict):
         return {key: _each(entry, function) for key, entry in value.items()}
     return function(value)
@@ -206,7 +208,7 @@ _lock = Lock()
 
 
 def store_of(keeping: CacheOptions) -> RowStore:
-    """The store that all runs over one `cache` share."""
+    """The store that all runs with one `cache` share."""
     with _lock:
         if keeping not in _stores:
             _stores[keeping] = RowStore(keeping)

@@ -1,4 +1,4 @@
-"""A run of a pipeline: rows produced ahead by a thread, from a position that can be kept."""
+"""A run of a pipeline: a thread prefetches rows, from a position that can be checkpointed."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from mycelia.dataset.runtime.parallel_map import bytes_of
 from mycelia.dataset.runtime.run_metrics import Failures, RunMetrics
 
 _END = object()
-_MOST_BYTES = 64 * 2**20  # of rows that wait for the taker, unless it is a single one
-_LARGE = 64 * 2**20  # bytes of a row whose memory is given back to the system at the end
+_MOST_BYTES = 64 * 2**20  # maximum bytes of prefetched rows, unless it is a single row
+_LARGE = 64 * 2**20  # row size in bytes from which memory is returned to the system at the end
 Values = tuple[Any, ...]
 
 
 class DatasetRun:
-    """The rows of a number of epochs (-1: without end), one epoch at a time.
+    """The rows of a number of epochs (-1: unlimited), one epoch at a time.
 
-    `finish` is the last work on the values of each row; the feeding thread does it.
+    `finish` is applied to the values of each row in the prefetching thread.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class DatasetRun:
 
     @property
     def meters(self) -> RunMetrics:
-        """What the run counts of itself."""
+        """The meters of the run."""
         return self._options.meters
 
     def next(self) -> Values:
@@ -87,13 +87,13 @@ class DatasetRun:
         self._tell_failures()
         self._epoch += 1
         self._row = 0
-        if self._epoch < self._epochs:  # more are certain to be wanted
+        if self._epoch < self._epochs:  # the next epoch will probably be read
             self._feed = self._start(0)
 
     def _tell_failures(self) -> None:
         failures = self.meters.failures
         if failures.count:
-            done = "replaced" if self._options.policy == ErrorPolicy.REPLACE else "left out"
+            done = "replaced" if self._options.policy == ErrorPolicy.REPLACE else "skipped"
             log.warning(
                 f"dataset: {failures.count} rows failed in epoch {self._epoch} and were {done}; "
                 f"the first: {failures.first}"
@@ -116,7 +116,7 @@ class DatasetRun:
         finish: Callable[[Values], Values],
         prefetch: int,
     ) -> None:
-        """Put rows into the channel: as many wait as are prefetched, if they are small."""
+        """Put rows into the queue; if they are small, as many as the prefetch size."""
         try:
             for row in rows:
                 if feed.capacity < prefetch:
@@ -135,16 +135,16 @@ class DatasetRun:
                 rows.close()
 
     def state(self) -> dict[str, int]:
-        """Where the run is: all that `restore` needs."""
+        """The position of the run, for `restore`."""
         return {"epoch": self._epoch, "row": self._row, "seed": self._options.seed}
 
     def move(self, epoch: int, row: int) -> None:
-        """Go on from another position."""
+        """Continue from another position."""
         self.close()
         self._epoch, self._row = epoch, row
 
     def end(self) -> None:
-        """End the threads and the worker processes."""
+        """Stop the threads and the worker processes."""
         self.close()
         for gate in self._options.gates:
             gate.end()
@@ -154,21 +154,21 @@ class DatasetRun:
             release_free_memory()
 
     def close(self) -> None:
-        """End the threads; what they prepared is lost."""
+        """Stop the threads and drop the prefetched rows."""
         if self._feed is not None:
             self._feed.close()
             self._feed = None
 
 
 class _InlineRows:
-    """Rows computed when they are asked for, in the thread that asks."""
+    """Rows that are computed on demand in the caller's thread."""
 
     def __init__(self, rows: Iterator[Any], finish: Callable[[Values], Values]) -> None:
         self._rows = rows
         self._finish = finish
 
     def get(self) -> Any:
-        """The next row, the mark of the end, or an error."""
+        """The next row, the end marker, or an error."""
         try:
             row = next(self._rows, None)
             return _END if row is None else self._finish(row.load())
@@ -176,7 +176,7 @@ class _InlineRows:
             return error
 
     def close(self) -> None:
-        """Drop what is left."""
+        """Drop the remaining rows."""
         self._rows = iter(())
 
 

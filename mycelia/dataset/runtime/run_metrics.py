@@ -1,4 +1,4 @@
-"""What a run counts of itself: rows, time at work, time of waiting, rows that failed."""
+"""The metrics of a run: rows, busy time, waiting time, and failed rows."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from time import perf_counter
 
 @dataclass
 class StepMeter:
-    """The work of one step."""
+    """The rows and busy time of one step."""
 
     name: str
     workers: int = 1
-    numbers: tuple[int, ...] = ()  # of the nodes whose work it is
+    numbers: tuple[int, ...] = ()  # the nodes that this step runs
     rows: int = 0
-    seconds: float = 0.0  # of work, over all workers
+    seconds: float = 0.0  # busy time, over all workers
     parts: dict[str, float] = field(default_factory=dict)  # seconds by operation
     _lock: Lock = field(default_factory=Lock, repr=False)
 
     def add(self, rows: int, seconds: float) -> None:
-        """Count rows that were worked on, by any thread."""
+        """Count processed rows; any thread may call this."""
         with self._lock:
             self.rows += rows
             self.seconds += seconds
 
     @contextmanager
     def timing(self) -> Iterator[None]:
-        """Count the work on one row."""
+        """Time the processing of one row."""
         began = perf_counter()
         yield
         self.add(1, perf_counter() - began)
@@ -37,13 +37,13 @@ class StepMeter:
 
 @dataclass
 class Failures:
-    """Rows that failed and were left out or replaced."""
+    """Rows that failed and were skipped or replaced."""
 
     count: int = 0
     first: str = ""
 
     def add(self, error: BaseException) -> None:
-        """Count one."""
+        """Count one failed row."""
         self.count += 1
         self.first = self.first or str(error).partition("\n")[0]
 
@@ -52,29 +52,29 @@ class RunMetrics:
     """The meters of a run, in the order of its steps."""
 
     def __init__(self, *, operations: bool = False) -> None:
-        self.operations = operations  # whether to time each operation of a map, too
+        self.operations = operations  # whether to time each operation of a map as well
         self.steps: list[StepMeter] = []
         self.failures = Failures()
-        self.waited = 0.0  # by whoever takes the rows
+        self.waited = 0.0  # seconds that the consumer waited
         self.rows = 0
-        self.began = 0.0  # when the first row was asked for, and when the last one came
+        self.began = 0.0  # when the first row was requested, and when the last one arrived
         self.ended = 0.0
         self._lock = Lock()
 
     def step(self, name: str, workers: int = 1, numbers: tuple[int, ...] = ()) -> StepMeter:
-        """A meter for one more step."""
+        """Add a meter for another step."""
         with self._lock:
             self.steps.append(StepMeter(name, workers, numbers))
             return self.steps[-1]
 
     def taken(self, asked: float, came: float, *, is_row: bool) -> None:
-        """Count a row that was asked for and came, or the end of an epoch."""
+        """Count a row that was requested and delivered, or the end of an epoch."""
         self.began = self.began or asked
         self.ended = came
         self.waited += came - asked
         self.rows += is_row
 
     def part(self, meter: StepMeter, name: str, seconds: float) -> None:
-        """Time of one operation, told by any thread."""
+        """Add time of one operation; any thread may call this."""
         with self._lock:
             meter.parts[name] = meter.parts.get(name, 0.0) + seconds

@@ -1,4 +1,4 @@
-"""The orders that samplers draw: arrays of row numbers, one for each epoch."""
+"""Drawing the row order of each epoch from sampler nodes, as arrays of row indices."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Random = Callable[[], np.random.Generator]
 def draw(
     sampler: S.SamplerNode, reader: RowReader, seed: int, epoch: int, common: int
 ) -> np.ndarray:
-    """The row numbers of one epoch, in order; shards are cut from an order under `common`."""
+    """The row indices of one epoch, in order; all shards draw from `common`."""
     is_shard_of_files = isinstance(sampler, S.InterleavedFilesNode) and sampler.num_shards > 1
     if is_shard_of_files or isinstance(sampler, S.DistributedSamplerNode):
         seed = common
@@ -41,7 +41,7 @@ def draw(
     if len(chosen) and not (chosen.min() >= 0 and chosen.max() < len(below)):
         raise problem(
             RuntimeError,
-            f"{sampler.sampler_name}: a chosen row does not exist",
+            f"{sampler.sampler_name}: row index out of range",
             got=f"rows {chosen.min()} to {chosen.max()}",
             expected=f"rows 0 to {len(below) - 1}",
         )
@@ -49,12 +49,12 @@ def draw(
 
 
 def _finds_rows(reader: RowReader) -> bool:
-    """Whether the source itself says which row numbers there are."""
+    """Whether the source itself determines the valid row indices."""
     return isinstance(reader, ObjectReader)
 
 
 def cut_into_runs(sampler: S.SamplerNode) -> S.SamplerNode:
-    """The same shards, each a run of neighbouring rows instead of every n-th one."""
+    """The same shards, each a range of consecutive rows instead of every n-th one."""
     if not isinstance(sampler, S.DistributedSamplerNode):
         return sampler
     return S.InterleavedFilesNode(
@@ -67,7 +67,7 @@ def cut_into_runs(sampler: S.SamplerNode) -> S.SamplerNode:
 
 
 class RunSamplers:
-    """The samplers of one run: those of users are copies, reset after each epoch."""
+    """The samplers of one run: user samplers are copied and reset after each epoch."""
 
     def __init__(self, sampler: S.SamplerNode) -> None:
         self._given = sampler
@@ -75,7 +75,7 @@ class RunSamplers:
         self._turn = 0
 
     def at(self, turn: int) -> S.SamplerNode:
-        """The samplers as they are in an epoch."""
+        """The samplers in their state for an epoch."""
         if turn < self._turn:
             self._now, self._turn = _copied(self._given), 0
         while self._turn < turn and _resettable(self._now):
@@ -93,7 +93,7 @@ def _copied(sampler: S.SamplerNode) -> S.SamplerNode:
 
 
 def _resettable(sampler: S.SamplerNode | None) -> list[Any]:
-    """The samplers of users that change with `reset`."""
+    """The user samplers that `reset` changes."""
     found = []
     while sampler is not None:
         if isinstance(sampler, S.UserSamplerNode) and sampler.resets:
@@ -104,7 +104,7 @@ def _resettable(sampler: S.SamplerNode | None) -> list[Any]:
 
 @singledispatch
 def choose(sampler: S.SamplerNode, size: int, random: Random, reader: RowReader) -> np.ndarray:
-    """Row numbers below `size` in the order that `sampler` gives them."""
+    """Row indices below `size` in the order of `sampler`."""
     raise NotImplementedError(type(sampler).__name__)
 
 
@@ -178,7 +178,7 @@ def _(sampler: S.UserSamplerNode, size: int, random: Random, reader: RowReader) 
     if not 0 < count <= len(rows):
         raise problem(
             RuntimeError,
-            "sampler: the number of rows is not the one that it says",
+            "sampler: the number of rows differs from the declared one",
             got=f"{len(rows)} rows",
             expected=f"{count}, by its num_samples or __len__",
         )
@@ -188,14 +188,14 @@ def _(sampler: S.UserSamplerNode, size: int, random: Random, reader: RowReader) 
 def _row_number(index: Any) -> int:
     if not isinstance(index, (int, np.integer)):
         raise problem(
-            RuntimeError, "sampler: a row is no number", got=repr(index), expected="an int"
+            RuntimeError, "sampler: a row index must be an int", got=repr(index), expected="an int"
         )
     return int(index)
 
 
 @choose.register
 def _(sampler: S.FileOrderNode, size: int, random: Random, reader: RowReader) -> np.ndarray:
-    """Row numbers below `size`, file by file."""
+    """Row indices below `size`, file by file."""
     files = _files(sampler.sizes, size, reader)
     rest = np.arange(sum(map(len, files)), size)
     draws = random()
@@ -229,7 +229,7 @@ def _(
     if any(len(rows) < each for rows in own):
         raise problem(
             RuntimeError,
-            "num_samples: a compressed file has fewer rows than its equal share",
+            "num_samples: a compressed file has fewer rows than its share",
             got=f"{min(map(len, own))} rows",
             expected=f"{each}: num_samples={sampler.num_samples} over {count} files",
             fix="use a smaller num_samples, or take(...)",
@@ -238,13 +238,13 @@ def _(
 
 
 def _files(sizes: tuple[int, ...] | None, size: int, reader: RowReader) -> list[np.ndarray]:
-    """The row numbers of each file."""
+    """The row indices of each file."""
     told = sizes or getattr(reader, "file_sizes", [size])
     return [np.arange(end - count, end) for end, count in zip(np.cumsum(told), told)]
 
 
 def _equal_run(files: list[np.ndarray], num_shards: int, shard_id: int) -> list[np.ndarray]:
-    """The parts of files in one of `num_shards` equal runs of rows; the last runs begin anew."""
+    """The file slices of one of `num_shards` equal ranges of rows; the last ranges wrap around."""
     total = sum(map(len, files))
     each = -(-total // num_shards)
     start, end = shard_id * each, (shard_id + 1) * each
@@ -259,7 +259,7 @@ def _equal_run(files: list[np.ndarray], num_shards: int, shard_id: int) -> list[
 
 
 def _interleaved(files: list[np.ndarray], lanes: int) -> np.ndarray:
-    """Each file goes to the next lane; then the lanes give one row each, in turn."""
+    """Deal each file to the next lane; then take one row of each lane in turn."""
     queues = [files[lane::lanes] for lane in range(min(lanes, len(files)))]
     rows = [np.concatenate(queue) for queue in queues]
     if len(rows) < 2:

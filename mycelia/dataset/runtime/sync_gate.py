@@ -1,4 +1,4 @@
-"""The gate of `sync_wait`: rows wait until the one who trains lets them through."""
+"""The gate of `sync_wait`: rows wait until the training loop releases them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mycelia.dataset.runtime.row import Row
 
 
 class Gate:
-    """Lets `count` batches through at first, and as many again whenever it is told to."""
+    """Passes `count` batches at first, and as many again with each `release`."""
 
     def __init__(self, count: int, callback: Callable[[Any], Any] | None) -> None:
         self.count = count
@@ -22,7 +22,7 @@ class Gate:
         self._changed = Condition()
 
     def release(self, count: int | None, data: Any) -> None:
-        """Tell the callback what was learned, then let batches through."""
+        """Call the callback, then let batches pass."""
         if self._callback is not None:
             self._callback(data)
         with self._changed:
@@ -30,23 +30,23 @@ class Gate:
             self._changed.notify_all()
 
     def open(self) -> None:
-        """Let every row through from now on."""
+        """Let every row pass from now on."""
         with self._changed:
             self._is_open = True
             self._changed.notify_all()
 
     def reset(self) -> None:
-        """Begin an epoch."""
+        """Reset the gate for a new epoch."""
         with self._changed:
             self._left = self.count
 
     def wake(self) -> None:
-        """Let those who wait look again whether they should."""
+        """Wake waiting threads, so that they check the gate again."""
         with self._changed:
             self._changed.notify_all()
 
     def pass_one(self, is_over: Callable[[], bool]) -> None:
-        """Come back when one more may pass; `QueueClosed` if nobody wants it any more."""
+        """Wait until another row may pass; raises `QueueClosed` if no consumer is left."""
         with self._changed:
             while self._left <= 0 and not self._is_open and not is_over():
                 self._changed.wait()
@@ -56,7 +56,7 @@ class Gate:
 
 
 class GatedRows(RowOperator):
-    """Rows that pass a gate, as many at once as a batch above takes."""
+    """Rows that pass a gate, in groups of the size that a later batch stacks."""
 
     def __init__(self, child: RowOperator, gate: Gate, at_once: int) -> None:
         self._child = child
@@ -72,6 +72,6 @@ class GatedRows(RowOperator):
             yield row
 
     def end(self) -> None:
-        """Send away the thread that waits, or will wait."""
+        """Release the thread that waits, or will wait."""
         self._is_over = True
         self._gate.wake()

@@ -1,4 +1,4 @@
-"""Worker threads that give their results back in the order of the tasks."""
+"""A pool of worker threads that yields results in the order of the tasks."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from mycelia.dataset.runtime.run_metrics import StepMeter
 
 A = TypeVar("A")
 B = TypeVar("B")
-MOST_AHEAD = 256 * 2**20  # bytes of results that may wait at one step
+MOST_AHEAD = 256 * 2**20  # maximum bytes of results that wait at one step
 
 
 class WorkerPool(Generic[A, B]):
     """The workers of one step: `map(function, tasks)` with results computed ahead.
 
-    There are `meter.workers` of them, a number that may change while they work. `weight` says
-    how many bytes a result holds: up to `window` results wait, and up to `MOST_AHEAD` bytes.
-    Before the first result is there, each worker has one task.
+    There are `meter.workers` of them, a number that may change during the run. `weight` returns
+    the bytes of a result: up to `window` results wait, and up to `MOST_AHEAD` bytes.
+    Until the first result arrives, each worker has one task.
     """
 
     def __init__(
@@ -41,15 +41,15 @@ class WorkerPool(Generic[A, B]):
         self._weight = weight
 
     def inline(self, items: Iterable[A]) -> Iterator[B]:
-        """The results, computed by the caller."""
+        """The results, computed in the caller's thread."""
         for item in items:
             result, seconds = self._timed(item)
             self._meter.add(self._count(item), seconds)
             yield result
 
     def ordered(self, items: Iterable[A]) -> Iterator[B]:
-        """The results, computed by threads that start with the first tasks and end with the
-        iteration. An error of `items` comes after the results of the items before it."""
+        """The results, computed by threads that start with the first task and end with the
+        iteration. An error of `items` is raised after the results of the items before it."""
         shift = _WorkerThreads(self._timed, f"dataset {self._meter.name}")
         pending: deque[tuple[int, Future[tuple[B, float]]]] = deque()
         window = 1
@@ -97,7 +97,7 @@ class WorkerPool(Generic[A, B]):
 
 
 class _WorkerThreads:
-    """Threads that work off a queue until it ends."""
+    """Threads that process a queue until it ends."""
 
     def __init__(self, function: Callable[[Any], Any], name: str) -> None:
         self._function = function
@@ -108,7 +108,7 @@ class _WorkerThreads:
         self._threads = 0
 
     def staff(self, wanted: int) -> None:
-        """Have so many threads: new ones start now, others leave after their task."""
+        """Set the number of threads: new ones start now, others leave after their task."""
         if wanted == self._wanted:
             return
         with self._lock:
@@ -118,13 +118,13 @@ class _WorkerThreads:
                 self._threads += 1
 
     def take(self, item: Any) -> Future[Any]:
-        """Do one more task."""
+        """Process one task."""
         task: Future[Any] = Future()
         self._tasks.put((task, item))
         return task
 
     def end(self) -> None:
-        """Let the threads go after the tasks they have begun."""
+        """Let the threads leave after their current tasks."""
         with self._lock:
             for _ in range(self._threads):
                 self._tasks.put(None)

@@ -1,1 +1,1 @@
-"""User functions in processes of their own, with rows in shared memory."""
+"""User functions in worker processes, with rows in shared memory."""

@@ -1,4 +1,4 @@
-"""A crew of worker processes for one user function."""
+"""A pool of worker processes for one user function."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Values = tuple[Any, ...]
 
 
 class WorkerStartError(RuntimeError):
-    """A worker process cannot run the function at all: no fault of a row."""
+    """A worker process cannot run the function at all; no row caused this."""
 
 
 class RemoteError(Exception):
@@ -37,9 +37,9 @@ class RemoteError(Exception):
 
 
 class ProcessPool:
-    """Processes that run one function; each caller has one for itself while it waits.
+    """Processes that run one function; each calling thread occupies one at a time.
 
-    They start when they are needed and end with `close`, or when this process ends.
+    They start on demand and end with `close`, or when this process ends.
     """
 
     def __init__(self, function: Any) -> None:
@@ -50,7 +50,7 @@ class ProcessPool:
         self._closed = False
 
     def run(self, rows: Sequence[Values], seeds: Sequence[int]) -> list[Any]:
-        """The function's results for rows; a process that was killed is replaced once."""
+        """The function's results for rows; a killed process is replaced once."""
         try:
             return self._run(rows, seeds)
         except (EOFError, BrokenPipeError):
@@ -62,9 +62,9 @@ class ProcessPool:
         except (EOFError, BrokenPipeError) as error:
             raise problem(
                 RuntimeError,
-                "python_multiprocessing: the process that ran the function ended, twice",
+                "python_multiprocessing: the worker process ended twice while running the function",
                 got=str(error) or "no answer",
-                fix="look for a crash in native code, for os._exit, or for too little memory",
+                fix="look for a crash in native code, for os._exit, or for a lack of memory",
             ) from error
 
     def _run(self, rows: Sequence[Values], seeds: Sequence[int]) -> list[Any]:
@@ -107,7 +107,7 @@ class ProcessPool:
         process.close()
 
     def pids(self) -> list[int]:
-        """The numbers of the processes that are there now."""
+        """The ids of the running processes."""
         with self._lock:
             return [process.pid for process in self._all]
 
@@ -122,7 +122,7 @@ class ProcessPool:
             process.kill()
             process.close()
         for process in busy:
-            process.kill()  # who waits for it closes it
+            process.kill()  # the thread that waits for it closes it
 
 
 class _Process:
@@ -151,7 +151,7 @@ class _Process:
                 WorkerStartError,
                 "python_multiprocessing: a worker process cannot load the function",
                 got=failure.rstrip(),
-                fix="make its module importable from there, or python_multiprocessing=False",
+                fix="make its module importable there, or set python_multiprocessing=False",
             )
 
     @property
@@ -159,7 +159,7 @@ class _Process:
         return self._popen.pid
 
     def ask(self, message: Any) -> Any:
-        """The answer to a message; EOFError if the process is gone."""
+        """Send a message and return the answer; EOFError if the process is gone."""
         self._requests.send(message)
         return self._replies.receive()
 
@@ -174,13 +174,13 @@ class _Process:
         self._popen.wait()
 
     def close(self) -> None:
-        """Give back what the line to the process holds."""
+        """Release the channels to the process."""
         self._requests.close()
         self._replies.close()
 
 
 def _memory() -> int:
-    """A file without a name, in memory where the system can do that."""
+    """An anonymous file, in memory if the system supports that."""
     if hasattr(os, "memfd_create"):
         return os.memfd_create("mycelia rows", 0)
     with tempfile.TemporaryFile() as file:
@@ -188,7 +188,7 @@ def _memory() -> int:
 
 
 def pickled(function: Any) -> bytes:
-    """A function as bytes; one of the user's script by its code, if cloudpickle is there."""
+    """A function as bytes; one from the user's script by its code, if cloudpickle is installed."""
     try:
         return (cloudpickle or pickle).dumps(function)
     except Exception as error:

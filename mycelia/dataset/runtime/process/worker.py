@@ -1,6 +1,6 @@
-"""A worker process, and the line between it and the process that started it.
+"""A worker process, and the message channel between it and its parent.
 
-The worker runs this file alone: it imports no more than the user's function needs.
+The worker runs only this file, so it imports no more than the user's function needs.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from typing import Any
 
 _LENGTH = struct.Struct("<Q")
 _PAGE = mmap.ALLOCATIONGRANULARITY
-_LARGE = 8 * 2**20  # bytes of a message whose memory is given back once it was received
-_FREE = getattr(mmap, "MADV_REMOVE", None)  # where the system can do that
+_LARGE = 8 * 2**20  # message size in bytes from which memory is released after receiving
+_FREE = getattr(mmap, "MADV_REMOVE", None)  # None if the system lacks it
 
 
 class MessageChannel:
     """One direction of messages: small parts through a pipe, arrays through shared memory.
 
-    The memory is a file without a name, so nothing is left behind however a process ends.
+    The memory is an anonymous file, so nothing is left behind however a process ends.
     """
 
     def __init__(self, pipe: int, memory: int) -> None:
@@ -34,7 +34,7 @@ class MessageChannel:
         self._map: mmap.mmap | None = None
 
     def send(self, message: Any, dumps: Callable[..., bytes] = pickle.dumps) -> None:
-        """Write a message; the one before must have been received."""
+        """Write a message; the previous one must have been received."""
         buffers: list[pickle.PickleBuffer] = []
         head = dumps(message, protocol=5, buffer_callback=buffers.append)
         views = [buffer.raw() for buffer in buffers]
@@ -51,14 +51,14 @@ class MessageChannel:
         _write(self.pipe, _LENGTH.pack(len(packed)) + packed)
 
     def receive(self) -> Any:
-        """Read a message, with arrays of its own; EOFError if the other end is gone."""
+        """Read a message, with copied arrays; EOFError if the other end is gone."""
         (length,) = _LENGTH.unpack(_read(self.pipe, _LENGTH.size))
         spans, end, head = pickle.loads(_read(self.pipe, length))
         buffers = self._copies(spans, end) if end else []
         return pickle.loads(head, buffers=buffers)
 
     def _copies(self, spans: Sequence[tuple[int, int]], end: int) -> list[bytearray]:
-        """The parts of a message, copied out of the shared memory."""
+        """The buffers of a message, copied out of shared memory."""
         memory = self._mapped(end)
         with memoryview(memory) as view:
             copies = [bytearray(view[begin:stop]) for begin, stop in spans]
@@ -74,7 +74,7 @@ class MessageChannel:
         return self._map
 
     def close(self) -> None:
-        """Give the pipe and the memory back."""
+        """Release the pipe and the memory."""
         if self._map is not None:
             self._map.close()
         os.close(self.pipe)
@@ -99,7 +99,7 @@ def _read(pipe: int, size: int) -> bytes:
 
 
 def run_rows(function: Any, rows: Sequence[tuple[Any, ...]], seeds: Sequence[int]) -> Any:
-    """The results for all rows, or the place, kind, text and traceback of the first error."""
+    """The results for all rows, or the index, type, text, and traceback of the first error."""
     made = []
     for place, (row, seed) in enumerate(zip(rows, seeds)):
         _seed(seed)
@@ -111,7 +111,7 @@ def run_rows(function: Any, rows: Sequence[tuple[Any, ...]], seeds: Sequence[int
 
 
 def _seed(seed: int) -> None:
-    """Python's and numpy's random numbers follow the row, never the process."""
+    """Seed Python's and NumPy's generators by row, so results do not depend on the process."""
     random.seed(seed)
     numpy = sys.modules.get("numpy")
     if numpy is not None:
@@ -140,7 +140,7 @@ def main() -> None:
 
 
 def _loaded(function: bytes) -> tuple[Any, str]:
-    """A function, and the traceback if what it needs cannot be imported here."""
+    """Unpickle a function; also returns the traceback if an import fails."""
     try:
         return pickle.loads(function), ""
     except Exception:
