@@ -171,7 +171,7 @@ def test_dataset_cache_on_a_map():
         (lambda: ds.DatasetCache("one"), TypeError, "session_id"),
         (lambda: ds.DatasetCache(1, size=-1), ValueError, "size"),
         (lambda: ds.DatasetCache(1, spilling=1), TypeError, "spilling"),
-        (lambda: numbers().map(len, cache=3), TypeError, "cache: of a wrong type"),
+        (lambda: numbers().map(len, cache=3), TypeError, "cache: wrong type"),
         (lambda: numbers().cache(-1), ValueError, "megabytes"),
     ],
 )

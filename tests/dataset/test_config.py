@@ -55,7 +55,7 @@ def test_a_setting_is_given_back(put, get, value):
     assert get() != value
     put(value)
     assert get() == value
-    with pytest.raises(TypeError, match="of a wrong type"):
+    with pytest.raises(TypeError, match="wrong type"):
         put([])
 
 

@@ -265,7 +265,7 @@ def test_split_cuts_without_a_row_in_common():
     assert sorted(column(parts[0]) + column(parts[1])) == list(range(10))
     later = four().map(lambda a: a, "a").split([3, 1])
     assert sorted(column(later[0]) + column(later[1])) == [0, 1, 2, 3]
-    with pytest.raises(TypeError, match="cache: of a wrong type"):
+    with pytest.raises(TypeError, match="cache: wrong type"):
         four().map(abs, "a", cache=object())
     with pytest.raises(RuntimeError, match="must sum to the number of rows"):
         four().split([1, 1])
@@ -335,7 +335,7 @@ def test_rows_do_not_share_memory_with_the_source():
 BAD = [
     (lambda: ds.GeneratorDataset(3, ["a"]), TypeError, "the source is not iterable"),
     (lambda: ds.GeneratorDataset(lambda: iter(()), None), ValueError, "column_names or schema is required"),
-    (lambda: ds.NumpySlicesDataset(3), TypeError, "data: of a wrong type"),
+    (lambda: ds.NumpySlicesDataset(3), TypeError, "data: wrong type"),
     (lambda: ds.NumpySlicesDataset([]), ValueError, "data is empty"),
     (lambda: ds.NumpySlicesDataset(([1, 2], [1])), ValueError, "different lengths"),
     (lambda: ds.NumpySlicesDataset([1], ["a", "b"]), ValueError, "must name every column"),
@@ -359,9 +359,9 @@ BAD = [
     (lambda: four().project("zz"), RuntimeError, "unknown columns 'zz'"),
     (lambda: four().rename("a", "b"), RuntimeError, "two columns would have the same name"),
     (lambda: four().zip(four()), RuntimeError, "column with the same name"),
-    (lambda: four().zip(3), TypeError, "datasets: of a wrong type"),
+    (lambda: four().zip(3), TypeError, "datasets: wrong type"),
     (lambda: four().concat(four().rename("a", "z")), RuntimeError, "different columns"),
-    (lambda: four().concat(3), TypeError, "datasets: of a wrong type"),
+    (lambda: four().concat(3), TypeError, "datasets: wrong type"),
     (lambda: four().create_dict_iterator(num_epochs=0), RuntimeError, "num_epochs: out of range"),
     (lambda: four().create_tuple_iterator(["zz"]), RuntimeError, "unknown columns"),
     (lambda: rows(ragged().batch(2)), RuntimeError, "row 0 of list and .* from row 1 of list"),

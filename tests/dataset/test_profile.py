@@ -79,7 +79,7 @@ def test_the_operations_below_a_cache_are_in_its_profile():
 def test_the_text_of_a_profile_is_a_table():
     text = str(numbers().map([quick, sleepy], "x", num_parallel_workers=2).batch(4).profile())
     lines = text.splitlines()
-    assert lines[0].split() == ["step", "rows", "workers", "ms", "a", "row", "busy"]
+    assert lines[0].split() == ["step", "rows", "workers", "ms/row", "busy"]
     (row,) = [line for line in lines if line.startswith("map")]
     assert row.split()[1:3] == ["32", "2"]
     operations = [line.split()[0] for line in lines if line.startswith("  ")]

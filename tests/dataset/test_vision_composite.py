@@ -326,7 +326,7 @@ NHWC = vision.ImageBatchFormat.NHWC
 BAD = [
     (lambda: vision.RandomSelectSubpolicy([]), ValueError, "policy: the list is empty"),
     (lambda: vision.RandomSelectSubpolicy([[]]), ValueError, r"policy\[0\]: the list is empty"),
-    (lambda: vision.RandomSelectSubpolicy(3), TypeError, "policy: of a wrong type"),
+    (lambda: vision.RandomSelectSubpolicy(3), TypeError, "policy: wrong type"),
     (lambda: vision.RandomSelectSubpolicy([[(FLIP,)]]), ValueError, "no pair"),
     (lambda: vision.RandomSelectSubpolicy([[("x", 1)]]), TypeError, "nor a function"),
     (lambda: vision.RandomSelectSubpolicy([[(FLIP, 2)]]), ValueError, "out of range"),

@@ -89,7 +89,7 @@ def test_line_reader_counts_lines_from_one(tmp_path: Path):
         reader[0]
     with pytest.raises(ValueError, match="line number out of range"):
         reader.readline(5)
-    with pytest.raises(TypeError, match="line: of a wrong type"):
+    with pytest.raises(TypeError, match="line: wrong type"):
         reader.readline("1")
     with pytest.raises(RuntimeError, match="no such file"):
         utils.LineReader(str(tmp_path / "absent"))

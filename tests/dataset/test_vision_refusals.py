@@ -17,7 +17,7 @@ from tests.dataset.vision_cases import FLOATS, FOUR, GRAY, IMAGE, PICTURE, STACK
 BAD = [
     (lambda: vision.RandomAffine(-5), ValueError, "degrees: out of range"),
     (lambda: vision.RandomAffine((5, 1)), ValueError, "ends before it begins"),
-    (lambda: vision.RandomAffine(5, 0.1), TypeError, "translate: of a wrong type"),
+    (lambda: vision.RandomAffine(5, 0.1), TypeError, "translate: wrong type"),
     (lambda: vision.RandomAffine(5, (-2, 1)), ValueError, r"translate\[0\]: out of range"),
     (lambda: vision.RandomAffine(5, scale=(0, 0)), ValueError, r"scale\[1\]"),
     (lambda: vision.RandomAffine(5, shear=(1, 2, 3)), TypeError, "shear"),

@@ -48,7 +48,7 @@ def check_member(owner: str, argument: str, value: Any, known: Sequence[Any]) ->
     if value not in known:
         raise problem(
             ValueError,
-            f"{owner}: unknown choice",
+            f"{owner}: unknown {argument}",
             got=f"{argument}={value!r}",
             expected=", ".join(map(repr, known)),
         )

@@ -59,7 +59,7 @@ def replaced_columns(
 class MapNode(DatasetNode):
     """Operations applied in order to some columns of every row."""
 
-    op_type = "MapNode"
+    op_type = "Map"
     operations: tuple[Any, ...]
     input_columns: tuple[str, ...] = ()
     output_columns: tuple[str, ...] = ()
@@ -106,7 +106,7 @@ class RowBoundary(Operation):
 class BatchNode(DatasetNode):
     """Rows stacked into batches."""
 
-    op_type = "BatchNode"
+    op_type = "Batch"
     batch: int | Callable[[Any], int] = field(metadata={"name": "batch_size"})
     drop_remainder: bool = False
     per_batch_map: Callable[..., Any] | None = field(default=None, metadata=_hidden)
@@ -194,7 +194,7 @@ class BucketBatchNode(DatasetNode):
 class FilterNode(DatasetNode):
     """The rows for which a predicate returns True."""
 
-    op_type = "FilterNode"
+    op_type = "Filter"
     predicate: Callable[..., Any]
     input_columns: tuple[str, ...] = ()
 
@@ -209,7 +209,7 @@ class FilterNode(DatasetNode):
 class FlatMapNode(DatasetNode):
     """The concatenated rows of the datasets to which a function maps each row."""
 
-    op_type = "FlatMapNode"
+    op_type = "FlatMap"
     function: Callable[..., DatasetNode] = field(metadata=_hidden)
     names: tuple[str, ...] = field(metadata=_hidden)
 
@@ -224,7 +224,7 @@ class FlatMapNode(DatasetNode):
 class ShuffleNode(DatasetNode):
     """Rows shuffled with a buffer."""
 
-    op_type = "ShuffleNode"
+    op_type = "Shuffle"
     buffer_size: int
     reset_each_epoch: bool = True
 
@@ -236,7 +236,7 @@ class ShuffleNode(DatasetNode):
 class FixedOrderNode(DatasetNode):
     """The order of the first epoch in every epoch, with a separate seed."""
 
-    op_type = "FixedOrderNode"
+    op_type = "Fixed"
     seed: int
 
 
@@ -244,7 +244,7 @@ class FixedOrderNode(DatasetNode):
 class RepeatNode(DatasetNode):
     """All rows repeated `count` times, or endlessly (-1)."""
 
-    op_type = "RepeatNode"
+    op_type = "Repeat"
     count: int
 
     def __post_init__(self) -> None:
@@ -268,7 +268,7 @@ class RepeatNode(DatasetNode):
 class SkipNode(DatasetNode):
     """All rows except the first `count`."""
 
-    op_type = "SkipNode"
+    op_type = "Skip"
     count: int
 
     def __post_init__(self) -> None:
@@ -283,7 +283,7 @@ class SkipNode(DatasetNode):
 class TakeNode(DatasetNode):
     """The first `count` rows, or all (-1)."""
 
-    op_type = "TakeNode"
+    op_type = "Take"
     count: int
 
     def __post_init__(self) -> None:
@@ -304,7 +304,7 @@ class TakeNode(DatasetNode):
 class ZipNode(DatasetNode):
     """Rows of several children joined column-wise, up to the shortest child."""
 
-    op_type = "ZipNode"
+    op_type = "Zip"
 
     def __post_init__(self) -> None:
         names = self.columns()
@@ -332,7 +332,7 @@ class ZipNode(DatasetNode):
 class ConcatNode(DatasetNode):
     """The rows of one child, then those of the next."""
 
-    op_type = "ConcatNode"
+    op_type = "Concat"
     sampler: Any = field(default=None, metadata=_hidden)
 
     def __post_init__(self) -> None:
@@ -358,7 +358,7 @@ class ConcatNode(DatasetNode):
 class ProjectNode(DatasetNode):
     """Some columns, in the order of `columns`."""
 
-    op_type = "ProjectNode"
+    op_type = "Project"
     names: tuple[str, ...] = field(metadata={"name": "columns"})
 
     def __post_init__(self) -> None:
@@ -373,7 +373,7 @@ class ProjectNode(DatasetNode):
 class RenameNode(DatasetNode):
     """Renamed columns."""
 
-    op_type = "RenameNode"
+    op_type = "Rename"
     input_columns: tuple[str, ...]
     output_columns: tuple[str, ...]
 
@@ -400,7 +400,7 @@ class RenameNode(DatasetNode):
 class CacheNode(DatasetNode):
     """Rows cached for later epochs."""
 
-    op_type = "CacheNode"
+    op_type = "Cache"
     keeping: CacheOptions = field(metadata=_hidden)
 
 
@@ -408,7 +408,7 @@ class CacheNode(DatasetNode):
 class SyncWaitNode(DatasetNode):
     """Rows that wait at a gate until the training loop releases them."""
 
-    op_type = "SyncWaitNode"
+    op_type = "SyncWait"
     condition_name: str
     num_batch: int = 1
     gate: Any = field(default=None, metadata=_hidden)
