@@ -158,7 +158,7 @@ def test_without_the_fast_decoder_the_whole_is_decoded(monkeypatch):
 
 @pytest.mark.parametrize("value", [np.zeros((3, 3), np.uint8), np.zeros(3, np.int32), "text"])
 def test_what_is_no_row_of_bytes_is_named(value):
-    with pytest.raises(TypeError, match="Owner: an encoded image is a row of bytes"):
+    with pytest.raises(TypeError, match="Owner: an encoded image must be a vector of bytes"):
         EncodedImage("Owner", value)
 
 

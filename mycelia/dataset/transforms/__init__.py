@@ -1,4 +1,4 @@
-"""The transforms that are not about images: `mindspore.dataset.transforms`."""
+"""Transforms of arbitrary data: `mindspore.dataset.transforms`."""
 
 from mycelia.dataset.transforms.arrays import Concatenate as Concatenate
 from mycelia.dataset.transforms.arrays import Duplicate as Duplicate

@@ -1,4 +1,4 @@
-"""The transforms of plain arrays: types, masks, padding, slices, one-hot labels."""
+"""Array transforms: type casts, masks, padding, slices, one-hot encoding."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mycelia.dataset.transforms.transform import Transform
 
 
 class Relational(IntEnum):
-    """The comparisons of `Mask`."""
+    """The comparison operators of `Mask`."""
 
     EQ = 0
     NE = 1
@@ -39,7 +39,7 @@ _COMPARE = {
 
 @dataclass(frozen=True, eq=False)
 class TypeCast(Transform):
-    """The same numbers in another type."""
+    """Casts values to another type."""
 
     takes_many = True
     data_type: Any
@@ -53,7 +53,7 @@ class TypeCast(Transform):
 
 @dataclass(frozen=True, eq=False)
 class OneHot(Transform):
-    """Labels as rows of zeros with a one (less `smoothing_rate`, which is spread) in each."""
+    """One-hot encodes labels; `smoothing_rate` is spread over the classes."""
 
     takes_many = True
     num_classes: int
@@ -70,7 +70,7 @@ class OneHot(Transform):
         if labels.size and not (labels.min() >= 0 and labels.max() < self.num_classes):
             raise problem(
                 RuntimeError,
-                "OneHot: a label is not below num_classes",
+                "OneHot: a label is out of range",
                 got=f"labels from {labels.min()} to {labels.max()}",
                 expected=f"0 to {self.num_classes - 1}",
             )
@@ -84,7 +84,7 @@ class OneHot(Transform):
 
 @dataclass(frozen=True, eq=False)
 class Fill(Transform):
-    """One value everywhere, in the type of the input."""
+    """Fills an array with one value; the type of the input stays."""
 
     takes_many = True
     fill_value: Any
@@ -102,7 +102,7 @@ class Fill(Transform):
 
 @dataclass(frozen=True, eq=False)
 class Mask(Transform):
-    """Where a comparison with a constant holds."""
+    """Compares values with a constant; returns a boolean mask."""
 
     takes_many = True
     operator: Relational
@@ -122,7 +122,7 @@ class Mask(Transform):
 
 @dataclass(frozen=True, eq=False)
 class PadEnd(Transform):
-    """Filled up (or cut) at the end of each axis; None in the shape leaves an axis as it is."""
+    """Pads (or truncates) the end of each axis; None in the shape keeps an axis unchanged."""
 
     pad_shape: Any
     pad_value: Any = None
@@ -139,7 +139,7 @@ class PadEnd(Transform):
         if array.ndim != len(self.pad_shape):
             raise problem(
                 RuntimeError,
-                "PadEnd: the value has another number of dimensions than pad_shape",
+                "PadEnd: the value has a different rank than pad_shape",
                 got=f"shape {array.shape}",
                 expected=f"{len(self.pad_shape)} dimensions",
             )
@@ -156,7 +156,7 @@ class PadEnd(Transform):
 
 @dataclass(frozen=True, eq=False)
 class Concatenate(Transform):
-    """The values of a row joined along an axis, with arrays before and after."""
+    """Concatenates the columns of a row along an axis, with optional arrays before and after."""
 
     axis: int = 0
     prepend: Any = None
@@ -166,13 +166,13 @@ class Concatenate(Transform):
         if check_int("axis", self.axis, -(2**31)) not in (0, -1):
             raise problem(
                 ValueError,
-                "Concatenate: joins vectors, which have one axis",
+                "Concatenate: requires vectors, which have one axis",
                 got=f"axis={self.axis}",
             )
         for name in ("prepend", "append"):
             part = getattr(self, name)
             if part is not None and np.ndim(part) != 1:
-                raise problem(ValueError, f"Concatenate: {name} is not a vector", got=f"{part!r}")
+                raise problem(ValueError, f"Concatenate: {name} must be a vector", got=f"{part!r}")
 
     def run(self, values: tuple[Any, ...], random: Any) -> np.ndarray:
         kind = np.asarray(values[0]).dtype
@@ -187,17 +187,19 @@ class Concatenate(Transform):
 
 @dataclass(frozen=True, eq=False)
 class Duplicate(Transform):
-    """A value twice, for two columns."""
+    """Duplicates a value, for two columns."""
 
     def run(self, values: tuple[Any, ...], random: Any) -> tuple[Any, Any]:
         if len(values) != 1:
-            raise problem(RuntimeError, "Duplicate: takes one column", got=f"{len(values)} columns")
+            raise problem(
+                RuntimeError, "Duplicate: requires one column", got=f"{len(values)} columns"
+            )
         return values[0], np.array(values[0])
 
 
 @dataclass(frozen=True, eq=False, init=False)
 class Slice(Transform):
-    """A part of an array: an int, a list of ints, a slice, None (everything) or ... an axis."""
+    """Slices an array: an int, a list of ints, a slice, None (everything), or `...` per axis."""
 
     slices: tuple[Any, ...]
 
@@ -234,11 +236,11 @@ def _sliced(array: np.ndarray, axis: int, part: Any) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Unique(Transform):
-    """The different values of an array, where each entry is among them, and how often."""
+    """The unique values of an array, the index of each element among them, and the counts."""
 
     def run(self, values: tuple[Any, ...], random: Any) -> tuple[np.ndarray, ...]:
         if len(values) != 1:
-            raise problem(RuntimeError, "Unique: takes one column", got=f"{len(values)} columns")
+            raise problem(RuntimeError, "Unique: requires one column", got=f"{len(values)} columns")
         flat = np.asarray(values[0]).ravel()
         found, first, places, counts = np.unique(
             flat, return_index=True, return_inverse=True, return_counts=True

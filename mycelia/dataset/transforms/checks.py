@@ -1,4 +1,4 @@
-"""Checks of the parameters of transforms, with MindSpore's exception types."""
+"""Checks of the arguments of transforms, with MindSpore's exception types."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mycelia.dataset.errors import wrong_type as wrong_type
 def check_number(
     argument: str, value: Any, low: float, high: float, *, open_low: bool = False
 ) -> float:
-    """A number in an interval."""
+    """Check for a number in an interval."""
     if not is_number(value):
         raise wrong_type(argument, value, "float or int")
     if not low <= value <= high or (open_low and value == low):
@@ -26,7 +26,7 @@ def check_number(
 
 
 def check_int(argument: str, value: Any, low: int, high: int = 2**31 - 1) -> int:
-    """An int in an interval."""
+    """Check for an int in an interval."""
     if not is_int(value):
         raise wrong_type(argument, value, "int")
     check_number(argument, value, low, high)
@@ -34,14 +34,14 @@ def check_int(argument: str, value: Any, low: int, high: int = 2**31 - 1) -> int
 
 
 def check_bool(argument: str, value: Any) -> bool:
-    """True or False."""
+    """Check for a bool."""
     if not isinstance(value, bool):
         raise wrong_type(argument, value, "bool")
     return value
 
 
 def check_steps(argument: str, value: Any) -> list[Any]:
-    """A list of transforms or functions that is not empty."""
+    """Check for a non-empty list of transforms or functions."""
     if not isinstance(value, list):
         raise wrong_type(argument, value, "list")
     if not value:
@@ -50,7 +50,7 @@ def check_steps(argument: str, value: Any) -> list[Any]:
         if not callable(step):
             raise problem(
                 TypeError,
-                f"{argument}[{place}]: neither a transform nor a function",
+                f"{argument}[{place}]: must be a transform or a function",
                 got=repr(step),
             )
     return value
@@ -59,7 +59,7 @@ def check_steps(argument: str, value: Any) -> list[Any]:
 def check_range(
     argument: str, value: Any, low: float, high: float, *, positive: bool = False
 ) -> tuple[float, float]:
-    """A pair of rising numbers in an interval."""
+    """Check for an increasing pair of numbers in an interval."""
     if not isinstance(value, (tuple, list)) or len(value) != 2:
         raise wrong_type(argument, value, "tuple of 2 numbers")
     for place, entry in enumerate(value):
@@ -67,7 +67,7 @@ def check_range(
     if value[0] > value[1]:
         raise problem(
             ValueError,
-            f"{argument}: the range ends before it begins",
+            f"{argument}: the minimum exceeds the maximum",
             got=repr(value),
             expected="(least, most)",
         )

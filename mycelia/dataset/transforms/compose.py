@@ -1,4 +1,4 @@
-"""The transforms made of other transforms: in a row, by chance, one of them, in any order."""
+"""Composed transforms: Compose, RandomApply, RandomChoice, RandomOrder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mycelia.dataset.transforms.transform import Transform, needs_random, run_st
 
 @dataclass(frozen=True, eq=False)
 class _CompositeTransform(Transform):
-    """Steps that are transforms or users' functions."""
+    """Base class of transforms that contain transforms or user functions."""
 
     transforms: list[Any]
 
@@ -21,7 +21,7 @@ class _CompositeTransform(Transform):
         check_steps("transforms", self.transforms)
 
     def checked(self, value: Any) -> Any:
-        return value  # each step checks what it gets
+        return value  # each step checks its input
 
     def parameters(self) -> dict[str, Any]:
         return {"transforms": list(self.transforms)}
@@ -29,7 +29,7 @@ class _CompositeTransform(Transform):
 
 @dataclass(frozen=True, eq=False)
 class Compose(_CompositeTransform):
-    """All steps, one after another."""
+    """Applies all transforms in order."""
 
     @property
     def is_random(self) -> bool:
@@ -43,7 +43,7 @@ class Compose(_CompositeTransform):
 
 @dataclass(frozen=True, eq=False)
 class RandomApply(_CompositeTransform):
-    """All steps or none of them."""
+    """Applies all transforms in order with a probability, or none."""
 
     is_random = True
     prob: float = 0.5
@@ -65,7 +65,7 @@ class RandomApply(_CompositeTransform):
 
 @dataclass(frozen=True, eq=False)
 class RandomChoice(_CompositeTransform):
-    """One of the steps."""
+    """Applies one randomly chosen transform."""
 
     is_random = True
 
@@ -76,7 +76,7 @@ class RandomChoice(_CompositeTransform):
 
 @dataclass(frozen=True, eq=False)
 class RandomOrder(_CompositeTransform):
-    """All steps, in a random order."""
+    """Applies all transforms in a random order."""
 
     is_random = True
 

@@ -1,4 +1,4 @@
-"""The transform: frozen parameters that change values, in a pipeline or called by hand."""
+"""Base class of transforms, which run in a pipeline or when called directly."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _BY_HAND = 2**64 - 1
 
 @dataclass(frozen=True, eq=False)
 class Transform(CheckedKeywords, Operation):
-    """Changes each value it is given; the fields are its parameters."""
+    """Changes each value of its input; its fields are its parameters."""
 
     def __init_subclass__(cls) -> None:
-        """Who changes what a transform does must say anew whether it takes stacked rows.
+        """Reset `takes_many` in subclasses that override what a transform does.
 
-        Checks of its parameters shorten what they raise.
+        Also shorten the tracebacks of their argument checks.
         """
         if {"run", "apply", "change"} & vars(cls).keys() and "takes_many" not in vars(cls):
             cls.takes_many = False
@@ -33,7 +33,7 @@ class Transform(CheckedKeywords, Operation):
 
     @entry_point
     def __call__(self, *values: Any) -> Any:
-        """Change values outside of a pipeline; random numbers follow `config.set_seed`."""
+        """Apply the transform outside of a pipeline; `config.set_seed` seeds its random values."""
         made = self.run(tuple(self.checked(value) for value in values), by_hand(self.is_random))
         return made[0] if isinstance(made, tuple) and len(made) == 1 else made
 
@@ -45,14 +45,14 @@ class Transform(CheckedKeywords, Operation):
         return tuple(self.apply(value, deepcopy(random)) for value in values)
 
     def run_many(self, columns: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...] | None:
-        return tuple(self.apply(column, None) for column in columns)  # an axis more
+        return tuple(self.apply(column, None) for column in columns)  # with a batch axis
 
     def apply(self, value: Any, random: Any) -> Any:
-        """One value changed; several values of a row see the same random numbers."""
+        """Apply the transform to one value; all values of a row see the same random values."""
         raise NotImplementedError
 
     def checked(self, value: Any) -> Any:
-        """A value given by hand, as a pipeline would give it."""
+        """Convert a directly passed value to the form that a pipeline provides."""
         return value if isinstance(value, np.ndarray) else np.asarray(value)
 
     def parameters(self) -> dict[str, Any]:
@@ -60,7 +60,7 @@ class Transform(CheckedKeywords, Operation):
 
 
 def by_hand(is_random: bool) -> np.random.Generator | None:
-    """The random numbers of a transform that is called outside of a pipeline."""
+    """The random generator of a transform that is called outside of a pipeline."""
     if not is_random:
         return None
     seed, number = config.next_seed()
@@ -68,7 +68,7 @@ def by_hand(is_random: bool) -> np.random.Generator | None:
 
 
 def run_step(step: Any, values: tuple[Any, ...], random: np.random.Generator | None) -> Any:
-    """Apply one of several steps, a transform or a user's function, always giving a tuple."""
+    """Apply a step, which is a transform or a user function; always returns a tuple."""
     made = step.run(values, random) if isinstance(step, Operation) else step(*values)
     return made if isinstance(made, tuple) else (made,)
 

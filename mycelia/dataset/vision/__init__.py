@@ -1,4 +1,4 @@
-"""The transforms of images: `mindspore.dataset.vision`."""
+"""Image and video transforms: `mindspore.dataset.vision`."""
 
 from mycelia.dataset.vision.affine import Affine as Affine
 from mycelia.dataset.vision.affine import RandomAffine as RandomAffine

@@ -1,4 +1,4 @@
-"""The transforms that turn, shear, scale and shift an image."""
+"""Affine image transforms: rotation, shear, scaling, and translation."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ Pair = tuple[float, float]
 
 @dataclass(frozen=True, eq=False)
 class RandomAffine(ImageTransform):
-    """Turned, shifted, scaled and sheared by random amounts.
+    """Applies a random affine transform.
 
-    `translate` holds the least and the most shift along x, then along y, as parts of the sides.
-    Of Pillow's images it takes the first two as the most shift along x and y, either way, and
-    uncovers black.
+    `translate` holds the minimum and maximum shift along x, then y, as fractions of the sides.
+    For a PIL image, its first two values are the maximum shifts along x and y, in both directions;
+    uncovered pixels are black.
     """
 
     is_random = True
@@ -67,7 +67,7 @@ class RandomAffine(ImageTransform):
 
     def change(self, image: np.ndarray, random: Any) -> np.ndarray:
         if self.resample == Inter.ANTIALIAS:
-            raise problem(ValueError, "RandomAffine: Inter.ANTIALIAS is not for arrays")
+            raise problem(ValueError, "RandomAffine: Inter.ANTIALIAS is not supported for arrays")
         angle, scale, shear = self._drawn(random)
         ranges = [*_pairs(self.translate or (0, 0)), (0, 0)]
         x, y = (float(random.uniform(*sorted(part))) for part in ranges[:2])
@@ -93,7 +93,7 @@ class RandomAffine(ImageTransform):
 
 @dataclass(frozen=True, eq=False)
 class Affine(ArrayTransform):
-    """Turned, shifted by parts of the sides, scaled and sheared."""
+    """Rotates, translates (by fractions of the sides), scales, and shears an image."""
 
     degrees: float
     translate: Any
@@ -125,9 +125,9 @@ class Affine(ArrayTransform):
 
 @dataclass(frozen=True, eq=False)
 class Rotate(ArrayTransform):
-    """Turned counter-clockwise by an angle.
+    """Rotates an image counter-clockwise by an angle.
 
-    A `fill_value` of three colours is taken from the last channel to the first.
+    A `fill_value` of three colors applies from the last channel to the first.
     """
 
     takes_stacks = True
@@ -144,7 +144,9 @@ class Rotate(ArrayTransform):
     def apply(self, value: Any, random: Any) -> Any:
         if np.ndim(value) > 3 and self.expand:
             raise problem(
-                RuntimeError, "Rotate: a stack of images keeps its size", fix="expand=False"
+                RuntimeError,
+                "Rotate: expand is not supported for a stack of images",
+                fix="expand=False",
             )
         return super().apply(value, random)
 
@@ -154,9 +156,9 @@ class Rotate(ArrayTransform):
 
 @dataclass(frozen=True, eq=False)
 class RandomRotation(ImageTransform):
-    """Turned counter-clockwise by a random angle.
+    """Rotates an image counter-clockwise by a random angle.
 
-    For arrays, a `fill_value` of three colours is taken from the last channel to the first.
+    For arrays, a `fill_value` of three colors applies from the last channel to the first.
     """
 
     is_random = True
@@ -205,14 +207,14 @@ def _check_turn(step: Rotate | RandomRotation) -> None:
         return
     if not isinstance(step.center, tuple) or len(step.center) != 2:
         raise problem(
-            ValueError, "center: not a pair", got=repr(step.center), expected="a tuple (x, y)"
+            ValueError, "center: must be a pair", got=repr(step.center), expected="a tuple (x, y)"
         )
     for part in step.center:
         check_number("center", part, -float("inf"), float("inf"))
 
 
 def angle_range(degrees: Any) -> Pair:
-    """(least, most) of angles; one number stands for both ways."""
+    """(minimum, maximum) of angles; a single number is the maximum in both directions."""
     if is_number(degrees):
         most = check_number("degrees", degrees, 0, MOST)
         return -most, most
@@ -220,12 +222,12 @@ def angle_range(degrees: Any) -> Pair:
 
 
 def middle(image: np.ndarray) -> Pair:
-    """The place (x, y) of the middle of an array."""
+    """The center (x, y) of an array."""
     return (image.shape[1] - 1) / 2, (image.shape[0] - 1) / 2
 
 
 def transformed(owner: str, image: Any, method: str, data: Any, inter: Inter) -> Any:
-    """One of Pillow's images seen through a matrix."""
+    """Transform a PIL image by a matrix."""
     methods = P.pillow(owner).Transform
     numbers = [float(number) for number in data]
     return image.transform(
@@ -234,11 +236,11 @@ def transformed(owner: str, image: Any, method: str, data: Any, inter: Inter) ->
 
 
 def turning_filter(owner: str, inter: Inter) -> int:
-    """Pillow's name for an interpolation that can turn images."""
+    """Pillow's constant for an interpolation that supports rotation."""
     if inter == Inter.ANTIALIAS:
         raise problem(
             ValueError,
-            f"{owner}: Inter.ANTIALIAS makes other sizes only",
+            f"{owner}: Inter.ANTIALIAS only supports resizing",
             expected="NEAREST, BILINEAR or BICUBIC",
         )
     return pillow_filter(owner, inter)
@@ -257,7 +259,7 @@ def _numbers(
     *,
     needed: bool = False,
 ) -> tuple[float, ...]:
-    """So many numbers in an interval, or None."""
+    """Check for a given number of values in an interval, or None."""
     if values is None and not needed:
         return ()
     if not isinstance(values, (list, tuple)) or len(values) not in lengths:

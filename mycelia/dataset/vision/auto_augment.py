@@ -1,4 +1,4 @@
-"""The transforms that augment images as published: AutoAugment, RandAugment, TrivialAugment."""
+"""Automatic augmentation: AutoAugment, RandAugment, and TrivialAugment."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from mycelia.dataset.vision.policies import SUBPOLICIES, AutoAugmentPolicy
 from mycelia.dataset.vision.tone_curves import AutoContrast, Equalize, Invert, Posterize, Solarize
 
 _INTERS = (Inter.NEAREST, Inter.BILINEAR, Inter.BICUBIC, Inter.AREA)
-_POLICY_STEPS = 10  # the strengths in AutoAugment's tables are 0 to 9
+_POLICY_STEPS = 10  # AutoAugment's tables have magnitudes from 0 to 9
 
 
 @dataclass(frozen=True)
 class _MagnitudeRange:
-    """How strong an operation is, from the first of so many steps to the last."""
+    """The magnitudes of an operation, from the first step to the last."""
 
     first: float
     last: float
@@ -37,7 +37,7 @@ class _MagnitudeRange:
     whole: bool = False
 
     def at(self, step: int, steps: int, random: Any) -> float:
-        """The strength at a step; half of those that go both ways are negative."""
+        """The magnitude at a step; for signed operations, half of them are negative."""
         value = self.first + (self.last - self.first) * step / (steps - 1)
         if self.whole:
             return math.ceil(value - 0.5)
@@ -47,7 +47,7 @@ class _MagnitudeRange:
 def _strengths(
     shear: float, shift: tuple[float, float], turn: float, colour: float, bits: int
 ) -> dict[str, _MagnitudeRange]:
-    """The strengths of all operations that have one; shifts are parts of (width, height)."""
+    """The magnitude ranges of all operations; translations are fractions of (width, height)."""
     return {
         "ShearX": _MagnitudeRange(0, shear),
         "ShearY": _MagnitudeRange(0, shear),
@@ -69,14 +69,14 @@ _NAMES = ("Identity", *_USUAL, "AutoContrast", "Equalize")
 
 
 def _wide(image: np.ndarray) -> dict[str, _MagnitudeRange]:
-    """The strengths of TrivialAugment, whose shifts are up to 32 pixels."""
+    """The magnitude ranges of TrivialAugment, which translates by up to 32 pixels."""
     height, width = image.shape[:2]
     return _strengths(0.99, (min(32 / width, 1), min(32 / height, 1)), 135, 0.99, 2)
 
 
 @dataclass(frozen=True)
 class _PixelOptions:
-    """How operations make pixels between pixels and fill what they uncover."""
+    """How operations interpolate, and how they fill uncovered pixels."""
 
     owner: str
     interpolation: Inter
@@ -87,7 +87,7 @@ class _PixelOptions:
         if self.interpolation not in _INTERS:
             raise problem(
                 RuntimeError,
-                f"{self.owner}: has no such interpolation",
+                f"{self.owner}: unsupported interpolation",
                 got=self.interpolation.name,
                 expected="NEAREST, BILINEAR, BICUBIC or AREA",
             )
@@ -104,7 +104,7 @@ class _PixelOptions:
 
     def turned(self, angle: float) -> ImageTransform:
         fill = self.fill_value[::-1] if isinstance(self.fill_value, tuple) else self.fill_value
-        return Rotate(angle, self.interpolation, fill_value=fill)  # which takes BGR
+        return Rotate(angle, self.interpolation, fill_value=fill)  # expects BGR
 
 
 _Make = Callable[[float, _PixelOptions], ImageTransform]
@@ -128,7 +128,7 @@ _OPERATIONS: dict[str, _Make] = {
 
 @dataclass(frozen=True, eq=False)
 class _Augment(ArrayTransform):
-    """Operations by name, one after another, on an image of bytes in three colours."""
+    """Applies named operations in order to a uint8 image of three channels."""
 
     is_random = True
 
@@ -136,7 +136,7 @@ class _Augment(ArrayTransform):
         if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3:
             raise problem(
                 RuntimeError,
-                f"{type(self).__name__}: takes images of bytes in three colours",
+                f"{type(self).__name__}: requires a uint8 image of three channels",
                 got=f"{image.dtype}{list(image.shape)}",
                 expected="uint8[H, W, 3]",
             )
@@ -146,17 +146,17 @@ class _Augment(ArrayTransform):
         return image
 
     def chosen(self, image: np.ndarray, random: Any) -> list[tuple[str, float]]:
-        """The names and strengths of the operations for this image."""
+        """The names and magnitudes of the operations for this image."""
         raise NotImplementedError
 
     def look(self) -> _PixelOptions:
-        """How the operations look."""
+        """The interpolation and fill of the operations."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
 class AutoAugment(_Augment):
-    """Two operations, by chance, of a pair found for ImageNet, CIFAR-10 or SVHN.
+    """Applies a random pair of operations from the policy for ImageNet, CIFAR-10, or SVHN.
 
     After Cubuk et al., "AutoAugment: Learning augmentation policies from data", 2018.
     """
@@ -187,7 +187,7 @@ class AutoAugment(_Augment):
 
 @dataclass(frozen=True, eq=False)
 class RandAugment(_Augment):
-    """`num_ops` random operations of one strength.
+    """Applies `num_ops` random operations with one magnitude.
 
     After Cubuk et al., "RandAugment: Practical automated data augmentation with a reduced search
     space", 2019.
@@ -216,7 +216,7 @@ class RandAugment(_Augment):
 
 @dataclass(frozen=True, eq=False)
 class TrivialAugmentWide(_Augment):
-    """One random operation of a random strength, from a wide range.
+    """Applies one random operation with a random magnitude from a wide range.
 
     After Mueller and Hutter, "TrivialAugment: Tuning-free yet state-of-the-art data
     augmentation", 2021.

@@ -1,4 +1,4 @@
-"""The transform that blurs an image."""
+"""The Gaussian blur."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mycelia.dataset.vision.image import MOST, ArrayTransform
 
 @dataclass(frozen=True, eq=False)
 class GaussianBlur(ArrayTransform):
-    """Blurred with a kernel of (width, height) and sigmas along x and y."""
+    """Blurs an image with a Gaussian kernel of (width, height) and sigmas along x and y."""
 
     kernel_size: Any
     sigma: Any = None
@@ -31,11 +31,11 @@ class GaussianBlur(ArrayTransform):
             raise wrong_type("kernel_size", sides, "an int, or a list or tuple (width, height)")
         for side in sides:
             if check_int("kernel_size", side, 1, MOST) % 2 == 0:
-                raise problem(ValueError, "kernel_size: not odd", got=repr(self.kernel_size))
+                raise problem(ValueError, "kernel_size: must be odd", got=repr(self.kernel_size))
         return sides[0], sides[1]
 
     def _sigmas(self) -> tuple[float, float]:
-        """Of the kernel's width where none is given; 0 along y means the one along x."""
+        """The sigmas; by default derived from the kernel size. 0 along y means that of x."""
         sigma = 0 if self.sigma is None else self.sigma
         pair = (sigma, sigma) if is_number(sigma) else sigma
         if not isinstance(pair, (list, tuple)) or len(pair) != 2:

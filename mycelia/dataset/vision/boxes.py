@@ -1,4 +1,4 @@
-"""The transforms of images with boxes around things: rows of (x, y, width, height, ...)."""
+"""Transforms of images with bounding boxes: rows of (x, y, width, height, ...)."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ _ANY_INTER = (Inter.BILINEAR, Inter.NEAREST, Inter.BICUBIC, Inter.AREA)
 
 @dataclass(frozen=True, eq=False)
 class _WithBoxes(ImageTransform):
-    """Changes an image and its boxes, which are two columns."""
+    """Base class: changes an image and its bounding boxes, which are two columns."""
 
     def run(self, values: tuple[Any, ...], random: Any) -> _Boxed:
         image, boxes = _checked_pair(type(self).__name__, values)
         return self.change_both(image, boxes.copy(), random)
 
     def change_both(self, image: np.ndarray, boxes: np.ndarray, random: Any) -> _Boxed:
-        """The image and its boxes changed; the boxes may be written over."""
+        """Change the image and its boxes; the boxes may be overwritten."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
 class RandomHorizontalFlipWithBBox(_WithBoxes, RandomHorizontalFlip):
-    """Left and right swapped, by chance."""
+    """Flips an image and its boxes horizontally with a probability."""
 
     def change_both(self, image: np.ndarray, boxes: np.ndarray, random: Any) -> _Boxed:
         if random.random() >= self.prob:
@@ -62,7 +62,7 @@ class RandomHorizontalFlipWithBBox(_WithBoxes, RandomHorizontalFlip):
 
 @dataclass(frozen=True, eq=False)
 class RandomVerticalFlipWithBBox(_WithBoxes, RandomVerticalFlip):
-    """Top and bottom swapped, by chance."""
+    """Flips an image and its boxes vertically with a probability."""
 
     def change_both(self, image: np.ndarray, boxes: np.ndarray, random: Any) -> _Boxed:
         if random.random() >= self.prob:
@@ -73,7 +73,7 @@ class RandomVerticalFlipWithBBox(_WithBoxes, RandomVerticalFlip):
 
 @dataclass(frozen=True, eq=False)
 class ResizeWithBBox(_WithBoxes, Resize):
-    """Another size: (height, width), or the shorter side with the proportions kept."""
+    """Resizes an image and its boxes: (height, width), or the shorter side."""
 
     def change_both(self, image: np.ndarray, boxes: np.ndarray, random: Any) -> _Boxed:
         made = self.change(image, random)
@@ -82,7 +82,7 @@ class ResizeWithBBox(_WithBoxes, Resize):
 
 @dataclass(frozen=True, eq=False)
 class RandomResizeWithBBox(_WithBoxes):
-    """Another size, with an interpolation chosen by chance."""
+    """Resizes an image and its boxes with a random interpolation."""
 
     is_random = True
     size: Any
@@ -97,7 +97,7 @@ class RandomResizeWithBBox(_WithBoxes):
 
 @dataclass(frozen=True, eq=False)
 class RandomCropWithBBox(_WithBoxes, RandomCrop):
-    """A part of an image at a random place, of the image with a border if one is wanted."""
+    """Crops an image, with optional padding, and its boxes at a random position."""
 
     def change_both(self, image: np.ndarray, boxes: np.ndarray, random: Any) -> _Boxed:
         size = height, width = size_pair(self.size)
@@ -120,7 +120,7 @@ class RandomCropWithBBox(_WithBoxes, RandomCrop):
 
 @dataclass(frozen=True, eq=False)
 class RandomResizedCropWithBBox(_WithBoxes, RandomResizedCrop):
-    """A part of an image of a random place, area and ratio of sides, in a fixed size."""
+    """Crops an image of random position, area, and aspect ratio, and resizes it to a fixed size."""
 
     def change_both(self, image: np.ndarray, boxes: np.ndarray, random: Any) -> _Boxed:
         top, left, height, width = self.box(image.shape[0], image.shape[1], random)
@@ -132,7 +132,7 @@ class RandomResizedCropWithBBox(_WithBoxes, RandomResizedCrop):
 
 @dataclass(frozen=True, eq=False)
 class BoundingBoxAugment(_WithBoxes):
-    """A transform of what lies in the boxes, each with the chance `ratio`."""
+    """Applies a transform to the contents of each box with probability `ratio`."""
 
     is_random = True
     transform: Operation
@@ -140,7 +140,7 @@ class BoundingBoxAugment(_WithBoxes):
 
     def __post_init__(self) -> None:
         if not isinstance(self.transform, Operation):
-            raise wrong_type("transform", self.transform, "a transform of images")
+            raise wrong_type("transform", self.transform, "an image transform")
         check_number("ratio", self.ratio, 0, 1)
 
     def change_both(self, image: np.ndarray, boxes: np.ndarray, random: Any) -> _Boxed:
@@ -152,7 +152,7 @@ class BoundingBoxAugment(_WithBoxes):
         return made, boxes
 
     def _changed(self, part: np.ndarray, random: Any) -> np.ndarray:
-        """The part after the transform, in its old size and type."""
+        """Transform a crop; its size and type stay."""
         if not part.size:
             raise problem(
                 RuntimeError, "BoundingBoxAugment: a box is empty", got=f"shape {part.shape}"
@@ -172,14 +172,14 @@ def _checked_pair(owner: str, values: tuple[Any, ...]) -> _Boxed:
     if len(values) != 2:
         raise problem(
             RuntimeError,
-            f"{owner}: takes two columns, the image and its boxes",
+            f"{owner}: requires two columns, the image and its boxes",
             got=f"{len(values)} columns",
         )
     image, boxes = checked_image(owner, values[0]), np.asarray(values[1])
     if boxes.dtype != np.float32 or boxes.ndim != 2 or boxes.shape[1] < 4 or not boxes.size:
         raise problem(
             RuntimeError,
-            f"{owner}: the second column holds no boxes",
+            f"{owner}: the second column must hold boxes",
             got=f"{boxes.dtype}{list(boxes.shape)}",
             expected="float32[N, 4 or more]: x, y, width, height, ...",
         )
@@ -188,7 +188,7 @@ def _checked_pair(owner: str, values: tuple[Any, ...]) -> _Boxed:
     if (boxes[:, :2] < 0).any() or (ends > limits).any():
         raise problem(
             RuntimeError,
-            f"{owner}: a box reaches out of the image",
+            f"{owner}: a box exceeds the image",
             got=f"boxes {boxes[:, :4].tolist()}",
             expected=f"x from 0 to {limits[0]}, y from 0 to {limits[1]}",
         )
@@ -196,14 +196,14 @@ def _checked_pair(owner: str, values: tuple[Any, ...]) -> _Boxed:
 
 
 def _scaled(boxes: np.ndarray, old: tuple[int, ...], new: tuple[int, ...]) -> np.ndarray:
-    """The boxes of an image that changes its size from `old` to `new` (height, width)."""
+    """The boxes after an image was resized from `old` to `new` (height, width)."""
     wide, tall = new[1] / old[1], new[0] / old[0]
     boxes[:, :4] *= np.array([wide, tall, wide, tall], np.float32)
     return boxes
 
 
 def _seen(boxes: np.ndarray, top: int, left: int, size: tuple[int, int]) -> np.ndarray:
-    """The boxes that touch a part of the image, cut off at its edges and measured from them."""
+    """The boxes that intersect a crop, clipped and relative to it."""
     starts = boxes[:, :2] - np.array([left, top], np.float32)
     ends = starts + boxes[:, 2:4]
     limits = np.array([size[1], size[0]], np.float32)

@@ -1,4 +1,4 @@
-"""The transforms between files, pixels, tensors and Pillow's images."""
+"""Conversions between encoded images, arrays, tensors, and PIL images."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_CHANNELS = 4
 
 @dataclass(frozen=True, eq=False)
 class Decode(ImageTransform):
-    """The pixels (RGB) of the bytes of an image file."""
+    """Decodes an encoded image to RGB pixels."""
 
     to_pil: bool = False
 
@@ -45,7 +45,7 @@ def _as_bytes(value: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class RandomCropDecodeResize(RandomResizedCrop):
-    """A random part of an image file, in a fixed size."""
+    """Decodes a random crop of an encoded image and resizes it to a fixed size."""
 
     def apply(self, value: Any, random: Any) -> np.ndarray:
         image = EncodedImage("RandomCropDecodeResize", value)
@@ -59,7 +59,7 @@ class RandomCropDecodeResize(RandomResizedCrop):
 
 @dataclass(frozen=True, eq=False)
 class HWC2CHW(ImageTransform):
-    """The channels first."""
+    """Moves the channel axis to the front."""
 
     takes_many = True
 
@@ -68,7 +68,7 @@ class HWC2CHW(ImageTransform):
         return image if image.ndim == 2 else channels_first(image)
 
     def exchanged(self, before: Operation) -> tuple[Operation, Operation] | None:
-        """Bytes move faster than the floats that a scaling makes of them."""
+        """Transpose before a rescale, because bytes move faster than its floats."""
         if isinstance(before, Rescale):
             return self, before
         if isinstance(before, Normalize) and before.is_hwc:
@@ -82,7 +82,7 @@ class HWC2CHW(ImageTransform):
 
 
 def channels_first(image: np.ndarray) -> np.ndarray:
-    """[H, W, C] as [C, H, W]."""
+    """Transpose [H, W, C] to [C, H, W]."""
     if cv2 is None or image.dtype.kind not in "uf" or not 1 < image.shape[2] <= _MOST_CHANNELS:
         return np.ascontiguousarray(image.transpose(2, 0, 1))
     planes = np.empty((image.shape[2], *image.shape[:2]), image.dtype)
@@ -92,7 +92,7 @@ def channels_first(image: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class ToTensor(ImageTransform):
-    """The channels first, and bytes as numbers from 0 to 1."""
+    """Moves the channel axis to the front, and scales bytes to [0, 1]."""
 
     takes_many = True
     output_type: Any = np.float32
@@ -122,7 +122,7 @@ class ToTensor(ImageTransform):
 
 @dataclass(frozen=True, eq=False)
 class ToPIL(ImageTransform):
-    """Pillow's image of an array."""
+    """Converts an array to a PIL image."""
 
     def apply(self, value: Any, random: Any) -> Any:
         return value if P.is_pillow(value) else P.to_pillow("ToPIL", checked_image("ToPIL", value))
@@ -130,7 +130,7 @@ class ToPIL(ImageTransform):
 
 @dataclass(frozen=True, eq=False)
 class ToNumpy(ImageTransform):
-    """The array of one of Pillow's images."""
+    """Converts a PIL image to an array."""
 
     def apply(self, value: Any, random: Any) -> np.ndarray:
         return np.array(value)

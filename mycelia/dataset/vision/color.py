@@ -1,4 +1,4 @@
-"""The transforms of values and colours: scale, mean, gray, order, light."""
+"""Color transforms: grayscale, color conversion, and lighting noise."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mycelia.dataset.vision.image import (
 )
 from mycelia.dataset.vision.options import ConvertMode
 
-# of the pixels of ImageNet: the directions in which colours vary most, and how far
+# principal components of ImageNet's pixels and their standard deviations
 _COLOURS = np.array(
     [[-0.5675, 0.7192, 0.4009], [-0.5808, -0.0045, -0.8140], [-0.5836, -0.6948, 0.4203]]
 )
@@ -30,7 +30,7 @@ _STRENGTHS = np.array([55.46, 4.794, 1.148])
 
 @dataclass(frozen=True, eq=False)
 class Grayscale(PillowTransform):
-    """Pillow's image without colours, in one channel or three."""
+    """Converts a PIL image to grayscale, with one channel or three."""
 
     num_output_channels: int = 1
 
@@ -38,7 +38,7 @@ class Grayscale(PillowTransform):
         if self.num_output_channels not in (1, 3):
             raise problem(
                 ValueError,
-                "Grayscale: an image has not so many channels",
+                "Grayscale: invalid number of output channels",
                 got=f"num_output_channels={self.num_output_channels}",
                 expected="1 or 3",
             )
@@ -50,7 +50,7 @@ class Grayscale(PillowTransform):
 
 @dataclass(frozen=True, eq=False)
 class RandomGrayscale(PillowTransform):
-    """Pillow's image without colours, by chance, in as many channels as before."""
+    """Converts a PIL image to grayscale with a probability; the number of channels stays."""
 
     is_random = True
     prob: float = 0.1
@@ -67,7 +67,7 @@ class RandomGrayscale(PillowTransform):
 
 @dataclass(frozen=True, eq=False)
 class ConvertColor(ArrayTransform):
-    """Another order of the colours, or gray."""
+    """Converts between color orders, or to grayscale."""
 
     convert_mode: ConvertMode
 
@@ -82,7 +82,7 @@ class ConvertColor(ArrayTransform):
 
 @dataclass(frozen=True, eq=False)
 class RandomLighting(ImageTransform):
-    """Shifted along the main colours of natural images by random amounts.
+    """Adds random noise along the principal components of natural image colors.
 
     Krizhevsky et al., "ImageNet classification with deep convolutional neural networks", 2012.
     """

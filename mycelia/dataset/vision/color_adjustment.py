@@ -1,4 +1,4 @@
-"""The transforms that change brightness, contrast, saturation, hue, gamma and sharpness."""
+"""Adjustments of brightness, contrast, saturation, hue, gamma, and sharpness."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ALMOST_256 = 256 - 1e-3
 
 @dataclass(frozen=True, eq=False)
 class _Adjustment(ImageTransform):
-    """One aspect of an image changed by the factor in the first field."""
+    """Base class: adjusts one property of an image by the factor in the first field."""
 
     aspect: ClassVar[str]
     limits: ClassVar[tuple[float, float]] = (0, MOST)
@@ -48,7 +48,7 @@ class _Adjustment(ImageTransform):
 
 @dataclass(frozen=True, eq=False)
 class AdjustBrightness(_Adjustment):
-    """Each value times a factor."""
+    """Multiplies every value by a factor."""
 
     aspect = "brightness"
     brightness_factor: float
@@ -56,7 +56,7 @@ class AdjustBrightness(_Adjustment):
 
 @dataclass(frozen=True, eq=False)
 class AdjustContrast(_Adjustment):
-    """Farther from the mean gray, or closer to it."""
+    """Increases or decreases the distance from the mean gray value."""
 
     aspect = "contrast"
     contrast_factor: float
@@ -64,7 +64,7 @@ class AdjustContrast(_Adjustment):
 
 @dataclass(frozen=True, eq=False)
 class AdjustSaturation(_Adjustment):
-    """More colour or less; 0 is gray."""
+    """Increases or decreases color saturation; 0 gives grayscale."""
 
     aspect = "saturation"
     saturation_factor: float
@@ -72,7 +72,7 @@ class AdjustSaturation(_Adjustment):
 
 @dataclass(frozen=True, eq=False)
 class AdjustHue(_Adjustment):
-    """The hues turned by a part of the circle."""
+    """Shifts hues by a fraction of the color circle."""
 
     aspect = "hue"
     limits = (-0.5, 0.5)
@@ -81,7 +81,7 @@ class AdjustHue(_Adjustment):
 
 @dataclass(frozen=True, eq=False)
 class AdjustSharpness(ArrayTransform):
-    """Sharper, or smoother below a factor of 1."""
+    """Sharpens an image, or smooths it if the factor is below 1."""
 
     sharpness_factor: float
 
@@ -94,7 +94,7 @@ class AdjustSharpness(ArrayTransform):
 
 @dataclass(frozen=True, eq=False)
 class AdjustGamma(ImageTransform):
-    """Values v from 0 to 1 become gain * v**gamma; floats become (gain * v)**gamma."""
+    """Gamma correction: v in [0, 1] becomes gain * v**gamma; floats become (gain * v)**gamma."""
 
     takes_stacks = True
     gamma: float
@@ -120,7 +120,7 @@ class AdjustGamma(ImageTransform):
 
 @dataclass(frozen=True, eq=False)
 class _RandomAdjustment(ImageTransform):
-    """One aspect of an image changed by a random factor."""
+    """Base class: adjusts one property of an image by a random factor."""
 
     is_random = True
     aspect: ClassVar[str]
@@ -140,21 +140,21 @@ class _RandomAdjustment(ImageTransform):
 
 @dataclass(frozen=True, eq=False)
 class RandomColor(_RandomAdjustment):
-    """More colour or less, by a random factor; 0 is gray."""
+    """Changes color saturation by a random factor; 0 gives grayscale."""
 
     aspect = "saturation"
 
 
 @dataclass(frozen=True, eq=False)
 class RandomSharpness(_RandomAdjustment):
-    """Sharper or smoother, by a random factor."""
+    """Sharpens or smooths an image by a random factor."""
 
     aspect = "sharpness"
 
 
 @dataclass(frozen=True, eq=False)
 class RandomAdjustSharpness(ArrayTransform):
-    """Sharper or smoother, by chance."""
+    """Sharpens or smooths an image with a probability."""
 
     is_random = True
     degree: float
@@ -172,7 +172,7 @@ class RandomAdjustSharpness(ArrayTransform):
 
 @dataclass(frozen=True, eq=False)
 class RandomColorAdjust(ImageTransform):
-    """Brightness, contrast, saturation and hue changed by random amounts, in a random order."""
+    """Changes brightness, contrast, saturation, and hue by random factors, in a random order."""
 
     is_random = True
     brightness: Any = (1, 1)
@@ -193,7 +193,7 @@ class RandomColorAdjust(ImageTransform):
         return check_range(name, value, -0.5 if is_hue else 0, 0.5 if is_hue else float("inf"))
 
     def _drawn(self, random: Any) -> list[tuple[str, float]]:
-        """The aspects in a random order, each with a random factor."""
+        """The properties in a random order, each with a random factor."""
         drawn = [(name, float(random.uniform(*self._range(name)))) for name in self.parameters()]
         return [drawn[place] for place in random.permutation(len(drawn))]
 
@@ -211,7 +211,7 @@ class RandomColorAdjust(ImageTransform):
 
 
 def adjusted(owner: str, aspect: str, image: Any, factor: float) -> Any:
-    """An array or one of Pillow's images with one aspect changed."""
+    """Adjust one property of an array or a PIL image."""
     if not P.is_pillow(image):
         return _ARRAYS[aspect](owner, image, np.float32(factor))
     if aspect == "hue":
@@ -240,7 +240,7 @@ def _saturated(owner: str, image: np.ndarray, factor: np.float32) -> np.ndarray:
 
 
 def _turned_hue(owner: str, image: np.ndarray, turn: np.float32) -> np.ndarray:
-    """Bytes count hues in 256ths of the circle, floats in degrees."""
+    """Shift hues; bytes count hues in 256ths of the color circle, floats in degrees."""
     check_channels(owner, image, 3)
     with kernels(owner, image) as cv2:
         hsv = cv2.cvtColor(image, cv2.COLOR_RGB2HSV_FULL)
@@ -252,7 +252,7 @@ def _turned_hue(owner: str, image: np.ndarray, turn: np.float32) -> np.ndarray:
 
 
 def _sharpened(owner: str, image: np.ndarray, factor: np.float32) -> np.ndarray:
-    """Away from a smoothed image; the pixels at the edge stay."""
+    """Extrapolate from a smoothed image; border pixels stay unchanged."""
     smooth = image.copy()
     with kernels(owner, image) as cv2:
         inner = cv2.filter2D(image, -1, _SMOOTH).reshape(image.shape)
@@ -267,7 +267,7 @@ def _gray(owner: str, image: np.ndarray) -> np.ndarray:
 
 
 def _mixed(owner: str, image: np.ndarray, other: np.ndarray, factor: np.float32) -> np.ndarray:
-    """factor * image + (1 - factor) * other, in the type of pixels."""
+    """factor * image + (1 - factor) * other, in the image's dtype."""
     with kernels(owner, image) as cv2:
         return cv2.addWeighted(image, float(factor), other, float(1 - factor), 0).reshape(
             image.shape

@@ -1,4 +1,4 @@
-"""The transforms of arrays as vectors: hues, a matrix, another type."""
+"""Color space conversions, linear transformation (whitening), and type conversion."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mycelia.dataset.vision.image import ImageTransform
 
 @dataclass(frozen=True, eq=False)
 class RgbToHsv(ImageTransform):
-    """Hue, saturation and value of colours, as float64."""
+    """Converts RGB to HSV, as float64."""
 
     is_hwc: bool = False
 
@@ -40,7 +40,7 @@ class RgbToHsv(ImageTransform):
 
 @dataclass(frozen=True, eq=False)
 class HsvToRgb(ImageTransform):
-    """Colours of hue, saturation and value, as float64."""
+    """Converts HSV to RGB, as float64."""
 
     is_hwc: bool = False
 
@@ -65,7 +65,7 @@ class HsvToRgb(ImageTransform):
 
 @dataclass(frozen=True, eq=False)
 class LinearTransformation(ImageTransform):
-    """The values of an image less a mean, times a square matrix."""
+    """Subtracts a mean from the flattened image and multiplies it by a square matrix."""
 
     transformation_matrix: Any
     mean_vector: Any
@@ -76,23 +76,23 @@ class LinearTransformation(ImageTransform):
                 raise wrong_type(name, getattr(self, name), "numpy.ndarray")
         shape = self.transformation_matrix.shape
         if len(shape) < 2 or shape[0] != shape[1]:
-            raise problem(ValueError, "transformation_matrix: not square", got=f"shape {shape}")
+            raise problem(ValueError, "transformation_matrix: must be square", got=f"shape {shape}")
         if self.mean_vector.shape[0] != shape[0]:
             raise problem(
                 ValueError,
-                "mean_vector: as long as a side of the matrix",
+                "mean_vector: must be as long as a side of the matrix",
                 got=f"{self.mean_vector.shape[0]} for a matrix of {shape}",
             )
 
     def apply(self, value: Any, random: Any) -> np.ndarray:
         if not isinstance(value, np.ndarray):
             raise problem(
-                TypeError, "LinearTransformation: takes an array", got=type(value).__name__
+                TypeError, "LinearTransformation: requires an array", got=type(value).__name__
             )
         if value.size != self.transformation_matrix.shape[0]:
             raise problem(
                 ValueError,
-                "LinearTransformation: the matrix is for another number of values",
+                "LinearTransformation: the matrix size does not match the image",
                 got=f"{self.transformation_matrix.shape} for an image of {value.shape}",
             )
         moved = value.reshape(1, -1) - self.mean_vector
@@ -101,22 +101,25 @@ class LinearTransformation(ImageTransform):
 
 @dataclass(frozen=True, eq=False)
 class ToType(TypeCast):
-    """The values in another type."""
+    """Converts values to another dtype."""
 
 
 def _colour_axis(owner: str, image: Any, is_hwc: bool) -> int:
-    """Where an array of [H, W, C], [C, H, W] or a stack of these has its three colours."""
+    """The axis of the three colors in [H, W, C], [C, H, W], or a stack of these."""
     if not isinstance(image, np.ndarray):
         raise problem(
-            TypeError, f"{owner}: takes an array", got=type(image).__name__, fix="ToNumpy() before"
+            TypeError,
+            f"{owner}: requires an array",
+            got=type(image).__name__,
+            fix="ToNumpy() before",
         )
     axis = -1 if is_hwc else -3
     if image.ndim not in (3, 4) or image.shape[axis] != 3:
         raise problem(
             TypeError,
-            f"{owner}: the array has no axis of three colours",
+            f"{owner}: the array has no axis of three colors",
             got=f"shape {image.shape}",
             expected="[..., H, W, 3]" if is_hwc else "[..., 3, H, W]",
-            fix=f"is_hwc={not is_hwc}, if the image has its channels there",
+            fix=f"is_hwc={not is_hwc}, if the image has that channel order",
         )
     return axis

@@ -1,4 +1,4 @@
-"""The transforms that make several images of one."""
+"""Transforms that produce several crops or patches of an image."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mycelia.dataset.vision.options import Border, SliceMode
 
 @dataclass(frozen=True, eq=False)
 class FiveCrop(PillowTransform):
-    """The four corners and the middle of one of Pillow's images."""
+    """Crops the four corners and the center of a PIL image."""
 
     size: Any
 
@@ -38,7 +38,7 @@ class FiveCrop(PillowTransform):
 
 @dataclass(frozen=True, eq=False)
 class TenCrop(PillowTransform):
-    """The corners and the middle of one of Pillow's images, and of its mirror image."""
+    """Crops the corners and the center of a PIL image and of its mirror image."""
 
     size: Any
     use_vertical_flip: bool = False
@@ -59,7 +59,7 @@ class TenCrop(PillowTransform):
 
 @dataclass(frozen=True, eq=False)
 class SlicePatches(ImageTransform):
-    """The patches of a grid, row by row."""
+    """Splits an image into a grid of patches, row by row."""
 
     num_height: int = 1
     num_width: int = 1
@@ -83,7 +83,7 @@ class SlicePatches(ImageTransform):
         return self.patches(image)
 
     def patches(self, image: np.ndarray) -> tuple[np.ndarray, ...]:
-        """All patches, of one size."""
+        """All patches, of equal size."""
         counts, sides = (self.num_height, self.num_width), image.shape[:2]
         if any(count > side for count, side in zip(counts, sides)):
             raise problem(
@@ -118,7 +118,7 @@ def _five(owner: str, image: Any, size: tuple[int, int]) -> tuple[Any, ...]:
 
 
 def one_column(owner: str, values: tuple[Any, ...]) -> Any:
-    """The only value of a row."""
+    """The single value of a row."""
     if len(values) != 1:
-        raise problem(RuntimeError, f"{owner}: takes one column", got=f"{len(values)} columns")
+        raise problem(RuntimeError, f"{owner}: requires one column", got=f"{len(values)} columns")
     return values[0]

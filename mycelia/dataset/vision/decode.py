@@ -1,4 +1,4 @@
-"""Pixels from encoded images: the fastest decoder that is installed and can read the bytes."""
+"""Image decoding with the fastest installed decoder that supports the format."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ _JPEG, _END = b"\xff\xd8", b"\xff\xd9"
 _SEQUENTIAL = (0xC0, 0xC1)
 _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _SCAN = 0xDA
-_COLOURS = ("YCbCr", "RGB", "Gray")  # of four colours, Pillow makes the RGB that MindSpore makes
+_COLOURS = ("YCbCr", "RGB", "Gray")  # for four components, Pillow's RGB matches MindSpore's
 
 
 def pixels(owner: str, data: Any) -> np.ndarray:
-    """The RGB pixels, [H, W, 3], of an image in any format that Pillow knows."""
+    """The RGB pixels, [H, W, 3], of an image in any format that Pillow supports."""
     encoded = encoded_bytes(owner, data)
     if simplejpeg is not None and encoded[:2].tobytes() == _JPEG:
         try:
             if simplejpeg.decode_jpeg_header(encoded)[2] in _COLOURS:
                 return simplejpeg.decode_jpeg(encoded, "RGB")
         except ValueError:
-            pass  # damage: Pillow decides
+            pass  # damaged: let Pillow decide
     return np.array(P.decoded(owner, encoded))
 
 
 class EncodedImage:
-    """An encoded image, of which a part is wanted."""
+    """An encoded image that is decoded partially."""
 
     def __init__(self, owner: str, data: Any) -> None:
         self._owner = owner
@@ -40,19 +40,21 @@ class EncodedImage:
         self._frame = _frame(self._data)
 
     def size(self) -> tuple[int, int]:
-        """The height and width, from the first bytes."""
+        """The height and width, from the header."""
         if self._frame is not None:
             return self._frame.height, self._frame.width
         image = P.opened(self._owner, self._data)
         return image.height, image.width
 
     def upper(self, rows: int) -> np.ndarray:
-        """The RGB pixels of the first `rows` rows at least; of a JPEG no more than needed."""
+        """At least the first `rows` rows of RGB pixels, decoding no more of a JPEG than needed."""
         frame = self._frame
         if frame is None or not frame.can_be_cut or simplejpeg is None:
             return pixels(self._owner, self._data)
-        needed = (-(-rows // frame.block) + 1) * frame.block  # colours look at one block more
-        if needed >= frame.height or self._data[-2:].tobytes() != _END:  # or it is cut off
+        needed = (
+            -(-rows // frame.block) + 1
+        ) * frame.block  # chroma upsampling reads another block
+        if needed >= frame.height or self._data[-2:].tobytes() != _END:  # or the file is truncated
             return pixels(self._owner, self._data)
         shorter = self._data.copy()
         shorter[frame.place : frame.place + 2] = divmod(needed, 256)
@@ -63,17 +65,17 @@ class EncodedImage:
 
 
 class _JpegHeader(NamedTuple):
-    """What a JPEG file says of its image."""
+    """The header fields of a JPEG file."""
 
-    place: int  # of the height
+    place: int  # byte offset of the height
     height: int
     width: int
-    block: int  # rows that are coded together
-    can_be_cut: bool  # rows of up to three colours come from top to bottom
+    block: int  # rows per MCU
+    can_be_cut: bool  # baseline order with up to three components
 
 
 def _frame(encoded: np.ndarray) -> _JpegHeader | None:
-    """The frame of a JPEG file; None for other files."""
+    """The frame header of a JPEG file; None for other files."""
     data = encoded.data
     if data[:2] != _JPEG:
         return None
@@ -96,14 +98,14 @@ def _frame(encoded: np.ndarray) -> _JpegHeader | None:
 
 
 def encoded_bytes(owner: str, value: Any) -> np.ndarray:
-    """A row of bytes, as files hold them."""
+    """Check for a uint8 vector that holds an encoded image."""
     data = np.asarray(value)
-    if data.dtype.kind == "S" and data.size == 1:  # as record files give bytes
+    if data.dtype.kind == "S" and data.size == 1:  # from record files
         data = data.reshape(1).view(np.uint8)
     if data.ndim != 1 or data.dtype.itemsize != 1:
         raise problem(
             TypeError,
-            f"{owner}: an encoded image is a row of bytes",
+            f"{owner}: an encoded image must be a vector of bytes",
             got=f"{data.dtype}{list(data.shape)}",
             fix=f"leave {owner} out if the image is decoded already",
         )

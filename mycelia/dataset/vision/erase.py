@@ -1,4 +1,4 @@
-"""The transforms that paint over parts of an image."""
+"""Transforms that erase parts of an image: Erase, RandomErasing, CutOut."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from mycelia.dataset.vision.image import (
 
 @dataclass(frozen=True, eq=False)
 class CutOut(ArrayTransform):
-    """Black squares at random places, which may reach over the edge."""
+    """Fills random squares with black; they may extend beyond the border."""
 
     is_random = True
     length: int
@@ -43,7 +43,9 @@ class CutOut(ArrayTransform):
 
     def change(self, image: np.ndarray, random: Any) -> np.ndarray:
         if image.ndim != 3:
-            raise problem(RuntimeError, "CutOut: needs channels", got=f"shape {image.shape}")
+            raise problem(
+                RuntimeError, "CutOut: requires a channel axis", got=f"shape {image.shape}"
+            )
         made = image.copy()
         view = made if self.is_hwc else made.transpose(1, 2, 0)
         check_fits("CutOut", view, self.length, self.length)
@@ -56,7 +58,7 @@ class CutOut(ArrayTransform):
 
 @dataclass(frozen=True, eq=False)
 class Erase(ArrayTransform):
-    """A rectangle painted in one colour."""
+    """Fills a rectangle with one color."""
 
     top: int
     left: int
@@ -89,7 +91,7 @@ class Erase(ArrayTransform):
 
 @dataclass(frozen=True, eq=False)
 class RandomErasing(ImageTransform):
-    """A random rectangle of an image of [C, H, W] painted over, by chance."""
+    """Fills a random rectangle of an image [C, H, W] with a probability."""
 
     is_random = True
     prob: float = 0.5
@@ -116,7 +118,7 @@ class RandomErasing(ImageTransform):
             if isinstance(self.value, str) or len(self.value) != 3:
                 raise problem(
                     ValueError,
-                    "value: no colour",
+                    "value: not a color",
                     got=repr(self.value),
                     expected="an int, 3 ints, or 'random'",
                 )
@@ -128,12 +130,15 @@ class RandomErasing(ImageTransform):
             return value
         if P.is_pillow(value):
             raise problem(
-                TypeError, "RandomErasing: takes an array", got="a Pillow image", fix="ToTensor()"
+                TypeError,
+                "RandomErasing: requires an array",
+                got="a Pillow image",
+                fix="ToTensor()",
             )
         if value.ndim != 3:
             raise problem(
                 ValueError,
-                "RandomErasing: the array is no image of channels first",
+                "RandomErasing: requires an image of [C, H, W]",
                 got=f"shape {value.shape}",
                 expected="[C, H, W]",
             )
@@ -150,20 +155,20 @@ class RandomErasing(ImageTransform):
         return made
 
     def _paint(self, shape: tuple[int, ...], random: Any) -> np.ndarray:
-        """One colour, or numbers of a normal distribution."""
+        """One color, or values of a normal distribution."""
         if isinstance(self.value, str):
             return random.standard_normal(shape)
         colour = (self.value,) if is_int(self.value) else self.value
         if len(colour) not in (1, shape[0]):
             raise problem(
                 ValueError,
-                "RandomErasing: the colour has another number of channels than the image",
+                "RandomErasing: the color has a different number of channels than the image",
                 got=f"value={self.value} for {shape[0]} channels",
             )
         return np.array(colour)[:, None, None]
 
     def _box(self, height: int, width: int, random: Any) -> tuple[slice, slice] | None:
-        """A random part of the area, with a random ratio of width to height; None if none fits."""
+        """A random rectangle of given area and aspect ratio ranges; None if none fits."""
         for _ in range(self.max_attempts):
             area = height * width * random.uniform(*self.scale)
             ratio = random.uniform(*self.ratio)
@@ -176,7 +181,7 @@ class RandomErasing(ImageTransform):
 
 
 def check_fits(owner: str, image: np.ndarray, height: int, width: int) -> None:
-    """A rectangle may not be larger than the image."""
+    """Check that a rectangle is not larger than the image."""
     if height > image.shape[0] or width > image.shape[1]:
         raise problem(
             RuntimeError,

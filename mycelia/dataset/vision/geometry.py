@@ -1,4 +1,4 @@
-"""The transforms that move pixels: sizes, crops, flips, borders."""
+"""Geometric image transforms: resize, crop, flip, and pad."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from mycelia.dataset.vision.image import (
 from mycelia.dataset.vision.options import Border, Inter, check_border, check_inter
 from mycelia.dataset.vision.resample import pillow_filter, resized
 
-_MOST_CHANNELS = 4  # that OpenCV swaps at once
+_MOST_CHANNELS = 4  # maximum that OpenCV swaps in one call
 
 
 @dataclass(frozen=True, eq=False)
 class Resize(ImageTransform):
-    """Another size: (height, width), or the shorter side with the proportions kept."""
+    """Resizes an image: to (height, width), or by the shorter side, keeping the aspect ratio."""
 
     takes_stacks = True
     takes_many = True
@@ -71,7 +71,7 @@ class Resize(ImageTransform):
 
 @dataclass(frozen=True, eq=False)
 class CenterCrop(ImageTransform):
-    """The middle of an image; a smaller image gets a black border."""
+    """Crops the center of an image; a smaller image is padded with black."""
 
     takes_stacks = True
     size: Any
@@ -93,7 +93,7 @@ class CenterCrop(ImageTransform):
 
 @dataclass(frozen=True, eq=False)
 class Crop(ImageTransform):
-    """The part of an image at a place (top, left)."""
+    """Crops an image at a position (top, left)."""
 
     coordinates: Any
     size: Any
@@ -105,7 +105,7 @@ class Crop(ImageTransform):
         if len(self.coordinates) != 2:
             raise problem(
                 ValueError,
-                "Crop: coordinates is no pair",
+                "Crop: coordinates must be a pair",
                 got=repr(self.coordinates),
                 expected="(y, x)",
             )
@@ -120,7 +120,7 @@ class Crop(ImageTransform):
 
 @dataclass(frozen=True, eq=False)
 class Pad(ImageTransform):
-    """Pixels added on the sides."""
+    """Pads the sides of an image."""
 
     padding: Any
     fill_value: Any = 0
@@ -137,7 +137,7 @@ class Pad(ImageTransform):
 
 @dataclass(frozen=True, eq=False)
 class RandomCrop(ImageTransform):
-    """A part of an image at a random place, of the image with a border if one is wanted."""
+    """Crops an image, with optional padding, at a random position."""
 
     is_random = True
     takes_stacks = True
@@ -171,7 +171,7 @@ class RandomCrop(ImageTransform):
 
 @dataclass(frozen=True, eq=False)
 class RandomResizedCrop(ImageTransform):
-    """A part of an image of a random place, area and ratio of sides, in a fixed size."""
+    """Crops a random position, area, and aspect ratio, and resizes it to a fixed size."""
 
     is_random = True
     size: Any
@@ -193,7 +193,7 @@ class RandomResizedCrop(ImageTransform):
         return np.ascontiguousarray(resized(part, size_pair(self.size), self.interpolation))
 
     def box(self, height: int, width: int, random: Any) -> tuple[int, int, int, int]:
-        """A random (top, left, height, width); the middle if no attempt fits."""
+        """A random (top, left, height, width); the center if no attempt fits."""
         least, most = (math.log(ratio) for ratio in self.ratio)
         for _ in range(self.max_attempts):
             size, shape, down, right = random.random(4).tolist()
@@ -211,7 +211,7 @@ class RandomResizedCrop(ImageTransform):
 
 @dataclass(frozen=True, eq=False)
 class RandomHorizontalFlip(ImageTransform):
-    """Left and right swapped, by chance."""
+    """Flips an image horizontally with a probability."""
 
     is_random = True
     takes_stacks = True
@@ -226,7 +226,7 @@ class RandomHorizontalFlip(ImageTransform):
 
 @dataclass(frozen=True, eq=False)
 class RandomVerticalFlip(ImageTransform):
-    """Top and bottom swapped, by chance."""
+    """Flips an image vertically with a probability."""
 
     is_random = True
     takes_stacks = True
@@ -241,7 +241,7 @@ class RandomVerticalFlip(ImageTransform):
 
 @dataclass(frozen=True, eq=False)
 class HorizontalFlip(ImageTransform):
-    """Left and right swapped."""
+    """Flips an image horizontally."""
 
     takes_stacks = True
 
@@ -251,7 +251,7 @@ class HorizontalFlip(ImageTransform):
 
 @dataclass(frozen=True, eq=False)
 class VerticalFlip(ImageTransform):
-    """Top and bottom swapped."""
+    """Flips an image vertically."""
 
     takes_stacks = True
 
@@ -261,7 +261,7 @@ class VerticalFlip(ImageTransform):
 
 @dataclass(frozen=True, eq=False)
 class RandomResize(ArrayTransform):
-    """Another size, with a random interpolation."""
+    """Resizes an image with a random interpolation."""
 
     is_random = True
     takes_stacks = True
@@ -277,7 +277,7 @@ class RandomResize(ArrayTransform):
 
 @dataclass(frozen=True, eq=False)
 class ResizedCrop(ArrayTransform):
-    """A part of an image at a place, in another size."""
+    """Crops an image at a position and resizes the crop."""
 
     top: int
     left: int
@@ -294,7 +294,7 @@ class ResizedCrop(ArrayTransform):
 
     def change(self, image: np.ndarray, random: Any) -> np.ndarray:
         if self.interpolation == Inter.ANTIALIAS:
-            raise problem(RuntimeError, "ResizedCrop: Inter.ANTIALIAS is not for arrays")
+            raise problem(RuntimeError, "ResizedCrop: Inter.ANTIALIAS is not supported for arrays")
         check_inside("ResizedCrop", image, self.top + self.height, self.left + self.width)
         part = cropped(image, self.top, self.left, (self.height, self.width))
         return resized(part, size_pair(self.size), self.interpolation)
@@ -302,7 +302,7 @@ class ResizedCrop(ArrayTransform):
 
 @dataclass(frozen=True, eq=False)
 class PadToSize(ArrayTransform):
-    """Pixels added up to a size, with the image in the middle or at an offset (top, left)."""
+    """Pads an image to a size, with the image centered or at an offset (top, left)."""
 
     size: Any
     offset: Any = None
@@ -326,7 +326,7 @@ class PadToSize(ArrayTransform):
         if min(tall - top, wide - left, top, left) < 0:
             raise problem(
                 RuntimeError,
-                "PadToSize: the image does not fit in the size",
+                "PadToSize: the image exceeds the size",
                 got=f"an image of {image.shape[:2]} at {(top, left)} in {size}",
             )
         sides = (left, top, wide - left, tall - top)
@@ -334,7 +334,7 @@ class PadToSize(ArrayTransform):
 
 
 def mirrored(image: np.ndarray) -> np.ndarray:
-    """Left and right swapped."""
+    """Flip an image horizontally."""
     known = image.dtype in (np.uint8, np.uint16, np.float32, np.float64)
     if cv2 is None or not known or (image.ndim > 2 and image.shape[2] > _MOST_CHANNELS):
         return np.ascontiguousarray(image[:, ::-1])
@@ -342,21 +342,21 @@ def mirrored(image: np.ndarray) -> np.ndarray:
 
 
 def check_inside(owner: str, image: np.ndarray, bottom: int, right: int) -> None:
-    """A part must lie inside the image."""
+    """Check that a crop lies inside the image."""
     if bottom > image.shape[0] or right > image.shape[1]:
         raise problem(
             RuntimeError,
-            f"{owner}: the part is larger than the image",
-            got=f"a part that reaches to ({bottom}, {right})",
+            f"{owner}: the crop exceeds the image",
+            got=f"a crop that extends to ({bottom}, {right})",
             expected=f"at most {image.shape[:2]}, the size of the image",
         )
 
 
 def _pair(argument: str, value: Any, least: int) -> tuple[int, int]:
-    """One int for both sides, or two."""
+    """A pair of ints; a single int counts for both."""
     pair = (value, value) if is_int(value) else value
     if not isinstance(pair, (list, tuple)):
         raise wrong_type(argument, value, "int, list or tuple")
     if len(pair) != 2:
-        raise problem(ValueError, f"{argument}: not a pair", got=repr(value))
+        raise problem(ValueError, f"{argument}: must be a pair", got=repr(value))
     return check_int(argument, pair[0], least), check_int(argument, pair[1], least)

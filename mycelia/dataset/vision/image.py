@@ -1,4 +1,4 @@
-"""What all image transforms share: images as arrays or Pillow's, sizes, paddings, checks."""
+"""Base classes and helpers of image transforms: argument checks, sizes, padding."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from mycelia.dataset.transforms.transform import Transform
 from mycelia.dataset.vision.backends import pillow as P
 from mycelia.dataset.vision.options import Border
 
-MOST = 16777216  # of sizes, factors and angles
+MOST = 16777216  # limit of sizes, factors, and angles
 _MODES: dict[Border, Any] = {mode: mode.value for mode in Border}
 
 
 @dataclass(frozen=True, eq=False)
 class ImageTransform(Transform):
-    """Changes images of [H, W] or [H, W, C]; Pillow's images stay Pillow's."""
+    """Base class of transforms of images [H, W] or [H, W, C]; PIL images stay PIL images."""
 
     def checked(self, value: Any) -> Any:
         if isinstance(value, np.ndarray) or P.is_pillow(value):
             return value
         raise problem(
             TypeError,
-            f"{type(self).__name__}: takes an array or a Pillow image",
+            f"{type(self).__name__}: requires an array or a Pillow image",
             got=type(value).__name__,
             fix="Decode() for encoded data, np.array(...) for lists",
         )
 
-    takes_stacks: ClassVar[bool] = False  # whether [..., H, W, C] is changed image by image
+    takes_stacks: ClassVar[bool] = False  # whether [..., H, W, C] is transformed image by image
 
     def apply(self, value: Any, random: Any) -> Any:
         if type(value) is np.ndarray and value.ndim == 3 and value.dtype.kind not in "USO":
-            return self.change(value, random)  # what most values are
+            return self.change(value, random)  # the most frequent case
         if P.is_pillow(value):
             return self.change_pillow(value, random)
         if self.takes_stacks and np.ndim(value) > 3:
@@ -47,17 +47,17 @@ class ImageTransform(Transform):
         return self.change(checked_image(type(self).__name__, value), random)
 
     def change(self, image: np.ndarray, random: Any) -> np.ndarray:
-        """The image changed, as an array."""
+        """Transform an array."""
         raise NotImplementedError
 
     def change_pillow(self, image: Any, random: Any) -> Any:
-        """Pillow's image changed."""
+        """Transform a PIL image."""
         return P.to_pillow(type(self).__name__, self.change(np.array(image), random))
 
 
 @dataclass(frozen=True, eq=False)
 class ArrayTransform(ImageTransform):
-    """Changes images and gives arrays, also for Pillow's images."""
+    """Base class of image transforms that return arrays, also for PIL images."""
 
     def change_pillow(self, image: Any, random: Any) -> np.ndarray:
         return self.apply(np.array(image), random)
@@ -65,13 +65,13 @@ class ArrayTransform(ImageTransform):
 
 @dataclass(frozen=True, eq=False)
 class PillowTransform(ImageTransform):
-    """Changes Pillow's images only."""
+    """Base class of transforms that accept only PIL images."""
 
     def apply(self, value: Any, random: Any) -> Any:
         if not P.is_pillow(value):
             raise problem(
                 TypeError,
-                f"{type(self).__name__}: takes a Pillow image",
+                f"{type(self).__name__}: requires a Pillow image",
                 got=type(value).__name__,
                 fix="Decode(to_pil=True) for encoded data, ToPIL() for arrays",
             )
@@ -79,12 +79,12 @@ class PillowTransform(ImageTransform):
 
 
 def checked_image(owner: str, image: Any) -> np.ndarray:
-    """An array that can be an image."""
+    """Check for an array that can be an image."""
     array = np.asarray(image)
     if array.ndim not in (2, 3) or array.dtype.kind in "USO":
         raise problem(
             RuntimeError,
-            f"{owner}: the value is no image",
+            f"{owner}: the value is not an image",
             got=f"{array.dtype}{list(array.shape)}",
             expected="an array of [H, W] or [H, W, C]",
             fix="Decode() turns the bytes of an image file into pixels",
@@ -93,27 +93,27 @@ def checked_image(owner: str, image: Any) -> np.ndarray:
 
 
 def check_channels(owner: str, image: np.ndarray, *allowed: int) -> None:
-    """An image of one of these numbers of channels; [H, W] has one."""
+    """Check the number of channels; [H, W] has one."""
     channels = 1 if image.ndim == 2 else image.shape[2]
     if channels not in allowed:
         raise problem(
             RuntimeError,
-            f"{owner}: the image has a wrong number of channels",
+            f"{owner}: unsupported number of channels",
             got=f"shape {image.shape}",
             expected=" or ".join(f"{count} channels" for count in allowed),
         )
 
 
 def check_bytes(owner: str, image: np.ndarray) -> None:
-    """An image of bytes."""
+    """Check for an image of dtype uint8."""
     if image.dtype != np.uint8:
         raise problem(
-            RuntimeError, f"{owner}: the image is not of bytes", got=str(image.dtype), fix="uint8"
+            RuntimeError, f"{owner}: requires a uint8 image", got=str(image.dtype), fix="uint8"
         )
 
 
 def saturated(values: np.ndarray, kind: np.dtype[Any]) -> np.ndarray:
-    """Values in a type of pixels: rounded and cut at the ends if it is one of ints."""
+    """Cast to a pixel dtype; integer dtypes round and clip."""
     if kind.kind not in "iu":
         return values.astype(kind)
     limits = np.iinfo(kind)
@@ -121,14 +121,14 @@ def saturated(values: np.ndarray, kind: np.dtype[Any]) -> np.ndarray:
 
 
 def size_pair(size: Any) -> tuple[int, int]:
-    """A size as (height, width); one number stands for both."""
+    """A size as (height, width); a single number counts for both."""
     if is_int(size):
         check_int("size", size, 1, MOST)
         return int(size), int(size)
     if not isinstance(size, (list, tuple)) or len(size) != 2:
         raise problem(
             TypeError,
-            "size: neither one int nor a pair",
+            "size: must be an int or a pair of ints",
             got=repr(size),
             expected="n, or (height, width)",
         )
@@ -145,14 +145,14 @@ def padding_sides(padding: Any) -> tuple[int, int, int, int]:
     if not isinstance(padding, (list, tuple)):
         raise problem(
             TypeError,
-            "padding: of a wrong type",
+            "padding: wrong type",
             got=repr(padding),
             expected="an int, or a tuple or list of 2 or 4 ints",
         )
     if len(padding) not in (2, 4):
         raise problem(
             ValueError,
-            "padding: a wrong number of sides",
+            "padding: wrong number of sides",
             got=repr(padding),
             expected="(left and right, top and bottom), or (left, top, right, bottom)",
         )
@@ -163,7 +163,7 @@ def padding_sides(padding: Any) -> tuple[int, int, int, int]:
 
 
 def fill_colour(value: Any) -> int | tuple[int, int, int]:
-    """A colour: one number, or three; JSON brings them as a list."""
+    """A color from one number or three; JSON stores three as a list."""
     if is_int(value):
         return check_int("fill_value", value, 0, 255)
     if not isinstance(value, (list, tuple)) or len(value) != 3:
@@ -175,7 +175,7 @@ def fill_colour(value: Any) -> int | tuple[int, int, int]:
 def padded(
     image: np.ndarray, sides: tuple[int, int, int, int], fill: Any, mode: Border
 ) -> np.ndarray:
-    """The image with pixels added on its sides."""
+    """Pad the sides of an image."""
     left, top, right, bottom = sides
     if not any(sides):
         return image
@@ -190,12 +190,12 @@ def padded(
 
 
 def cropped_pillow(image: Any, size: tuple[int, int]) -> Any:
-    """The middle of one of Pillow's images; what lies outside is black."""
+    """The center crop of a PIL image; what lies outside of the image is black."""
     height, width = size
     top, left = round((image.height - height) / 2), round((image.width - width) / 2)
     return image.crop((left, top, left + width, top + height))
 
 
 def cropped(image: np.ndarray, top: int, left: int, size: tuple[int, int]) -> np.ndarray:
-    """A part of the image, copied so that it does not keep the whole."""
+    """A crop of the image, copied so that it does not keep the whole image in memory."""
     return np.ascontiguousarray(image[top : top + size[0], left : left + size[1]])

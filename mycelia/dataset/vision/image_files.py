@@ -1,4 +1,4 @@
-"""Image files read, written, encoded and measured, outside of pipelines."""
+"""Reading, writing, encoding, and measuring image files outside of pipelines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mycelia.tensor.tensor import Tensor
 
 
 class ImageReadMode(IntEnum):
-    """The channels that `read_image` gives: those of the file, one, or three."""
+    """The channels that `read_image` returns: those of the file, one, or three."""
 
     UNCHANGED = 0
     GRAYSCALE = 1
@@ -30,12 +30,12 @@ def read_file(filename: str) -> np.ndarray:
 
 
 def write_file(filename: str, data: Any) -> None:
-    """Write a row of bytes to a file."""
+    """Write a byte vector to a file."""
     array = _array("data", data)
     if array.ndim != 1 or array.dtype != np.uint8:
         raise problem(
             RuntimeError,
-            "write_file: the data are no row of bytes",
+            "write_file: data must be a vector of bytes",
             got=f"{array.dtype}{list(array.shape)}",
             expected="uint8[N]",
         )
@@ -43,9 +43,9 @@ def write_file(filename: str, data: Any) -> None:
 
 
 def read_image(filename: str, mode: ImageReadMode = ImageReadMode.UNCHANGED) -> np.ndarray:
-    """The pixels of an image file as [H, W, C], colours in the order RGB.
+    """Read the pixels of an image file as [H, W, C], with channels in RGB order.
 
-    Unless UNCHANGED, the image is turned as its camera wrote that it should be.
+    Unless UNCHANGED, the image is rotated according to its EXIF orientation.
     """
     if not isinstance(mode, ImageReadMode):
         raise wrong_type("mode", mode, "ImageReadMode")
@@ -58,7 +58,7 @@ def read_image(filename: str, mode: ImageReadMode = ImageReadMode.UNCHANGED) -> 
     image = cv.imdecode(data, flag) if data.size else None
     if image is None:
         raise problem(
-            RuntimeError, "read_image: the file is no image that can be decoded", got=filename
+            RuntimeError, "read_image: the file cannot be decoded as an image", got=filename
         )
     if image.ndim == 2:
         return image[..., None]
@@ -66,12 +66,12 @@ def read_image(filename: str, mode: ImageReadMode = ImageReadMode.UNCHANGED) -> 
 
 
 def encode_jpeg(image: Any, quality: int = 75) -> np.ndarray:
-    """The bytes of a JPEG file of an image."""
+    """Encode an image as JPEG bytes."""
     return _jpeg("encode_jpeg", image, quality)
 
 
 def encode_png(image: Any, compression_level: int = 6) -> np.ndarray:
-    """The bytes of a PNG file of an image."""
+    """Encode an image as PNG bytes."""
     return _png("encode_png", image, compression_level)
 
 
@@ -121,7 +121,7 @@ def _pixels(owner: str, image: Any) -> np.ndarray:
     if array.dtype != np.uint8 or not has_channels or not array.size:
         raise problem(
             RuntimeError,
-            f"{owner}: this is no image that can be encoded",
+            f"{owner}: the array cannot be encoded as an image",
             got=f"{array.dtype}{list(array.shape)}",
             expected="uint8[H, W] or uint8[H, W, 1 or 3]",
         )
@@ -157,7 +157,7 @@ def _shape(owner: str, image: Any) -> tuple[int, ...]:
     if image.ndim < 2:
         raise problem(
             RuntimeError,
-            f"{owner}: an image has at least two axes",
+            f"{owner}: an image must have at least two axes",
             got=f"shape {image.shape}",
         )
     return image.shape
@@ -166,7 +166,7 @@ def _shape(owner: str, image: Any) -> tuple[int, ...]:
 def _existing(owner: str, filename: Any) -> Path:
     path = _path(filename)
     if not path.is_file():
-        raise problem(RuntimeError, f"{owner}: there is no such file", got=filename)
+        raise problem(RuntimeError, f"{owner}: the file does not exist", got=filename)
     return path
 
 
@@ -175,9 +175,9 @@ def _write(owner: str, filename: Any, data: np.ndarray) -> None:
     if path.is_dir() or not path.parent.is_dir():
         raise problem(
             RuntimeError,
-            f"{owner}: no file can be written there",
+            f"{owner}: the file cannot be written",
             got=filename,
-            expected="a file in a folder that exists",
+            expected="a file in an existing folder",
         )
     write_atomically(path, [data.tobytes()])
 

@@ -1,4 +1,4 @@
-"""The transforms that mix the images of a batch and their labels."""
+"""Transforms that mix the images and labels of a batch: MixUp and CutMix."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CHANNELS = (1, 3)
 
 
 class ImageBatchFormat(IntEnum):
-    """Where the channels of a batch of images stand."""
+    """The axis order of a batch of images."""
 
     NHWC = 0
     NCHW = 1
@@ -26,7 +26,7 @@ class ImageBatchFormat(IntEnum):
 
 @dataclass(frozen=True, eq=False)
 class MixUpBatch(ImageTransform):
-    """Each image of a batch blended with another one, labels alike, one weight for all.
+    """Blends each image and label of a batch with another one, with one weight for all.
 
     After Zhang et al., "mixup: Beyond empirical risk minimization", 2017.
     """
@@ -53,7 +53,7 @@ def _blended(values: np.ndarray, part: np.float32, order: np.ndarray) -> np.ndar
 
 @dataclass(frozen=True, eq=False)
 class CutMixBatch(ImageTransform):
-    """A box of each image of a batch taken from another one, labels weighted by the areas.
+    """Replaces a box of each image by that of another image; labels are weighted by area.
 
     After Yun et al., "CutMix: Regularization strategy to train strong classifiers with
     localizable features", 2019.
@@ -96,36 +96,36 @@ def _box(height: int, width: int, kept: float, random: Any) -> tuple[slice, slic
 
 
 def _stretch(size: int, side: float, random: Any) -> slice:
-    """A stretch around a random place, cut off at the last pixel, of one pixel at least."""
+    """A range around a random position, clipped to the image, at least one pixel long."""
     middle, half = int(random.integers(size + 1)), int(size * side) // 2
     start, stop = (int(np.clip(place, 0, size - 1)) for place in (middle - half, middle + half))
     return slice(start, max(stop, start + 1))
 
 
 def _batch(owner: str, values: tuple[Any, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Images of [N, H, W, C] or [N, C, H, W] and labels as float32."""
+    """Check images [N, H, W, C] or [N, C, H, W] and labels, which become float32."""
     if len(values) != 2:
         raise problem(
             RuntimeError,
-            f"{owner}: takes two columns, images and labels",
+            f"{owner}: requires two columns, images and labels",
             got=f"{len(values)} columns",
         )
     images, labels = (np.asarray(value) for value in values)
     if images.ndim != 4:
         raise problem(
             RuntimeError,
-            f"{owner}: the images are no batch",
+            f"{owner}: the images must form a batch",
             got=f"shape {images.shape}",
             expected="[N, H, W, C] or [N, C, H, W]",
-            fix=f"batch(...) before the map with {owner}",
+            fix=f"call batch(...) before the map with {owner}",
         )
     if labels.ndim not in (2, 3) or not labels.size:
         raise problem(
             RuntimeError,
-            f"{owner}: the labels are no rows of one-hot labels",
+            f"{owner}: the labels must be one-hot rows",
             got=f"shape {labels.shape}",
             expected="[N, classes] or [N, labels, classes]",
-            fix="OneHot(...) on the labels before the batch",
+            fix="apply OneHot(...) to the labels before the batch",
         )
     if len(images) != len(labels):
         raise problem(
@@ -146,10 +146,10 @@ def _wrong_channels(owner: str, images: np.ndarray) -> RuntimeError:
 
 @dataclass(frozen=True, eq=False)
 class MixUp(ImageTransform):
-    """Each image blended with the next one of its batch, or with the batch before.
+    """Blends each image with the next one of its batch, or with the previous batch.
 
-    Each image has its own weight. With `is_single=False` the object remembers the last batch it
-    gave, so that a pipeline repeats its results with one worker only.
+    Each image has a separate weight. With `is_single=False`, the object remembers its last batch,
+    so a pipeline is reproducible only with one worker.
     """
 
     is_random = True
@@ -179,10 +179,10 @@ class MixUp(ImageTransform):
         if images.ndim != 4 or labels.ndim != 2 or {len(images), len(labels)} != {self.batch_size}:
             raise problem(
                 ValueError,
-                "MixUp: no batch of images and rows of one-hot labels",
+                "MixUp: requires a batch of images and one-hot labels",
                 got=f"images of shape {images.shape}, labels of shape {labels.shape}",
                 expected=f"[{self.batch_size}, H, W, C] and [{self.batch_size}, classes]",
-                fix="batch(batch_size, drop_remainder=True) before the map with MixUp",
+                fix="call batch(batch_size, drop_remainder=True) before the map with MixUp",
             )
         return images, labels
 
@@ -194,17 +194,17 @@ _Batch = tuple[np.ndarray, np.ndarray]
 
 
 class _LastBatch:
-    """The batch that was given last."""
+    """The previous batch."""
 
     def __init__(self) -> None:
         self._batch: _Batch | None = None
         self._lock = Lock()
 
     def __reduce__(self) -> tuple[type[_LastBatch], tuple[()]]:
-        return _LastBatch, ()  # a copy, in another process, begins without a past
+        return _LastBatch, ()  # a copy in another process starts without a previous batch
 
     def replaced(self, batch: _Batch, part: np.ndarray) -> _Batch:
-        """The batch blended with the last one, which it becomes."""
+        """Blend the batch with the previous one, and store it as the new previous batch."""
         with self._lock:
             self._batch = _weighted(part, batch, batch if self._batch is None else self._batch)
             return self._batch

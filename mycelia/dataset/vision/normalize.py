@@ -1,4 +1,4 @@
-"""The transforms that scale pixels: to another range, to mean 0 and deviation 1."""
+"""Transforms that rescale or normalize pixels."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Rescale(ImageTransform):
 
 @dataclass(frozen=True, eq=False)
 class Normalize(ImageTransform):
-    """(image - mean) / std for each channel of an image or a video, as float32."""
+    """(image - mean) / std per channel of an image or a video, as float32."""
 
     takes_many = True
     mean: Any
@@ -75,7 +75,7 @@ class Normalize(ImageTransform):
 
 @dataclass(frozen=True, eq=False)
 class NormalizePad(ImageTransform):
-    """(image - mean) / std for each channel, and one channel of zeros more."""
+    """(image - mean) / std per channel, plus one channel of zeros."""
 
     mean: Any
     std: Any
@@ -89,7 +89,7 @@ class NormalizePad(ImageTransform):
         if self.dtype not in ("float32", "float16"):
             raise problem(
                 ValueError,
-                "dtype: no type of normalised images",
+                "dtype: unsupported type",
                 got=self.dtype,
                 expected="float32 or float16",
             )
@@ -121,7 +121,7 @@ def _check_moments(owner: str, mean: Any, std: Any) -> None:
 
 
 def _checked(owner: str, value: Any, mean: Any, is_hwc: bool) -> np.ndarray:
-    """An image, or a video for `Normalize`, with as many channels as there are means."""
+    """Check an image (for `Normalize`, or a video) whose channels match the means."""
     image = np.asarray(value)
     if owner != "Normalize" or image.ndim < 4:
         image = checked_image(owner, image)
@@ -144,7 +144,7 @@ def _scaled(images: np.ndarray, mean: Any, std: Any, is_hwc: bool) -> np.ndarray
 
 
 def _scale(made: np.ndarray, mean: Any, std: Any, is_hwc: bool) -> None:
-    """Change images where they lie, in loops as long as memory lies in a row."""
+    """Normalize images in place, in loops over contiguous memory."""
     if len(mean) == 1:
         made -= np.float32(mean[0])
         made /= np.float32(std[0])

@@ -1,4 +1,4 @@
-"""The choices of image transforms: interpolation, borders, colours, patches."""
+"""Enums of image transforms: interpolation, border, patches, color conversion."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mycelia.dataset.transforms.checks import wrong_type
 
 
 class Inter(IntEnum):
-    """How pixels between pixels are made."""
+    """Interpolation modes."""
 
     NEAREST = 0
     ANTIALIAS = 1
@@ -22,7 +22,7 @@ class Inter(IntEnum):
 
 
 class Border(StrEnum):
-    """What lies beyond the edge of an image."""
+    """How pixels beyond the border of an image are filled."""
 
     CONSTANT = "constant"
     EDGE = "edge"
@@ -31,14 +31,14 @@ class Border(StrEnum):
 
 
 class SliceMode(IntEnum):
-    """What happens to an image whose sides are no multiples of the patches."""
+    """What happens if the sides of an image are not multiples of the number of patches."""
 
     PAD = 0
     DROP = 1
 
 
 class ConvertMode(IntEnum):
-    """From which order of colours to which."""
+    """Color conversions, from one channel order to another."""
 
     COLOR_BGR2BGRA = 0
     COLOR_RGB2RGBA = COLOR_BGR2BGRA
@@ -63,12 +63,12 @@ class ConvertMode(IntEnum):
 
 
 def check_inter(argument: str, value: Any) -> None:
-    """One of the interpolations."""
+    """Check for an interpolation mode."""
     if not isinstance(value, Inter):
         raise wrong_type(argument, value, "Inter")
 
 
 def check_border(argument: str, value: Any) -> None:
-    """One of the borders."""
+    """Check for a border mode."""
     if not isinstance(value, Border):
         raise wrong_type(argument, value, "Border")

@@ -1,4 +1,4 @@
-"""The transforms that tilt an image: four corners move to four places."""
+"""Perspective transforms of images."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mycelia.dataset.vision.warp import perspective_warped
 
 @dataclass(frozen=True, eq=False)
 class Perspective(ImageTransform):
-    """Four points of the image moved to four others."""
+    """Moves four points of an image to four others."""
 
     start_points: Any
     end_points: Any
@@ -49,7 +49,7 @@ class Perspective(ImageTransform):
 
 @dataclass(frozen=True, eq=False)
 class RandomPerspective(ImageTransform):
-    """The corners of one of Pillow's images moved inwards at random, by chance."""
+    """Moves the corners of a PIL image inwards at random, with a probability."""
 
     is_random = True
     distortion_scale: float = 0.5
@@ -67,14 +67,14 @@ class RandomPerspective(ImageTransform):
         if not P.is_pillow(value):
             raise problem(
                 ValueError,
-                "RandomPerspective: takes a Pillow image",
+                "RandomPerspective: requires a Pillow image",
                 got=type(value).__name__,
                 fix="Decode(to_pil=True) for encoded data, ToPIL() for arrays",
             )
         if self.interpolation in (Inter.AREA, Inter.PILCUBIC):
             raise problem(
                 RuntimeError,
-                "RandomPerspective: the interpolation is not for Pillow images",
+                "RandomPerspective: this interpolation is not supported for Pillow images",
                 got=f"Inter.{self.interpolation.name}",
                 expected="NEAREST, BILINEAR or BICUBIC",
             )
@@ -92,7 +92,7 @@ class RandomPerspective(ImageTransform):
 
 
 def _tilted(owner: str, image: Any, start: Any, end: Any, inter: Inter) -> Any:
-    """Pillow's image with four points moved: the eight numbers that send `end` to `start`."""
+    """Transform a PIL image by the eight perspective coefficients that map `end` to `start`."""
     rows, targets = [], []
     for (x, y), (u, v) in zip(end, start):
         rows.append([x, y, 1, 0, 0, 0, -u * x, -u * y])

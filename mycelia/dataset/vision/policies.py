@@ -1,4 +1,4 @@
-"""The policies that AutoAugment found: which operations, how likely, how strong."""
+"""The policies of AutoAugment: operations, probabilities, and magnitudes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Subpolicy = tuple[Step, Step]
 
 
 class AutoAugmentPolicy(StrEnum):
-    """The data for which a policy was found."""
+    """The dataset for which a policy was found."""
 
     IMAGENET = "imagenet"
     CIFAR10 = "cifar10"
@@ -17,7 +17,7 @@ class AutoAugmentPolicy(StrEnum):
 
 
 # The tables of the appendix of Cubuk et al., "AutoAugment: Learning augmentation policies from
-# data", 2018: (operation, chance, strength from 0 to 9). Operations without a strength have 0.
+# data", 2018: (operation, probability, magnitude from 0 to 9). Operations without one have 0.
 SUBPOLICIES: dict[AutoAugmentPolicy, tuple[Subpolicy, ...]] = {
     AutoAugmentPolicy.IMAGENET: (
         (("Posterize", 0.4, 8), ("Rotate", 0.6, 9)),

@@ -1,4 +1,4 @@
-"""The transforms that choose among other transforms, given by the user, for each image."""
+"""Transforms that choose among the user's transforms for each image."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mycelia.dataset.vision.image import ImageTransform
 
 @dataclass(frozen=True, eq=False)
 class _RandomImageTransform(ImageTransform):
-    """Random steps on the image of one column."""
+    """Base class: random steps on the image of one column."""
 
     is_random = True
 
@@ -25,7 +25,7 @@ class _RandomImageTransform(ImageTransform):
         if len(values) != 1:
             raise problem(
                 RuntimeError,
-                f"{type(self).__name__}: takes one column",
+                f"{type(self).__name__}: requires one column",
                 got=f"{len(values)} columns",
             )
         made: Any = tuple(np.array(value) if P.is_pillow(value) else value for value in values)
@@ -40,7 +40,7 @@ class _RandomImageTransform(ImageTransform):
 
 @dataclass(frozen=True, eq=False)
 class RandomSelectSubpolicy(_RandomImageTransform):
-    """One list of (step, prob) out of several; each of its steps is done with its own chance."""
+    """Picks one list of (transform, prob) pairs and applies each with its own probability."""
 
     policy: list[list[tuple[Any, float]]]
 
@@ -74,11 +74,11 @@ def _check_full_list(argument: str, value: Any) -> None:
 def _check_entry(argument: str, entry: Any) -> None:
     if not isinstance(entry, tuple) or len(entry) != 2:
         raise problem(
-            ValueError, f"{argument}: no pair", got=repr(entry), expected="(transform, prob)"
+            ValueError, f"{argument}: must be a pair", got=repr(entry), expected="(transform, prob)"
         )
     step, prob = entry
     if not callable(step):
-        raise problem(TypeError, f"{argument}: neither a transform nor a function", got=repr(step))
+        raise problem(TypeError, f"{argument}: must be a transform or a function", got=repr(step))
     if not isinstance(prob, bool) and not is_number(prob):
         raise wrong_type(f"{argument}[1]", prob, "float or int")
     check_number(f"{argument}[1]", float(prob), 0, 1)
@@ -86,7 +86,7 @@ def _check_entry(argument: str, entry: Any) -> None:
 
 @dataclass(frozen=True, eq=False)
 class UniformAugment(_RandomImageTransform):
-    """`num_ops` of the steps, in their order, each done with a chance of one half.
+    """Picks `num_ops` of the transforms, in order, and applies each with probability 0.5.
 
     After LingChen et al., "UniformAugment: A search-free probabilistic data augmentation
     approach", 2020.

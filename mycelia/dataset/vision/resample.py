@@ -1,4 +1,4 @@
-"""Images in another size, as OpenCV and Pillow make them."""
+"""Image resizing with the interpolations of OpenCV and Pillow."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from mycelia.dataset.vision.backends import pillow as P
 from mycelia.dataset.vision.backends.opencv_calls import kernels
 from mycelia.dataset.vision.options import Inter
 
-# the numbers of cv2.INTER_NEAREST, INTER_LINEAR, INTER_CUBIC and INTER_AREA
+# the values of cv2.INTER_NEAREST, INTER_LINEAR, INTER_CUBIC and INTER_AREA
 OPENCV_FILTERS = {Inter.NEAREST: 0, Inter.BILINEAR: 1, Inter.BICUBIC: 2, Inter.AREA: 3}
 
 
 def resized(image: np.ndarray, size: tuple[int, int], inter: Inter) -> np.ndarray:
-    """An image of [H, W] or [H, W, C] in the size (height, width)."""
+    """Resize an image [H, W] or [H, W, C] to (height, width)."""
     if inter == Inter.ANTIALIAS:
         raise only_for_pillow("Resize", inter)
     if inter == Inter.PILCUBIC:
@@ -32,7 +32,7 @@ def _by_pillow(image: np.ndarray, size: tuple[int, int]) -> np.ndarray:
     if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3:
         raise problem(
             RuntimeError,
-            "Resize: Inter.PILCUBIC needs an image of three channels of bytes",
+            "Resize: Inter.PILCUBIC requires a uint8 image of three channels",
             got=f"{image.dtype}{list(image.shape)}",
             expected="uint8[H, W, 3]",
         )
@@ -41,7 +41,7 @@ def _by_pillow(image: np.ndarray, size: tuple[int, int]) -> np.ndarray:
 
 
 def pillow_filter(owner: str, inter: Inter) -> int:
-    """Pillow's name for an interpolation."""
+    """Pillow's constant for an interpolation."""
     filters = P.pillow(owner).Resampling
     names = {
         Inter.NEAREST: filters.NEAREST,
@@ -52,7 +52,7 @@ def pillow_filter(owner: str, inter: Inter) -> int:
     if inter not in names:
         raise problem(
             TypeError,
-            f"{owner}: the interpolation is not for Pillow images",
+            f"{owner}: this interpolation is not supported for Pillow images",
             got=f"Inter.{inter.name}",
             expected="NEAREST, ANTIALIAS, BILINEAR or BICUBIC",
             fix="ToNumpy() before it",
@@ -61,10 +61,10 @@ def pillow_filter(owner: str, inter: Inter) -> int:
 
 
 def only_for_pillow(owner: str, inter: Inter) -> TypeError:
-    """The error for an interpolation that arrays do not have."""
+    """The error for an interpolation that does not support arrays."""
     return problem(
         TypeError,
-        f"{owner}: the interpolation is for Pillow images only",
+        f"{owner}: this interpolation only supports Pillow images",
         got=f"Inter.{inter.name} for an array",
         fix="ToPIL() before it, or another interpolation",
     )

@@ -1,4 +1,4 @@
-"""The transforms that give each shade of a channel another one."""
+"""Tone curve transforms: invert, equalize, autocontrast, solarize, posterize."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SHADES = np.arange(256)
 
 @dataclass(frozen=True, eq=False)
 class Invert(ImageTransform):
-    """The negative of an image of bytes."""
+    """Inverts a uint8 image."""
 
     def change(self, image: np.ndarray, random: Any) -> np.ndarray:
         return inverted(image)
@@ -33,7 +33,7 @@ class Invert(ImageTransform):
 
 @dataclass(frozen=True, eq=False)
 class RandomInvert(ArrayTransform):
-    """The negative of an image, by chance."""
+    """Inverts an image with a probability."""
 
     is_random = True
     prob: float = 0.5
@@ -47,7 +47,7 @@ class RandomInvert(ArrayTransform):
 
 @dataclass(frozen=True, eq=False)
 class Equalize(ImageTransform):
-    """Each channel with its brightness spread evenly."""
+    """Equalizes the histogram of each channel."""
 
     def change(self, image: np.ndarray, random: Any) -> np.ndarray:
         return equalized("Equalize", image)
@@ -58,7 +58,7 @@ class Equalize(ImageTransform):
 
 @dataclass(frozen=True, eq=False)
 class RandomEqualize(ArrayTransform):
-    """Each channel with its brightness spread evenly, by chance."""
+    """Equalizes the histogram of each channel with a probability."""
 
     is_random = True
     prob: float = 0.5
@@ -72,7 +72,7 @@ class RandomEqualize(ArrayTransform):
 
 @dataclass(frozen=True, eq=False)
 class AutoContrast(ImageTransform):
-    """Each channel stretched from black to white, with some percent of its ends cut off."""
+    """Stretches each channel to the full range; `cutoff` percent at both ends are cut off."""
 
     cutoff: float = 0.0
     ignore: Any = None
@@ -89,7 +89,7 @@ class AutoContrast(ImageTransform):
 
 @dataclass(frozen=True, eq=False)
 class RandomAutoContrast(ArrayTransform):
-    """Each channel stretched from black to white, by chance."""
+    """Stretches each channel to the full range with a probability."""
 
     is_random = True
     cutoff: float = 0.0
@@ -108,7 +108,7 @@ class RandomAutoContrast(ArrayTransform):
 
 @dataclass(frozen=True, eq=False)
 class Solarize(ArrayTransform):
-    """The negative of the shades from one threshold to another, or from one upwards."""
+    """Inverts the values between two thresholds, or from one threshold upwards."""
 
     threshold: Any
 
@@ -127,7 +127,7 @@ class Solarize(ArrayTransform):
 
 @dataclass(frozen=True, eq=False)
 class RandomSolarize(ArrayTransform):
-    """The negative of the shades between two random thresholds."""
+    """Inverts the values between two random thresholds."""
 
     is_random = True
     threshold: Any = (0, 255)
@@ -137,7 +137,10 @@ class RandomSolarize(ArrayTransform):
             raise wrong_type("threshold", self.threshold, "tuple")
         if len(self.threshold) != 2:
             raise problem(
-                ValueError, "threshold: not a pair", got=repr(self.threshold), expected="(min, max)"
+                ValueError,
+                "threshold: must be a pair",
+                got=repr(self.threshold),
+                expected="(min, max)",
             )
         _rising("threshold", tuple(check_int("threshold", part, 0, 255) for part in self.threshold))
 
@@ -149,7 +152,7 @@ class RandomSolarize(ArrayTransform):
 
 @dataclass(frozen=True, eq=False)
 class Posterize(ArrayTransform):
-    """Only the first bits of each shade."""
+    """Keeps only the most significant bits of each value."""
 
     bits: int
 
@@ -162,7 +165,7 @@ class Posterize(ArrayTransform):
 
 @dataclass(frozen=True, eq=False)
 class RandomPosterize(ArrayTransform):
-    """Only the first bits of each shade, as many as chance says."""
+    """Keeps a random number of the most significant bits of each value."""
 
     is_random = True
     bits: Any = (8, 8)
@@ -182,25 +185,25 @@ class RandomPosterize(ArrayTransform):
 
 
 def inverted(image: np.ndarray) -> np.ndarray:
-    """255 less each value."""
+    """255 minus each value."""
     if image.dtype == np.int8:
         return saturated(255 - image.astype(np.int64), image.dtype)
     return 255 - image
 
 
 def equalized(owner: str, image: np.ndarray) -> np.ndarray:
-    """Each channel with its brightness spread evenly."""
+    """Equalize the histogram of each channel."""
     return _by_histogram(owner, image, _equal_shades)
 
 
 def stretched(owner: str, image: np.ndarray, cutoff: float, ignore: Any) -> np.ndarray:
-    """Each channel from black to white, without the cut off and the ignored shades."""
+    """Stretch each channel to the full range, without the cut-off and ignored values."""
     ignored = [] if ignore is None else [ignore] if is_int(ignore) else list(ignore)
     return _by_histogram(owner, image, lambda counts: _stretched_shades(counts, cutoff, ignored))
 
 
 def solarized(owner: str, image: np.ndarray, low: float, high: float) -> np.ndarray:
-    """The negative of the shades from low to high; with both equal, of all from there upwards."""
+    """Invert the values from low to high; if both are equal, all values from there upwards."""
     check_channels(owner, image, 1, 3)
     high = float("inf") if low == high else high
     if image.dtype == np.uint8:
@@ -213,13 +216,13 @@ def _solarized(values: np.ndarray, low: float, high: float) -> np.ndarray:
 
 
 def posterized(owner: str, image: np.ndarray, bits: int) -> np.ndarray:
-    """Only the first bits of each byte."""
+    """Keep only the most significant bits of each byte."""
     check_bytes(owner, image)
     return image & np.uint8(256 - 2 ** (8 - bits) if bits else 0)
 
 
 def looked_up(owner: str, image: np.ndarray, table: np.ndarray) -> np.ndarray:
-    """Each byte replaced: by a table of 256, or by one of [256, C] for each channel."""
+    """Replace each byte with a lookup table of [256], or of [256, C] per channel."""
     with kernels(owner, image) as cv2:
         return cv2.LUT(image, table.reshape(1, 256, -1)).reshape(image.shape)
 
@@ -273,7 +276,7 @@ def _rising(argument: str, pair: tuple[Any, ...]) -> tuple[Any, Any]:
     if pair[0] > pair[1]:
         raise problem(
             ValueError,
-            f"{argument}: the range ends before it begins",
+            f"{argument}: the minimum exceeds the maximum",
             got=repr(pair),
             expected="(least, most)",
         )

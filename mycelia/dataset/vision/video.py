@@ -1,4 +1,4 @@
-"""Videos decoded into frames and sound."""
+"""Reading and decoding videos into frames and audio."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def read_video(
     end_pts: float | Fraction | None = None,
     pts_unit: str = "pts",
 ) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
-    """The frames [T, H, W, C] and the sound [channels, samples] of a video, and their rates.
+    """Read the frames [T, H, W, C] and audio [channels, samples] of a video, and their rates.
 
-    `start_pts` and `end_pts` name the first and the last time to keep, in the video's own ticks
-    ("pts") or in seconds ("sec"); the sound is cut like the frames.
+    `start_pts` and `end_pts` are the first and last timestamp to keep, in the video's time base
+    ("pts") or in seconds ("sec"); the audio is trimmed like the frames.
     """
     path = _video_file(filename, ValueError)
     _check_unit("read_video", pts_unit, ValueError)
@@ -41,7 +41,7 @@ def read_video(
     if start_pts < 0 or end < start_pts:
         raise problem(
             ValueError,
-            "read_video: no such stretch of time",
+            "read_video: invalid time range",
             got=f"start_pts={start_pts}, end_pts={end_pts}",
             expected="0 <= start_pts <= end_pts",
         )
@@ -55,7 +55,7 @@ def read_video(
 
 
 def _cut(sound: np.ndarray, kept: list[int], count: int) -> np.ndarray:
-    """The part of the sound that belongs to the frames that are kept."""
+    """The audio that belongs to the selected frames."""
     if not kept:
         return sound[:, :0]
     samples = sound.shape[1] / count
@@ -64,7 +64,7 @@ def _cut(sound: np.ndarray, kept: list[int], count: int) -> np.ndarray:
 
 
 def read_video_timestamps(filename: str, pts_unit: str = "pts") -> tuple[list[Any], float]:
-    """The times of the frames of a video, and how many there are in a second."""
+    """The timestamps of the frames of a video, and the frame rate."""
     path = _video_file(filename, RuntimeError)
     _check_unit("read_video_timestamps", pts_unit, RuntimeError)
     with opened("read_video_timestamps", str(path)) as container:
@@ -78,7 +78,7 @@ def read_video_timestamps(filename: str, pts_unit: str = "pts") -> tuple[list[An
 
 @dataclass(frozen=True, eq=False)
 class DecodeVideo(Transform):
-    """The frames [T, H, W, C] and the sound [channels, samples] of the bytes of a video file."""
+    """Decodes the bytes of a video file to frames [T, H, W, C] and audio [channels, samples]."""
 
     def checked(self, value: Any) -> Any:
         if not isinstance(value, np.ndarray):
@@ -90,7 +90,7 @@ class DecodeVideo(Transform):
         if len(values) != 1 or data.ndim != 1 or data.dtype != np.uint8:
             raise problem(
                 RuntimeError,
-                "DecodeVideo: takes one column of the bytes of video files",
+                "DecodeVideo: requires one column of the bytes of video files",
                 got=f"{len(values)} columns, the first {data.dtype}{list(data.shape)}",
                 expected="one column of uint8[N]",
             )
@@ -99,7 +99,7 @@ class DecodeVideo(Transform):
 
 
 class VideoDecoder(CheckedKeywords):
-    """Single frames of a video file, and facts about it."""
+    """Random access to the frames of a video file, and its metadata."""
 
     def __init__(self, source: str) -> None:
         self.source = str(_video_file(source, ValueError))
@@ -113,12 +113,12 @@ class VideoDecoder(CheckedKeywords):
 
     @cached_property
     def _count(self) -> int:
-        """The number of frames; counted if the file does not tell."""
+        """The number of frames; counted if the file does not declare it."""
         return self._frames or len(read_video_timestamps(self.source)[0])
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """The size, length, number of frames and frames in a second."""
+        """The size, duration, number of frames, and frame rate."""
         width, height = self._size
         length = self._count / self._fps if self._length is None else self._length
         return {
@@ -130,7 +130,7 @@ class VideoDecoder(CheckedKeywords):
         }
 
     def get_frames_at(self, indices: list[int]) -> np.ndarray:
-        """The frames [T, H, W, C] at some places."""
+        """The frames [T, H, W, C] at some indices."""
         if not isinstance(indices, list):
             raise wrong_type("indices", indices, "list")
         for place, index in enumerate(indices):
@@ -139,7 +139,7 @@ class VideoDecoder(CheckedKeywords):
             if not 0 <= index < self._count:
                 raise problem(
                     ValueError,
-                    "VideoDecoder: there is no such frame",
+                    "VideoDecoder: frame index out of range",
                     got=f"indices[{place}]={index}",
                     expected=f"0 to {self._count - 1}",
                 )
@@ -157,7 +157,7 @@ class VideoDecoder(CheckedKeywords):
 
 @dataclass(frozen=True)
 class _Video:
-    """A whole video in memory."""
+    """A video in memory."""
 
     frames: np.ndarray
     ticks: list[int]
@@ -167,7 +167,7 @@ class _Video:
     sound_rate: int | None
 
     def times(self, unit: str) -> list[float]:
-        """When the frames are shown."""
+        """The timestamps of the frames."""
         return [float(count * self.tick) if unit == "sec" else count for count in self.ticks]
 
 
@@ -195,7 +195,7 @@ def _whole(owner: str, source: Any) -> _Video:
 
 
 def _samples(frame: Any) -> np.ndarray:
-    """The samples of a frame of sound, a row for each channel."""
+    """The samples of an audio frame, one row per channel."""
     values = frame.to_ndarray()
     if frame.format.is_planar:
         return values
@@ -206,7 +206,7 @@ def _video_file(filename: Any, kind: type[Exception]) -> Path:
     if not isinstance(filename, str):
         raise wrong_type("filename", filename, "str")
     if not Path(filename).is_file():
-        raise problem(kind, "there is no such video file", got=filename)
+        raise problem(kind, "the video file does not exist", got=filename)
     return Path(filename)
 
 
@@ -214,4 +214,4 @@ def _check_unit(owner: str, unit: Any, kind: type[Exception]) -> None:
     if not isinstance(unit, str):
         raise wrong_type("pts_unit", unit, "str")
     if unit not in _UNITS:
-        raise problem(kind, f"{owner}: has no such unit", got=repr(unit), expected='"pts" or "sec"')
+        raise problem(kind, f"{owner}: unknown unit", got=repr(unit), expected='"pts" or "sec"')

@@ -1,7 +1,7 @@
-"""Arrays turned, sheared and tilted: each new pixel is looked up at an old place.
+"""Affine and perspective warps of arrays: each output pixel samples an input position.
 
-Places are whole numbers of 1/32 pixel, made as OpenCV 4 makes them. OpenCV 5 takes finer places
-in warpAffine; with the places given to remap, all versions give the same pixels.
+Positions are multiples of 1/32 pixel, computed like in OpenCV 4. OpenCV 5 uses finer positions
+in warpAffine; with positions passed to remap, all versions compute the same pixels.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from mycelia.dataset.vision.backends.opencv_calls import kernels
 from mycelia.dataset.vision.options import Inter
 from mycelia.dataset.vision.resample import OPENCV_FILTERS
 
-_FINE, _COARSE = 10, 5  # bits of a pixel while places are added up, and in the result
+_FINE, _COARSE = 10, 5  # fractional bits of positions during accumulation, and in the result
 _FARTHEST = 2**29
-_SCALAR_CHANNELS = 4  # OpenCV's border colour has so many
+_SCALAR_CHANNELS = 4  # channels of OpenCV's border color
 
 
 def affine_warped(
@@ -30,7 +30,7 @@ def affine_warped(
     inter: Inter,
     fill: Any,
 ) -> np.ndarray:
-    """The image seen through a matrix [2, 3] from new places (x, y) to old ones."""
+    """Warp an image by a matrix [2, 3] from output positions (x, y) to input positions."""
     bits = _FINE if inter == Inter.NEAREST else _FINE - _COARSE
     along, down = np.arange(size[1]), np.arange(size[0])
     places = []
@@ -43,7 +43,7 @@ def affine_warped(
 def perspective_warped(
     owner: str, image: np.ndarray, inverse: np.ndarray, inter: Inter
 ) -> np.ndarray:
-    """The image seen through a matrix [3, 3] from new places (x, y, 1) to old ones."""
+    """Warp an image by a matrix [3, 3] from output positions (x, y, 1) to input positions."""
     along, down = np.arange(image.shape[1]), np.arange(image.shape[0])[:, None]
     x, y, depth = (a * along + (b * down + c) for a, b, c in inverse)
     scale = 1 if inter == Inter.NEAREST else 2**_COARSE
@@ -77,7 +77,7 @@ def _looked_up(
 
 
 def _short(places: np.ndarray) -> np.ndarray:
-    """In 16 bits; places beyond them are outside of every image that OpenCV takes."""
+    """Clip to 16 bits; positions beyond are outside of every image that OpenCV accepts."""
     limits = np.iinfo(np.int16)
     if places.size and (places.min() < limits.min or places.max() > limits.max):
         places = np.clip(places, limits.min, limits.max)
@@ -85,7 +85,7 @@ def _short(places: np.ndarray) -> np.ndarray:
 
 
 def _groups(image: np.ndarray) -> list[np.ndarray]:
-    """The channels, as many at a time as a border colour has."""
+    """Groups of channels, as many as a border color has."""
     if image.ndim == 2 or image.shape[2] <= _SCALAR_CHANNELS:
         return [image]
     step = _SCALAR_CHANNELS
@@ -99,7 +99,7 @@ def _check_filter(owner: str, inter: Inter) -> None:
     if inter not in OPENCV_FILTERS:
         raise problem(
             RuntimeError,
-            f"{owner}: an array cannot be changed with this interpolation",
+            f"{owner}: this interpolation is not supported for arrays",
             got=f"Inter.{inter.name}",
             expected="NEAREST, BILINEAR, BICUBIC or AREA",
         )
@@ -112,7 +112,7 @@ def affine_inverse(
     shear: tuple[float, float],
     centre: tuple[float, float],
 ) -> np.ndarray:
-    """From new places to old ones: sheared, turned clockwise, scaled, then shifted."""
+    """From output to input positions: shear, clockwise rotation, scale, then shift."""
     turn, (lean_x, lean_y) = math.radians(angle), map(math.radians, shear)
     down = math.cos(turn - lean_y) / math.cos(lean_y)
     across = math.sin(turn - lean_y) / math.cos(lean_y)
@@ -128,7 +128,7 @@ def affine_inverse(
 def about(
     linear: np.ndarray, shift: tuple[float, float], centre: tuple[float, float]
 ) -> np.ndarray:
-    """The matrix [2, 3] that undoes a shift and then applies [2, 2] around a centre."""
+    """The matrix [2, 3] that undoes a shift and then applies [2, 2] around a center."""
     middle = np.array(centre)
     return np.column_stack([linear, linear @ -(middle + shift) + middle])
 
@@ -136,7 +136,7 @@ def about(
 def rotation_inverse(
     angle: float, size: tuple[int, int], centre: tuple[float, float], expand: bool
 ) -> tuple[np.ndarray, tuple[int, int]]:
-    """From new places to old ones of a turn counter-clockwise, and the size (height, width)."""
+    """The matrix from output to input of a counter-clockwise rotation, and the (height, width)."""
     height, width = size
     turn = math.radians(angle)
     cosine, sine = math.cos(turn), math.sin(turn)

@@ -1,1 +1,1 @@
-"""OpenCV, Pillow, and PyAV, used if they are installed."""
+"""The optional dependencies OpenCV, Pillow, and PyAV."""

@@ -1,4 +1,4 @@
-"""OpenCV, if it is installed: fast resampling and warping of arrays."""
+"""Optional import of OpenCV, for fast resampling and warping of arrays."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mycelia._engine.core.lazy_import import optional_module
 
 
 def _keep_to_one_thread(module: Any) -> None:
-    """The workers of a pipeline share the processors already."""
+    """Disable OpenCV's threads: the workers of a pipeline already use all processors."""
     module.setNumThreads(1)
 
 
@@ -17,11 +17,11 @@ cv2 = optional_module("cv2", _keep_to_one_thread)
 
 
 def opencv(owner: str) -> Any:
-    """The module cv2; an error that names the extra if it is absent."""
+    """The module cv2; if it is missing, the error names the extra to install."""
     if cv2 is None:
         raise problem(
             ImportError,
-            f"{owner}: needs OpenCV, which is not installed",
+            f"{owner}: requires OpenCV, which is not installed",
             fix="pip install 'mycelia[dataset]'",
         )
     return cv2

@@ -1,4 +1,4 @@
-"""Pillow, if it is installed: decoding, and images as users of it know them."""
+"""Optional import of Pillow: decoding, and conversions of PIL images."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Image = optional_module("PIL.Image")
 
 
 def pillow(owner: str) -> Any:
-    """Pillow's Image module; an error that names the extra if it is absent."""
+    """Pillow's Image module; if it is missing, the error names the extra to install."""
     if Image is None:
         raise problem(
             ImportError,
-            f"{owner}: needs Pillow, which is not installed",
+            f"{owner}: requires Pillow, which is not installed",
             fix="pip install 'mycelia[dataset]'",
         )
     return Image
@@ -32,25 +32,25 @@ def is_available() -> bool:
 
 
 def is_pillow(value: Any) -> bool:
-    """Whether a value is one of Pillow's images."""
+    """Whether a value is a PIL image."""
     return Image is not None and isinstance(value, Image.Image)
 
 
 def to_pillow(owner: str, array: np.ndarray) -> Any:
-    """An array of [H, W] or [H, W, C] as Pillow's image."""
+    """Convert an array [H, W] or [H, W, C] to a PIL image."""
     image = pillow(owner)
     flat = array[..., 0] if array.ndim == 3 and array.shape[2] == 1 else array
     return image.fromarray(np.ascontiguousarray(flat))
 
 
 def opened(owner: str, data: np.ndarray) -> Any:
-    """The image that encoded bytes hold, of which only the first bytes were looked at."""
+    """Open an encoded image; only its header is read."""
     with _named_errors(owner):
         return pillow(owner).open(io.BytesIO(np.asarray(data).tobytes()))
 
 
 def decoded(owner: str, data: np.ndarray) -> Any:
-    """The RGB image that encoded bytes hold."""
+    """Decode an encoded image to RGB."""
     image = opened(owner, data)
     with _named_errors(owner):
         if image.mode != "RGB":
@@ -65,5 +65,5 @@ def _named_errors(owner: str) -> Iterator[None]:
         yield
     except (OSError, SyntaxError, ValueError) as error:
         raise problem(
-            RuntimeError, f"{owner}: the bytes are no image that can be decoded", got=str(error)
+            RuntimeError, f"{owner}: the bytes cannot be decoded as an image", got=str(error)
         ) from error

@@ -1,4 +1,4 @@
-"""Pillow's enhancements and operations, if it is installed."""
+"""Optional import of Pillow's ImageEnhance and ImageOps."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ ImageOps = optional_module("PIL.ImageOps")
 
 
 def enhanced(owner: str, name: str, image: Any, factor: float) -> Any:
-    """One of Pillow's images with its Brightness, Contrast, Color or Sharpness changed."""
+    """A PIL image with its Brightness, Contrast, Color or Sharpness changed."""
     P.pillow(owner)
     return getattr(ImageEnhance, name)(image).enhance(factor)
 
 
 def operated(owner: str, name: str, image: Any, *parameters: Any) -> Any:
-    """One of Pillow's images after autocontrast, equalize or invert."""
+    """A PIL image after autocontrast, equalize, or invert."""
     P.pillow(owner)
     return getattr(ImageOps, name)(image, *parameters)
 
 
 def hue_turned(owner: str, image: Any, turn: float) -> Any:
-    """One of Pillow's images with its hues turned by a part of the circle."""
+    """A PIL image with its hues shifted by a fraction of the color circle."""
     if image.mode in ("L", "1", "I", "F"):
         return image
     hue, *rest = image.convert("HSV").split()

@@ -1,4 +1,4 @@
-"""PyAV, if it is installed: the decoding of videos."""
+"""Optional import of PyAV, for video decoding."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ av = optional_module("av")
 
 
 def opened(owner: str, source: Any) -> Any:
-    """The container of a video: a file by its name, or bytes that can be read."""
+    """Open the container of a video, from a file name or from bytes."""
     if av is None:
         raise problem(
             ImportError,
-            f"{owner}: needs PyAV, which is not installed",
+            f"{owner}: requires PyAV, which is not installed",
             fix="pip install 'mycelia[video]'",
         )
     try:
         container = av.open(source)
     except (av.FFmpegError, ValueError) as error:
         raise problem(
-            RuntimeError, f"{owner}: this is no video that can be opened", got=str(error)
+            RuntimeError, f"{owner}: the video cannot be opened", got=str(error)
         ) from error
     if not container.streams.video:
         container.close()
-        raise problem(RuntimeError, f"{owner}: there are no pictures in it")
+        raise problem(RuntimeError, f"{owner}: the file has no video stream")
     return container
 
 
@@ -37,5 +37,5 @@ def decoded(owner: str, container: Any, *streams: Any) -> Iterator[Any]:
         yield from container.decode(*streams)
     except av.FFmpegError as error:
         raise problem(
-            RuntimeError, f"{owner}: a part of the video cannot be decoded", got=str(error)
+            RuntimeError, f"{owner}: the video cannot be decoded completely", got=str(error)
         ) from error
