@@ -91,7 +91,7 @@ def test_line_reader_counts_lines_from_one(tmp_path: Path):
         reader.readline(5)
     with pytest.raises(TypeError, match="line: wrong type"):
         reader.readline("1")
-    with pytest.raises(RuntimeError, match="no such file"):
+    with pytest.raises(RuntimeError, match="file does not exist"):
         utils.LineReader(str(tmp_path / "absent"))
 
 
@@ -192,7 +192,7 @@ BAD = [
     (lambda: vision.read_video("absent"), ValueError, "video file does not exist"),
     (lambda: vision.read_video(VIDEO, pts_unit="ms"), ValueError, "unit"),
     (lambda: vision.read_video(VIDEO, "a"), TypeError, "start_pts"),
-    (lambda: vision.read_video(VIDEO, 5, 1), ValueError, "stretch of time"),
+    (lambda: vision.read_video(VIDEO, 5, 1), ValueError, "invalid time range"),
     (lambda: vision.read_video_timestamps("absent"), RuntimeError, "video file does not exist"),
     (lambda: vision.read_video_timestamps(VIDEO, "ms"), RuntimeError, "unit"),
     (lambda: vision.VideoDecoder("absent"), ValueError, "video file does not exist"),

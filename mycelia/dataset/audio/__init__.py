@@ -1,4 +1,4 @@
-"""The transforms of sound: `mindspore.dataset.audio`."""
+"""Audio transforms: `mindspore.dataset.audio`."""
 
 from mycelia.dataset.audio.banks import create_dct as create_dct
 from mycelia.dataset.audio.banks import linear_fbanks as linear_fbanks

@@ -1,4 +1,4 @@
-"""Matrices of filters over frequencies: mel filters, linear filters, the cosine transform."""
+"""Filter banks: mel filters, linear filters, and the discrete cosine transform."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SLANEY_LOG_STEP = np.log(6.4) / 27
 
 
 def create_dct(n_mfcc: int, n_mels: int, norm: NormMode = NormMode.NONE) -> np.ndarray:
-    """The matrix of the cosine transform of type 2, of [n_mels, n_mfcc]."""
+    """The matrix of the discrete cosine transform (DCT-II), of [n_mels, n_mfcc]."""
     check_value("n_mfcc", n_mfcc, Count)
     check_value("n_mels", n_mels, Count)
     check_value("norm", norm, NormMode)
@@ -32,7 +32,7 @@ def melscale_fbanks(
     norm: NormType = NormType.NONE,
     mel_type: MelType = MelType.HTK,
 ) -> np.ndarray:
-    """Triangles that are evenly spaced on the mel scale, of [n_freqs, n_mels]."""
+    """Triangular filters evenly spaced on the mel scale, of [n_freqs, n_mels]."""
     _check_bank(n_freqs, f_min, f_max, sample_rate)
     check_value("n_mels", n_mels, Count)
     check_value("norm", norm, NormType)
@@ -43,18 +43,18 @@ def melscale_fbanks(
 def linear_fbanks(
     n_freqs: int, f_min: float, f_max: float, n_filter: int, sample_rate: int
 ) -> np.ndarray:
-    """Triangles that are evenly spaced in frequency, of [n_freqs, n_filter]."""
+    """Triangular filters evenly spaced in frequency, of [n_freqs, n_filter]."""
     _check_bank(n_freqs, f_min, f_max, sample_rate)
     check_value("n_filter", n_filter, Count)
     return linear_bank(n_freqs, f_min, f_max, n_filter, sample_rate).copy()
 
 
 def check_band(f_min: float, f_max: float) -> None:
-    """A band of frequencies ends above its beginning."""
+    """Check that a frequency band is not empty."""
     if f_min >= f_max:
         raise problem(
             ValueError,
-            "f_min: the band of frequencies is empty",
+            "f_min: the frequency band is empty",
             got=f"f_min={f_min}, f_max={f_max}",
             expected="f_min below f_max (below half of sample_rate without f_max)",
         )
@@ -62,7 +62,7 @@ def check_band(f_min: float, f_max: float) -> None:
 
 @lru_cache(maxsize=32)
 def cosines(n_mfcc: int, n_mels: int, norm: NormMode) -> np.ndarray:
-    """The matrix of `create_dct`, of checked sizes."""
+    """The matrix of `create_dct`, for checked sizes."""
     places = np.arange(n_mels)[:, None] + 0.5
     matrix = np.cos(np.pi / n_mels * places * np.arange(n_mfcc))
     if norm is NormMode.NONE:
@@ -81,7 +81,7 @@ def mel_bank(
     norm: NormType,
     mel_type: MelType,
 ) -> np.ndarray:
-    """The matrix of `melscale_fbanks`, of checked sizes."""
+    """The matrix of `melscale_fbanks`, for checked sizes."""
     low, high = (_mel(frequency, mel_type) for frequency in (f_min, f_max))
     corners = _hertz(np.linspace(low, high, n_mels + 2), mel_type)
     bank = _triangles(n_freqs, sample_rate, corners)
@@ -94,7 +94,7 @@ def mel_bank(
 def linear_bank(
     n_freqs: int, f_min: float, f_max: float, n_filter: int, sample_rate: int
 ) -> np.ndarray:
-    """The matrix of `linear_fbanks`, of checked sizes."""
+    """The matrix of `linear_fbanks`, for checked sizes."""
     corners = np.linspace(f_min, f_max, n_filter + 2)
     return _triangles(n_freqs, sample_rate, corners).astype(np.float32)
 
@@ -108,7 +108,7 @@ def _check_bank(n_freqs: int, f_min: float, f_max: float, sample_rate: int) -> N
 
 
 def _triangles(n_freqs: int, sample_rate: int, corners: np.ndarray) -> np.ndarray:
-    """Filters that rise from one corner to the next and fall to the one after."""
+    """Filters that rise from one corner frequency to the next and fall to the one after."""
     frequencies = np.linspace(0, sample_rate / 2, n_freqs)[:, None]
     steps = np.diff(corners)
     rising = (frequencies - corners[:-2]) / steps[:-1]
@@ -118,7 +118,7 @@ def _triangles(n_freqs: int, sample_rate: int, corners: np.ndarray) -> np.ndarra
 
 def _mel(frequency: float, kind: MelType) -> float:
     if kind is MelType.HTK:
-        with np.errstate(invalid="ignore"):  # below -700 Hz there are no mels
+        with np.errstate(invalid="ignore"):  # the mel scale is undefined below -700 Hz
             return 2595 * np.log10(1 + frequency / 700)
     if frequency < _SLANEY_KNEE:
         return frequency / _SLANEY_STEP

@@ -1,4 +1,4 @@
-"""The transforms of complex numbers, stored as pairs: sizes and angles."""
+"""Transforms of complex spectra, stored as pairs: magnitude and angle."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Angle(AudioTransform):
 
 @dataclass(frozen=True, eq=False)
 class ComplexNorm(AudioTransform):
-    """A power of the size of each complex number."""
+    """A power of the magnitude of each complex number."""
 
     layout = COMPLEX
     power: NotNegative = 1.0
@@ -34,7 +34,7 @@ class ComplexNorm(AudioTransform):
 
 @dataclass(frozen=True, eq=False)
 class Magphase(AudioTransform):
-    """A power of the size, and the angle, of each complex number: two columns."""
+    """A power of the magnitude, and the phase, of each complex number, as two columns."""
 
     layout = COMPLEX
     power: NotNegative = 1.0

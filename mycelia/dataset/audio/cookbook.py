@@ -1,4 +1,4 @@
-"""Coefficients of filters of second order, as formulas of frequency, quality and gain.
+"""Biquad filter coefficients from frequency, quality factor (Q), and gain.
 
 Robert Bristow-Johnson, "Audio EQ Cookbook" (W3C note, 2021); SoX's manual for the band filter,
 the de-emphasis of compact discs and the RIAA curve of vinyl records.
@@ -17,7 +17,7 @@ Coefficients = tuple[tuple[float, float, float], tuple[float, float, float]]
 
 @dataclass(frozen=True)
 class Tone:
-    """A frequency (as the angle between two samples), a quality and a gain in decibels."""
+    """A frequency (as the angle between two samples), a quality factor, and a gain in decibels."""
 
     angle: float
     quality: float
@@ -37,7 +37,7 @@ class Tone:
 
 
 def _resonance(tone: Tone) -> tuple[float, float, float]:
-    """The recursive part that most filters share."""
+    """The recursive coefficients that most filters share."""
     return 1 + tone.alpha, -2 * tone.cos, 1 - tone.alpha
 
 
@@ -66,7 +66,7 @@ def _high_shelf(tone: Tone) -> Coefficients:
 
 
 def shelf(amplitude: float, cos: float, alpha: float) -> Coefficients:
-    """The low shelf; the high one is its mirror image."""
+    """The low shelf; the high shelf is its mirror image."""
     more, less = amplitude + 1, amplitude - 1
     slope = 2 * np.sqrt(amplitude) * alpha
     forward = (
@@ -78,7 +78,7 @@ def shelf(amplitude: float, cos: float, alpha: float) -> Coefficients:
 
 
 def _band(tone: Tone) -> Coefficients:
-    """Two poles at a frequency; for music."""
+    """Two poles at a frequency, for music."""
     a2 = np.exp(-tone.angle / tone.quality)
     a1 = -4 * a2 / (1 + a2) * tone.cos
     return (np.sqrt(1 - a1**2 / (4 * a2)) * (1 - a2), 0, 0), (1, a1, a2)
@@ -107,7 +107,7 @@ RESPONSES: dict[str, Callable[[Tone], Coefficients]] = {
     "highpass": _highpass,
 }
 
-# sample rate -> frequency, slope and gain of the shelf
+# sample rate -> frequency, slope, and gain of the shelf
 DEEMPHASIS = {44100: (5283.0, 0.4845, -9.477), 48000: (5356.0, 0.479, -9.62)}
 
 # sample rate -> zeros and poles
@@ -120,7 +120,7 @@ RIAA = {
 
 
 def deemphasis(sample_rate: int) -> Coefficients:
-    """The high shelf that undoes the emphasis of compact discs."""
+    """The high shelf for the de-emphasis of compact discs."""
     frequency, slope, gain = DEEMPHASIS[sample_rate]
     amplitude = 10 ** (gain / 40)
     steepness = (amplitude + 1 / amplitude) * (1 / slope - 1) + 2
@@ -128,7 +128,7 @@ def deemphasis(sample_rate: int) -> Coefficients:
 
 
 def riaa(sample_rate: int) -> Coefficients:
-    """The curve of vinyl records, with gain 1 at 1 kHz."""
+    """The RIAA curve of vinyl records, with gain 1 at 1 kHz."""
     zeros, poles = RIAA[sample_rate]
     step = np.exp(-2j * np.pi * 1000 / sample_rate)
     forward, back = np.poly(zeros), np.poly(poles)

@@ -1,4 +1,4 @@
-"""Signals added to delayed copies of themselves, and the waves that move the delays."""
+"""Delay lines with feedback, and the low-frequency oscillators that modulate them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _INAUDIBLE = 1e-18
 
 
 def swing(kind: Modulation, size: int, low: float, high: float, phase: float) -> np.ndarray:
-    """One period of a wave between two values, begun at a part `phase` of the period."""
+    """One period of a wave between two values, starting at the fraction `phase` of the period."""
     points = (np.arange(size) + int(phase * size + 0.5)) % size
     if kind is Modulation.SINUSOIDAL:
         shape = (np.sin(points / size * 2 * np.pi) + 1) / 2
@@ -26,11 +26,11 @@ def swing(kind: Modulation, size: int, low: float, high: float, phase: float) ->
 def with_echo(signal: np.ndarray, delays: np.ndarray, decay: float) -> np.ndarray:
     """made[t] = signal[t] + decay * made[t - delays[t]].
 
-    Each round adds as many links of the chains of echoes as all rounds before together.
+    Each round doubles the length of the echo chains that are summed.
     """
     made = np.pad(signal.astype(np.float64), [(0, 0)] * (signal.ndim - 1) + [(1, 0)])
     sources = np.maximum(np.arange(1, made.shape[-1]) - delays, 0)
-    sources = np.concatenate([[0], sources])  # place 0 is the silence before the signal
+    sources = np.concatenate([[0], sources])  # index 0 is the silence before the signal
     while decay > _INAUDIBLE and sources.any():
         made += decay * made[..., sources]
         sources = sources[sources]
@@ -41,8 +41,8 @@ def with_echo(signal: np.ndarray, delays: np.ndarray, decay: float) -> np.ndarra
 def with_echoes(signal: np.ndarray, delays: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """made[t] = signal[t] + the sum over k of weights[k, t] * made[t - delays[k, t]].
 
-    `signal` is of [..., time]. All delays are 1 or more, so each stretch of time in which no
-    sample needs one of the same stretch is computed at once.
+    `signal` is of [..., time]. All delays are 1 or more, so samples within the shortest delay do
+    not depend on each other and are computed in one step.
     """
     length = signal.shape[-1]
     silence = int(delays.max(initial=1))

@@ -1,4 +1,4 @@
-"""The transforms that are effects of studios: phaser, flanger, overdrive, dither."""
+"""Audio effects: phaser, flanger, overdrive, dither."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _GAUSSIAN_TERMS = 7
 
 @dataclass(frozen=True, eq=False)
 class Overdrive(AudioTransform):
-    """The signal bent as by an amplifier that is too loud (SoX's overdrive)."""
+    """Applies the distortion of an overdriven amplifier (SoX's overdrive)."""
 
     gain: Percent = 20.0
     color: Percent = 20.0
@@ -48,7 +48,7 @@ class Overdrive(AudioTransform):
 
 @dataclass(frozen=True, eq=False)
 class Phaser(AudioTransform):
-    """The signal with an echo whose delay swings (SoX's phaser)."""
+    """Adds an echo with a modulated delay (SoX's phaser)."""
 
     sample_rate: Integer
     gain_in: Share = 0.4
@@ -72,7 +72,7 @@ class Phaser(AudioTransform):
 
 @dataclass(frozen=True, eq=False)
 class Flanger(AudioTransform):
-    """The signal with a copy whose short delay swings, apart in each channel (SoX's flanger)."""
+    """Adds a copy with a short modulated delay, per channel (SoX's flanger)."""
 
     layout = "[..., channel, time]"
     sample_rate: Rate
@@ -87,7 +87,7 @@ class Flanger(AudioTransform):
 
     def as_floats(self, signal: np.ndarray) -> np.ndarray:
         if signal.dtype.kind not in "iuf" or signal.shape[-2] > _MOST_CHANNELS:
-            raise self.refused(signal, f"numbers in up to {_MOST_CHANNELS} channels")
+            raise self.refused(signal, f"numbers in at most {_MOST_CHANNELS} channels")
         return signal
 
     def change(self, signal: np.ndarray, random: Any) -> np.ndarray:
@@ -131,7 +131,7 @@ _TAPS = {
 
 @dataclass(frozen=True, eq=False)
 class Dither(AudioTransform):
-    """The signal rounded to 16 bits after noise was added, which hides the error of rounding."""
+    """Adds noise before rounding to 16 bits, which masks the quantization error."""
 
     density_function: DensityFunction = DensityFunction.TPDF
     noise_shaping: bool = False
@@ -150,7 +150,7 @@ class Dither(AudioTransform):
         return made
 
     def _noise(self, signal: np.ndarray, random: Any) -> Any:
-        """A triangle over the signal, one of its samples, or the sum of several."""
+        """Triangular noise over the signal, one of its samples, or the sum of several."""
         match self.density_function:
             case DensityFunction.TPDF:
                 return np.bartlett(signal.shape[-1] + 1)[:-1]

@@ -1,4 +1,4 @@
-"""The transforms that make features for recognisers: cepstra, deltas, normalised frames."""
+"""Speech features: MFCC, LFCC, deltas, cepstral mean normalization."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LEAST_POWER = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class MFCC(AudioTransform):
-    """The cosine transform of a mel spectrogram in decibels or logarithms."""
+    """Mel-frequency cepstral coefficients, from decibels or logarithms."""
 
     sample_rate: Length = 16000
     n_mfcc: Length = 40
@@ -38,7 +38,7 @@ class MFCC(AudioTransform):
         if self.n_mfcc > self._mels().n_mels:
             raise problem(
                 RuntimeError,
-                "n_mfcc: more coefficients than n_mels",
+                "n_mfcc: must not exceed n_mels",
                 got=f"n_mfcc={self.n_mfcc}, n_mels={self._mels().n_mels}",
             )
 
@@ -52,7 +52,7 @@ class MFCC(AudioTransform):
 
 @dataclass(frozen=True, eq=False)
 class LFCC(AudioTransform):
-    """The cosine transform of a spectrogram through linear filters."""
+    """Linear-frequency cepstral coefficients."""
 
     sample_rate: MelRate = 16000
     n_filter: Count = 128
@@ -94,13 +94,13 @@ def _check_cosines(argument: str, settings: Any, dct_type: Any) -> None:
         raise wrong_type(argument, settings, "dict or None")
     if dct_type != 2:
         raise problem(
-            ValueError, "dct_type: only type 2 is known", got=repr(dct_type), expected="2"
+            ValueError, "dct_type: only type 2 is supported", got=repr(dct_type), expected="2"
         )
 
 
 @dataclass(frozen=True, eq=False)
 class ComputeDeltas(AudioTransform):
-    """How fast each row changes: the slope of the line through the frames around each frame."""
+    """Delta features: the slope of a line fitted to the frames around each frame."""
 
     layout = SPECTRUM
     win_length: DeltaLength = 5
@@ -116,7 +116,7 @@ class ComputeDeltas(AudioTransform):
 
 @dataclass(frozen=True, eq=False)
 class SlidingWindowCmn(AudioTransform):
-    """Each frame less the mean (and over the deviation) of the frames around it (Kaldi's cmn)."""
+    """Subtracts the mean of the surrounding frames, and divides by the deviation (Kaldi's cmn)."""
 
     layout = SPECTRUM
     cmn_window: Length = 600
@@ -127,7 +127,9 @@ class SlidingWindowCmn(AudioTransform):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.center and self.cmn_window == 0:
-            raise problem(RuntimeError, "cmn_window: a window in the middle needs a frame", got="0")
+            raise problem(
+                RuntimeError, "cmn_window: a centered window needs at least one frame", got="0"
+            )
 
     def change(self, signal: np.ndarray, random: Any) -> np.ndarray:
         starts, ends = self._windows(signal.shape[-2])
@@ -138,12 +140,12 @@ class SlidingWindowCmn(AudioTransform):
         if self.norm_vars:
             spread = _window_sums(frames**2, starts, ends) / counts - means**2
             lone = counts == 1
-            with np.errstate(divide="ignore", invalid="ignore"):  # frames that are all the same
+            with np.errstate(divide="ignore", invalid="ignore"):  # constant frames
                 made = np.where(lone, 0, made / np.sqrt(spread))
         return made.astype(signal.dtype)
 
     def _windows(self, frames: int) -> tuple[np.ndarray, np.ndarray]:
-        """Where the window of each frame begins and ends."""
+        """The start and end of the window of each frame."""
         places = np.arange(frames)
         if self.center:
             starts = places - self.cmn_window // 2

@@ -1,4 +1,4 @@
-"""The transforms that are recursive filters: of any order, and the family of second order."""
+"""IIR filters: of any order, and the biquad family."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mycelia.dataset.transforms.checks import wrong_type
 
 @dataclass(frozen=True, eq=False)
 class _AudioFilter(AudioTransform):
-    """Changes signals of floats, which keep their type."""
+    """Base class of filters, which keep the floating-point type of signals."""
 
     def as_floats(self, signal: np.ndarray) -> np.ndarray:
         if signal.dtype.kind != "f":
@@ -27,13 +27,13 @@ class _AudioFilter(AudioTransform):
         return signal
 
     def filtered(self, signal: np.ndarray, b: Any, a: Any) -> np.ndarray:
-        """The signal through the filter with these coefficients, in doubles."""
+        """Filter the signal with these coefficients, in float64."""
         return scipy_signal(type(self).__name__).lfilter(b, a, signal.astype(np.float64))
 
 
 @dataclass(frozen=True, eq=False)
 class LFilter(_AudioFilter):
-    """A filter with coefficients for its output (`a_coeffs`) and its input (`b_coeffs`)."""
+    """An IIR filter with coefficients for its output (`a_coeffs`) and its input (`b_coeffs`)."""
 
     a_coeffs: Any
     b_coeffs: Any
@@ -46,15 +46,15 @@ class LFilter(_AudioFilter):
         if len(self.a_coeffs) != len(self.b_coeffs):
             raise problem(
                 ValueError,
-                f"{type(self).__name__}: a_coeffs and b_coeffs have different lengths",
+                f"{type(self).__name__}: a_coeffs and b_coeffs differ in length",
                 got=f"{len(self.a_coeffs)} and {len(self.b_coeffs)}",
             )
         if not self.a_coeffs or self.a_coeffs[0] == 0:
             raise problem(
                 RuntimeError,
-                f"{type(self).__name__}: a_coeffs has no first coefficient to divide by",
+                f"{type(self).__name__}: the first of a_coeffs must not be 0",
                 got=repr(self.a_coeffs),
-                expected="a list that begins with a number other than 0",
+                expected="a list that starts with a number other than 0",
             )
 
     def change(self, signal: np.ndarray, random: Any) -> np.ndarray:
@@ -64,7 +64,7 @@ class LFilter(_AudioFilter):
 
 @dataclass(frozen=True, eq=False)
 class Filtfilt(LFilter):
-    """The same filter forwards and backwards, which leaves phases as they are."""
+    """Applies the filter forwards and backwards, which preserves phases."""
 
     def filtered(self, signal: np.ndarray, b: Any, a: Any) -> np.ndarray:
         forwards = super().filtered(signal, b, a)
@@ -80,19 +80,19 @@ def _check_coefficients(argument: str, value: Any) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _SecondOrder(_AudioFilter):
-    """A filter with three coefficients for its input and three for its output."""
+    """Base class of biquads: three coefficients each for input and output."""
 
     def change(self, signal: np.ndarray, random: Any) -> np.ndarray:
         return clamped(self.filtered(signal, *self.coefficients())).astype(signal.dtype)
 
     def coefficients(self) -> Coefficients:
-        """Those for the input, those for the output."""
+        """The coefficients for the input, then those for the output."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
 class Biquad(_SecondOrder):
-    """A filter of second order with given coefficients."""
+    """A biquad filter with given coefficients."""
 
     b0: Real
     b1: Real
@@ -107,7 +107,7 @@ class Biquad(_SecondOrder):
 
 @dataclass(frozen=True, eq=False)
 class _Cookbook(_SecondOrder):
-    """A filter whose coefficients follow from a frequency, a quality and a gain."""
+    """Base class of biquads designed from a frequency, a quality factor, and a gain."""
 
     response: ClassVar[str]
     frequency: ClassVar[str] = "central_freq"
@@ -118,13 +118,13 @@ class _Cookbook(_SecondOrder):
         return RESPONSES[self.kind()](Tone(angle, given["Q"], given.get("gain", 0.0)))
 
     def kind(self) -> str:
-        """The row of the table of responses."""
+        """The key in the table of responses."""
         return self.response
 
 
 @dataclass(frozen=True, eq=False)
 class AllpassBiquad(_Cookbook):
-    """Phases turned around a frequency."""
+    """Two-pole all-pass filter."""
 
     response = "allpass"
     sample_rate: Rate
@@ -134,7 +134,7 @@ class AllpassBiquad(_Cookbook):
 
 @dataclass(frozen=True, eq=False)
 class BandBiquad(_Cookbook):
-    """A band kept, falling off on both sides like a resonance."""
+    """Two-pole band filter."""
 
     response = "band"
     sample_rate: Rate
@@ -148,7 +148,7 @@ class BandBiquad(_Cookbook):
 
 @dataclass(frozen=True, eq=False)
 class BandpassBiquad(_Cookbook):
-    """A band kept, with a constant gain at its peak or at its skirt."""
+    """Two-pole band-pass filter, with constant peak gain or constant skirt gain."""
 
     response = "bandpass"
     sample_rate: Rate
@@ -162,7 +162,7 @@ class BandpassBiquad(_Cookbook):
 
 @dataclass(frozen=True, eq=False)
 class BandrejectBiquad(_Cookbook):
-    """A band removed."""
+    """Two-pole band-reject filter."""
 
     response = "bandreject"
     sample_rate: Rate
@@ -172,7 +172,7 @@ class BandrejectBiquad(_Cookbook):
 
 @dataclass(frozen=True, eq=False)
 class BassBiquad(_Cookbook):
-    """The frequencies below one made louder or softer."""
+    """Bass tone control: a low-shelf filter."""
 
     response = "bass"
     sample_rate: Rate
@@ -183,7 +183,7 @@ class BassBiquad(_Cookbook):
 
 @dataclass(frozen=True, eq=False)
 class TrebleBiquad(_Cookbook):
-    """The frequencies above one made louder or softer."""
+    """Treble tone control: a high-shelf filter."""
 
     response = "treble"
     sample_rate: Rate
@@ -194,7 +194,7 @@ class TrebleBiquad(_Cookbook):
 
 @dataclass(frozen=True, eq=False)
 class EqualizerBiquad(_Cookbook):
-    """A band made louder or softer."""
+    """Biquad peaking equalizer."""
 
     response = "equalizer"
     frequency = "center_freq"
@@ -206,7 +206,7 @@ class EqualizerBiquad(_Cookbook):
 
 @dataclass(frozen=True, eq=False)
 class HighpassBiquad(_Cookbook):
-    """The frequencies below one removed."""
+    """Biquad high-pass filter."""
 
     response = "highpass"
     frequency = "cutoff_freq"
@@ -217,7 +217,7 @@ class HighpassBiquad(_Cookbook):
 
 @dataclass(frozen=True, eq=False)
 class LowpassBiquad(_Cookbook):
-    """The frequencies above one removed."""
+    """Biquad low-pass filter."""
 
     response = "lowpass"
     frequency = "cutoff_freq"
@@ -228,7 +228,7 @@ class LowpassBiquad(_Cookbook):
 
 @dataclass(frozen=True, eq=False)
 class DeemphBiquad(_SecondOrder):
-    """The emphasis of compact discs undone."""
+    """De-emphasis of compact discs."""
 
     sample_rate: Rate
 
@@ -242,7 +242,7 @@ class DeemphBiquad(_SecondOrder):
 
 @dataclass(frozen=True, eq=False)
 class RiaaBiquad(_SecondOrder):
-    """The curve of vinyl records."""
+    """RIAA playback equalization of vinyl records."""
 
     sample_rate: Rate
 
@@ -258,7 +258,7 @@ def _check_rate(sample_rate: int, table: dict[int, Any]) -> None:
     if sample_rate not in table:
         raise problem(
             ValueError,
-            "sample_rate: no filter is known for it",
+            "sample_rate: unsupported",
             got=str(sample_rate),
             expected=f"one of {', '.join(map(str, table))}",
         )

@@ -1,4 +1,4 @@
-"""Short-time Fourier transforms of signals, there and back."""
+"""Short-time Fourier transform and its inverse."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mycelia.dataset.audio.windows import window
 
 @dataclass(frozen=True)
 class FrameOptions:
-    """How a signal is cut into frames: their size, window, distance and place."""
+    """How a signal is framed: frame size, window, hop length, and padding."""
 
     n_fft: int
     win_length: int
@@ -26,11 +26,11 @@ class FrameOptions:
 
     @property
     def window(self) -> np.ndarray:
-        """The window, as long as a frame."""
+        """The window, padded to the frame size."""
         return window(self.kind, self.win_length, self.n_fft)
 
     def spectra(self, owner: str, signal: np.ndarray) -> np.ndarray:
-        """The spectrum of each frame, as complex numbers of [..., frequency, time]."""
+        """The spectrum of each frame, complex, of [..., frequency, time]."""
         if self.center:
             signal = padded(signal, self.n_fft // 2, self.pad_mode)
         if signal.shape[-1] < self.n_fft:
@@ -43,12 +43,12 @@ class FrameOptions:
         views = np.lib.stride_tricks.sliding_window_view(signal, self.n_fft, axis=-1)
         frames = views[..., :: self.hop_length, :] * self.window.astype(signal.dtype)
         made = np.fft.rfft(frames)
-        if not self.onesided:  # the negative frequencies mirror the others, as MindSpore's do
+        if not self.onesided:  # negative frequencies mirror the others, as in MindSpore
             made = np.concatenate([made, made[..., (self.n_fft - 1) // 2 : 0 : -1]], axis=-1)
         return np.swapaxes(made, -1, -2)
 
     def signal(self, spectra: np.ndarray, length: int | None) -> np.ndarray:
-        """The signal whose frames have these (one-sided) spectra, by overlap and add."""
+        """The signal of these (one-sided) spectra, by overlap-add."""
         frames = np.fft.irfft(np.swapaxes(spectra, -1, -2), self.n_fft)
         whole = self._added(frames * self.window)
         weight = self._added(np.broadcast_to(self.window**2, frames.shape[-2:]))
@@ -60,7 +60,7 @@ class FrameOptions:
         return fitted(made, end - start)
 
     def _added(self, frames: np.ndarray) -> np.ndarray:
-        """Frames laid over one another at their places and summed."""
+        """Overlap-add of frames."""
         count, hop = frames.shape[-2], self.hop_length
         parts = -(-self.n_fft // hop)
         wide = np.pad(frames, [(0, 0)] * (frames.ndim - 1) + [(0, parts * hop - self.n_fft)])
@@ -75,19 +75,19 @@ _LEAST = 1e-11
 
 
 def frames_of(owner: Any, kind: WindowType, **options: Any) -> FrameOptions:
-    """The frames of a transform that has n_fft, win_length and hop_length."""
+    """The frame options of a transform that has n_fft, win_length, and hop_length."""
     size = owner.win_length or owner.n_fft
     return FrameOptions(owner.n_fft, size, owner.hop_length or max(size // 2, 1), kind, **options)
 
 
 def padded(signal: np.ndarray, size: int, mode: BorderType) -> np.ndarray:
-    """The signal with samples added at both ends."""
+    """Pad the signal at both ends."""
     widths = [(0, 0)] * (signal.ndim - 1) + [(size, size)]
     return np.pad(signal, widths, mode=mode.value)
 
 
 def fitted(signal: np.ndarray, length: int) -> np.ndarray:
-    """The signal cut, or filled up with zeros, to a length."""
+    """Truncate the signal, or pad it with zeros, to a length."""
     missing = length - signal.shape[-1]
     if missing <= 0:
         return signal[..., :length]

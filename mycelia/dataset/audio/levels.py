@@ -1,4 +1,4 @@
-"""The transforms of single samples: volume, decibels, fades, companding, contrast."""
+"""Amplitude transforms: volume, decibels, fades, mu-law companding, contrast."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mycelia.dataset.transforms.checks import check_number, wrong_type
 
 @dataclass(frozen=True, eq=False)
 class AmplitudeToDB(AudioTransform):
-    """Amplitudes or powers in decibels, none more than `top_db` below the loudest."""
+    """Converts amplitudes or powers to decibels, at most `top_db` below the maximum."""
 
     layout = SPECTRUM
     stype: ScaleType = ScaleType.POWER
@@ -37,7 +37,7 @@ def decibels(
     amin: float = 1e-10,
     top_db: float = 80.0,
 ) -> np.ndarray:
-    """The logarithms of a spectrogram, cut below the loudest of its channels together."""
+    """Convert to decibels, clipped relative to the maximum over all channels."""
     made = factor * np.log10(np.maximum(signal, signal.dtype.type(amin)))
     made -= factor * np.log10(max(amin, ref_value))
     axes = tuple(range(max(made.ndim - 3, 0), made.ndim))
@@ -47,7 +47,7 @@ def decibels(
 
 @dataclass(frozen=True, eq=False)
 class DBToAmplitude(AudioTransform):
-    """Decibels as amplitudes (power=0.5) or powers (power=1)."""
+    """Converts decibels to amplitudes (power=0.5) or powers (power=1)."""
 
     ref: Real
     power: Real
@@ -58,7 +58,7 @@ class DBToAmplitude(AudioTransform):
 
 @dataclass(frozen=True, eq=False)
 class Vol(AudioTransform):
-    """The signal made louder or softer, within -1 and 1."""
+    """Changes the volume, clipped to [-1, 1]."""
 
     gain: Real
     gain_type: GainType = GainType.AMPLITUDE
@@ -82,7 +82,7 @@ class Vol(AudioTransform):
 
 @dataclass(frozen=True, eq=False)
 class Gain(AudioTransform):
-    """The signal made louder by some decibels."""
+    """Amplifies the signal by some decibels."""
 
     gain_db: Real = 1.0
 
@@ -91,13 +91,13 @@ class Gain(AudioTransform):
 
 
 def amplitude(gain_db: float) -> float:
-    """The factor of a gain in decibels."""
+    """The amplitude factor of a gain in decibels."""
     return 10 ** (gain_db / 20)
 
 
 @dataclass(frozen=True, eq=False)
 class Fade(AudioTransform):
-    """The signal with a fade at its beginning and one at its end."""
+    """Fades the signal in at its beginning and out at its end."""
 
     fade_in_len: Length = 0
     fade_out_len: Length = 0
@@ -128,7 +128,7 @@ _RISES = {
 
 @dataclass(frozen=True, eq=False)
 class Contrast(AudioTransform):
-    """The signal bent to sound louder (SoX's contrast)."""
+    """Increases the perceived loudness (SoX's contrast)."""
 
     enhancement_amount: Percent = 75.0
 
@@ -139,7 +139,7 @@ class Contrast(AudioTransform):
 
 @dataclass(frozen=True, eq=False)
 class DCShift(AudioTransform):
-    """The signal moved up or down; a limiter softens what would leave -1 to 1 (SoX's dcshift)."""
+    """Adds a DC offset; a limiter softens what would exceed [-1, 1] (SoX's dcshift)."""
 
     shift: Shift
     limiter_gain: Any = None
@@ -156,7 +156,7 @@ class DCShift(AudioTransform):
         is_up = self.shift > 0
         threshold = 1 - (abs(self.shift) - self.limiter_gain)
         over = signal - threshold if is_up else signal + threshold
-        with np.errstate(divide="ignore", invalid="ignore"):  # a threshold of 1
+        with np.errstate(divide="ignore", invalid="ignore"):  # for a threshold of 1
             slope = np.divide(self.limiter_gain, 1 - threshold)
             limited = over * slope + threshold + self.shift
         if is_up:
@@ -168,7 +168,7 @@ class DCShift(AudioTransform):
 
 @dataclass(frozen=True, eq=False)
 class _MuLaw(AudioTransform):
-    """Between a signal and whole numbers that are finer where it is soft (ITU-T G.711)."""
+    """Base class of mu-law companding (ITU-T G.711)."""
 
     quantization_channels: Count = 256
 
@@ -176,13 +176,13 @@ class _MuLaw(AudioTransform):
         super().__post_init__()
         if self.quantization_channels < 2:
             raise problem(
-                RuntimeError, "quantization_channels: one value is no scale", expected="2 or more"
+                RuntimeError, "quantization_channels: must be 2 or more", expected="2 or more"
             )
 
 
 @dataclass(frozen=True, eq=False)
 class MuLawEncoding(_MuLaw):
-    """The signal in whole numbers."""
+    """Encodes a signal with mu-law companding."""
 
     def change(self, signal: np.ndarray, random: Any) -> np.ndarray:
         most = self.quantization_channels - 1
@@ -192,7 +192,7 @@ class MuLawEncoding(_MuLaw):
 
 @dataclass(frozen=True, eq=False)
 class MuLawDecoding(_MuLaw):
-    """The signal of the whole numbers of `MuLawEncoding`."""
+    """Decodes the integers of `MuLawEncoding`."""
 
     def change(self, signal: np.ndarray, random: Any) -> np.ndarray:
         most = self.quantization_channels - 1

@@ -1,4 +1,4 @@
-"""The transforms that hide parts of spectrograms (Park et al., "SpecAugment", 2019)."""
+"""Masking of spectrograms (Park et al., "SpecAugment", 2019)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FREQUENCY, _TIME = 1, 2
 
 @dataclass(frozen=True, eq=False)
 class MaskAlongAxis(AudioTransform):
-    """One value over a band of frequencies (axis=1) or a stretch of time (axis=2)."""
+    """Masks a range of frequencies (axis=1) or of time (axis=2) with one value."""
 
     layout = SPECTRUM
     mask_start: Length
@@ -31,7 +31,7 @@ class MaskAlongAxis(AudioTransform):
 
 @dataclass(frozen=True, eq=False)
 class MaskAlongAxisIID(AudioTransform):
-    """One value over a random band, up to `mask_param` wide, at a random place."""
+    """Masks a random range, up to `mask_param` wide, with one value."""
 
     is_random = True
     layout = SPECTRUM
@@ -47,7 +47,7 @@ class MaskAlongAxisIID(AudioTransform):
 
 @dataclass(frozen=True, eq=False)
 class _Masking(AudioTransform):
-    """A mask at a fixed place, or, with `iid_masks`, at a random place and of a random width."""
+    """Base class: a mask at a fixed position or, with `iid_masks`, at a random one."""
 
     layout = SPECTRUM
     axis: ClassVar[int]
@@ -60,7 +60,7 @@ class _Masking(AudioTransform):
     def mask(
         self, signal: np.ndarray, width: int, start: int, value: float, random: Any
     ) -> np.ndarray:
-        """The signal with the mask over it."""
+        """Apply a mask to the signal."""
         name = type(self).__name__
         band = start, width
         if self.iid_masks:
@@ -70,7 +70,7 @@ class _Masking(AudioTransform):
 
 @dataclass(frozen=True, eq=False)
 class FrequencyMasking(_Masking):
-    """One value over a band of frequencies."""
+    """Masks a range of frequencies."""
 
     axis = _FREQUENCY
     iid_masks: bool = False
@@ -84,7 +84,7 @@ class FrequencyMasking(_Masking):
 
 @dataclass(frozen=True, eq=False)
 class TimeMasking(_Masking):
-    """One value over a stretch of time."""
+    """Masks a range of time."""
 
     axis = _TIME
     iid_masks: bool = False

@@ -1,4 +1,4 @@
-"""The transforms between frequencies and mels."""
+"""Mel spectrograms and their inverse."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _STEPS = {"sgd_lr": 0.1, "sgd_momentum": 0.9}
 
 @dataclass(frozen=True, eq=False)
 class MelScale(AudioTransform):
-    """A spectrogram over mels instead of frequencies."""
+    """Converts a spectrogram to the mel scale."""
 
     layout = SPECTRUM
     n_mels: Count = 128
@@ -51,7 +51,7 @@ class MelScale(AudioTransform):
 
 @dataclass(frozen=True, eq=False)
 class MelSpectrogram(AudioTransform):
-    """The power of each mel in each frame."""
+    """The mel spectrogram of a signal."""
 
     sample_rate: MelRate = 16000
     n_fft: Count = 400
@@ -93,13 +93,13 @@ class MelSpectrogram(AudioTransform):
 
 
 def over_mels(owner: Any, powers: np.ndarray, rows: int, kind: MelType) -> np.ndarray:
-    """A spectrogram through the mel filters of a transform."""
+    """Apply the mel filters of a transform to a spectrogram."""
     bank = _bank(owner, rows, kind).astype(powers.dtype, copy=False)
     return np.matmul(bank.T, powers)
 
 
 def highest(f_max: float | None, sample_rate: int) -> float:
-    """The upper end of a band; half of the rate of samples if none (or 0) is given."""
+    """The upper end of a frequency band; half of the sample rate if it is None or 0."""
     return f_max or sample_rate // 2
 
 
@@ -110,7 +110,7 @@ def _bank(owner: Any, rows: int, kind: MelType) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class InverseMelScale(AudioTransform):
-    """A spectrogram over frequencies that has the given mels, found by gradient descent."""
+    """Estimates a spectrogram from a mel spectrogram by gradient descent."""
 
     is_random = True
     layout = SPECTRUM
@@ -136,7 +136,7 @@ class InverseMelScale(AudioTransform):
         if unknown := self.sgdargs.keys() - _STEPS.keys():
             raise problem(
                 ValueError,
-                f"sgdargs: no such setting: {', '.join(map(str, unknown))}",
+                f"sgdargs: unknown keys: {', '.join(map(str, unknown))}",
                 expected=" and ".join(_STEPS),
             )
         for name, value in self.sgdargs.items():

@@ -1,4 +1,4 @@
-"""The choices of audio transforms."""
+"""Enums of audio transforms."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class BorderType(StrEnum):
-    """What lies beyond the ends of a signal."""
+    """How a signal is padded at its ends."""
 
     CONSTANT = "constant"
     EDGE = "edge"
@@ -15,7 +15,7 @@ class BorderType(StrEnum):
 
 
 class DensityFunction(StrEnum):
-    """The distribution of the noise that dithering adds."""
+    """The distribution of dither noise."""
 
     TPDF = "TPDF"
     RPDF = "RPDF"
@@ -33,7 +33,7 @@ class FadeShape(StrEnum):
 
 
 class GainType(StrEnum):
-    """What a volume is measured in."""
+    """The unit of a volume."""
 
     AMPLITUDE = "amplitude"
     POWER = "power"
@@ -41,7 +41,7 @@ class GainType(StrEnum):
 
 
 class Interpolation(StrEnum):
-    """How values between samples are made."""
+    """How values between samples are interpolated."""
 
     LINEAR = "linear"
     QUADRATIC = "quadratic"
@@ -55,42 +55,42 @@ class MelType(StrEnum):
 
 
 class Modulation(StrEnum):
-    """The wave that moves a delay."""
+    """The waveform that modulates a delay."""
 
     SINUSOIDAL = "sinusoidal"
     TRIANGULAR = "triangular"
 
 
 class NormMode(StrEnum):
-    """How a cosine transform is scaled."""
+    """The normalization of a cosine transform."""
 
     ORTHO = "ortho"
     NONE = "none"
 
 
 class NormType(StrEnum):
-    """How mel filters are scaled."""
+    """The normalization of mel filters."""
 
     SLANEY = "slaney"
     NONE = "none"
 
 
 class ResampleMethod(StrEnum):
-    """The window of the filter that resamples."""
+    """The window of the resampling filter."""
 
     SINC_INTERPOLATION = "sinc_interpolation"
     KAISER_WINDOW = "kaiser_window"
 
 
 class ScaleType(StrEnum):
-    """What a spectrogram holds."""
+    """Whether a spectrogram holds magnitudes or powers."""
 
     POWER = "power"
     MAGNITUDE = "magnitude"
 
 
 class WindowType(StrEnum):
-    """The window that cuts a frame out of a signal."""
+    """The window function of frames."""
 
     BARTLETT = "bartlett"
     BLACKMAN = "blackman"

@@ -1,4 +1,4 @@
-"""Types of parameters that say which values they take, and the check of all fields by them."""
+"""Annotated types of parameters, and the check of a transform's fields against them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_INT = 2**31 - 1
 
 @dataclass(frozen=True)
 class NumberInterval:
-    """A number of an interval, whole or real, other than `without`."""
+    """A number in an interval, integer or real, other than `without`."""
 
     low: float
     high: float
@@ -64,14 +64,14 @@ Axis = Annotated[int, NumberInterval(1, 2, whole=True)]
 
 
 def check_fields(owner: Any) -> None:
-    """Check each field of a dataclass by its type."""
+    """Check each field of a dataclass against its type."""
     kind: Any = type(owner)
     for name, hint in _hints(kind).items():
         check_value(name, getattr(owner, name), hint)
 
 
 def check_value(argument: str, value: Any, hint: Any) -> None:
-    """Check a value by a type: a rule above, bool, an enum, or one of these or None."""
+    """Check a value against a type: an interval, bool, an enum, or one of these or None."""
     choices = get_args(hint) if get_origin(hint) is not Annotated else (hint,)
     if NoneType in choices:
         if value is None:

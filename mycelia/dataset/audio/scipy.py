@@ -1,4 +1,4 @@
-"""SciPy's signal processing, if it is installed: recursive filters, resampling."""
+"""Optional import of SciPy's signal processing: IIR filters, resampling."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ except ImportError:  # the extra is not installed
 
 
 def scipy_signal(owner: str) -> Any:
-    """The module scipy.signal; an error that names the extra if it is absent."""
+    """The module scipy.signal; if it is missing, the error names the extra to install."""
     if signal is None:
         raise problem(
             ImportError,
-            f"{owner}: needs SciPy, which is not installed",
+            f"{owner}: requires SciPy, which is not installed",
             fix="pip install 'mycelia[audio]'",
         )
     return signal

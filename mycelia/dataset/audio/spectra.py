@@ -1,4 +1,4 @@
-"""The transforms between signals and spectrograms."""
+"""Spectrograms and their inverse, spectral centroid, and Griffin-Lim."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mycelia.dataset.audio.waveform import (
 
 @dataclass(frozen=True, eq=False)
 class Spectrogram(AudioTransform):
-    """The power of each frequency in each frame; pairs of real and imaginary parts if power=0."""
+    """The power spectrogram of a signal; complex numbers as pairs if power=0."""
 
     n_fft: Count = 400
     win_length: Count | None = None
@@ -55,7 +55,7 @@ class Spectrogram(AudioTransform):
 def spectrogram(
     owner: str, signal: np.ndarray, frames: FrameOptions, pad: int, power: float, normalized: bool
 ) -> np.ndarray:
-    """The powers of the spectra of a signal, or the spectra themselves as pairs if power is 0."""
+    """The power spectrogram, or the complex spectra as pairs if power is 0."""
     if pad:
         signal = padded(signal, pad, BorderType.CONSTANT)
     spectra = frames.spectra(owner, signal)
@@ -68,7 +68,7 @@ def spectrogram(
 
 @dataclass(frozen=True, eq=False)
 class InverseSpectrogram(AudioTransform):
-    """The signal of a spectrogram of complex numbers."""
+    """The signal of a complex spectrogram."""
 
     layout = COMPLEX_SPECTRUM
     length: Length | None = None
@@ -102,7 +102,7 @@ class InverseSpectrogram(AudioTransform):
 
 @dataclass(frozen=True, eq=False)
 class SpectralCentroid(AudioTransform):
-    """The mean frequency of each frame, weighted by amplitude."""
+    """The spectral centroid: the mean frequency of each frame, weighted by magnitude."""
 
     sample_rate: Length
     n_fft: Count = 400
@@ -126,7 +126,7 @@ class SpectralCentroid(AudioTransform):
 
 @dataclass(frozen=True, eq=False)
 class GriffinLim(AudioTransform):
-    """A signal for a spectrogram without phases (Griffin and Lim, 1984; Perraudin et al., 2013)."""
+    """Estimates a signal without phases (Griffin and Lim, 1984; Perraudin et al., 2013)."""
 
     layout = SPECTRUM
     n_fft: Count = 400
@@ -166,7 +166,7 @@ class GriffinLim(AudioTransform):
 
 
 def check_window(win_length: int | None, n_fft: int) -> None:
-    """A window is not longer than its frame."""
+    """Check that the window is not longer than the frame."""
     if win_length is not None and win_length > n_fft:
         raise problem(
             ValueError,
@@ -177,23 +177,23 @@ def check_window(win_length: int | None, n_fft: int) -> None:
 
 
 def check_powers(owner: str, power: float, onesided: bool) -> None:
-    """Filters over frequencies take powers of a one-sided spectrogram."""
+    """Check that a filter bank receives powers of a one-sided spectrogram."""
     if power == 0 or not onesided:
         raise problem(
             RuntimeError,
-            f"{owner}: filters need a one-sided spectrogram of powers",
+            f"{owner}: filters require a one-sided power spectrogram",
             got=f"power={power}, onesided={onesided}",
             expected="power above 0, onesided=True",
         )
 
 
 def check_frequencies(owner: str, got: int, n_fft: int) -> None:
-    """A spectrogram has as many rows as its n_fft says."""
+    """Check that the number of frequencies of a spectrogram matches n_fft."""
     expected = n_fft // 2 + 1
     if got != expected:
         raise problem(
             RuntimeError,
-            f"{owner}: the number of frequencies does not fit n_fft",
+            f"{owner}: the number of frequencies does not match n_fft",
             got=f"{got} frequencies, n_fft={n_fft}",
             expected=f"{expected} frequencies",
         )

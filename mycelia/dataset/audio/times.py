@@ -1,4 +1,4 @@
-"""The transforms of speed and pitch: resampling, stretching, shifting."""
+"""Resampling, time stretching, and pitch shifting."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _KAISER_BETA = 14.769656459379492
 
 @dataclass(frozen=True, eq=False)
 class Resample(AudioTransform):
-    """The signal at another rate, by a windowed sinc (J. O. Smith, "Digital audio resampling")."""
+    """Resamples a signal with a windowed sinc (J. O. Smith, "Digital audio resampling")."""
 
     orig_freq: Positive = 16000
     new_freq: Positive = 16000
@@ -54,7 +54,7 @@ def resampled(
     rolloff: float = 0.99,
     beta: float | None = None,
 ) -> np.ndarray:
-    """The signal from one rate to another; `beta` chooses a Kaiser window instead of a cosine."""
+    """Resample a signal; `beta` selects a Kaiser window instead of a Hann window."""
     shared = math.gcd(*rates)
     old, new = rates[0] // shared, rates[1] // shared
     if old == new:
@@ -70,7 +70,7 @@ def resampled(
 def _sinc(
     old: int, new: int, width: int, rolloff: float, beta: float | None
 ) -> tuple[np.ndarray, int]:
-    """The kernel at `old * new` samples, and how many new samples it is late."""
+    """The kernel at `old * new` samples, and its delay in new samples."""
     cutoff = min(old, new) * rolloff
     reach = math.ceil(width * old * new / cutoff)
     late = math.ceil(reach / old)
@@ -85,7 +85,7 @@ def _sinc(
 
 @dataclass(frozen=True, eq=False)
 class PhaseVocoder(AudioTransform):
-    """A spectrogram with its frames at another speed; `phase_advance` is the turn per frame."""
+    """Changes the speed of a spectrogram; `phase_advance` is the phase change per frame."""
 
     layout = COMPLEX_SPECTRUM
     rate: Positive
@@ -110,7 +110,7 @@ class PhaseVocoder(AudioTransform):
 
 
 def vocoded(spectra: np.ndarray, rate: float, advance: np.ndarray) -> np.ndarray:
-    """The frames of a spectrogram at another speed (Flanagan and Golden, 1966)."""
+    """Change the speed of a spectrogram (Flanagan and Golden, 1966)."""
     if rate == 1:
         return spectra
     steps = np.arange(0, spectra.shape[-1], rate)
@@ -128,7 +128,7 @@ def vocoded(spectra: np.ndarray, rate: float, advance: np.ndarray) -> np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class TimeStretch(AudioTransform):
-    """A spectrogram at another speed, with its pitch kept."""
+    """Changes the speed of a spectrogram and keeps its pitch."""
 
     layout = COMPLEX_SPECTRUM
     hop_length: Count | None = None
@@ -146,13 +146,13 @@ class TimeStretch(AudioTransform):
 
 
 def turns_per_frame(rows: int, hop: int) -> np.ndarray:
-    """How far the phase of each frequency turns from frame to frame."""
+    """The expected phase change of each frequency from frame to frame."""
     return np.linspace(0, np.pi * hop, rows)[:, None]
 
 
 @dataclass(frozen=True, eq=False)
 class PitchShift(AudioTransform):
-    """The signal higher or lower by some steps, with its speed kept."""
+    """Shifts the pitch of a signal by some steps and keeps its speed."""
 
     sample_rate: Length
     n_steps: Integer

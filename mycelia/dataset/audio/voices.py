@@ -1,4 +1,4 @@
-"""The transforms that listen: where a voice begins, and how high it is."""
+"""Voice activity detection and pitch detection."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OFFSET = 21
 
 @dataclass(frozen=True, eq=False)
 class Vad(AudioTransform):
-    """The signal from where a voice begins (SoX's vad, which measures power in the cepstrum)."""
+    """Trims the signal before a voice begins (SoX's vad, based on the power of the cepstrum)."""
 
     sample_rate: Count
     trigger_level: Real = 7.0
@@ -46,7 +46,7 @@ class Vad(AudioTransform):
         if self.noise_up_time < self.noise_down_time:
             raise problem(
                 ValueError,
-                "noise_up_time: shorter than noise_down_time",
+                "noise_up_time: must not be shorter than noise_down_time",
                 got=f"noise_up_time={self.noise_up_time}, noise_down_time={self.noise_down_time}",
             )
 
@@ -58,7 +58,7 @@ class Vad(AudioTransform):
         return np.ascontiguousarray(signal[..., self._start(meter, flat) :])
 
     def _start(self, meter: _VoiceDetector, channels: np.ndarray) -> int:
-        """The first sample to keep; without a voice, the last that were searched are kept."""
+        """The first sample to keep; without a voice, only the end of the search range is kept."""
         period = int(self.sample_rate / self.measure_freq + 0.5)
         count = math.ceil(self.search_time * self.measure_freq)
         kept = int(self.pre_trigger_time * self.sample_rate + 0.5)
@@ -78,7 +78,7 @@ class Vad(AudioTransform):
         return channels.shape[-1] - kept - count * period - meter.size
 
     def _flushed(self, levels: np.ndarray) -> int:
-        """How many measures before the trigger belong to the voice, the newest being first."""
+        """How many measurements before the trigger belong to the voice; the newest comes first."""
         gap = int(self.allowed_gap * self.measure_freq + 0.5)
         count = len(levels)
         trigger = silence = count
@@ -90,12 +90,12 @@ class Vad(AudioTransform):
         return min(count - 1, silence)
 
     def decay(self, seconds: float) -> float:
-        """The share that a smoothed measure keeps from one measure to the next."""
+        """The decay factor of an exponentially smoothed measurement."""
         return math.exp(-1 / (seconds * self.measure_freq)) if seconds else 0.0
 
 
 class _VoiceDetector:
-    """The smoothed spectra of the voice and the noise in each channel."""
+    """The smoothed spectra of voice and noise in each channel."""
 
     def __init__(self, vad: Vad) -> None:
         rate = vad.sample_rate
@@ -117,7 +117,7 @@ class _VoiceDetector:
         self._noise: Any = 0.0
 
     def measure(self, samples: np.ndarray) -> np.ndarray:
-        """How much of a voice is in the samples of each channel."""
+        """The voice level in the samples of each channel."""
         booting = self._boots >= 0
         slow = self._vad.decay(self._vad.measure_smooth_time)
         keep = self._boots / (1 + self._boots) if booting else slow
@@ -145,7 +145,7 @@ def _hann(size: int) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class DetectPitchFrequency(AudioTransform):
-    """The pitch of each frame, from the delay at which the signal is most like itself."""
+    """Detects the pitch of each frame from the lag with the highest autocorrelation."""
 
     sample_rate: Rate
     frame_time: Positive = 0.01
@@ -173,7 +173,7 @@ class DetectPitchFrequency(AudioTransform):
         return (self.sample_rate / (_LEAST + medians)).astype(np.float32)
 
     def _likeness(self, signal: np.ndarray, lags: int) -> np.ndarray:
-        """The correlation of each frame with itself later, of [..., frame, lag]."""
+        """The normalized autocorrelation of each frame, of [..., frame, lag]."""
         size = math.ceil(self.sample_rate * self.frame_time)
         frames = math.ceil(signal.shape[-1] / size)
         missing = lags + frames * size - signal.shape[-1]
@@ -191,7 +191,7 @@ class DetectPitchFrequency(AudioTransform):
 
 
 def _best_lags(likeness: np.ndarray, least: int) -> np.ndarray:
-    """The lag of the greatest likeness; a good one in the shorter half is preferred."""
+    """The lag with the highest correlation; a good one in the shorter half is preferred."""
     half = likeness.shape[-1] // 2
     shorter, all_lags = likeness[..., least:half], likeness[..., least:]
     is_short = shorter.max(axis=-1) > _PREFERRED * all_lags.max(axis=-1)

@@ -1,4 +1,4 @@
-"""What all audio transforms share: signals as arrays of floats, checks of them."""
+"""Base class and helpers of audio transforms: signals as float arrays, checks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mycelia.dataset.transforms.transform import Transform
 
 @dataclass(frozen=True, eq=False)
 class AudioTransform(Transform):
-    """Changes signals: doubles stay doubles, all other numbers become float32."""
+    """Base class of audio transforms: float64 stays, all other types become float32."""
 
     layout: ClassVar[str] = "[..., time]"
 
@@ -26,7 +26,7 @@ class AudioTransform(Transform):
             return value
         raise problem(
             TypeError,
-            f"{type(self).__name__}: takes an array",
+            f"{type(self).__name__}: requires an array",
             got=type(value).__name__,
             fix="np.array(...) for lists and numbers",
         )
@@ -35,34 +35,36 @@ class AudioTransform(Transform):
         if len(values) == 1:
             return super().run(values, random)
         raise problem(
-            RuntimeError, f"{type(self).__name__}: takes one column", got=f"{len(values)} columns"
+            RuntimeError,
+            f"{type(self).__name__}: requires one column",
+            got=f"{len(values)} columns",
         )
 
     def apply(self, value: Any, random: Any) -> Any:
         return self.change(self.as_floats(self.as_laid_out(np.asarray(value))), random)
 
     def change(self, signal: np.ndarray, random: Any) -> Any:
-        """The signal changed."""
+        """Transform the signal."""
         raise NotImplementedError
 
     def as_floats(self, signal: np.ndarray) -> np.ndarray:
-        """The numbers of a signal as floats."""
+        """Convert a signal to floats."""
         if signal.dtype.kind not in "biuf":
             raise self.refused(signal, "numbers")
         return signal if signal.dtype == np.float64 else signal.astype(np.float32, copy=False)
 
     def as_laid_out(self, signal: np.ndarray) -> np.ndarray:
-        """The signal, if it has the axes of the layout."""
+        """Check that the signal has the axes of the layout."""
         axes = self.layout.strip("[]").split(", ")[1:]
         if signal.ndim < len(axes) or (axes[-1] == "2" and signal.shape[-1] != 2):
             raise self.refused(signal, f"an array of {self.layout}")
         return signal
 
     def refused(self, signal: np.ndarray, expected: str) -> RuntimeError:
-        """The error for a signal that this transform cannot change."""
+        """The error for an unsupported signal."""
         return problem(
             RuntimeError,
-            f"{type(self).__name__}: cannot change this signal",
+            f"{type(self).__name__}: unsupported signal",
             got=f"{signal.dtype}{list(signal.shape)}",
             expected=expected,
         )
@@ -74,12 +76,12 @@ COMPLEX = "[..., 2]"
 
 
 def clamped(signal: np.ndarray) -> np.ndarray:
-    """The signal within -1 and 1."""
+    """Clip the signal to [-1, 1]."""
     return np.clip(signal, -1, 1)
 
 
 def as_pairs(spectrum: np.ndarray) -> np.ndarray:
-    """Complex numbers as pairs of real and imaginary parts along a last axis."""
+    """Complex numbers as pairs of real and imaginary parts along the last axis."""
     return np.stack([spectrum.real, spectrum.imag], axis=-1)
 
 

@@ -1,4 +1,4 @@
-"""The windows that cut frames out of signals."""
+"""Window functions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _KAISER_BETA = 12.0
 
 @lru_cache(maxsize=64)
 def window(kind: WindowType, size: int, padded: int) -> np.ndarray:
-    """A periodic window of `size` samples in the middle of `padded` samples."""
+    """A periodic window of `size` samples, centered in `padded` samples."""
     if size == 1:
         whole = np.ones(1)
     elif kind is WindowType.KAISER:

@@ -1,4 +1,4 @@
-"""The transforms of text: `mindspore.dataset.text`."""
+"""Text transforms: `mindspore.dataset.text`."""
 
 from mycelia.dataset.text.bert import BasicTokenizer as BasicTokenizer
 from mycelia.dataset.text.bert import BertTokenizer as BertTokenizer

@@ -1,4 +1,4 @@
-"""BERT's tokenizers: words, punctuation and Chinese characters; then pieces of a vocabulary."""
+"""BERT's tokenizers: basic tokenization, then WordPiece."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from mycelia.dataset.text.vocab import Vocab, check_vocab
 from mycelia.dataset.transforms.checks import check_bool, check_int
 
 _SPECIAL = r"\[(?:CLS|SEP|UNK|PAD|MASK|unused\d+)\]"
-_MARKS = (  # punctuation, and the blocks of Chinese characters that BERT cuts apart
+_MARKS = (  # punctuation, and the blocks of Chinese characters that BERT separates
     r"!-/:-@\[-`{-~\p{P}\x{4E00}-\x{9FFF}\x{3400}-\x{4DBF}\x{20000}-\x{2A6DF}"
     r"\x{2A700}-\x{2CEAF}\x{F900}-\x{FAFF}\x{2F800}-\x{2FA1F}"
 )
@@ -40,9 +40,9 @@ class _BertPatterns(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class BasicTokenizer(PatternTokenizer):
-    """Words, marks of punctuation and Chinese characters, as BERT cuts them.
+    """Splits text into words, punctuation, and Chinese characters, as BERT does.
 
-    The places of `with_offsets` are those in the text after folding and normalising.
+    `with_offsets` counts positions in the text after folding and normalization.
     """
 
     lower_case: bool = False
@@ -101,7 +101,7 @@ Piece = tuple[str, int, int]  # a token, and the bytes at which it begins and en
 
 @dataclass(frozen=True, eq=False)
 class WordpieceTokenizer(TextTransform):
-    """Words cut into the longest pieces that a vocabulary has, from the left."""
+    """Splits words into the longest subwords that a vocabulary has, from the left."""
 
     vocab: Vocab
     suffix_indicator: str = "##"
@@ -123,11 +123,11 @@ class WordpieceTokenizer(TextTransform):
         return self.places(words, [0] * len(words)) if self.with_offsets else self.tokens(words)
 
     def tokens(self, words: list[str]) -> np.ndarray:
-        """The pieces of words."""
+        """The subwords of words."""
         return string_array([piece[0] for word in words for piece in self._pieces(word)] or [""])
 
     def places(self, words: list[str], starts: list[int]) -> tuple[np.ndarray, ...]:
-        """The pieces of words that begin at the given bytes, and where the pieces begin and end."""
+        """The subwords of words that begin at the given bytes, with their start and end offsets."""
         pieces = [
             (token, base + start, base + end)
             for word, base in zip(words, starts)
@@ -141,12 +141,12 @@ class WordpieceTokenizer(TextTransform):
 
     @cached_property
     def _longest(self) -> int:
-        """More characters than this no piece has."""
+        """The maximum length of a subword, in characters."""
         return max(map(len, self.vocab.ids), default=0)
 
     @cached_property
     def _pieces(self) -> Callable[[str], list[Piece]]:
-        """The pieces of a word; those of many words are remembered."""
+        """The subwords of a word; cached for many words."""
         return lru_cache(_REMEMBERED)(self._cut)
 
     def _cut(self, word: str) -> list[Piece]:
@@ -177,7 +177,7 @@ class WordpieceTokenizer(TextTransform):
 
 @dataclass(frozen=True, eq=False)
 class BertTokenizer(TextTransform):
-    """The pieces of the words of a text: `BasicTokenizer`, then `WordpieceTokenizer`."""
+    """Tokenizes a text with `BasicTokenizer`, then `WordpieceTokenizer`."""
 
     vocab: Vocab
     suffix_indicator: str = "##"
@@ -213,7 +213,7 @@ class BertTokenizer(TextTransform):
     def change(self, array: np.ndarray) -> Any:
         words, pieces = self._steps
         if array.ndim != 0:
-            raise self.refusal(array, "one string, that is text of shape ()")
+            raise self.refusal(array, "one string, that is, text of shape ()")
         text = words.prepare(array.item())
         if not self.with_offsets:
             return pieces.tokens(words.tokens(text))

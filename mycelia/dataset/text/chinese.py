@@ -1,6 +1,6 @@
-"""Chinese words: the most likely cut by a dictionary, by a hidden Markov model, or by both.
+"""Chinese word segmentation: by a dictionary, a hidden Markov model, or both.
 
-The algorithms are those of jieba and cppjieba, the files those of cppjieba.
+The algorithms are those of jieba and cppjieba; the file formats are those of cppjieba.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from mycelia.dataset.transforms.checks import check_int, wrong_type
 _SEPARATORS = re.compile("[ \t\n，。]")
 _LATIN = re.compile(r"[A-Za-z][A-Za-z0-9]*|[0-9][0-9.]*|[\x00-\x7f]|[^\x00-\x7f]+")
 _USER_LINE = re.compile(r"\s*(\S+)(?:\s+(\d+))?\s*")
-_NEVER = -3.14e100  # the logarithm of a chance that is none
-_BEGIN, _END, _MIDDLE, _SINGLE = _STATES = range(4)  # of a character in its word
+_NEVER = -3.14e100  # the log probability of an impossible event
+_BEGIN, _END, _MIDDLE, _SINGLE = _STATES = range(4)  # position of a character in its word
 _MOST = 2**32 - 1
 
 
 class Dictionary:
-    """Words and the logarithms of how likely they are."""
+    """Words with their log probabilities."""
 
     def __init__(self, path: str) -> None:
         counts: dict[str, float] = {}
@@ -39,7 +39,7 @@ class Dictionary:
             if not rest or not is_count(rest[0]):
                 raise problem(
                     RuntimeError,
-                    f"JiebaTokenizer: line {number} of {path} is no word with its count",
+                    f"JiebaTokenizer: line {number} of {path} must hold a word and its count",
                     got=repr(line),
                 )
             counts[word] = float(rest[0])
@@ -52,14 +52,14 @@ class Dictionary:
         self._longest = max(map(len, counts))
 
     def add(self, word: str, count: int) -> None:
-        """One more word; a count of 0 makes it as likely as words are in the middle."""
+        """Add a word; a count of 0 gives it the median probability."""
         if not word:
             return
         self._weights[word] = log(count / self._total) if count else self._middle
         self._longest = max(self._longest, len(word))
 
     def spans(self, text: str, start: int, end: int) -> Iterator[Span]:
-        """The cut of text[start:end] with the highest product of the chances of words."""
+        """The most probable segmentation of text[start:end]."""
         best: list[tuple[float, int]] = [(0.0, end)] * (end - start + 1)
         for place in range(end - 1, start - 1, -1):
             score = self._weights.get(text[place], self._least) + best[place + 1 - start][0]
@@ -76,7 +76,7 @@ class Dictionary:
 
 
 class MarkovModel:
-    """How likely characters begin, end or continue words."""
+    """The probabilities that characters begin, end, or continue words."""
 
     def __init__(self, path: str) -> None:
         lines = [line for line in _lines(path) if not line.startswith("#")]
@@ -90,7 +90,7 @@ class MarkovModel:
             raise _no_model(path)
 
     def spans(self, text: str, start: int, end: int) -> Iterator[Span]:
-        """The most likely cut of text[start:end]; Latin words and numbers stay whole."""
+        """The most probable segmentation of text[start:end]; Latin words and numbers stay whole."""
         for found in _LATIN.finditer(text, start, end):
             if found[0].isascii():
                 yield found.span()
@@ -106,7 +106,7 @@ class MarkovModel:
             yield start, end
 
     def _path(self, text: str) -> list[int]:
-        """Viterbi's most likely states of the characters."""
+        """The most probable states of the characters, by the Viterbi algorithm."""
         scores = [self._first[state] + self._of[state].get(text[0], _NEVER) for state in _STATES]
         origins: list[list[int]] = []
         for character in text[1:]:
@@ -145,7 +145,7 @@ def _chances(line: str) -> dict[str, float]:
 def _no_model(path: str) -> RuntimeError:
     return problem(
         RuntimeError,
-        "JiebaTokenizer: the file is no hidden Markov model",
+        "JiebaTokenizer: the file is not a hidden Markov model",
         got=path,
         expected="a file like hmm_model.utf8 of cppjieba",
     )
@@ -153,7 +153,7 @@ def _no_model(path: str) -> RuntimeError:
 
 @dataclass(frozen=True, eq=False)
 class JiebaTokenizer(Tokenizer):
-    """Chinese words; users may add words of their own."""
+    """Segments Chinese text into words; users may add words."""
 
     hmm_path: str
     mp_path: str
@@ -176,14 +176,14 @@ class JiebaTokenizer(Tokenizer):
         return Dictionary(self.mp_path)
 
     def add_word(self, word: str, freq: int | None = None) -> None:
-        """Add a word to the dictionary, as frequent as `freq` says."""
+        """Add a word to the dictionary, with the frequency `freq`."""
         count = 0 if freq is None else check_int("freq", freq, 0, _MOST)
         self._dictionary.add(check_text("word", word), count)
 
     def add_dict(self, user_dict: str | dict[str, int]) -> None:
         """Add the words of a dict, or of a file of lines `word` or `word frequency`.
 
-        Other lines of the file are left out, as in MindSpore.
+        Other lines of the file are skipped, as in MindSpore.
         """
         if isinstance(user_dict, dict):
             for word, freq in user_dict.items():
@@ -211,7 +211,7 @@ class JiebaTokenizer(Tokenizer):
         return words if self.mode == JiebaMode.MP else self._joined(text, words)
 
     def _joined(self, text: str, words: Iterator[Span]) -> Iterator[Span]:
-        """Runs of single characters, which the dictionary does not explain, cut by the model."""
+        """Segment runs of single characters, unknown to the dictionary, with the model."""
         for is_single, run in groupby(words, key=lambda span: span[1] - span[0] == 1):
             spans = list(run)
             if is_single:
@@ -222,4 +222,4 @@ class JiebaTokenizer(Tokenizer):
 
 def _check_file(argument: str, path: Any) -> None:
     if not Path(check_text(argument, path)).is_file():
-        raise problem(ValueError, f"{argument}: there is no such file", got=path)
+        raise problem(ValueError, f"{argument}: the file does not exist", got=path)

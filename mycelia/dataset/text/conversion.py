@@ -1,4 +1,4 @@
-"""Strings as bytes, bytes as strings, strings as numbers."""
+"""Conversions between strings, bytes, and numbers."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from mycelia.dataset.transforms.checks import wrong_type
 
 
 def to_str(array: np.ndarray, encoding: str = "utf8") -> np.ndarray:
-    """Bytes decoded."""
+    """Decode bytes to strings."""
     _check_array("to_str", array, "S", TypeError)
     return np.asarray(np.char.decode(array, encoding))
 
 
 def to_bytes(array: np.ndarray, encoding: str = "utf8") -> np.ndarray:
-    """Strings encoded."""
+    """Encode strings as bytes."""
     _check_array("to_bytes", array, "U", ValueError)  # MindSpore's types differ here
     return np.asarray(np.char.encode(array, encoding))
 
@@ -31,17 +31,19 @@ def to_bytes(array: np.ndarray, encoding: str = "utf8") -> np.ndarray:
 def _check_array(owner: str, array: Any, kind: str, error: type[Exception]) -> None:
     wanted = "bytes" if kind == "S" else "strings"
     if not isinstance(array, np.ndarray):
-        raise problem(error, f"{owner}: takes a numpy array of {wanted}", got=type(array).__name__)
+        raise problem(
+            error, f"{owner}: requires a numpy array of {wanted}", got=type(array).__name__
+        )
     if array.dtype.kind != kind:
         raise problem(
-            TypeError, f"{owner}: takes a numpy array of {wanted}", got=f"type {array.dtype}"
+            TypeError, f"{owner}: requires a numpy array of {wanted}", got=f"type {array.dtype}"
         )
 
 
 def numeric_type(argument: str, kind: Any) -> np.dtype[Any]:
-    """numpy's form of a type of numbers."""
+    """The NumPy type for a numeric type."""
     if not isinstance(kind, dtypes.DType) or np.dtype(kind.numpy).kind not in "iufb":
-        raise wrong_type(argument, kind, "a type of numbers, such as mycelia.int32")
+        raise wrong_type(argument, kind, "a numeric type, such as mycelia.int32")
     return np.dtype(kind.numpy)
 
 
@@ -56,13 +58,13 @@ _HEXADECIMAL = re.compile(
 
 @dataclass(frozen=True, eq=False)
 class ToNumber(TextTransform):
-    """The numbers that strings begin with, as C reads them."""
+    """Converts strings to numbers, parsing their prefix like C."""
 
     data_type: Any
 
     def __post_init__(self) -> None:
         if numeric_type("data_type", self.data_type).kind == "b":
-            raise wrong_type("data_type", self.data_type, "a type of numbers")
+            raise wrong_type("data_type", self.data_type, "a numeric type")
 
     def change(self, array: np.ndarray) -> np.ndarray:
         kind = numeric_type("data_type", self.data_type)
@@ -74,7 +76,7 @@ class ToNumber(TextTransform):
 def _number(read: Callable[[str], Any], text: str, kind: np.dtype[Any]) -> Any:
     number = read(text)
     if number is None:
-        raise problem(RuntimeError, "ToNumber: a string is no number", got=repr(text))
+        raise problem(RuntimeError, "ToNumber: a string is not a number", got=repr(text))
     if not _fits(number, kind):
         raise problem(
             RuntimeError, f"ToNumber: a number is out of the range of {kind}", got=repr(text)

@@ -1,4 +1,4 @@
-"""The transforms that rewrite strings: case, normal forms, patterns, wiki markup."""
+"""String normalization: case folding, Unicode normal forms, regex replacement, wiki markup."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from mycelia.dataset.transforms.checks import check_bool
 
 
 def normalised(text: str, form: NormalizeForm) -> str:
-    """The text in a normal form."""
+    """The text in a Unicode normal form."""
     if form == NormalizeForm.NONE or text.isascii():
         return text
     return unicodedata.normalize(form.name, text)  # type: ignore[arg-type]
 
 
 def folded(text: str, ignorable: Any) -> str:
-    """The text without differences of case, width and form, and without what nobody sees.
+    """Fold differences of case, width, and form, and drop ignorable characters.
 
     This is toNFKC_Casefold of the Unicode Standard, section 3.13; `ignorable` matches the
-    characters that it leaves out.
+    characters to drop.
     """
     if text.isascii():
         return text.lower()
@@ -36,13 +36,13 @@ def folded(text: str, ignorable: Any) -> str:
 
 
 def ignorable_characters(owner: str) -> Any:
-    """The pattern of characters that case folding leaves out."""
+    """The pattern of characters that case folding drops."""
     return regex.compiled(owner, r"\p{Default_Ignorable_Code_Point}+")
 
 
 @dataclass(frozen=True, eq=False)
 class CaseFold(StringTransform):
-    """Small letters; forms that differ in width or style only become one."""
+    """Folds case, and unifies forms that differ only in width or style."""
 
     def __post_init__(self) -> None:
         _ = self._ignorable
@@ -57,7 +57,7 @@ class CaseFold(StringTransform):
 
 @dataclass(frozen=True, eq=False)
 class NormalizeUTF8(StringTransform):
-    """Strings in one of Unicode's normal forms."""
+    """Converts strings to a Unicode normal form."""
 
     normalize_form: NormalizeForm = NormalizeForm.NFKC
 
@@ -70,7 +70,7 @@ class NormalizeUTF8(StringTransform):
 
 @dataclass(frozen=True, eq=False)
 class RegexReplace(StringTransform):
-    """Matches of a pattern replaced: all of them, or the first."""
+    """Replaces matches of a regular expression: all of them, or only the first."""
 
     pattern: str
     replace: str
@@ -96,7 +96,7 @@ class RegexReplace(StringTransform):
 
 _DIGITS = "zero one two three four five six seven eight nine".split()
 _REDIRECTS = ("#redirect", "#REDIRECT")
-# In this order, after Mahoney's filter for the text8 corpus (mattmahoney.net/dc/textdata)
+# The order follows Mahoney's filter for the text8 corpus (mattmahoney.net/dc/textdata)
 _MARKUP = [
     (re.compile(pattern), by)
     for pattern, by in (
@@ -114,7 +114,7 @@ _MARKUP = [
 
 @dataclass(frozen=True, eq=False)
 class FilterWikipediaXML(StringTransform):
-    """The plain words of a page of Wikipedia: small letters a to z, digits spelled out."""
+    """Reduces Wikipedia XML to plain words: lowercase letters a to z, digits spelled out."""
 
     def rewrite(self, text: str) -> str:
         if any(mark in text for mark in _REDIRECTS):

@@ -1,4 +1,4 @@
-"""The choices of text transforms: normal forms, ways to cut Chinese, sentence pieces."""
+"""Enums of text transforms: normal forms, Chinese segmentation, SentencePiece."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class NormalizeForm(IntEnum):
-    """The normal forms of Unicode text."""
+    """Unicode normal forms."""
 
     NONE = 0
     NFC = 1
@@ -16,7 +16,7 @@ class NormalizeForm(IntEnum):
 
 
 class JiebaMode(IntEnum):
-    """How Chinese is cut: by a dictionary (MP), by a hidden Markov model, or by both (MIX)."""
+    """Chinese segmentation: by a dictionary (MP), a hidden Markov model (HMM), or both (MIX)."""
 
     MIX = 0
     MP = 1
@@ -24,7 +24,7 @@ class JiebaMode(IntEnum):
 
 
 class SentencePieceModel(IntEnum):
-    """How sentence pieces are learned."""
+    """The training algorithm of a SentencePiece model."""
 
     UNIGRAM = 0
     BPE = 1
@@ -33,14 +33,14 @@ class SentencePieceModel(IntEnum):
 
 
 class SPieceTokenizerOutType(IntEnum):
-    """Whether sentence pieces come as strings or as their ids."""
+    """Whether SentencePiece tokens are strings or ids."""
 
     STRING = 0
     INT = 1
 
 
 class SPieceTokenizerLoadType(IntEnum):
-    """Whether a sentence piece model comes from a file or from memory."""
+    """Whether a SentencePiece model comes from a file or from memory."""
 
     FILE = 0
     MODEL = 1

@@ -1,4 +1,4 @@
-"""The package `regex`, if it is installed: regular expressions in the notation of ICU."""
+"""Optional import of the package `regex`: regular expressions in ICU's notation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ try:
 except ImportError:  # the extra is not installed
     regex = None
 
-# What ICU writes differently: \x{1F600}, \Q literal \E, \Z (before the last line break), \z (end)
+# ICU's differences: \x{1F600}, \Q literal \E, \Z (before the last line break), \z (end)
 _ESCAPE = re.compile(
     r"\\(?:x\{(?P<code>[0-9A-Fa-f]+)\}|Q(?P<literal>.*?)(?:\\E|\Z)|(?P<one>.))", re.S
 )
@@ -25,18 +25,18 @@ _REFERENCE = re.compile(
 
 
 def compiled(owner: str, pattern: str) -> Any:
-    """The pattern ready for use; an error that shows what is wrong with it."""
+    """The compiled pattern; an invalid one raises an error that shows the problem."""
     if regex is None:
         raise problem(
             ImportError,
-            f"{owner}: needs the package regex, which is not installed",
+            f"{owner}: requires the package regex, which is not installed",
             fix="pip install 'mycelia[text]'",
         )
     try:
         return regex.compile(_ESCAPE.sub(_translated, pattern), regex.VERSION1)
     except regex.error as error:
         raise problem(
-            RuntimeError, f"{owner}: not a regular expression: {error}", got=repr(pattern)
+            RuntimeError, f"{owner}: invalid regular expression: {error}", got=repr(pattern)
         ) from error
 
 
@@ -49,7 +49,7 @@ def _translated(escape: re.Match[str]) -> str:
 
 
 def replacement(owner: str, template: str, pattern: Any) -> Callable[[Any], str]:
-    """What stands for a match: text with $0, $1, ${name} for groups and a backslash for escapes."""
+    """The replacement template: $0, $1, ${name} refer to groups, a backslash escapes."""
     parts: list[str | int] = []
     end = 0
     for found in _REFERENCE.finditer(template):
@@ -69,15 +69,15 @@ def _part(owner: str, template: str, found: re.Match[str], pattern: Any) -> str 
     if not 0 <= number <= pattern.groups:
         raise problem(
             RuntimeError,
-            f"{owner}: the replacement names a group that the pattern does not have",
+            f"{owner}: the replacement refers to an unknown group",
             got=repr(template),
-            expected=f"$0 to ${pattern.groups}, or \\$ for the sign itself",
+            expected=f"$0 to ${pattern.groups}, or \\$ for a literal dollar sign",
         )
     return number
 
 
 def cut(text: str, delimiter: Any, kept: Any | None) -> Iterator[Span]:
-    """What stands between matches of `delimiter`, and the matches that are `kept` as a whole."""
+    """The text between matches of `delimiter`, and the delimiters that match `kept`."""
     end = 0
     for found in delimiter.finditer(text):
         start, stop = found.span()

@@ -1,4 +1,4 @@
-"""The scripts of Unicode 15, those met most first."""
+"""The scripts of Unicode 15, the most frequent ones first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The package `sentencepiece`, if it is installed: learned pieces of text, and the tokenizer."""
+"""SentencePiece vocabularies and tokenizer (optional package `sentencepiece`)."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ except ImportError:  # the extra is not installed
     sentencepiece = None  # type: ignore[assignment]
 
 _MOST = 2**32 - 1
-_ONLY_ERRORS = 2  # of the trainer's messages
+_ONLY_ERRORS = 2  # log level of the trainer
 
 
 def _library(owner: str) -> Any:
     if sentencepiece is None:
         raise problem(
             ImportError,
-            f"{owner}: needs the package sentencepiece, which is not installed",
+            f"{owner}: requires the package sentencepiece, which is not installed",
             fix="pip install 'mycelia[text]'",
         )
     return sentencepiece
 
 
 class SentencePieceVocab:
-    """A learned model of pieces; made by `from_dataset` or `from_file`."""
+    """A trained SentencePiece model; created by `from_dataset` or `from_file`."""
 
     def __init__(self) -> None:
         self.model = b""
@@ -52,7 +52,7 @@ class SentencePieceVocab:
         model_type: SentencePieceModel,
         params: dict[str, str],
     ) -> Self:
-        """Learn `vocab_size` pieces from columns (none: all columns) of a dataset."""
+        """Train a model with `vocab_size` pieces on columns (none: all columns) of a dataset."""
         if not isinstance(col_names, (list, tuple)):
             raise wrong_type("col_names", col_names, "list or tuple")
         names = [check_text("col_names", name) for name in col_names]
@@ -69,12 +69,12 @@ class SentencePieceVocab:
         model_type: SentencePieceModel,
         params: dict[str, str],
     ) -> Self:
-        """Learn `vocab_size` pieces from the lines of files."""
+        """Train a model with `vocab_size` pieces on the lines of files."""
         if not isinstance(file_path, list) or not file_path:
             raise wrong_type("file_path", file_path, "list of at least one path")
         for path in file_path:
             if not Path(check_text("file_path", path)).is_file():
-                raise problem(RuntimeError, "from_file: there is no such file", got=path)
+                raise problem(RuntimeError, "from_file: the file does not exist", got=path)
         wanted = _wishes(vocab_size, character_coverage, model_type, params)
         return cls._learned(wanted, input=file_path)
 
@@ -86,9 +86,7 @@ class SentencePieceVocab:
         try:
             trainer.train(**wanted, **source, model_writer=written, minloglevel=_ONLY_ERRORS)
         except (RuntimeError, OSError) as error:
-            raise problem(
-                RuntimeError, f"SentencePieceVocab: the pieces cannot be learned: {error}"
-            ) from error
+            raise problem(RuntimeError, f"SentencePieceVocab: training failed: {error}") from error
         made.model = written.getvalue()
         return made
 
@@ -99,12 +97,12 @@ class SentencePieceVocab:
             raise wrong_type("vocab", vocab, "text.SentencePieceVocab")
         check_text("filename", filename)
         if not Path(check_text("path", path)).is_dir():
-            raise problem(RuntimeError, "save_model: there is no such folder", got=path)
+            raise problem(RuntimeError, "save_model: the folder does not exist", got=path)
         write_atomically(str(Path(path) / filename), [vocab.model])
 
 
 def _wishes(size: Any, coverage: Any, model_type: Any, params: Any) -> dict[str, Any]:
-    """The trainer's arguments; `params` cannot change those that have an argument here."""
+    """The trainer's arguments; `params` cannot override explicit arguments."""
     if not isinstance(coverage, float):
         raise wrong_type("character_coverage", coverage, "float")
     if not isinstance(params, dict):
@@ -121,7 +119,7 @@ def _wishes(size: Any, coverage: Any, model_type: Any, params: Any) -> dict[str,
 
 @dataclass(frozen=True, eq=False)
 class SentencePieceTokenizer(TextTransform):
-    """The learned pieces of a string, as strings or as ids; `mode` is a vocab or a model's file."""
+    """Tokenizes a string with SentencePiece, to strings or ids; `mode` is a vocab or a file."""
 
     mode: str | SentencePieceVocab
     out_type: SPieceTokenizerOutType
@@ -137,11 +135,11 @@ class SentencePieceTokenizer(TextTransform):
         model = _model_of(self.mode)
         try:
             made = _library("SentencePieceTokenizer").SentencePieceProcessor()
-            made.LoadFromSerializedProto(model)  # the constructor takes no bytes for no model
+            made.LoadFromSerializedProto(model)  # the constructor does not accept bytes
             return made
         except RuntimeError as error:
             raise problem(
-                RuntimeError, f"SentencePieceTokenizer: no model of sentence pieces: {error}"
+                RuntimeError, f"SentencePieceTokenizer: invalid SentencePiece model: {error}"
             ) from error
 
     def change(self, array: np.ndarray) -> np.ndarray:
@@ -161,10 +159,10 @@ def _model_of(mode: str | SentencePieceVocab) -> bytes:
         if not mode.model:
             raise problem(
                 RuntimeError,
-                "SentencePieceTokenizer: the vocab has no pieces yet",
+                "SentencePieceTokenizer: the vocab is not trained yet",
                 fix="SentencePieceVocab.from_dataset(...) or from_file",
             )
         return mode.model
     if not Path(mode).is_file():
-        raise problem(RuntimeError, "SentencePieceTokenizer: there is no such file", got=mode)
+        raise problem(RuntimeError, "SentencePieceTokenizer: the file does not exist", got=mode)
     return Path(mode).read_bytes()

@@ -1,4 +1,4 @@
-"""The transforms of sequences: n-grams, windows, cuts, added tokens."""
+"""Token sequence transforms: n-grams, sliding windows, truncation, added tokens."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mycelia.dataset.transforms.transform import Transform
 
 @dataclass(frozen=True, eq=False)
 class Ngram(TextTransform):
-    """Each run of `n` tokens (for each n of a list) joined into one."""
+    """Joins each run of `n` tokens (for each n of a list) to one n-gram."""
 
     n: int | list[int]
     left_pad: tuple[str, int] = ("", 0)
@@ -27,7 +27,7 @@ class Ngram(TextTransform):
     def __post_init__(self) -> None:
         if not is_int(self.n) and not (isinstance(self.n, list) and self.n):
             raise problem(
-                ValueError, "n: neither an int nor a list of ints", got=repr(self.n), expected="[2]"
+                ValueError, "n: must be an int or a list of ints", got=repr(self.n), expected="[2]"
             )
         for size in self._sizes():
             check_int("n", size, 1)
@@ -60,7 +60,7 @@ def _check_pad(argument: str, pad: Any) -> None:
     if not good or pad[1] < 0:
         raise problem(
             ValueError,
-            f"{argument}: not a token and how often it is added",
+            f"{argument}: must be a token and its number of repetitions",
             got=repr(pad),
             expected='("_", 1)',
         )
@@ -68,7 +68,7 @@ def _check_pad(argument: str, pad: Any) -> None:
 
 @dataclass(frozen=True, eq=False)
 class SlidingWindow(ColumnTransform):
-    """All runs of `width` entries of a vector, as rows."""
+    """All windows of `width` consecutive elements of a vector, as rows."""
 
     width: int
     axis: int = 0
@@ -79,13 +79,15 @@ class SlidingWindow(ColumnTransform):
             raise wrong_type("axis", self.axis, "int")
         if self.axis not in (0, -1):
             raise problem(
-                RuntimeError, "SlidingWindow: a vector has one axis", got=f"axis={self.axis}"
+                RuntimeError, "SlidingWindow: the axis of a vector is 0", got=f"axis={self.axis}"
             )
 
     def apply(self, value: Any, random: Any) -> np.ndarray:
         array = np.asarray(value)
         if array.ndim != 1:
-            raise problem(RuntimeError, "SlidingWindow: takes a vector", got=f"shape {array.shape}")
+            raise problem(
+                RuntimeError, "SlidingWindow: requires a vector", got=f"shape {array.shape}"
+            )
         if len(array) < self.width:
             return array[:0]
         return np.array(np.lib.stride_tricks.sliding_window_view(array, self.width))
@@ -93,7 +95,7 @@ class SlidingWindow(ColumnTransform):
 
 @dataclass(frozen=True, eq=False)
 class Truncate(ColumnTransform):
-    """At most `max_seq_len` entries of a vector, or of each row of a matrix."""
+    """Truncates a vector, or each row of a matrix, to `max_seq_len` elements."""
 
     max_seq_len: int
 
@@ -104,14 +106,14 @@ class Truncate(ColumnTransform):
         array = np.asarray(value)
         if array.ndim not in (1, 2):
             raise problem(
-                RuntimeError, "Truncate: takes a vector or a matrix", got=f"shape {array.shape}"
+                RuntimeError, "Truncate: requires a vector or a matrix", got=f"shape {array.shape}"
             )
         return np.array(array[..., : self.max_seq_len])
 
 
 @dataclass(frozen=True, eq=False)
 class TruncateSequencePair(Transform):
-    """Two vectors cut, always the longer one, until both have `max_length` entries together."""
+    """Truncates the longer of two vectors until both have `max_length` elements in total."""
 
     max_length: int
 
@@ -121,7 +123,7 @@ class TruncateSequencePair(Transform):
         if self.max_length < 0:
             raise problem(
                 RuntimeError,
-                "TruncateSequencePair: max_length is below 0",
+                "TruncateSequencePair: max_length must be 0 or more",
                 got=str(self.max_length),
             )
 
@@ -130,7 +132,7 @@ class TruncateSequencePair(Transform):
         if len(pair) != 2 or any(array.ndim != 1 for array in pair):
             raise problem(
                 RuntimeError,
-                "TruncateSequencePair: takes two vectors",
+                "TruncateSequencePair: requires two vectors",
                 got=f"shapes {', '.join(str(array.shape) for array in pair)}",
             )
         first, second = self._lengths(len(pair[0]), len(pair[1]))
@@ -149,7 +151,7 @@ class TruncateSequencePair(Transform):
 
 @dataclass(frozen=True, eq=False)
 class AddToken(TextTransform):
-    """A token before or behind a vector, or each row of a matrix."""
+    """Adds a token at the begin or end of a vector, or of each row of a matrix."""
 
     token: str
     begin: bool = True

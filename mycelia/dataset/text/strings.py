@@ -1,4 +1,4 @@
-"""What all text transforms share: strings in arrays, checks, tokens with their places."""
+"""Base classes and helpers of text transforms: string arrays, checks, token offsets."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ def string_array(words: list[str]) -> np.ndarray:
 
 
 def small_letters(text: str) -> str:
-    """The letters A to Z as a to z; all others stay."""
+    """Lowercase the letters A to Z; all others stay."""
     return text.encode().lower().decode()
 
 
 def check_text(argument: str, value: Any) -> str:
-    """A str."""
+    """Check for a str."""
     if not isinstance(value, str):
         raise wrong_type(argument, value, "str")
     return value
 
 
 def check_option(argument: str, value: Any, kind: type) -> Any:
-    """A member of an enum."""
+    """Check for a member of an enum."""
     if not isinstance(value, kind):
         raise wrong_type(argument, value, kind.__name__)
     return value
@@ -41,15 +41,15 @@ def check_option(argument: str, value: Any, kind: type) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class ColumnTransform(Transform):
-    """Changes the values of one column."""
+    """Base class of transforms of a single column."""
 
     def run(self, values: tuple[Any, ...], random: Any) -> tuple[Any, ...]:
         if len(values) != 1:
             raise problem(
                 RuntimeError,
-                f"{type(self).__name__}: takes one column",
+                f"{type(self).__name__}: requires one column",
                 got=f"{len(values)} columns",
-                fix="call map once for each column",
+                fix="call map once per column",
             )
         made = self.apply(values[0], random)
         return made if isinstance(made, tuple) else (made,)
@@ -57,7 +57,7 @@ class ColumnTransform(Transform):
 
 @dataclass(frozen=True, eq=False)
 class TextTransform(ColumnTransform):
-    """Changes arrays of strings."""
+    """Base class of transforms of string arrays."""
 
     def apply(self, value: Any, random: Any) -> Any:
         array = np.asarray(value)
@@ -66,14 +66,14 @@ class TextTransform(ColumnTransform):
         return self.change(array)
 
     def change(self, array: np.ndarray) -> Any:
-        """The strings changed, or what is made of them."""
+        """Transform an array of strings."""
         raise NotImplementedError
 
     def refusal(self, array: np.ndarray, expected: str) -> RuntimeError:
-        """The error for a value of a wrong type or shape."""
+        """The error for a value with an unsupported type or shape."""
         return problem(
             RuntimeError,
-            f"{type(self).__name__}: cannot change this value",
+            f"{type(self).__name__}: unsupported value",
             got=f"{array.dtype}{list(array.shape)}",
             expected=expected,
         )
@@ -81,21 +81,21 @@ class TextTransform(ColumnTransform):
 
 @dataclass(frozen=True, eq=False)
 class StringTransform(TextTransform):
-    """Changes each string on its own; the shape stays."""
+    """Base class of transforms of single strings, which keep the shape."""
 
     def change(self, array: np.ndarray) -> np.ndarray:
         changed = string_array([self.rewrite(text) for text in array.ravel().tolist()])
         return changed.reshape(array.shape)
 
     def rewrite(self, text: str) -> str:
-        """One string changed."""
+        """Transform one string."""
         raise NotImplementedError
 
 
 class Tokenizer(TextTransform):
-    """Cuts one string into tokens, and says at which bytes they begin and end if it is wanted."""
+    """Base class of tokenizers: splits a string, with byte offsets of the tokens if requested."""
 
-    with_offsets: bool  # the last field of each subclass, hence no field here
+    with_offsets: bool  # the last field of each subclass, so not declared as a field here
 
     def __post_init__(self) -> None:
         check_bool("with_offsets", self.with_offsets)
@@ -111,20 +111,20 @@ class Tokenizer(TextTransform):
         return (tokens, *byte_places(text, spans))
 
     def prepare(self, text: str) -> str:
-        """The text that is cut."""
+        """Preprocess the text before it is split."""
         return text
 
     def tokens(self, text: str) -> list[str]:
-        """The tokens alone."""
+        """The tokens without offsets."""
         return [text[start:end] for start, end in self.spans(text)]
 
     def spans(self, text: str) -> Iterable[Span]:
-        """Where tokens begin and end, counted in characters."""
+        """The start and end of each token, in characters."""
         raise NotImplementedError
 
 
 def byte_places(text: str, spans: list[Span]) -> tuple[np.ndarray, np.ndarray]:
-    """Where tokens begin and end, counted in bytes of UTF-8."""
+    """The start and end of each token, in bytes of UTF-8."""
     places = np.array(spans, np.uint32)
     if not text.isascii():
         places = _byte_of_each(text)[places]

@@ -1,4 +1,4 @@
-"""The tokenizers that need no vocabulary: characters, spaces, scripts, patterns, functions."""
+"""Tokenizers without a vocabulary: by character, whitespace, script, regex, or function."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from mycelia.dataset.text.scripts import SCRIPTS
 from mycelia.dataset.text.strings import ColumnTransform, Span, Tokenizer, check_text, string_array
 from mycelia.dataset.transforms.checks import check_bool
 
-_OFTEN = 2  # the first scripts of the list, which most texts are written in
+_OFTEN = 2  # the first scripts of the list, in which most texts are written
 
 
 @dataclass(frozen=True, eq=False)
 class UnicodeCharTokenizer(Tokenizer):
-    """Each character a token."""
+    """Splits a string into characters."""
 
     with_offsets: bool = False
 
@@ -32,7 +32,7 @@ class UnicodeCharTokenizer(Tokenizer):
 
 
 class PatternTokenizer(Tokenizer):
-    """The matches of a pattern are the tokens."""
+    """Base class of tokenizers whose tokens are the matches of a pattern."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -40,12 +40,12 @@ class PatternTokenizer(Tokenizer):
 
     @property
     def pattern(self) -> str:
-        """What a token looks like; there are no groups in it."""
+        """The pattern of a token, without groups."""
         raise NotImplementedError
 
     @cached_property
     def compiled(self) -> Any:
-        """The pattern ready for use."""
+        """The compiled pattern."""
         return regex.compiled(type(self).__name__, self.pattern)
 
     def tokens(self, text: str) -> list[str]:
@@ -57,7 +57,7 @@ class PatternTokenizer(Tokenizer):
 
 @dataclass(frozen=True, eq=False)
 class WhitespaceTokenizer(PatternTokenizer):
-    """What stands between spaces."""
+    """Splits a string at whitespace."""
 
     with_offsets: bool = False
 
@@ -66,13 +66,13 @@ class WhitespaceTokenizer(PatternTokenizer):
         return r"\P{White_Space}+"
 
     def tokens(self, text: str) -> list[str]:
-        # Python takes some control characters for spaces, too; printable text has none of them.
+        # Python counts some control characters as whitespace; printable text has none of them.
         return text.split() if text.isprintable() else super().tokens(text)
 
 
 @dataclass(frozen=True, eq=False)
 class UnicodeScriptTokenizer(PatternTokenizer):
-    """Runs of characters of one script."""
+    """Splits a string into runs of characters of the same script."""
 
     keep_whitespace: bool = False
     with_offsets: bool = False
@@ -87,7 +87,7 @@ class UnicodeScriptTokenizer(PatternTokenizer):
         runs = [rf"[{script}--\p{{White_Space}}]+" for script in known]
         unknown = rf"[^{''.join(known)}\p{{White_Space}}]+"
         others = "|".join([*runs[_OFTEN:], unknown])
-        # One look ahead instead of a try of each script where a frequent one or a space stands.
+        # A lookahead avoids trying every script if a frequent one or whitespace follows.
         rare = rf"(?>(?=[^{''.join(known[:_OFTEN])}])(?:{others}))"
         some = "|".join([*runs[:_OFTEN], rare])
         return rf"{some}|\p{{White_Space}}+" if self.keep_whitespace else some
@@ -95,7 +95,7 @@ class UnicodeScriptTokenizer(PatternTokenizer):
 
 @dataclass(frozen=True, eq=False)
 class RegexTokenizer(Tokenizer):
-    """What stands between matches of a pattern, and the matches that another pattern keeps."""
+    """Splits a string at matches of a pattern; delimiters that match `keep_delim_pattern` stay."""
 
     delim_pattern: str
     keep_delim_pattern: str = ""
@@ -121,21 +121,21 @@ class RegexTokenizer(Tokenizer):
 
 @dataclass(frozen=True, eq=False)
 class PythonTokenizer(ColumnTransform):
-    """The tokens that a user's function makes of a string."""
+    """Splits a string with a user's function."""
 
     tokenizer: Callable[[str], Any]
 
     def __post_init__(self) -> None:
         if not callable(self.tokenizer):
             raise problem(
-                TypeError, "PythonTokenizer: tokenizer is no function", got=repr(self.tokenizer)
+                TypeError, "PythonTokenizer: tokenizer must be a function", got=repr(self.tokenizer)
             )
 
     def checked(self, value: Any) -> np.ndarray:
         if not isinstance(value, np.ndarray):
             raise problem(
                 TypeError,
-                "PythonTokenizer: takes an array of strings",
+                "PythonTokenizer: requires an array of strings",
                 got=type(value).__name__,
                 fix="np.array(text)",
             )
@@ -149,7 +149,7 @@ class PythonTokenizer(ColumnTransform):
         if len({len(tokens) for tokens in made}) > 1:
             raise problem(
                 RuntimeError,
-                "PythonTokenizer: the strings of an array gave different numbers of tokens",
+                "PythonTokenizer: the strings of an array have different numbers of tokens",
                 got=str([len(tokens) for tokens in made]),
             )
         return np.array(made, np.str_).reshape(*array.shape, -1 if made and made[0].size else 0)
@@ -164,7 +164,7 @@ class PythonTokenizer(ColumnTransform):
         if isinstance(tokens, str) or np.ndim(tokens) != 1:
             raise problem(
                 RuntimeError,
-                "PythonTokenizer: the function gave no list of tokens",
+                "PythonTokenizer: the function must return a list of tokens",
                 got=repr(tokens),
             )
         return string_array([str(token) for token in tokens])

@@ -1,4 +1,4 @@
-"""Word vectors, from the text files in which they are published; and the words turned into them."""
+"""Word vectors: GloVe, fastText, and character n-grams; and the transform that looks them up."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mycelia.dataset.transforms.checks import check_bool, check_int, wrong_type
 
 
 class Vectors:
-    """The vectors of words; made by `from_file`."""
+    """Word vectors; created by `from_file`."""
 
     file_names: ClassVar[str] = "*"
 
@@ -30,7 +30,7 @@ class Vectors:
 
     @classmethod
     def from_file(cls, file_path: str, max_vectors: int | None = None) -> Self:
-        """One word and its numbers a line; at most `max_vectors` lines (0 or None: all)."""
+        """Read one word and its vector per line; at most `max_vectors` lines (0 or None: all)."""
         check_text("file_path", file_path)
         if max_vectors is not None:
             check_int("max_vectors", max_vectors, 0)
@@ -38,7 +38,7 @@ class Vectors:
         if not path.is_file() or not fnmatchcase(path.name, cls.file_names):
             raise problem(
                 RuntimeError,
-                f"{cls.__name__}: there is no such file of vectors",
+                f"{cls.__name__}: the file of vectors does not exist or has another name",
                 got=file_path,
                 expected=f"a file with a name like {cls.file_names}",
             )
@@ -51,26 +51,26 @@ class Vectors:
         return made
 
     def find(self, word: str) -> np.ndarray | None:
-        """The vector of a word, if there is one."""
+        """The vector of a word, or None."""
         return self.table.get(word)
 
 
 class GloVe(Vectors):
-    """Vectors of Pennington, Socher and Manning, "GloVe", 2014."""
+    """GloVe vectors: Pennington, Socher and Manning, "GloVe", 2014."""
 
     file_names = "glove.6B.*.txt"
 
 
 class FastText(Vectors):
-    """Vectors of Bojanowski et al., "Enriching word vectors with subword information", 2017."""
+    """fastText: Bojanowski et al., "Enriching word vectors with subword information", 2017."""
 
     file_names = "*.vec"
 
 
 class CharNGram(Vectors):
-    """Vectors of Hashimoto et al., "A joint many-task model", 2017: means over runs of letters.
+    """Hashimoto et al., "A joint many-task model", 2017: means over character n-grams.
 
-    A letter is a byte of UTF-8 here, as in MindSpore.
+    A character is a byte of UTF-8 here, as in MindSpore.
     """
 
     def find(self, word: str) -> np.ndarray | None:
@@ -94,12 +94,12 @@ def _rows(owner: str, path: Path) -> Iterator[tuple[str, np.ndarray]]:
     for number, line in enumerate(read_lines(path, owner, newline="\n"), 1):
         word, *numbers = line.rstrip().split(" ")
         if number == 1 and len(numbers) == 1:
-            continue  # a header: how many vectors, of which size
+            continue  # a header: the number of vectors and their size
         size = size or len(numbers)
         if len(numbers) != size or size < 2:
             raise problem(
                 RuntimeError,
-                f"{owner}: line {number} of {path} has a vector of another size",
+                f"{owner}: line {number} of {path} has a vector of a different size",
                 got=f"{len(numbers)} numbers",
                 expected=f"{max(size, 2)}",
             )
@@ -110,14 +110,14 @@ def _vector(owner: str, line: int, numbers: list[str]) -> np.ndarray:
     try:
         return np.array(numbers, np.float32)
     except ValueError as error:
-        raise problem(RuntimeError, f"{owner}: line {line} is no vector: {error}") from error
+        raise problem(RuntimeError, f"{owner}: line {line} is not a vector: {error}") from error
 
 
 @dataclass(frozen=True, eq=False)
 class ToVectors(TextTransform):
-    """The vectors of words; `unk_init` (zeros if it is not given) for words that have none.
+    """Looks up word vectors; unknown words become `unk_init` (default: zeros).
 
-    With `lower_case_backup` all words are looked up in small letters, as in MindSpore.
+    With `lower_case_backup`, all words are looked up in lowercase, as in MindSpore.
     """
 
     vectors: Vectors
@@ -141,7 +141,7 @@ class ToVectors(TextTransform):
         if len(values) not in (0, self.vectors.size):
             raise problem(
                 RuntimeError,
-                "ToVectors: unk_init has another size than the vectors",
+                "ToVectors: unk_init differs in size from the vectors",
                 got=str(len(values)),
                 expected=str(self.vectors.size),
             )

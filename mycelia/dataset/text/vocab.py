@@ -1,4 +1,4 @@
-"""The vocabulary: words and their ids, from lists, dicts, files and datasets; and the lookup."""
+"""Vocabularies: from lists, dicts, files, and datasets; and the transform from words to ids."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST = 2**31 - 1
 
 
 class Vocab:
-    """Words and their ids; made by one of the `from_` methods."""
+    """A mapping between words and ids; created by one of the `from_` methods."""
 
     def __init__(self) -> None:
         self._ids: dict[str, int] | None = None
@@ -37,7 +37,7 @@ class Vocab:
         special_tokens: list[str] | None = None,
         special_first: bool = True,
     ) -> Self:
-        """Words in the order of a list, with special ones before or after them."""
+        """Create a vocabulary from a list, with special tokens before or after the words."""
         words = _different_words("word_list", word_list)
         special = _special_words(special_tokens, special_first)
         _check_new(ValueError, special, set(words))
@@ -45,7 +45,7 @@ class Vocab:
 
     @classmethod
     def from_dict(cls, word_dict: dict[str, int]) -> Self:
-        """Words with the ids of a dict."""
+        """Create a vocabulary from a dict of words to ids."""
         if not isinstance(word_dict, dict):
             raise wrong_type("word_dict", word_dict, "dict")
         for word, number in word_dict.items():
@@ -62,7 +62,7 @@ class Vocab:
         special_tokens: list[str] | None = None,
         special_first: bool = True,
     ) -> Self:
-        """One word a line, at most `vocab_size`; it ends at any character of `delimiter`."""
+        """Create it from a file: one word per line, up to `delimiter`; at most `vocab_size`."""
         check_text("file_path", file_path)
         check_text("delimiter", delimiter)
         if vocab_size is not None:
@@ -70,7 +70,9 @@ class Vocab:
         special = _special_words(special_tokens, special_first)
         words = list(islice(_first_words(file_path, delimiter), vocab_size))
         if twice := _repeated(words):
-            raise problem(RuntimeError, f"from_file: {file_path} has a word twice", got=repr(twice))
+            raise problem(
+                RuntimeError, f"from_file: duplicate word in {file_path}", got=repr(twice)
+            )
         _check_new(RuntimeError, special, set(words))
         return cls._of(_joined(words, special, special_first))
 
@@ -84,7 +86,7 @@ class Vocab:
         special_tokens: list[str] | None = None,
         special_first: bool = True,
     ) -> Self:
-        """The words in columns of a dataset, the frequent ones first, equals by the alphabet."""
+        """Create it from columns of a dataset, ordered by frequency, then alphabetically."""
         low, high = _frequencies(freq_range)
         if top_k is not None:
             check_int("top_k", top_k, 1)
@@ -107,23 +109,23 @@ class Vocab:
         return made
 
     def vocab(self) -> dict[str, int]:
-        """Words -> ids."""
+        """A copy of the mapping from words to ids."""
         return dict(self.ids)
 
     @property
     def ids(self) -> dict[str, int]:
-        """Words -> ids, not to be changed."""
+        """The mapping from words to ids, read-only."""
         if self._ids is None:
             raise problem(
                 RuntimeError,
-                "Vocab: has no words yet",
+                "Vocab: the vocabulary is empty",
                 fix="Vocab.from_list(...), from_dict, from_file or from_dataset",
             )
         return self._ids
 
     @property
     def is_built(self) -> bool:
-        """Whether it was made by one of the `from_` methods."""
+        """Whether it was created by one of the `from_` methods."""
         return self._ids is not None
 
     def tokens_to_ids(self, tokens: Any) -> int | list[int]:
@@ -150,12 +152,12 @@ class Vocab:
 
 
 def column_strings(owner: str, dataset: Any, columns: list[str]) -> Iterator[str]:
-    """All strings in columns (none: all columns) of one run through a dataset."""
+    """All strings in columns (none: all columns) of one epoch of a dataset."""
     present = dataset.get_col_names()
     if absent := [name for name in columns if name not in present]:
         raise problem(
             RuntimeError,
-            f"{owner}: the dataset has no column {absent[0]!r}",
+            f"{owner}: unknown column {absent[0]!r}",
             expected=f"one of {', '.join(map(repr, present))}",
         )
     names = columns or present
@@ -165,18 +167,18 @@ def column_strings(owner: str, dataset: Any, columns: list[str]) -> Iterator[str
             if value.dtype.kind != "U":
                 raise problem(
                     RuntimeError,
-                    f"{owner}: column {name!r} holds no text",
+                    f"{owner}: column {name!r} must hold text",
                     got=str(value.dtype),
                 )
             yield from value.ravel().tolist()
 
 
 def check_vocab(owner: str, vocab: Any) -> Vocab:
-    """A vocabulary that has words."""
+    """Check for a vocabulary that has words."""
     if not isinstance(vocab, Vocab) or not vocab.is_built:
         raise problem(
             TypeError,
-            f"{owner}: vocab is no Vocab that was made by one of its from_ methods",
+            f"{owner}: vocab must be a Vocab created by one of its from_ methods",
             got=type(vocab).__name__,
             fix="text.Vocab.from_list([...])",
         )
@@ -185,7 +187,7 @@ def check_vocab(owner: str, vocab: Any) -> Vocab:
 
 def _first_words(file_path: str, delimiter: str) -> Iterator[str]:
     if not Path(file_path).is_file():
-        raise problem(RuntimeError, "from_file: there is no such file", got=file_path)
+        raise problem(RuntimeError, "from_file: the file does not exist", got=file_path)
     end = re.compile(f"[\n{re.escape(delimiter)}]")
     for line in read_lines(file_path, "from_file", newline="\n"):
         yield end.split(line, maxsplit=1)[0]
@@ -206,15 +208,15 @@ def _frequencies(freq_range: Any) -> tuple[float, float]:
     if len(freq_range) != 2 or not all(part is None or is_int(part) for part in freq_range):
         raise problem(
             ValueError,
-            "freq_range: not a pair of ints or None",
+            "freq_range: must be a pair of ints or None",
             got=repr(freq_range),
-            expected="(least, most), None where there is no bound",
+            expected="(minimum, maximum), None for no bound",
         )
     low, high = (bound if part is None else part for part, bound in zip(freq_range, (0, np.inf)))
     if not 0 <= low <= high:
         raise problem(
             ValueError,
-            "freq_range: the range ends before it begins, or begins below 0",
+            "freq_range: the minimum is negative or exceeds the maximum",
             got=repr(freq_range),
         )
     return low, high
@@ -226,7 +228,7 @@ def _different_words(argument: str, words: Any) -> list[str]:
     for word in words:
         check_text(argument, word)
     if twice := _repeated(words):
-        raise problem(ValueError, f"{argument}: has a word twice", got=repr(twice))
+        raise problem(ValueError, f"{argument}: duplicate word", got=repr(twice))
     return words
 
 
@@ -243,7 +245,7 @@ def _special_words(special_tokens: Any, special_first: Any) -> list[str]:
 
 def _check_new(kind: type[Exception], special: list[str], words: set[str]) -> None:
     if both := [word for word in special if word in words]:
-        raise problem(kind, "special_tokens: a word is among the other words too", got=repr(both))
+        raise problem(kind, "special_tokens: a special token is also a word", got=repr(both))
 
 
 def _joined(words: list[str], special: list[str], special_first: bool) -> list[str]:
@@ -252,7 +254,7 @@ def _joined(words: list[str], special: list[str], special_first: bool) -> list[s
 
 @dataclass(frozen=True, eq=False)
 class Lookup(TextTransform):
-    """The ids of words."""
+    """Looks up the ids of words."""
 
     vocab: Vocab
     unknown_token: str | None = None
@@ -280,7 +282,7 @@ class Lookup(TextTransform):
                 RuntimeError,
                 "Lookup: a word is not in the vocab",
                 got=repr(words[found.index(None)]),
-                fix="give unknown_token, a word of the vocab that stands for all others",
+                fix="pass unknown_token, a word of the vocab that replaces unknown words",
             )
         return np.array(found, np.int64).reshape(array.shape).astype(self.data_type.numpy)
 
