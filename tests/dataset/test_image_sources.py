@@ -176,7 +176,7 @@ def test_random_rows_follow_a_schema():
     with pytest.raises(TypeError, match="columns_list"):
         ds.RandomDataset(5, schema, "a")
     schema.add_column("t", "string")
-    with pytest.raises(RuntimeError, match="makes numbers only"):
+    with pytest.raises(RuntimeError, match="requires numeric columns"):
         ds.RandomDataset(5, schema).get_col_names()
 
 

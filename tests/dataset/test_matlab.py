@@ -52,7 +52,7 @@ def test_absent_arrays_and_other_files_are_told(tmp_path: Path):
     with pytest.raises(RuntimeError, match="lacks an array"):
         read_matlab(path, ("y",), "test")
     path.write_bytes(b"MATLAB 7.3 is HDF5")
-    with pytest.raises(RuntimeError, match="is no MATLAB file"):
+    with pytest.raises(RuntimeError, match="is not a valid MATLAB file"):
         read_matlab(path, ("x",), "test")
 
 

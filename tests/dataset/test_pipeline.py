@@ -75,7 +75,7 @@ def test_generator_dataset_takes_functions_iterables_and_random_access():
     assert column(ds.GeneratorDataset(Squares(), ["x", "y"], sampler=[4, 1]), 1) == [16, 1]
     assert sorted(column(ds.GeneratorDataset(Squares(), ["x", "y"]), 1)) == [0, 1, 4, 9, 16, 25]
     typed = ds.GeneratorDataset(count, ["a"], column_types=[ms.float32])
-    with pytest.raises(RuntimeError, match="another type than column_types"):
+    with pytest.raises(RuntimeError, match="a different type than column_types"):
         rows(typed)
 
 
@@ -127,7 +127,7 @@ def test_a_schema_names_and_types_the_columns_of_a_generator():
     schema.add_column("half", ms.float32, [])
     data = ds.GeneratorDataset([(1, np.float32(0.5))], schema=schema)
     assert rows(data) == [{"n": 1, "half": 0.5}]
-    with pytest.raises(RuntimeError, match="another type than column_types"):
+    with pytest.raises(RuntimeError, match="a different type than column_types"):
         rows(ds.GeneratorDataset([(1, 0.5)], schema=schema))
     assert rows(ds.GeneratorDataset([(1, 0.5)], ["a", "b"], [ms.int64, None]))
 

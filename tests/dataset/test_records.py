@@ -308,7 +308,7 @@ def test_damaged_example_files_are_refused(folder, tmp_path, change, reason):
     with pytest.raises(RuntimeError, match=reason):
         ds.TFRecordDataset(str(path)).get_dataset_size()
     path.write_bytes(b"\x1f\x8b" + change((folder / "a.gz").read_bytes())[2:30])
-    with pytest.raises(RuntimeError, match="no whole TFRecord file"):
+    with pytest.raises(RuntimeError, match="not a complete TFRecord file"):
         ds.TFRecordDataset(str(path), compression_type="GZIP").get_dataset_size()
 
 

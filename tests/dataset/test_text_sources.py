@@ -185,7 +185,7 @@ BAD_ARGUMENTS = [
     (lambda f: ds.YesNoDataset(f, shuffle=3), TypeError, "shuffle"),
     (lambda f: ds.CLUEDataset([]), ValueError, "dataset_files is empty"),
     (lambda f: ds.CLUEDataset(3), TypeError, "dataset_files: wrong type"),
-    (lambda f: ds.CLUEDataset(f"{f}/no.json"), ValueError, "no such files"),
+    (lambda f: ds.CLUEDataset(f"{f}/no.json"), ValueError, "no files match"),
     (lambda f: ds.Multi30kDataset(f, None, "en"), TypeError, "language_pair: wrong type"),
     (lambda f: ds.Multi30kDataset(f, None, ["en"]), ValueError, "must name two languages"),
     (lambda f: ds.IWSLT2017Dataset(f, None, [1, 2]), TypeError, "language_pair: wrong type"),
@@ -242,7 +242,7 @@ def test_an_empty_line_among_talks_is_named(copy: Path):
 BAD_WAVES = [
     ({"channels": 2, "rate": 22050}, "2 channels of 16 bits"),
     ({"width": 1, "rate": 22050}, "1 channels of 8 bits"),
-    ({"rate": 8000}, "another rate than the set"),
+    ({"rate": 8000}, "a different sample rate than the dataset"),
 ]
 
 

@@ -1,1 +1,1 @@
-"""How rows are read from arrays, user objects and files."""
+"""File formats and readers: how rows are read from arrays, user objects, and files."""

@@ -1,4 +1,4 @@
-"""The folders of Caltech 101: images by class, and the outline of the object in each."""
+"""Caltech 101's file format: images by class, and the contour of the object in each."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def caltech101_classes(folder: str) -> list[str]:
 
 
 def caltech101_rows(folder: str, target: str) -> Rows:
-    """Each image with its class, its outline or both."""
+    """Each image with its class, its contour, or both."""
     root = Path(folder)
     rows: Rows = []
     for label, name in enumerate(caltech101_classes(folder)):

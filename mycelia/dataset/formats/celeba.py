@@ -1,4 +1,4 @@
-"""The lists of CelebA: forty marks of each face, and the part each belongs to."""
+"""CelebA's file format: forty attributes and the train/valid/test split of each face."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PARTS = {"train": "0", "valid": "1", "test": "2"}
 
 
 def celeba_rows(folder: str, usage: str, extensions: tuple[str, ...] | None) -> Rows:
-    """Each face of the part, with its marks as 0 or 1."""
+    """Each face of a part, with its attributes as 0 or 1."""
     path = Path(folder) / "list_attr_celeba.txt"
     lines = text_lines(path, NAME)
     if not lines or not is_count(lines[0].strip()):
@@ -43,4 +43,4 @@ def _marks(path: Path, line: str, marks: list[str]) -> np.ndarray:
     try:
         return (fitting(marks, np.int64) > 0).astype(np.uint32)
     except ValueError as error:
-        raise bad_line(NAME, path, line, "a file name, then -1 or 1 for each mark") from error
+        raise bad_line(NAME, path, line, "a file name, then -1 or 1 per attribute") from error

@@ -15,7 +15,7 @@ _PIXELS = 3 * 32 * 32
 def open_cifar(
     folder: str, files: tuple[str, ...], columns: tuple[str, ...], name: str
 ) -> ArrayReader:
-    """The images and labels of the files: each record is its labels, then three colour planes."""
+    """The images and labels of the files: each record is its labels, then three color planes."""
     labels = len(columns) - 1
     size = labels + _PIXELS
     records = np.concatenate([_records(Path(folder) / file, size, name) for file in files])
@@ -32,7 +32,7 @@ def _records(path: Path, size: int, name: str) -> np.ndarray:
     if len(data) == 0 or len(data) % size:
         raise problem(
             RuntimeError,
-            f"{name}: the file is cut off or of another kind",
+            f"{name}: the file is truncated or of another kind",
             got=f"{path}: {len(data)} bytes",
             expected=f"a multiple of {size} bytes",
         )

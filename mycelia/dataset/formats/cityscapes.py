@@ -1,4 +1,4 @@
-"""The folders of Cityscapes: street scenes by city, beside masks or polygons of their objects."""
+"""Cityscapes' file format: street scenes by city, with masks or polygons of their objects."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _END = "_leftImg8bit.png"
 
 
 def cityscapes_rows(folder: str, usage: str, quality: str, task: str) -> Rows:
-    """Each scene, with what the task asks for."""
+    """Each scene, with the target of the task."""
     parts = USAGES[quality][:-1] if usage == "all" else (usage,)
     rows: Rows = []
     for part in parts:
@@ -47,6 +47,6 @@ def cityscapes_rows(folder: str, usage: str, quality: str, task: str) -> Rows:
 
 
 def _polygons(path: Path) -> np.ndarray:
-    """The JSON of a file, without spaces and in the order of its keys."""
+    """The JSON of a file, without spaces, with its key order."""
     told = read_json(path, NAME)
     return np.array(json.dumps(told, ensure_ascii=False, sort_keys=True, separators=(",", ":")))

@@ -1,4 +1,4 @@
-"""Sets of images in one folder for each class, with labels in the order of the folders."""
+"""Image datasets with one folder per class; labels follow the order of the folders."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def omniglot_rows(folder: str, background: bool) -> Rows:
 
 
 def lsun_rows(folder: str, usage: str, classes: tuple[str, ...]) -> Rows:
-    """The scenes of LSUN; those for tests lie in one folder, and have the label 0."""
+    """The scenes of LSUN; those for tests are in one folder and have the label 0."""
     root = Path(folder)
     names = ["test"]
     if usage != "test":
@@ -85,14 +85,14 @@ def sst2_rows(folder: str, usage: str) -> Rows:
 
 
 def sun397_rows(folder: str) -> Rows:
-    """The scenes of SUN397, with the classes that ClassName.txt lists."""
+    """The scenes of SUN397, with the classes listed in ClassName.txt."""
     names = [line.strip() for line in text_lines(Path(folder) / "ClassName.txt", "SUN397Dataset")]
     folders = [needed_folder(Path(folder) / name.lstrip("/"), "SUN397Dataset") for name in names]
     return _folder_rows(folders, np.uint32, "SUN397Dataset", folder, "sun_*.jpg")
 
 
 def labels_of_rows(rows: Rows) -> int:
-    """How many labels the rows tell apart."""
+    """The number of distinct labels."""
     return len({int(row[-1]) for row in rows})
 
 
@@ -106,7 +106,9 @@ def _folder_rows(
 def _plain(folder: Path, pattern: str, name: str) -> list[Path]:
     below = [path for path in folder.glob(pattern) if path.is_dir()]
     if below:
-        raise problem(RuntimeError, f"{name}: a folder lies among the images", got=str(below[0]))
+        raise problem(
+            RuntimeError, f"{name}: unexpected folder among the images", got=str(below[0])
+        )
     return file_paths(folder, pattern)
 
 

@@ -1,4 +1,4 @@
-"""The files of CLUE: a JSON object on each line, with other fields for each task."""
+"""CLUE's file format: a JSON object per line, with different fields for each task."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mycelia.dataset.formats.values import fitting
 
 _PAIR = (("label", "sentence1", "sentence2"), ("id", "sentence1", "sentence2"))
 _SPANS = ("span1_index", "span1_text", "span2_index", "span2_text")
-TASKS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # with labels, and for the test
+TASKS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # labeled, and for the test set
     "AFQMC": _PAIR,
     "CMNLI": _PAIR,
     "CSL": (("abst", "id", "keyword", "label"), ("abst", "id", "keyword")),
@@ -29,7 +29,7 @@ USAGES = ("train", "test", "eval")
 
 
 def open_clue(files: Sequence[str], task: str, usage: str) -> ConcatenatedReader:
-    """The rows of files of one task, in the order of their names."""
+    """The rows of files of one task, ordered by file name."""
     columns = TASKS[task][usage == "test"]
     parts = [PieceRows(filled_lines(Path(file)), partial(_row, columns)) for file in sorted(files)]
     return ConcatenatedReader("CLUEDataset", columns, parts)
@@ -39,9 +39,9 @@ def _row(columns: Sequence[str], line: str) -> Row:
     try:
         found = json_value(line)
     except ValueError as error:
-        raise problem(RuntimeError, "the line is no JSON", got=str(error)) from None
+        raise problem(RuntimeError, "the line is not valid JSON", got=str(error)) from None
     if not isinstance(found, dict):
-        raise problem(RuntimeError, "the line is no JSON object", got=f"{line:.80}")
+        raise problem(RuntimeError, "the line is not a JSON object", got=f"{line:.80}")
     return tuple(_value(found, column) for column in columns)
 
 
@@ -70,6 +70,6 @@ def _value(found: dict[str, Any], column: str) -> Any:
         case other:
             raise problem(
                 RuntimeError,
-                f"the field {column!r} is neither text nor number",
+                f"the field {column!r} must be text or a number",
                 got=f"{other!r:.80}",
             )

@@ -1,4 +1,4 @@
-"""The JSON annotations of COCO: boxes, polygons, key points, segments and captions of images."""
+"""COCO's annotation format: boxes, polygons, keypoints, segments, and captions of images."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TASKS: dict[str, dict[str, Any]] = {
 
 
 class Annotations:
-    """What a file of annotations says, for one task."""
+    """The content of an annotation file, for one task."""
 
     def __init__(self, path: str, task: str) -> None:
         self._path = Path(path)
@@ -35,13 +35,13 @@ class Annotations:
         }
 
     def classes(self) -> dict[str, list[int]]:
-        """The number of each class; of segments, also whether it counts things."""
+        """The id of each class; for segments, also whether it is a thing or stuff."""
         keys = ("id", "isthing") if self._task == "Panoptic" else ("id",)
         found = self._of(self._told, "categories")
         return {self._of(one, "name"): [self._of(one, key) for key in keys] for one in found}
 
     def rows(self, folder: str) -> Rows:
-        """Each image with an annotation, what is said of it, and its name, in order of names."""
+        """Each image with an annotation, its annotations, and its name, ordered by name."""
         kinds = TASKS[self._task]
         known = {entry[0] for entry in self.classes().values()} if "category_id" in kinds else None
         found: dict[str, dict[str, list[Any]]] = {}
@@ -62,7 +62,7 @@ class Annotations:
         return some_rows(rows, NAME, self._path)
 
     def _parts(self, note: Any) -> dict[str, list[list[Any]]]:
-        """The lines that one annotation adds to each column."""
+        """The rows that one annotation adds to each column."""
         if self._task == "Panoptic":
             segments = self._of(note, "segments_info")
             return {key: [self._line(one, key) for one in segments] for key in TASKS[self._task]}
@@ -80,20 +80,20 @@ class Annotations:
         shape = self._of(note, "segmentation")
         polygons = [self._of(shape, "counts")] if isinstance(shape, dict) else shape
         if not all(isinstance(polygon, list) for polygon in polygons):
-            raise self._damaged("a segmentation is neither lists of points nor counts", note)
+            raise self._damaged("a segmentation must hold lists of points or counts", note)
         return polygons
 
     def _line(self, entry: Any, key: str) -> list[Any]:
         value = self._of(entry, key)
         line = value if isinstance(value, list) else [value]
         if not all(isinstance(number, (int, float)) for number in line):
-            raise self._damaged(f"{key!r} holds something else than numbers", entry)
+            raise self._damaged(f"{key!r} must hold numbers", entry)
         return line
 
     def _image(self, note: Any) -> str:
         number = self._of(note, "image_id")
         if number not in self._images:
-            raise self._damaged("an annotation is of an image that is not listed", note)
+            raise self._damaged("an annotation refers to an unlisted image", note)
         return self._images[number]
 
     def _check_known(self, values: list[list[Any]], known: set[int]) -> None:

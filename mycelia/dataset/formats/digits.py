@@ -27,7 +27,7 @@ _INTS = b"\0\0\x0c\2"
 
 
 def open_emnist(folder: str, name: str, usage: str) -> ArrayReader:
-    """The images and labels of one of EMNIST's six sets."""
+    """The images and labels of one of EMNIST's six datasets."""
     pairs = []
     for part in _EMNIST_PARTS[usage]:
         start = f"emnist-{name}-{part}"
@@ -41,7 +41,7 @@ def open_emnist(folder: str, name: str, usage: str) -> ArrayReader:
 
 
 def open_qmnist(folder: str, usage: str, compat: bool) -> ArrayReader:
-    """The images of QMNIST, with the digit alone (`compat`) or all eight facts of each."""
+    """The images of QMNIST, with the digit alone (`compat`) or all eight label fields."""
     pairs = []
     for part in ("train", "test", "nist") if usage == "all" else (usage,):
         images_file, labels_file = _QMNIST_FILES[part]
@@ -77,19 +77,21 @@ def _checked(
 
 
 def _read_ints(path: Path) -> np.ndarray:
-    """The table of four-byte numbers in an IDX file."""
+    """The matrix of int32 values in an IDX file."""
     opener = gzip.open if path.suffix == ".gz" else open
     with opener(path, "rb") as file:
         data = file.read()
     if len(data) < 12 or data[:4] != _INTS:
         raise problem(
-            RuntimeError, "the file is no IDX file of a table of ints", got=f"{path}: {data[:4]!r}"
+            RuntimeError,
+            "the file is not an IDX file of an int matrix",
+            got=f"{path}: {data[:4]!r}",
         )
     shape = struct.unpack(">2I", data[4:12])
     if len(data) != 12 + 4 * shape[0] * shape[1]:
         raise problem(
             RuntimeError,
-            "the IDX file has another length than its head says",
+            "the length of the IDX file does not match its header",
             got=f"{path}: {len(data)} bytes for shape {shape}",
         )
     return np.frombuffer(data, ">i4", offset=12).reshape(shape)

@@ -1,4 +1,4 @@
-"""The captions of Flickr8k and Flickr30k: lines of `image.jpg#number`, a tab, a sentence."""
+"""The captions of Flickr8k and Flickr30k: lines of `image.jpg#number`, a tab, a caption."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAME = "FlickrDataset"
 
 
 def flickr_rows(folder: str, file: str) -> Rows:
-    """Each image with its captions, in the order of names."""
+    """Each image with its captions, ordered by name."""
     captions: dict[str, list[str]] = {}
     for line in text_lines(Path(file), NAME, ValueError):
         key, tab, caption = line.partition("\t")

@@ -1,4 +1,4 @@
-"""The MATLAB files of Oxford Flowers 102: the class and the part of each numbered image."""
+"""The MATLAB files of Oxford Flowers 102: the class and the split of each numbered image."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def flowers102_rows(folder: str, task: str, usage: str) -> Rows:
         if not 1 <= number <= len(labels):
             raise problem(
                 RuntimeError,
-                f"{NAME}: setid.mat names an image that imagelabels.mat does not know",
+                f"{NAME}: setid.mat refers to an image that imagelabels.mat lacks",
                 got=f"image {number} of {len(labels)} in {folder}",
             )
         paths = [root / "jpg" / f"image_{number:05d}.jpg"]

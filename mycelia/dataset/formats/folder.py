@@ -1,4 +1,4 @@
-"""Image files in folders, one folder for each class."""
+"""Image files in folders, one folder per class."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mycelia._engine.core.errors import problem
 
 
 class FolderReader:
-    """The bytes (or pixels) of files, with the label of their folder."""
+    """The bytes (or pixels) of files, with labels by folder."""
 
     columns: tuple[str, ...] = ("image", "label")
 
@@ -39,7 +39,7 @@ class FolderReader:
         return data if self._decode is None else self._decode(data), np.array(label, np.int32)
 
     def label(self, index: int) -> int:
-        """The label alone, without reading the file."""
+        """The label only, without reading the file."""
         return self._files[index][1]
 
     def describe(self, index: int) -> str:
@@ -51,7 +51,7 @@ def file_bytes(path: Path | str) -> np.ndarray:
     with open(path, "rb", buffering=0) as file:
         data = np.empty(os.fstat(file.fileno()).st_size, np.uint8)
         done = file.readinto(data)  # type: ignore[arg-type]
-        while done < len(data):  # a read may give less than it was asked for
+        while done < len(data):  # a read may return fewer bytes than requested
             more = file.readinto(data[done:])  # type: ignore[arg-type]
             if not more:
                 break
@@ -60,7 +60,7 @@ def file_bytes(path: Path | str) -> np.ndarray:
 
 
 def class_folders(folder: str, class_indexing: dict[str, int] | None) -> dict[str, int]:
-    """The labels of the folders: in the order of their names, unless they are given."""
+    """The labels of the folders: in the order of their names, unless specified."""
     present = sorted(path.name for path in Path(folder).iterdir() if path.is_dir())
     if class_indexing is None:
         return {name: label for label, name in enumerate(present)}
@@ -76,7 +76,7 @@ def class_folders(folder: str, class_indexing: dict[str, int] | None) -> dict[st
 
 
 def files_below(folder: str) -> Iterator[str]:
-    """All files in a folder and in the folders in it; links to folders are not followed."""
+    """All files in a folder and its subfolders; links to folders are not followed."""
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
@@ -88,7 +88,7 @@ def files_below(folder: str) -> Iterator[str]:
 def class_files(
     folder: str, labels: dict[str, int], extensions: tuple[str, ...] | None
 ) -> list[tuple[str, int]]:
-    """The files below each class folder, in the order of their names."""
+    """The files below each class folder, ordered by name."""
     found = [
         (path, labels[name])
         for name in sorted(labels)
@@ -98,7 +98,7 @@ def class_files(
     if not found:
         raise problem(
             RuntimeError,
-            "ImageFolderDataset: no file is in the folders",
+            "ImageFolderDataset: the folders have no files",
             got=f"{folder}, extensions {extensions}",
         )
     return found

@@ -1,4 +1,4 @@
-"""The parts of GTZAN without faulty recordings (Kereliuk, Sturm and Larsen, 2015)."""
+"""GTZAN's fault-filtered train/valid/test split (Kereliuk, Sturm and Larsen, 2015)."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _NUMBERS = {
 
 
 def recordings(usage: str) -> list[tuple[str, str]]:
-    """The genres and names of a part; all recordings, faulty ones too, for "all"."""
+    """The genres and names of a part; "all" includes the faulty recordings."""
     return [
         (genre, f"{genre}.{number:05}.wav")
         for genre, ranges in zip(GENRES, _NUMBERS[usage])

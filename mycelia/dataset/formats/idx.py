@@ -20,7 +20,7 @@ def open_mnist(folder: str, usage: str, name: str) -> ArrayReader:
     if not parts:
         raise problem(
             RuntimeError,
-            f"{name}: no image file is in the folder",
+            f"{name}: the folder has no image file",
             got=folder,
             expected=" or ".join(f"{part}-images-idx3-ubyte" for part in _PARTS[usage]),
         )
@@ -51,24 +51,24 @@ def _find(folder: str, name: str) -> Path | None:
 
 
 def read_idx(path: Path) -> np.ndarray:
-    """The array of bytes in an IDX file."""
+    """The uint8 array in an IDX file."""
     opener = gzip.open if path.suffix == ".gz" else open
     with opener(path, "rb") as file:
         data = file.read()
     if len(data) < 4 or data[:3] != b"\0\0\x08":
         raise problem(
-            RuntimeError, "the file is no IDX file of bytes", got=f"{path}: starts {data[:4]!r}"
+            RuntimeError, "the file is not an IDX file of bytes", got=f"{path}: starts {data[:4]!r}"
         )
     rank = data[3]
     start = 4 + 4 * rank
     if len(data) < start:
-        raise problem(RuntimeError, "the IDX file is cut off in its head", got=str(path))
+        raise problem(RuntimeError, "the header of the IDX file is truncated", got=str(path))
     shape = struct.unpack(f">{rank}I", data[4:start])
     wanted = start + int(np.prod(shape))
     if len(data) != wanted:
         raise problem(
             RuntimeError,
-            "the IDX file has another length than its head says",
+            "the length of the IDX file does not match its header",
             got=f"{path}: {len(data)} bytes",
             expected=f"{wanted} bytes for shape {shape}",
         )

@@ -1,4 +1,4 @@
-"""Rows of image files beside labels and annotations, read only when they are asked for."""
+"""Rows of image files with labels and annotations, read on demand."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Rows = list[tuple[Any, ...]]
 
 
 class ImageRows:
-    """Rows of files, functions and values: files are read (and decoded), functions called."""
+    """Rows of files, functions, and values: files are read (and decoded), functions called."""
 
     def __init__(
         self,
@@ -65,14 +65,14 @@ class ImageRows:
 
 
 def needed_file(path: Path, name: str, kind: type[Exception] = RuntimeError) -> Path:
-    """A file that must be there."""
+    """Check that a file exists."""
     if not path.is_file():
         raise problem(kind, f"{name}: a file is missing", got=str(path))
     return path
 
 
 def needed_folder(path: Path, name: str, kind: type[Exception] = RuntimeError) -> Path:
-    """A folder that must be there."""
+    """Check that a folder exists."""
     if not path.is_dir():
         raise problem(kind, f"{name}: a folder is missing", got=str(path))
     return path
@@ -85,16 +85,16 @@ def text_lines(path: Path, name: str, kind: type[Exception] = RuntimeError) -> l
 
 
 def bad_line(name: str, path: Path, line: str, expected: str) -> RuntimeError:
-    """The error for a line of an annotation file that cannot be read."""
+    """The error for an annotation line that cannot be parsed."""
     return problem(
         RuntimeError, f"{name}: a line of {path} cannot be read", got=repr(line), expected=expected
     )
 
 
 def some_rows(rows: Rows, name: str, where: Any) -> Rows:
-    """The rows, of which there must be one."""
+    """Check that there is at least one row."""
     if not rows:
-        raise problem(RuntimeError, f"{name}: there is not one image", got=str(where))
+        raise problem(RuntimeError, f"{name}: no images found", got=str(where))
     return rows
 
 
@@ -104,12 +104,12 @@ def folder_names(folder: Path) -> list[str]:
 
 
 def file_paths(folder: Path, pattern: str = "*") -> list[Path]:
-    """The files of a folder, in the order of their names."""
+    """The files of a folder, ordered by name."""
     return sorted(path for path in folder.glob(pattern) if path.is_file())
 
 
 def column(values: Iterable[Any], kind: Any) -> np.ndarray:
-    """Lists of numbers as lines of one array; short ones are filled up with -1."""
+    """Lists of numbers as rows of one array; short ones are padded with -1."""
     lines = [list(value) for value in values]
     longest = max((len(line) for line in lines), default=0)
     return np.array([line + [-1] * (longest - len(line)) for line in lines], kind)

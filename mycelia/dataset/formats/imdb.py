@@ -1,4 +1,4 @@
-"""The files of IMDB: one review in each, good and bad ones in two folders."""
+"""IMDB's file format: one review per file, positive and negative ones in two folders."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ def open_imdb(folder: str, usage: str) -> ConcatenatedReader:
 
 def _files(folder: Path) -> list[Path]:
     if not folder.is_dir():
-        raise problem(RuntimeError, "IMDBDataset: a folder of the set is missing", got=str(folder))
+        raise problem(
+            RuntimeError, "IMDBDataset: a folder of the dataset is missing", got=str(folder)
+        )
     return sorted(path for path in folder.iterdir() if path.is_file())
 
 

@@ -1,4 +1,4 @@
-"""The folders of KITTI: street scenes, and a text file for each with the objects in it."""
+"""KITTI's file format: street scenes, each with a text file of its objects."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def image_rows(folder: str) -> Rows:
 
 
 def labelled_rows(folder: str) -> Rows:
-    """Each scene with the facts of its objects; classes are numbered in the order of names."""
+    """Each scene with its object annotations; classes are numbered in alphabetic order."""
     labels = needed_folder(Path(folder) / "data_object_label_2" / "training" / "label_2", NAME)
     found = []
     for path in _images(folder, "training"):

@@ -1,4 +1,4 @@
-"""The labels of all rows of a source, for samplers that look at classes."""
+"""The labels of all rows of a source, for samplers that need classes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mycelia.dataset.formats.reader import ArrayReader, RowReader
 
 def labels_of(reader: RowReader, column: str) -> np.ndarray:
     """The label of each row."""
-    if hasattr(reader, "labels"):  # it knows fields that are no columns, too
+    if hasattr(reader, "labels"):  # also covers fields that are not columns
         return reader.labels(column)
     if column not in reader.columns:
         raise problem(
@@ -25,6 +25,6 @@ def labels_of(reader: RowReader, column: str) -> np.ndarray:
         return np.array([reader.label(row) for row in range(len(reader))])
     if isinstance(reader, ArrayReader):
         return reader.arrays[place]
-    if hasattr(reader, "value"):  # one column without the others
+    if hasattr(reader, "value"):  # reads one column without the others
         return np.array([int(reader.value(row, place)) for row in range(len(reader))])
     return np.array([int(np.asarray(reader.row(row)[place])) for row in range(len(reader))])

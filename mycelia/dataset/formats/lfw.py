@@ -1,4 +1,4 @@
-"""The lists of LFW: photos of people, or pairs of photos."""
+"""LFW's list files: photos of people, or pairs of photos."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ENDS = {
 
 
 def people_rows(folder: str, usage: str, image_set: str) -> Rows:
-    """Each photo, with the place of its person in the list of names."""
+    """Each photo, with the index of its person in the list of names."""
     root, images = Path(folder), _images(folder, image_set)
     names = text_lines(root / "lfw-names.txt", NAME)
     labels = {line.split()[0]: label for label, line in enumerate(names)}
@@ -29,7 +29,7 @@ def people_rows(folder: str, usage: str, image_set: str) -> Rows:
     for path, line in _lines(root, "people", usage):
         fields = line.split()
         if len(fields) != 2 or not is_count(fields[1]):
-            raise bad_line(NAME, path, line, "a name and how many photos there are")
+            raise bad_line(NAME, path, line, "a name and the number of photos")
         if fields[0] not in labels:
             raise problem(
                 RuntimeError, f"{NAME}: lfw-names.txt lacks a person of {path}", got=fields[0]
@@ -40,7 +40,7 @@ def people_rows(folder: str, usage: str, image_set: str) -> Rows:
 
 
 def pair_rows(folder: str, usage: str, image_set: str) -> Rows:
-    """Pairs of photos, and whether both show one person."""
+    """Pairs of photos, and whether both show the same person."""
     root, images = Path(folder), _images(folder, image_set)
     rows: Rows = []
     for path, line in _lines(root, "pairs", usage):
@@ -65,7 +65,7 @@ def _photo(images: Path, name: str, number: int) -> Path:
 
 
 def _lines(root: Path, task: str, usage: str) -> list[tuple[Path, str]]:
-    """The lines of the lists, without those that only count others."""
+    """The lines of the lists, without those that only hold counts."""
     paths = [root / f"{task}{end}.txt" for end in _ENDS[usage]]
     return [
         (path, line)

@@ -1,4 +1,4 @@
-"""Text files: their lines, or the fields of comma-separated ones."""
+"""Text files by line, and CSV files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mycelia.dataset.formats.values import fitting
 
 
 def matching_files(patterns: Sequence[str]) -> tuple[str, ...]:
-    """The files that the patterns name, in order; each pattern must name one."""
+    """The files that the patterns match, in order; each pattern must match one."""
     found, without = [], []
     for pattern in patterns:
         names = [name for name in sorted(glob(pattern)) if Path(name).is_file()]
@@ -28,28 +28,26 @@ def matching_files(patterns: Sequence[str]) -> tuple[str, ...]:
         if not names:
             without.append(pattern)
     if without:
-        raise problem(
-            ValueError, "dataset_files: there are no such files", got=", ".join(map(str, without))
-        )
+        raise problem(ValueError, "dataset_files: no files match", got=", ".join(map(str, without)))
     return tuple(sorted(found))
 
 
 def open_text(files: Sequence[str]) -> ConcatenatedReader:
-    """The lines that are not empty."""
+    """The non-empty lines."""
     parts = [PieceRows(filled_lines(Path(file)), lambda text: (text,)) for file in files]
     return ConcatenatedReader("TextFileDataset", ("text",), parts)
 
 
 def csv_names(files: Sequence[str], delimiter: str) -> tuple[str, ...]:
-    """The names in the first line of the first file."""
+    """The column names in the first line of the first file."""
     names = tuple(next(_fields(files[0], delimiter), ("", []))[1])
     if not names:
-        raise problem(RuntimeError, "CSVDataset: the first line names no columns", got=files[0])
+        raise problem(RuntimeError, "CSVDataset: the first line is empty", got=files[0])
     return names
 
 
 def _fields(file: str, delimiter: str) -> Iterator[tuple[str, list[str]]]:
-    """The fields of each row of a file, after the place where the row ends."""
+    """The fields of each row of a file, after the position where the row ends."""
     rows = csv.reader(read_lines(file, "CSVDataset", newline=""), delimiter=delimiter)
     try:
         for fields in rows:
@@ -67,7 +65,7 @@ def open_csv(
     names: Sequence[str],
     has_head: bool,
 ) -> ListReader:
-    """The fields of comma-separated files, each in the type of its default (text without one)."""
+    """The fields of CSV files, each in the type of its default (text without one)."""
     columns: list[list[Any]] = [[] for _ in names]
     ends = [0]
     for file in files:
@@ -91,7 +89,7 @@ def _add(
     if len(fields) != len(columns):
         raise problem(
             RuntimeError,
-            f"CSVDataset: {place} has another number of fields than there are columns",
+            f"CSVDataset: {place} has a different number of fields than there are columns",
             got=f"{len(fields)}",
             expected=f"{len(columns)}: {', '.join(names)}",
         )
@@ -109,7 +107,7 @@ def _typed(text: str, default: Any, place: str) -> Any:
     except ValueError as error:
         raise problem(
             RuntimeError,
-            f"CSVDataset: {place}: a field is no {type(default).__name__}",
+            f"CSVDataset: {place}: a field is not a valid {type(default).__name__}",
             got=repr(text),
         ) from error
 

@@ -1,4 +1,4 @@
-"""Sets of images that text files list: Food-101, Places365, SBU; and the pairs of DIV2K."""
+"""File formats of datasets in text lists: Food-101, Places365, SBU; and the pairs of DIV2K."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def food101_rows(folder: str, usage: str) -> Rows:
 
 
 def places365_rows(folder: str, usage: str, small: bool) -> Rows:
-    """Each place with its class; `small` images are of 256 x 256."""
+    """Each scene with its class; `small` images are 256 x 256."""
     name, root = "Places365Dataset", Path(folder)
     if usage != "val":
         text_lines(root / "categories_places365.txt", name)
@@ -63,18 +63,18 @@ def places365_rows(folder: str, usage: str, small: bool) -> Rows:
 
 
 def sbu_files(folder: str) -> tuple[Path, Path]:
-    """The files of addresses and of captions."""
+    """The files of URLs and of captions."""
     return Path(folder) / _SBU_URLS, Path(folder) / _SBU_CAPTIONS
 
 
 def sbu_rows(folder: str) -> Rows:
-    """Each photo that is there, with its caption."""
+    """Each downloaded photo, with its caption."""
     name, (urls, captions) = "SBUDataset", sbu_files(folder)
     addresses, told = (text_lines(path, name, ValueError) for path in (urls, captions))
     if len(addresses) != len(told):
         raise problem(
             RuntimeError,
-            f"{name}: the numbers of addresses and captions differ",
+            f"{name}: the numbers of URLs and captions differ",
             got=f"{len(addresses)} in {urls}, {len(told)} in {captions}",
         )
     images = needed_folder(Path(folder) / "sbu_images", name)
@@ -86,7 +86,7 @@ def sbu_rows(folder: str) -> Rows:
 
 
 def _sbu_name(urls: Path, address: str) -> str:
-    """http://static.flickr.com/12/34_ab.jpg is kept as m_12_34_ab.jpg."""
+    """http://static.flickr.com/12/34_ab.jpg is stored as m_12_34_ab.jpg."""
     _, dot, rest = address.strip().partition(".com/")
     if not dot:
         raise bad_line("SBUDataset", urls, address, "http://static.flickr.com/12/34_ab.jpg")
@@ -94,7 +94,7 @@ def _sbu_name(urls: Path, address: str) -> str:
 
 
 def div2k_rows(folder: str, usage: str, downgrade: str, scale: int) -> Rows:
-    """Each image in full, beside the same one made worse."""
+    """Each image in high resolution, with its low-resolution version."""
     name = "DIV2KDataset"
     rows: Rows = []
     for part in ("train", "valid") if usage == "all" else (usage,):

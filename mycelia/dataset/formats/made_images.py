@@ -1,4 +1,4 @@
-"""Images and labels that are made up, the same for the same seed."""
+"""Synthetic images and labels, reproducible by seed."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import numpy as np
 
 
 class MadeImages:
-    """Row i holds numbers of a Mersenne twister that starts from `seed` + i.
+    """Row i holds random values of a Mersenne twister with the seed `seed` + i.
 
-    As in MindSpore, the bytes of an image are those of normal numbers in double precision, with
-    negative ones as 0, drawn by the polar method (Marsaglia and Bray, 1964).
+    As in MindSpore, the bytes of an image are those of normal float64 values, with negative
+    ones replaced by 0, drawn by the polar method (Marsaglia and Bray, 1964).
     """
 
     columns: tuple[str, ...] = ("image", "label")
@@ -30,7 +30,7 @@ class MadeImages:
         return image, self.value(index, 1)
 
     def value(self, index: int, place: int) -> np.ndarray:
-        """One column of a row, without making the other."""
+        """One column of a row, without computing the other."""
         if place == 0:
             return self.row(index)[0]
         word = int(_words(self._twister(index), 1)[0])
@@ -44,7 +44,7 @@ class MadeImages:
 
 
 def _normals(twister: np.random.RandomState, count: int) -> np.ndarray:
-    """The first `count` normal numbers of the twister."""
+    """The first `count` normal values of the generator."""
     found: list[np.ndarray] = []
     missing = count
     while missing > 0:
@@ -61,5 +61,5 @@ def _normals(twister: np.random.RandomState, count: int) -> np.ndarray:
 
 
 def _words(twister: np.random.RandomState, count: int) -> np.ndarray:
-    """Its next numbers of 32 bits."""
+    """The next 32-bit values of the generator."""
     return twister.randint(0, 2**32, count, dtype=np.uint32)

@@ -1,4 +1,4 @@
-"""Manifest files: a line of JSON for each image, with its part and its labels."""
+"""Manifest files: a JSON line per image, with its usage and its labels."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ManifestEntry:
 
 
 def manifest_entries(file: str, usage: str) -> list[ManifestEntry]:
-    """The images of a part."""
+    """The images of a usage."""
     lines = text_lines(Path(file), NAME, ValueError)
     found = [_entry(f"{file}:{number}", line, usage) for number, line in enumerate(lines, 1)]
     return [entry for entry in found if entry is not None]
@@ -46,7 +46,7 @@ def _entry(place: str, line: str, usage: str) -> ManifestEntry | None:
     try:
         told = json_value(line)
     except ValueError as error:
-        raise problem(RuntimeError, f"{NAME}: {place} is no JSON", got=line[:120]) from error
+        raise problem(RuntimeError, f"{NAME}: {place} is not valid JSON", got=line[:120]) from error
     if _text(place, told, "usage").lower() != usage:
         return None
     notes = told.get("annotation")

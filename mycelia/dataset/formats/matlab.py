@@ -26,8 +26,8 @@ _NUMBERS = {
 _CELL, _STRUCTURE, _TEXT, _SPARSE = 1, 2, 4, 5  # classes of arrays
 _NUMERIC = range(6, 16)
 _COMPLEX = 0x800
-_MOST = 1 << 28  # numbers in a sparse array, which becomes a full one
-_DEPTH = 16  # of cells inside of cells
+_MOST = 1 << 28  # maximum elements of a sparse array, which is made dense
+_DEPTH = 16  # maximum nesting of cells
 
 
 class _Element(NamedTuple):
@@ -36,7 +36,7 @@ class _Element(NamedTuple):
 
 
 class _Array(NamedTuple):
-    """An array before its content is looked at."""
+    """An array before its content is parsed."""
 
     name: str
     kind: int
@@ -51,7 +51,7 @@ def read_matlab(path: Path, names: tuple[str, ...], owner: str) -> list[Any]:
         told = _MatFileReader(path.read_bytes()).arrays(names)
     except ValueError as error:
         raise problem(
-            RuntimeError, f"{owner}: the file is no MATLAB file", got=f"{path}: {error}"
+            RuntimeError, f"{owner}: the file is not a valid MATLAB file", got=f"{path}: {error}"
         ) from None
     absent = [name for name in names if name not in told]
     if absent:
@@ -64,17 +64,17 @@ def read_matlab(path: Path, names: tuple[str, ...], owner: str) -> list[Any]:
 
 
 class _MatFileReader:
-    """Reads the bytes of a file. Raises ValueError for bytes that are no such file."""
+    """Parses the bytes of a file. Raises ValueError for invalid bytes."""
 
     def __init__(self, data: bytes) -> None:
         order = {b"IM": "<", b"MI": ">"}.get(data[_HEAD - 2 : _HEAD])
         if len(data) < _HEAD or order is None:
-            raise ValueError("it does not begin as files of MATLAB 5 to 7.2 do")
+            raise ValueError("it does not start like files of MATLAB 5 to 7.2")
         self._order = order
         self._data = memoryview(data)[_HEAD:]
 
     def arrays(self, names: tuple[str, ...]) -> dict[str, Any]:
-        """The arrays of those names."""
+        """The arrays with those names."""
         found = {}
         for element in self._elements(self._data):
             if element.kind == _COMPRESSED:
@@ -87,7 +87,7 @@ class _MatFileReader:
         return found
 
     def _elements(self, data: memoryview) -> Iterator[_Element]:
-        """The elements one after another; small ones stand in their tag."""
+        """The elements in order; small ones are stored inside their tag."""
         place = 0
         while place < len(data):
             first, size = self._words(data[place : place + _TAG])
@@ -103,12 +103,12 @@ class _MatFileReader:
 
     def _words(self, data: memoryview) -> tuple[int, int]:
         if len(data) < _TAG:
-            raise ValueError("it ends inside of an element")
+            raise ValueError("it ends inside an element")
         first, second = np.frombuffer(data, f"{self._order}u4", 2).tolist()
         return first, second
 
     def _array(self, element: _Element) -> _Array | None:
-        """What the head of an array says; None for an empty one."""
+        """The header of an array; None for an empty one."""
         if element.kind != _MATRIX:
             raise ValueError(f"an element of type {element.kind} where an array should be")
         if not element.data:
@@ -124,7 +124,7 @@ class _MatFileReader:
         return _Array(name, int(flags[0]) & 0xFF, shape, parts)
 
     def _numbers(self, parts: Iterator[_Element]) -> np.ndarray:
-        """The numbers of the next element."""
+        """The values of the next element."""
         element = next(parts, None)
         if element is None or element.kind not in _NUMBERS:
             raise ValueError("an array whose numbers are missing")
@@ -135,7 +135,7 @@ class _MatFileReader:
 
     def _content(self, array: _Array, depth: int) -> Any:
         if depth > _DEPTH:
-            raise ValueError("cells too deep inside of each other")
+            raise ValueError("cells nested too deeply")
         if array.kind == _CELL:
             return self._cells(array, depth)
         if array.kind == _STRUCTURE:
@@ -147,10 +147,10 @@ class _MatFileReader:
         return _shaped(self._numbers(array.parts), array.shape)
 
     def _inner(self, parts: Iterator[_Element], depth: int) -> Any:
-        """The next of the arrays inside of another one."""
+        """The next nested array."""
         element = next(parts, None)
         if element is None:
-            raise ValueError("an array inside of another one is missing")
+            raise ValueError("a nested array is missing")
         found = self._array(element)
         return np.empty((0, 0)) if found is None else self._content(found, depth + 1)
 
@@ -179,7 +179,7 @@ class _MatFileReader:
         ]
 
     def _full(self, array: _Array) -> np.ndarray:
-        """A sparse array with its zeros: rows of the numbers, then where each column ends."""
+        """Convert a sparse array to a dense one: row indices, then the end of each column."""
         rows, starts = self._numbers(array.parts), self._numbers(array.parts)
         numbers = self._numbers(array.parts)
         height, width = array.shape if len(array.shape) == 2 else (-1, -1)
@@ -192,7 +192,7 @@ class _MatFileReader:
             raise ValueError("the columns of a sparse array contradict each other")
         rows = rows[:used].astype(np.int64)
         if ((rows < 0) | (rows >= height)).any():
-            raise ValueError("a number outside of a sparse array")
+            raise ValueError("an element outside of a sparse array")
         found = np.zeros((height, width), numbers.dtype.newbyteorder("="))
         found[rows, np.repeat(np.arange(width), counts)] = numbers[:used]
         return found
@@ -201,12 +201,12 @@ class _MatFileReader:
 def _counted(shape: tuple[int, ...]) -> int:
     count = prod(shape)
     if count > _MOST:
-        raise ValueError(f"{count} arrays inside of another one")
+        raise ValueError(f"{count} nested arrays")
     return count
 
 
 def _shaped(numbers: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Numbers in a shape, the first axis first, in the byte order of this machine."""
+    """Reshape values in Fortran order, with this machine's byte order."""
     if prod(shape) != numbers.size:
         raise ValueError(f"{numbers.size} numbers for shape {shape}")
     kind = numbers.dtype.newbyteorder("=")

@@ -1,4 +1,4 @@
-"""Rows in several parts, one after another: what the files of a set hold."""
+"""Readers of datasets in several parts, usually files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Row = tuple[Any, ...]
 
 
 class RowSource(Protocol):
-    """Some of the rows of a set, mostly those of one file."""
+    """Some rows of a dataset, usually those of one file."""
 
     def __len__(self) -> int: ...
 
@@ -23,11 +23,11 @@ class RowSource(Protocol):
         """One row."""
 
     def place(self, index: int) -> str:
-        """Where a row stands: a file, and a line of it."""
+        """Where a row is stored: a file and a line."""
 
 
 class PieceRows:
-    """A row for each piece of a text file."""
+    """One row per piece of a text file."""
 
     def __init__(self, pieces: Pieces, parse: Callable[[str], Row]) -> None:
         self._pieces = pieces
@@ -42,7 +42,7 @@ class PieceRows:
 
 
 class PairRows:
-    """A row of two texts: the pieces of two files side by side."""
+    """Rows of two texts: the pieces of two parallel files."""
 
     def __init__(
         self, left: Pieces, right: Pieces, parse: Callable[[str, str], Row] = lambda *pair: pair
@@ -62,7 +62,7 @@ class PairRows:
 
 
 class ListedRows:
-    """Rows in memory, each with its place, finished when they are asked for."""
+    """Rows in memory, each with its location, completed on access."""
 
     def __init__(
         self, rows: Sequence[tuple[str, Row]], finish: Callable[..., Row] = lambda *row: row
@@ -81,7 +81,7 @@ class ListedRows:
 
 
 class ConcatenatedReader:
-    """The rows of all parts, in their order."""
+    """The rows of all parts, in order."""
 
     def __init__(self, owner: str, columns: Sequence[str], parts: Sequence[RowSource]) -> None:
         self.columns = tuple(columns)
@@ -91,7 +91,7 @@ class ConcatenatedReader:
         if not len(self):
             raise problem(
                 RuntimeError,
-                f"{owner}: the files hold no row",
+                f"{owner}: the files hold no rows",
                 expected=f"the columns {', '.join(columns)}",
             )
 
@@ -117,7 +117,7 @@ class ConcatenatedReader:
 
 
 def present(owner: str, path: Path) -> Path:
-    """The path of a file that must be there."""
+    """Check that a file exists, and return its path."""
     if not path.is_file():
-        raise problem(RuntimeError, f"{owner}: a file of the set is missing", got=str(path))
+        raise problem(RuntimeError, f"{owner}: a file of the dataset is missing", got=str(path))
     return path

@@ -1,4 +1,4 @@
-"""The sheets of PhotoTour: 16 x 16 patches of 64 x 64 pixels in each, and pairs of patches."""
+"""PhotoTour's file format: sheets of 16 x 16 patches of 64 x 64 pixels, and pairs of patches."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _KEPT = 64
 
 
 class Sheets:
-    """The patches of a folder; some sheets stay decoded."""
+    """The patches of a folder; recently used sheets stay decoded."""
 
     def __init__(self, folder: Path, decode: Decoder) -> None:
         self._folder = needed_folder(folder, NAME)
@@ -44,7 +44,7 @@ class Sheets:
         if pixels.shape[:2] != (_LINE * _SIDE, _LINE * _SIDE):
             raise problem(
                 RuntimeError,
-                f"{NAME}: a sheet has another size",
+                f"{NAME}: a sheet has the wrong size",
                 got=f"{path}: {pixels.shape[:2]}",
                 expected=f"({_LINE * _SIDE}, {_LINE * _SIDE})",
             )

@@ -1,4 +1,4 @@
-"""Text files cut into pieces that are read only when they are asked for."""
+"""Text files split into pieces that are read on demand."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NEWLINE, _RETURN, _QUOTE = b'\n\r"'
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """Where the pieces of one file lie: its lines, or runs of lines."""
+    """The offsets of the pieces of one file: its lines, or runs of lines."""
 
     path: Path
     data: np.ndarray
@@ -27,41 +27,41 @@ class Pieces:
         return len(self.starts)
 
     def text(self, index: int) -> str:
-        """One piece, without the newline at its end."""
+        """One piece, without its trailing newline."""
         try:
             return decoded(self.data[self.starts[index] : self.stops[index]].tobytes())
         except ValueError as error:
             raise problem(
-                RuntimeError, "the line is no text", got=f"{self.place(index)}: {error}"
+                RuntimeError, "the line is not valid text", got=f"{self.place(index)}: {error}"
             ) from None
 
     def place(self, index: int) -> str:
-        """The file, and the line where a piece begins."""
+        """The file, and the line where a piece starts."""
         above = np.count_nonzero(self.data[: self.starts[index]] == _NEWLINE)
         return f"{self.path}:{above + 1}"
 
     def kept(self, which: np.ndarray) -> Pieces:
-        """Some of the pieces: those where `which` is true."""
+        """The pieces for which `which` is true."""
         return replace(self, starts=self.starts[which], stops=self.stops[which])
 
     def are_empty(self) -> np.ndarray:
-        """Which pieces hold nothing."""
+        """Which pieces are empty."""
         return self.starts == self.stops
 
 
 def all_lines(path: Path) -> Pieces:
-    """The lines of a file, empty ones too."""
+    """The lines of a file, including empty ones."""
     return _cut(path, quoted=False)
 
 
 def filled_lines(path: Path) -> Pieces:
-    """The lines of a file that are not empty."""
+    """The non-empty lines of a file."""
     lines = all_lines(path)
     return lines.kept(~lines.are_empty())
 
 
 def quoted_lines(path: Path) -> Pieces:
-    """The filled lines of a file, in which a newline between double quotes ends no line."""
+    """The non-empty lines of a file; a newline between double quotes does not end a line."""
     lines = _cut(path, quoted=True)
     filled = lines.kept(~lines.are_empty())
     bare = replace(filled, stops=filled.stops - (filled.data[filled.stops - 1] == _RETURN))
@@ -69,7 +69,7 @@ def quoted_lines(path: Path) -> Pieces:
 
 
 def blocks(path: Path) -> Pieces:
-    """The runs of filled lines between empty ones."""
+    """The runs of non-empty lines between empty ones."""
     lines = all_lines(path)
     filled = np.concatenate([[False], ~lines.are_empty(), [False]])
     return replace(
@@ -91,7 +91,7 @@ def _cut(path: Path, *, quoted: bool) -> Pieces:
 
 
 def _line_ends(data: np.ndarray, quoted: bool) -> np.ndarray:
-    """Where newlines are; the file is looked through in chunks, so that large ones fit."""
+    """The offsets of newlines; reads in chunks, so that large files fit into memory."""
     found = [np.empty(0, np.int64)]
     inside = np.False_
     for start in range(0, len(data), _CHUNK):

@@ -13,14 +13,14 @@ _LONGEST = 32
 
 
 class RandomRows:
-    """Each value is one random byte, over and over; sizes of -1 are random as well."""
+    """Each value repeats one random byte; sizes of -1 are random as well."""
 
     def __init__(self, columns: Sequence[ColumnSchema], count: int, seed: int) -> None:
         text = [column.name for column in columns if column.type not in NUMBERS]
         if text:
             raise problem(
                 RuntimeError,
-                "RandomDataset: makes numbers only",
+                "RandomDataset: requires numeric columns",
                 got=f"columns of text: {', '.join(text)}",
             )
         self.columns = tuple(column.name for column in columns)

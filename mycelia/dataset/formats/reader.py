@@ -1,4 +1,4 @@
-"""What a source of rows with random access offers, and the two plain forms of it."""
+"""`RowReader`, the interface of sources with random access, and readers of rows in memory."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from mycelia._engine.core.errors import problem
 from mycelia._engine.runtime.host_to_device import aligned
 from mycelia.dataset.formats.values import own_copy, row_of
 
-_GATHERED_BYTES = 256 * 1024  # gathered at once where nothing else is done with the rows
+_GATHERED_BYTES = 256 * 1024  # bytes gathered per call if no other step follows
 
 
 class RowReader(Protocol):
-    """Rows that can be read in any order, by several threads at once."""
+    """Rows with random access, from several threads."""
 
     columns: tuple[str, ...]
 
     def __len__(self) -> int: ...
 
     def row(self, index: int) -> Any:
-        """One row: a tuple with a value for each column."""
+        """One row: a tuple with one value per column."""
 
     def describe(self, index: int) -> str:
-        """How an error names a row."""
+        """The name of a row in errors."""
 
 
 class ArrayReader:
-    """Rows that are slices of arrays; many of them are gathered at once."""
+    """Rows that are slices of arrays; many of them are gathered in one call."""
 
     def __init__(self, columns: Sequence[str], arrays: Sequence[np.ndarray], name: str) -> None:
         self.columns = tuple(columns)
@@ -45,7 +45,7 @@ class ArrayReader:
         return tuple(np.array(array[index]) for array in self.arrays)
 
     def gather(self, indices: np.ndarray) -> tuple[np.ndarray, ...]:
-        """The rows `indices`, stacked: each number is copied once."""
+        """The rows `indices`, stacked, with one copy."""
         return tuple(_gathered(array, indices) for array in self.arrays)
 
     def describe(self, index: int) -> str:
@@ -56,11 +56,11 @@ def _gathered(array: np.ndarray, indices: np.ndarray) -> np.ndarray:
     if array.dtype.kind in "USO":
         return array.take(indices, axis=0)
     whole = aligned((len(indices), *array.shape[1:]), array.dtype)
-    return array.take(indices, axis=0, out=whole, mode="clip")  # "raise" would copy once more
+    return array.take(indices, axis=0, out=whole, mode="clip")  # "raise" would copy again
 
 
 class ListReader:
-    """Rows that are entries of Python sequences, one sequence for each column."""
+    """Rows that are elements of Python sequences, one sequence per column."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class ListReader:
         self.columns = tuple(columns)
         self._lists = tuple(lists)
         self._name = name
-        self.file_sizes = list(file_sizes or [len(self)])  # of the files that the rows come from
+        self.file_sizes = list(file_sizes or [len(self)])  # rows per file
 
     def __len__(self) -> int:
         return len(self._lists[0])
@@ -98,13 +98,13 @@ class ObjectReader:
                 RuntimeError,
                 "GeneratorDataset: the source has __getitem__, but no __len__",
                 got=type(self._source).__name__,
-                fix="add __len__, or give rows one after another with __iter__ alone",
+                fix="add __len__, or remove __getitem__ and yield rows with __iter__",
             )
         size = len(self._source)
         if not size:
             raise problem(
                 RuntimeError,
-                "GeneratorDataset: the source has no rows",
+                "GeneratorDataset: the source is empty",
                 got=f"{type(self._source).__name__} of length 0",
             )
         return size

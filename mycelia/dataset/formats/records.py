@@ -1,4 +1,4 @@
-"""The rows of MindRecord files, and samples that fill them up."""
+"""The reader of MindRecord files and padded samples."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from mycelia.mindrecord.schema import Field
 
 
 class RecordReader:
-    """Rows decoded many at a time. Those from `len(records)` on are all the padded sample."""
+    """Rows decoded in batches. Those from `len(records)` on are all the padded sample."""
 
-    at_once = 256  # rows that are worth to be read together
+    at_once = 256  # rows to read together
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class RecordReader:
         return list(zip(*map(entries, columns)))
 
     def gather(self, indices: np.ndarray) -> list[Any]:
-        """Several rows by column: one array of all, or a list where shapes and texts differ."""
+        """Several rows by column: one array, or a list if shapes differ or values are texts."""
         padded = indices >= self._stored
         if not padded.any():
             return self._stored_columns(indices)
@@ -70,7 +70,7 @@ class RecordReader:
         return [_arrays(field, found[place]) for field, place in zip(self._fields, self._places)]
 
     def labels(self, column: str) -> np.ndarray:
-        """An index field of all rows, without reading them."""
+        """An index field of all rows, without reading the rows."""
         return np.array(self._records.values(column))
 
     def describe(self, index: int) -> str:
@@ -80,7 +80,7 @@ class RecordReader:
 
 
 def _arrays(field: Field, values: Any) -> Any:
-    """The values of a field as arrays: numbers as one, texts and bytes one by one."""
+    """The values of a field as arrays: numbers in one, texts and bytes one by one."""
     if field.shape is not None:
         return values
     if field.type == "string":
@@ -91,7 +91,7 @@ def _arrays(field: Field, values: Any) -> Any:
 
 
 def _byte_arrays(values: Sequence[bytes]) -> Any:
-    """Bytes of one length in one array, others one by one."""
+    """Bytes of equal length in one array, others one by one."""
     size = len(values[0])
     if not size or any(len(data) != size for data in values):
         return [_byte_array(data) for data in values]
@@ -99,7 +99,7 @@ def _byte_arrays(values: Sequence[bytes]) -> Any:
 
 
 def _byte_array(data: bytes) -> np.ndarray:
-    """Bytes as one element of their length, so that zeros at the end stay."""
+    """Bytes as one element of their length, so that trailing zeros are preserved."""
     return np.frombuffer(data, f"S{len(data)}") if data else np.array([b""])
 
 
@@ -111,7 +111,7 @@ def entries(column: Any) -> list[Any]:
 
 
 def _padded_value(name: str, field: Field, value: Any) -> np.ndarray:
-    """A value of the padded sample in the type of its column."""
+    """A value of the padded sample, in the type of its column."""
     if field.type == "bytes" and isinstance(value, bytes):
         return _byte_array(value)
     array = np.asarray(value)

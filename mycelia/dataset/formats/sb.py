@@ -1,4 +1,4 @@
-"""The folders of SBD: images of PASCAL VOC with masks and boundaries of their classes."""
+"""SBD's file format: images of PASCAL VOC with masks and class boundaries."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def _mask(path: Path) -> np.ndarray:
 
 
 def _boundaries(path: Path) -> np.ndarray:
-    """One plane for each class."""
+    """One plane per class."""
     edges = list(_field(path, "Boundaries").reshape(-1))
     shapes = {getattr(plane, "shape", None) for plane in edges}
     if len(shapes) != 1 or not all(plane.dtype.kind in "biuf" for plane in edges):
         raise problem(
             RuntimeError,
-            f"{NAME}: the boundaries of the classes are no arrays of one shape",
+            f"{NAME}: the class boundaries must be arrays of the same shape",
             got=str(path),
         )
     return np.stack(edges).astype(np.uint8)

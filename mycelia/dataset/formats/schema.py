@@ -1,4 +1,4 @@
-"""The columns that a schema describes: names, types and shapes, from and to JSON."""
+"""The columns of a schema: names, types, and shapes, from and to JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MORE_TYPES = (*TYPES, "bytes")
 
 @dataclass(frozen=True)
 class ColumnSchema:
-    """A column: its name, the name of its type, and its shape (None: of any one-axis length)."""
+    """A column: its name, the name of its type, and its shape (None: one axis of any length)."""
 
     name: str
     type: str
@@ -27,11 +27,11 @@ class ColumnSchema:
 
     @property
     def numpy(self) -> np.dtype[Any]:
-        """The numpy type of the values."""
+        """The NumPy type of the values."""
         return np.dtype({"string": "U", "bytes": "S"}.get(self.type, self.type))
 
     def to_json(self) -> dict[str, Any]:
-        """What JSON tells of the column, keys in order."""
+        """The column as JSON, with ordered keys."""
         if self.shape is None:
             return {"name": self.name, "rank": 1, "type": self.type}
         shape = list(self.shape)
@@ -39,21 +39,21 @@ class ColumnSchema:
 
 
 def parsed_columns(columns: Any) -> tuple[ColumnSchema, ...]:
-    """The columns in a list of dicts, or in a dict from names to dicts (in the names' order)."""
+    """The columns in a list of dicts, or in a dict from names to dicts (ordered by name)."""
     if isinstance(columns, dict):
         return tuple(_parsed(name, columns[name]) for name in sorted(columns))
     if isinstance(columns, (list, tuple)):
         return tuple(_parsed(_part("name", entry), entry) for entry in columns)
     raise problem(
         RuntimeError,
-        "Schema: columns is neither list nor dict",
+        "Schema: columns must be a list or a dict",
         got=repr(columns),
-        expected="[{'name': ..., 'type': ..., 'shape': [...]}], the shape may be left out",
+        expected="[{'name': ..., 'type': ..., 'shape': [...]}], where shape is optional",
     )
 
 
 def listed_columns(columns: Any) -> tuple[ColumnSchema, ...]:
-    """The columns in JSON; one without a shape is of any length, unless it has no axis."""
+    """The columns as JSON; one without a shape has any length, unless it is a scalar."""
     entries = columns if isinstance(columns, dict) else {entry["name"]: entry for entry in columns}
     return tuple(
         column if _has_shape(entries[column.name]) else replace(column, shape=None)
@@ -62,7 +62,7 @@ def listed_columns(columns: Any) -> tuple[ColumnSchema, ...]:
 
 
 def _has_shape(entry: dict[str, Any]) -> bool:
-    """Whether a column tells its shape; of rank 0 there is only one."""
+    """Whether a column declares its shape; rank 0 implies one."""
     return "shape" in entry or entry.get("rank") == 0
 
 
@@ -71,7 +71,7 @@ def _parsed(name: str, entry: Any) -> ColumnSchema:
     if kind not in _MORE_TYPES:
         raise problem(
             RuntimeError,
-            f"Schema: column {name!r} has a type that is not known",
+            f"Schema: column {name!r} has an unknown type",
             got=repr(kind),
             expected=f"one of {', '.join(_MORE_TYPES)}",
         )
@@ -79,7 +79,7 @@ def _parsed(name: str, entry: Any) -> ColumnSchema:
     sizes = shape if isinstance(shape, (list, tuple)) else [shape]
     if not all(isinstance(size, int) for size in sizes):
         raise problem(
-            RuntimeError, f"Schema: column {name!r} has no shape of ints", got=repr(shape)
+            RuntimeError, f"Schema: column {name!r} must have a shape of ints", got=repr(shape)
         )
     return ColumnSchema(name, kind, tuple(sizes))
 
@@ -96,7 +96,7 @@ def _part(key: str, entry: Any) -> str:
 def chosen_columns(
     columns: Sequence[ColumnSchema], names: Sequence[str]
 ) -> tuple[ColumnSchema, ...]:
-    """The named columns in the order of the names; all of them if no name is given."""
+    """The named columns, in that order; without names, all columns."""
     if not names:
         return tuple(columns)
     known = {column.name: column for column in columns}

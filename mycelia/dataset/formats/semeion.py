@@ -1,4 +1,4 @@
-"""The text file of Semeion: 256 pixels of 0 or 1, then ten marks of which one is 1."""
+"""Semeion's text file: 256 pixels of 0 or 1, then a one-hot label of ten values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NAME = "SemeionDataset"
 
 
 def open_semeion(folder: str) -> ArrayReader:
-    """The images of 16 x 16 and their digits."""
+    """The 16 x 16 images and their labels."""
     path = Path(folder) / "semeion.data"
     rows = [_row(path, line) for line in text_lines(path, NAME)]
     images, labels = zip(*some_rows(rows, NAME, path))
@@ -32,4 +32,4 @@ def _row(path: Path, line: str) -> tuple[np.ndarray, int]:
 
 
 def _bad(path: Path, line: str) -> RuntimeError:
-    return bad_line(NAME, path, line[:60], "256 pixels, then ten marks of which one is 1")
+    return bad_line(NAME, path, line[:60], "256 pixels, then a one-hot label of ten values")

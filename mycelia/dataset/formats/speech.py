@@ -1,4 +1,4 @@
-"""The sets of speech: which sound files a folder has, and what is said in them."""
+"""File formats of speech datasets: their sound files, labels, and transcripts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LIBRI_PARTS = (
 
 
 def open_yes_no(folder: str) -> ConcatenatedReader:
-    """Eight times yes (1) or no (0), which the name of the file tells."""
+    """Eight times yes (1) or no (0), encoded in the file name."""
     files = sorted(Path(folder).glob("*.wav"))
     rows = ListedRows([_listed(path, _answers(path)) for path in files], _heard)
     return ConcatenatedReader("YesNoDataset", (*_SOUND, "label"), [rows])
@@ -45,7 +45,7 @@ def _answers(path: Path) -> np.ndarray:
     if not all(is_count(answer) for answer in answers):
         raise problem(
             RuntimeError,
-            "YesNoDataset: the name of a file tells no answers",
+            "YesNoDataset: the file name does not encode the answers",
             got=str(path),
             expected="numbers, as in 0_0_1_0_1_0_0_1.wav",
         )
@@ -53,7 +53,7 @@ def _answers(path: Path) -> np.ndarray:
 
 
 def open_commands(folder: str, usage: str) -> ConcatenatedReader:
-    """Short words; lists in the folder name the files for test and validation."""
+    """Single words; lists in the folder name the files for validation and test."""
     owner = "SpeechCommandsDataset"
     root = Path(folder)
     if usage in _LISTS:
@@ -76,9 +76,9 @@ def _command(owner: str, path: Path) -> tuple[str, str, np.ndarray]:
     if match is None:
         raise problem(
             RuntimeError,
-            f"{owner}: the name of a file tells no speaker and number",
+            f"{owner}: the file name does not encode a speaker and a number",
             got=str(path),
-            expected="a name as in 0a7c2a8d_nohash_0.wav",
+            expected="a name like 0a7c2a8d_nohash_0.wav",
         )
     return path.parent.name, match[1], np.array(match[2]).astype(np.int32)
 
@@ -92,7 +92,7 @@ def open_gtzan(folder: str, usage: str) -> ConcatenatedReader:
 
 
 def open_lj_speech(folder: str) -> ConcatenatedReader:
-    """One voice reading books; `metadata.csv` holds the words."""
+    """One voice reading books; `metadata.csv` holds the transcripts."""
     root = Path(folder)
     lines = filled_lines(present("LJSpeechDataset", root / "metadata.csv"))
 
@@ -123,7 +123,7 @@ def open_arctic(folder: str, name: str) -> ConcatenatedReader:
 
 
 def open_libri(folder: str, usage: str) -> ConcatenatedReader:
-    """Many voices reading books; each chapter has a file of its words."""
+    """Many voices reading books; each chapter has a transcript file."""
     names = LIBRI_PARTS if usage == "all" else (usage,)
     files = [p for name in names for p in sorted(Path(folder, name).glob("*/*/*.trans.tsv"))]
     parts = [PieceRows(filled_lines(path), partial(_libri_row, path.parent)) for path in files]
@@ -143,14 +143,16 @@ def _libri_row(folder: Path, line: str) -> Row:
 
 
 def open_tedlium(folder: str, release: str, usage: str) -> ConcatenatedReader:
-    """Talks cut into what is said; a file beside each talk holds times and words."""
+    """Talks split into utterances; a file next to each talk holds times and transcripts."""
     names: Iterable[str] = ("train", "test", "dev") if usage == "all" else (usage,)
     parts = []
     for name in ("data",) if release == "release3" else names:
         root = Path(folder) / name
         if not (root / "stm").is_dir():
             raise problem(
-                RuntimeError, "TedliumDataset: a folder of the set is missing", got=f"{root}/stm"
+                RuntimeError,
+                "TedliumDataset: a folder of the dataset is missing",
+                got=f"{root}/stm",
             )
         for path in sorted((root / "stm").glob("*.stm")):
             parts.append(PieceRows(filled_lines(path), partial(_tedlium_row, root / "sph")))
@@ -176,12 +178,12 @@ def _listed(path: Path, *values: Any) -> tuple[str, Row]:
 def _heard(
     path: Path, *values: Any, kind: type[np.integer[Any]] = np.int32, expected: int | None = None
 ) -> Row:
-    """A row that begins with what a WAV file holds."""
+    """A row that starts with the content of a WAV file."""
     samples, rate = read_wave(path)
     if expected not in (None, rate):
         raise problem(
             RuntimeError,
-            "the WAV file has another rate than the set",
+            "the WAV file has a different sample rate than the dataset",
             got=f"{path}: {rate}",
             expected=str(expected),
         )
@@ -190,5 +192,5 @@ def _heard(
 
 def _malformed(line: str, expected: str) -> RuntimeError:
     return problem(
-        RuntimeError, "the line has another form", got=f"{line!r:.80}", expected=expected
+        RuntimeError, "the line cannot be parsed", got=f"{line!r:.80}", expected=expected
     )

@@ -1,4 +1,4 @@
-"""The JSON files of SQuAD: questions about paragraphs, and their answers."""
+"""SQuAD's JSON files: questions about paragraphs, and their answers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def open_squad(folder: str, usage: str) -> ConcatenatedReader:
         if not found:
             raise problem(
                 RuntimeError,
-                f"SQuADDataset: no file of '{part}' is in the folder",
+                f"SQuADDataset: the folder has no file of '{part}'",
                 got=folder,
                 expected=" or ".join(path.name for path in paths),
             )
@@ -35,7 +35,7 @@ def open_squad(folder: str, usage: str) -> ConcatenatedReader:
 
 
 def _questions(path: Path) -> Iterator[tuple[str, Row]]:
-    """Each question with its place and the paragraph that it is about."""
+    """Each question with its location and its paragraph."""
     tree = read_json(path, "SQuADDataset")
     for i, article in enumerate(_entry(tree, "data", list, str(path))):
         place = f"{path}: data[{i}]"
@@ -60,7 +60,7 @@ def _row(context: str, question: Any, place: str) -> Row:
 
 def _starts(starts: list[int], place: str) -> np.ndarray:
     try:
-        return fitting(starts, np.int32).astype(np.uint32)  # as MindSpore has them
+        return fitting(starts, np.int32).astype(np.uint32)  # MindSpore's type
     except ValueError as error:
         raise problem(RuntimeError, f"SQuADDataset: {place} has {error}", got=str(starts)) from None
 

@@ -22,7 +22,7 @@ _SIZE = 3 * 96 * 96
 
 
 def open_stl10(folder: str, usage: str) -> ArrayReader:
-    """The images of 96 x 96 and their classes, -1 for those without a label."""
+    """The images of 96 x 96 and their classes, -1 for unlabeled ones."""
     pairs = [_part(Path(folder), part) for part in _PARTS[usage]]
     images, labels = (np.concatenate(column) for column in zip(*pairs))
     return ArrayReader(("image", "label"), (images, labels), NAME)
@@ -34,7 +34,7 @@ def _part(folder: Path, part: str) -> tuple[np.ndarray, np.ndarray]:
     if len(data) == 0 or len(data) % _SIZE:
         raise problem(
             RuntimeError,
-            f"{NAME}: the file is cut off or of another kind",
+            f"{NAME}: the file is truncated or of another kind",
             got=f"{path}: {len(data)} bytes",
             expected=f"a multiple of {_SIZE} bytes",
         )

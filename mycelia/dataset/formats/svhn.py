@@ -1,4 +1,4 @@
-"""The MATLAB files of SVHN: house numbers, cut into digits of 32 x 32 pixels."""
+"""The MATLAB files of SVHN: house numbers, cropped to digits of 32 x 32 pixels."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _part(path: Path) -> tuple[np.ndarray, np.ndarray]:
     if images.ndim != 4 or images.shape[:3] != (32, 32, 3) or labels.size != images.shape[3]:
         raise problem(
             RuntimeError,
-            f"{NAME}: the arrays have other shapes",
+            f"{NAME}: the arrays have unexpected shapes",
             got=f"X {images.shape}, y {labels.shape} in {path}",
             expected="X (32, 32, 3, n), y (n, 1)",
         )

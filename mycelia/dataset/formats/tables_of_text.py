@@ -1,4 +1,4 @@
-"""The sets of text whose files are lists of lines, tables or tagged words, in one table."""
+"""Text datasets of lines, tables, or tagged words, described in one table."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from mycelia.dataset.formats.pieces import (
 
 @dataclass(frozen=True)
 class TextTableFormat:
-    """How a set is laid out.
+    """The file format of a dataset.
 
-    `files` maps usages to files, in the order in which usage "all" reads them. With a delimiter
-    pieces are fields between it; `tagged` ones have a line for each word.
+    `files` maps usages to files, in the order in which usage "all" reads them. With a delimiter,
+    the pieces are fields between delimiters; `tagged` files have one line per word.
     """
 
     files: Mapping[str, str]
@@ -88,7 +88,7 @@ SETS: dict[str, TextTableFormat] = {
 
 
 def open_text_set(owner: str, folder: str, usage: str) -> ConcatenatedReader:
-    """The rows of one usage of a set, or of all."""
+    """The rows of one usage of a dataset, or of all."""
     layout = SETS[owner]
     files = layout.files.values() if usage == "all" else [layout.files[usage]]
     paths = [present(owner, Path(folder) / file) for file in files]
@@ -111,7 +111,7 @@ def _part(
     if not set(columns) <= set(head):
         raise problem(
             RuntimeError,
-            f"{owner}: {pieces.path}:1 does not name the columns",
+            f"{owner}: the first line of {pieces.path} must name the columns",
             got=", ".join(map(repr, head)) or "no line",
             expected=", ".join(map(repr, columns)),
         )
@@ -125,7 +125,7 @@ def _fields(delimiter: str, width: int, chosen: range | list[int], text: str) ->
     if len(fields) != width:
         raise problem(
             RuntimeError,
-            "the line has another number of fields than there are columns",
+            "the line has a different number of fields than there are columns",
             got=f"{len(fields)}: {text!r:.80}",
             expected=str(width),
         )
@@ -133,7 +133,7 @@ def _fields(delimiter: str, width: int, chosen: range | list[int], text: str) ->
 
 
 def _tagged(delimiter: str, width: int, text: str) -> Row:
-    """Words and their tags, one array for each column."""
+    """Words and their tags, one array per column."""
     words = [line.split(delimiter)[:width] for line in text.split("\n")]
     short = next((word for word in words if len(word) < width), None)
     if short is not None:
@@ -147,16 +147,16 @@ def _tagged(delimiter: str, width: int, text: str) -> Row:
 
 
 def fields_of(text: str, delimiter: str) -> list[str]:
-    """The fields of a line; quotes around one keep delimiters in it, and double ones are one."""
+    """The fields of a line; quoted fields may contain delimiters and doubled quotes."""
     if '"' not in text:
         return text.split(delimiter)
     found = list(_field(delimiter).finditer(text + delimiter))
     if sum(len(match[0]) for match in found) != len(text) + 1:
         raise problem(
             RuntimeError,
-            "a double quote stands where none may stand",
+            "unexpected double quote",
             got=f"{text!r:.80}",
-            expected="quotes around whole fields, and doubled ones in them",
+            expected="quotes around whole fields, and doubled ones inside them",
         )
     return [match[1].replace('""', '"') if match[1] else match[2] or "" for match in found]
 

@@ -1,4 +1,4 @@
-"""The examples of TFRecord files: where each is, and its features as arrays."""
+"""The reader of TFRecord files: record offsets, and features as arrays."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _GZIP_START = b"\x1f\x8b"
 
 
 class ExampleFile:
-    """A file and the places of its records; a compressed one is kept unpacked in memory."""
+    """A file and the offsets of its records; a compressed one is decompressed into memory."""
 
     def __init__(self, path: str, compression: str) -> None:
         self.path = path
@@ -69,16 +69,16 @@ def _content(path: str, compression: str) -> bytes | mmap:
 def _no_file(path: str, why: str) -> RuntimeError:
     return problem(
         RuntimeError,
-        f"TFRecordDataset: {path} is no whole TFRecord file",
+        f"TFRecordDataset: {path} is not a complete TFRecord file",
         got=why,
-        fix="copy the file again; if it is compressed, say so with compression_type",
+        fix="copy the file again; if it is compressed, set compression_type",
     )
 
 
 class ExampleReader:
     """Rows of examples: the columns of a schema, or all features of the first example."""
 
-    at_once = 256  # rows that are worth to be read together
+    at_once = 256  # rows to read together
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class ExampleReader:
         return list(zip(*map(entries, self.gather(indices))))
 
     def gather(self, indices: Sequence[int] | np.ndarray) -> list[Any]:
-        """Several rows by column: one array of all, or a list where shapes and texts differ."""
+        """Several rows by column: one array, or a list if shapes differ or values are texts."""
         origins = [int(index) for index in indices]
         places = [self._place(index) for index in origins]
         try:
@@ -118,7 +118,7 @@ class ExampleReader:
                 raw_features(self._files[file].record(place), self._names) for file, place in places
             ]
             return [self._column(column, raws) for column in self._columns]
-        except (ValueError, KeyError):  # one of them is at fault: reading it alone names it
+        except (ValueError, KeyError):  # read row by row, so that the error names the bad row
             return [list(column) for column in zip(*map(self.row, origins))]
 
     def _column(self, column: ColumnSchema, raws: Sequence[dict[str, Raw]]) -> Any:
@@ -130,7 +130,7 @@ class ExampleReader:
         packed = [parts[0] if len(parts) == 1 else b"".join(parts) for _, parts in lists]
         flat, counts = many_numbers(kinds.pop(), packed)
         if not self._typed and flat.dtype != column.numpy:
-            raise ValueError("another type than in the first row")
+            raise ValueError("its type differs from the first row")
         return _parted(column, flat.astype(column.numpy, copy=False), counts.tolist())
 
     def describe(self, index: int) -> str:
@@ -148,12 +148,12 @@ class ExampleReader:
         except ValueError as broken:
             raise problem(
                 RuntimeError,
-                f"TFRecordDataset: {self.describe(index)} is no tf.train.Example",
+                f"TFRecordDataset: {self.describe(index)} is not a valid tf.train.Example",
                 got=str(broken),
             ) from broken
 
     def _found(self, wanted: Sequence[str]) -> list[ColumnSchema]:
-        """The columns that the first example has."""
+        """The columns of the first example."""
         first = self._example(0, None)
         names = list(wanted) or sorted(first)
         absent = [name for name in names if name not in first]
@@ -188,13 +188,13 @@ class ExampleReader:
 
 
 def _check_texts(column: ColumnSchema, kinds: set[int]) -> None:
-    """All lists must be of bytes where one is, or where the column is of text."""
+    """If one list holds bytes, or the column is text, all lists must hold bytes."""
     if kinds != {BYTES_LIST}:
         raise ValueError(f"the column {column.name!r} holds bytes and numbers")
 
 
 def _parted(column: ColumnSchema, flat: np.ndarray, sizes: list[int]) -> Any:
-    """The numbers of several rows, each in the shape of the column."""
+    """The values of several rows, each in the shape of the column."""
     if len(set(sizes)) == 1:
         shape = (sizes[0],) if column.shape is None else column.shape
         return flat.reshape(len(sizes), *shape)
@@ -207,7 +207,7 @@ def _type_of(values: Values) -> str:
 
 
 def _texts(column: ColumnSchema, values: list[bytes], *, filled: bool) -> np.ndarray:
-    """Texts, or the bytes of all of them; shorter ones may be filled up with spaces."""
+    """Strings, or their bytes; shorter ones may be padded with spaces."""
     if column.type == "string":
         return _shaped(column, np.array([decoded(value) for value in values], np.str_))
     if column.type == "bytes":

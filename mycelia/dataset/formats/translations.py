@@ -1,4 +1,4 @@
-"""The sets of texts with their translations: two files side by side."""
+"""Translation datasets: two parallel files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TAGS = re.compile(rb"<(?:url|keywords|talkid|description|reviewer|translator|ti
 
 
 def open_multi30k(folder: str, usage: str, languages: Pair) -> ConcatenatedReader:
-    """Descriptions of images in two languages."""
+    """Captions of images in two languages."""
     owner = "Multi30kDataset"
     stems = _MULTI30K.values() if usage == "all" else [_MULTI30K[usage]]
     parts = []
@@ -44,7 +44,7 @@ def open_multi30k(folder: str, usage: str, languages: Pair) -> ConcatenatedReade
 def open_iwslt(
     owner: str, folder: Path, languages: Pair, talks: str, sets: dict[str, str], usage: str
 ) -> ConcatenatedReader:
-    """Talks in two languages; `sets` names the set of talks of usages other than "train"."""
+    """Talks in two languages; `sets` names the talks of usages other than "train"."""
     parts: list[RowSource] = []
     joined = "-".join(languages)
     if usage in ("train", "all"):
@@ -58,7 +58,7 @@ def open_iwslt(
 
 
 def _beside(owner: str, paths: list[Path]) -> tuple[Pieces, Pieces]:
-    """The lines of two files, which must be of one number."""
+    """The lines of two files, which must have the same number of lines."""
     left, right = (all_lines(present(owner, path)) for path in paths)
     _check_equal(owner, paths, (len(left), len(right)), "lines")
     return left, right
@@ -74,7 +74,7 @@ def _check_equal(owner: str, paths: list[Path], counts: tuple[int, int], what: s
 
 
 def _tagged(owner: str, paths: list[Path]) -> PairRows:
-    """The lines of two files without those that tell of the talks."""
+    """The lines of two files, without metadata lines."""
     left, right = _beside(owner, paths)
     told = np.zeros(len(left), bool)
     for side in (left, right):
@@ -103,6 +103,6 @@ def _read_segments(owner: str, path: Path) -> list[str]:
         root = ElementTree.parse(path).getroot()
     except ElementTree.ParseError as error:
         raise problem(
-            RuntimeError, f"{owner}: {path}:{error.position[0]} is no XML", got=str(error)
+            RuntimeError, f"{owner}: {path}:{error.position[0]} is not valid XML", got=str(error)
         ) from error
     return [(segment.text or "").strip(" \n") for segment in root.iter("seg")]

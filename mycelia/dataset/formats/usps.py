@@ -1,4 +1,4 @@
-"""The text files of USPS: a digit from 1 to 10, then 256 numbered shades from -1 to 1."""
+"""USPS's text files: a digit from 1 to 10, then 256 numbered gray values from -1 to 1."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PLACES = np.arange(1, 257)
 
 
 def open_usps(folder: str, usage: str) -> ArrayReader:
-    """The images of 16 x 16 and their digits."""
+    """The 16 x 16 images and their labels."""
     paths = [Path(folder) / name for name in _FILES[usage]]
     rows = [_row(path, line) for path in paths for line in text_lines(path, NAME)]
     images, labels = zip(*some_rows(rows, NAME, folder))

@@ -1,4 +1,4 @@
-"""What users' functions and objects give, made into the arrays of a row."""
+"""Conversion of values from users' functions and objects to the arrays of a row."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def value_of(value: Any) -> Any:
     if array.dtype == object:
         raise problem(
             TypeError,
-            "a value of a row is no array",
+            "a value of a row cannot be converted to an array",
             got=f"{type(value).__name__}: {value!r:.80}",
-            expected="numbers or text in a rectangular form",
+            expected="numbers or text in a rectangular shape",
         )
     return array
 
@@ -35,7 +35,7 @@ def value_of(value: Any) -> Any:
 def row_of(
     values: Any, columns: Sequence[str], types: Sequence[np.dtype[Any] | None] | None = None
 ) -> tuple[Any, ...]:
-    """A row of one array for each column, from a tuple or a single value."""
+    """A row of one array per column, from a tuple or a single value."""
     parts = values if isinstance(values, tuple) else (values,)
     if len(parts) != len(columns):
         raise problem(
@@ -57,24 +57,24 @@ def _check_types(
         if kind is not None and not _is_of(value.dtype, kind):
             raise problem(
                 TypeError,
-                f"column {column!r} has another type than column_types says",
+                f"column {column!r} has a different type than column_types",
                 got=str(value.dtype),
                 expected=str(kind),
             )
 
 
 def _is_of(dtype: np.dtype[Any], kind: np.dtype[Any]) -> bool:
-    """Whether values have a type; texts of any length have one."""
+    """Whether values have a type; strings may have any length."""
     return dtype.kind == kind.kind if kind.kind in "US" else dtype == kind
 
 
 def own_copy(value: Any) -> Any:
-    """A copy of a user's array, who may use it again, or whose it stays when a row is changed."""
+    """Copy a user's array, because the user may reuse it and later steps may change the row."""
     return value.copy() if isinstance(value, np.ndarray) else value
 
 
 def fitting(values: Any, kind: Any) -> np.ndarray:
-    """Numbers from a file as an array. Raises ValueError where the dtype cannot hold them."""
+    """Numbers from a file as an array. Raises ValueError if the dtype cannot hold them."""
     try:
         return np.array(values, kind)
     except OverflowError:

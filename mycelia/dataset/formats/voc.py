@@ -1,4 +1,4 @@
-"""The folders of PASCAL VOC: lists of images, masks of classes, boxes in XML files."""
+"""PASCAL VOC's file format: lists of images, class masks, boxes in XML files."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def detection_objects(folder: str, usage: str) -> dict[str, list[Object]]:
 
 
 def detection_rows(folder: str, objects: dict[str, list[Object]], labels: dict[str, int]) -> Rows:
-    """Each image with the boxes, labels and marks of its objects, and its name."""
+    """Each image with the boxes, labels, and flags of its objects, and its name."""
     rows: Rows = []
     for name, found in objects.items():
         kept = [entry for entry in found if entry[0] in labels]
@@ -61,10 +61,10 @@ def _objects(path: Path) -> list[Object]:
     try:
         root = ElementTree.parse(path).getroot()
     except ElementTree.ParseError as error:
-        raise _damaged(path, f"no XML: {error}") from error
+        raise _damaged(path, f"invalid XML: {error}") from error
     found = root.findall("object")
     if not found:
-        raise _damaged(path, "no object")
+        raise _damaged(path, "no objects")
     return [_object(path, entry) for entry in found]
 
 
@@ -93,7 +93,7 @@ def _number(path: Path, entry: Any, key: str, default: float | None) -> float:
     try:
         return float(text)
     except (TypeError, ValueError) as error:
-        raise _damaged(path, f"{key} is {text!r}, no number") from error
+        raise _damaged(path, f"{key} is {text!r}, not a number") from error
 
 
 def _damaged(path: Path, what: str) -> RuntimeError:

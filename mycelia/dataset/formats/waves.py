@@ -1,4 +1,4 @@
-"""Sound files of 16-bit samples: WAV, and NIST's SPHERE."""
+"""Audio files with 16-bit samples: WAV and NIST SPHERE."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ORDERS = {"01": "<i2", "10": ">i2"}
 
 
 def read_wave(path: Path) -> tuple[np.ndarray, int]:
-    """The samples of a WAV file as an array (1, n) between -1 and 1, and how many a second has."""
+    """The samples of a WAV file as an array (1, n) in [-1, 1], and the sample rate."""
     try:
         with wave.open(str(path), "rb") as file:
             head = file.getparams()
@@ -24,24 +24,24 @@ def read_wave(path: Path) -> tuple[np.ndarray, int]:
         raise problem(RuntimeError, "the sound file is missing", got=str(path)) from error
     except (wave.Error, EOFError) as error:
         raise problem(
-            RuntimeError, "the file is no WAV file of plain samples", got=f"{path}: {error}"
+            RuntimeError, "the file is not a PCM WAV file", got=f"{path}: {error}"
         ) from error
     if (head.nchannels, head.sampwidth) != (1, 2):
         raise problem(
             RuntimeError,
-            "the WAV file has another form than speech",
+            "unsupported WAV format",
             got=f"{path}: {head.nchannels} channels of {8 * head.sampwidth} bits",
             expected="1 channel of 16 bits",
         )
     if len(data) != 2 * head.nframes:
-        raise problem(RuntimeError, "the WAV file is cut off", got=str(path))
+        raise problem(RuntimeError, "the WAV file is truncated", got=str(path))
     return _scaled(np.frombuffer(data, "<i2")), head.framerate
 
 
 def read_sphere(path: Path, start: float, end: float) -> tuple[np.ndarray, int]:
-    """The samples between two seconds of a SPHERE file, and how many a second has.
+    """The samples between two times (in seconds) of a SPHERE file, and the sample rate.
 
-    What lies behind the end of the file is silence.
+    Samples after the end of the file are silence.
     """
     size, head = _sphere_head(path)
     rate = int(head["sample_rate"])
@@ -52,7 +52,7 @@ def read_sphere(path: Path, start: float, end: float) -> tuple[np.ndarray, int]:
     if not len(samples):
         raise problem(
             RuntimeError,
-            "no sample lies between the times",
+            "no samples lie between the times",
             got=f"{path}: {start} to {end} seconds",
         )
     return _scaled(np.pad(samples, (0, last - first - len(samples)))), rate
@@ -63,13 +63,15 @@ def _scaled(samples: np.ndarray) -> np.ndarray:
 
 
 def _sphere_head(path: Path) -> tuple[int, dict[str, str]]:
-    """How many bytes the head has, and what it says."""
+    """The size of the header in bytes, and its fields."""
     if not path.is_file():
         raise problem(RuntimeError, "the sound file is missing", got=str(path))
     with open(path, "rb") as file:
         mark, size = file.readline().strip(), file.readline().strip()
         if mark != b"NIST_1A" or not is_count(size):
-            raise problem(RuntimeError, "the file is no SPHERE file", got=f"{path}: {mark!r:.40}")
+            raise problem(
+                RuntimeError, "the file is not a SPHERE file", got=f"{path}: {mark!r:.40}"
+            )
         left = min(int(size), path.stat().st_size) - file.tell()
         lines = file.read(max(left, 0)).decode("latin-1").split("\n")
     entries = [line.split(" ", 2) for line in lines]
@@ -79,8 +81,8 @@ def _sphere_head(path: Path) -> tuple[int, dict[str, str]]:
     if wrong or not is_count(head.get("sample_rate", "")) or head.get("sample_coding") != "pcm":
         raise problem(
             RuntimeError,
-            "the head of the SPHERE file tells of another form than speech",
+            "unsupported SPHERE format",
             got=f"{path}: {head}",
-            expected="1 channel of plain samples (pcm) of 2 bytes, and a rate",
+            expected="1 channel of 2-byte PCM samples, and a sample rate",
         )
     return int(size), head

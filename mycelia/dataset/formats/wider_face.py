@@ -1,4 +1,4 @@
-"""The lists of WIDER FACE: photos by event, and the faces in each."""
+"""WIDER FACE's file format: photos by event, and the faces in each."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def image_rows(folder: str) -> Rows:
 
 
 def face_rows(folder: str, usage: str) -> Rows:
-    """Each photo with the boxes of its faces and six marks of each."""
+    """Each photo with the boxes of its faces and six attributes of each."""
     rows: Rows = []
     for part in _PARTS[usage]:
         images = needed_folder(Path(folder) / f"WIDER_{part}" / "images", NAME)
@@ -45,7 +45,7 @@ def face_rows(folder: str, usage: str) -> Rows:
 
 
 def _faces(path: Path) -> dict[str, np.ndarray]:
-    """The ten numbers of each face of each photo; photos without a face have one of zeros."""
+    """The ten numbers of each face of each photo; photos without a face have ten zeros."""
     lines = text_lines(path, NAME)
     faces: dict[str, np.ndarray] = {}
     place = 0
