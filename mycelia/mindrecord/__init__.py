@@ -1,4 +1,4 @@
-"""MindRecord: files of rows with a schema and an index, and the way into them from others."""
+"""MindRecord: record files with a schema and an index, and converters from other formats."""
 
 from mycelia.mindrecord.converters.cifar import Cifar10ToMR as Cifar10ToMR
 from mycelia.mindrecord.converters.cifar import Cifar100ToMR as Cifar100ToMR

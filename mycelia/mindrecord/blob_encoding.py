@@ -1,4 +1,4 @@
-"""The bytes of the fields kept as blobs: integers in as few bytes as they need, fields joined."""
+"""The encoding of blob fields: compressed integers and concatenated fields."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SHIFTS = np.array([6, 4, 2, 0], np.uint8)
 
 
 def compress_integers(values: np.ndarray) -> bytes:
-    """How many there are, two bits of width for each, then each in its own width."""
+    """Encode the count, a two-bit width code per integer, then each integer in its width."""
     flat = np.ascontiguousarray(values).reshape(-1).astype("<i8")
     codes = _width_codes(flat)
     padded = np.zeros(-(-len(flat) // 4) * 4, np.uint8)
@@ -26,7 +26,7 @@ def compress_integers(values: np.ndarray) -> bytes:
 
 
 def expand_integers(data: bytes, dtype: str) -> np.ndarray:
-    """The integers that were compressed. Other bytes raise ValueError."""
+    """Decode compressed integers. Invalid bytes raise ValueError."""
     whole = np.array([0]), np.array([len(data)])
     return expand_many(np.frombuffer(data, np.uint8), *whole, dtype)[0]
 
@@ -34,7 +34,7 @@ def expand_integers(data: bytes, dtype: str) -> np.ndarray:
 def expand_many(
     data: np.ndarray, starts: np.ndarray, ends: np.ndarray, dtype: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The integers in several runs of bytes, one run after the other, and how many each has."""
+    """Decode several consecutive byte ranges; also returns how many integers each holds."""
     if (ends - starts < _COUNT_SIZE).any():
         raise ValueError(f"{(ends - starts).min()} bytes cannot hold a count of integers")
     counts = read_numbers(data, starts, ">u4").astype(np.int64)
@@ -58,14 +58,14 @@ def expand_many(
 
 
 def read_numbers(data: np.ndarray, starts: np.ndarray, dtype: str) -> np.ndarray:
-    """The numbers of one type that begin at some bytes."""
+    """The values of one type at some byte offsets."""
     return data[starts[:, None] + _OFFSETS[: int(dtype[-1])]].view(dtype)[:, 0]
 
 
 def _read_codes(
     data: np.ndarray, starts: np.ndarray, ends: np.ndarray, counts: np.ndarray
 ) -> np.ndarray:
-    """The width codes of all integers, from four in each byte between `starts` and `ends`."""
+    """The width codes of all integers, four per byte between `starts` and `ends`."""
     packed = ends - starts
     lasts = np.cumsum(packed)
     index = np.arange(lasts[-1]) + np.repeat(starts - (lasts - packed), packed)
@@ -73,7 +73,7 @@ def _read_codes(
     if (counts % 4 == 0).all():
         return codes
     keep = np.ones(len(codes), bool)
-    for back in (1, 2, 3):  # the codes that only fill up the last byte
+    for back in (1, 2, 3):  # padding codes in the last byte
         keep[(4 * lasts - back)[(-counts % 4) >= back]] = False
     return codes[keep]
 
@@ -81,7 +81,7 @@ def _read_codes(
 def _read_widths(
     data: np.ndarray, places: np.ndarray, codes: np.ndarray, dtype: np.dtype[Any]
 ) -> np.ndarray:
-    """The integers at some bytes, each in its width."""
+    """The integers at some byte offsets, each in its width."""
     values = np.empty(len(places), dtype)
     for code, width in enumerate(_WIDTHS.tolist()):
         chosen = np.flatnonzero(codes == code)
@@ -107,7 +107,7 @@ def _width_codes(values: np.ndarray) -> np.ndarray:
 
 
 def join_blobs(parts: Sequence[bytes]) -> bytes:
-    """The blobs of a row: one alone as it is, several each after its length."""
+    """Concatenate the blobs of a row: a single one as it is, several with length prefixes."""
     if len(parts) == 1:
         return parts[0]
     return b"".join(len(part).to_bytes(_LENGTH_SIZE, "big") + part for part in parts)
@@ -116,9 +116,9 @@ def join_blobs(parts: Sequence[bytes]) -> bytes:
 def split_many(
     data: np.ndarray, starts: np.ndarray, ends: np.ndarray, count: int
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Begin and end of each of the `count` joined blobs of several rows.
+    """The start and end of each of the `count` concatenated blobs of several rows.
 
-    Other bytes raise ValueError.
+    Invalid bytes raise ValueError.
     """
     if count == 1:
         return [(starts, ends)]
@@ -127,10 +127,10 @@ def split_many(
     for number in range(1, count + 1):
         begin = place + _LENGTH_SIZE
         if (begin > ends).any():
-            raise ValueError(f"the {number}. blob goes beyond the bytes there")
+            raise ValueError(f"blob {number} exceeds the data")
         length = read_numbers(data, place, ">i8")
         if ((length < 0) | (length > ends - begin)).any():
-            raise ValueError(f"the {number}. blob goes beyond the bytes there")
+            raise ValueError(f"blob {number} exceeds the data")
         place = begin + length
         spans.append((begin, place))
     if (place != ends).any():

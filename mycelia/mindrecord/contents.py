@@ -1,4 +1,4 @@
-"""The bytes of a file, to be read anywhere: mapped, or decrypted into memory."""
+"""The content of a file: memory-mapped, or decrypted into memory."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ Buffer = bytes | mmap.mmap
 
 
 def content(path: str) -> Buffer:
-    """The plain bytes of a file. Raises OSError if there is none."""
+    """The decrypted bytes of a file. Raises OSError if it does not exist."""
     with open(path, "rb") as file:
         plain = opened(path, file)
         if plain is not None:
             return plain
         if not file.read(1):
-            return b""  # which cannot be mapped
+            return b""  # an empty file cannot be mapped
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

@@ -1,4 +1,4 @@
-"""Encrypted files: what users set, files sealed when they are finished, opened in memory."""
+"""File encryption: settings, encryption of finished files, decryption in memory."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from mycelia._engine.core.files import encryption
 Cipher = Callable[[BinaryIO, int, BinaryIO, str], Any]
 
 _GCM = "AES-GCM"
-_OWN = "UDF-ENC"  # how a file says that a function of the user encrypted it
+_OWN = "UDF-ENC"  # marks files that a user's function encrypted
 _MARK = b"ENCRYPT"
 _NAME_SIZE = 7
-_LAST = bytes(4)  # the length of a block that is not there
+_LAST = bytes(4)  # the length of the end marker
 _FOOT_SIZE = len(_LAST) + _NAME_SIZE + len(_MARK)
 _OWNER = "mindrecord"
 _KEY_SIZES = (16, 24, 32)
@@ -27,7 +27,7 @@ _KEY_SIZES = (16, 24, 32)
 
 @dataclass(frozen=True)
 class _EncryptionSettings:
-    """What users said last."""
+    """The current encryption settings."""
 
     key: str | None = None
     encrypt: str | Cipher = _GCM
@@ -38,14 +38,16 @@ _settings = _EncryptionSettings()
 
 
 def set_enc_key(enc_key: str | None) -> None:
-    """Encrypt all files that are written from now on, and read such; None for plain files."""
+    """Set the key for encrypting new files and reading encrypted ones; None for plain files."""
     global _settings
     if enc_key is not None and not isinstance(enc_key, str):
-        raise problem(ValueError, "set_enc_key: the key is no text", got=type(enc_key).__name__)
+        raise problem(
+            ValueError, "set_enc_key: the key must be a string", got=type(enc_key).__name__
+        )
     if enc_key is not None and len(enc_key.encode()) not in _KEY_SIZES:
         raise problem(
             ValueError,
-            "set_enc_key: the key has a wrong length",
+            "set_enc_key: wrong key length",
             got=str(len(enc_key.encode())),
             expected=", ".join(map(str, _KEY_SIZES)),
         )
@@ -53,13 +55,13 @@ def set_enc_key(enc_key: str | None) -> None:
 
 
 def set_enc_mode(enc_mode: str | Cipher = "AES-GCM") -> None:
-    """Choose the cipher: AES-GCM, or a function of (file, its size, output file, key)."""
+    """Set the cipher: AES-GCM, or a function of (file, its size, output file, key)."""
     global _settings
     _settings = replace(_settings, encrypt=_checked("set_enc_mode", enc_mode))
 
 
 def set_dec_mode(dec_mode: str | Cipher | None = "AES-GCM") -> None:
-    """Choose how files are opened: as `set_enc_mode`; None for the same way as they are sealed."""
+    """Set the decryption: as for `set_enc_mode`; None uses the mode of encryption."""
     global _settings
     mode = None if dec_mode is None else _checked("set_dec_mode", dec_mode)
     _settings = replace(_settings, decrypt=mode)
@@ -69,7 +71,7 @@ def _checked(owner: str, mode: Any) -> str | Cipher:
     if mode != _GCM and not callable(mode):
         raise problem(
             ValueError,
-            f"{owner}: there is no such mode",
+            f"{owner}: unknown mode",
             got=repr(mode),
             expected=f"{_GCM!r}, or a function",
         )
@@ -77,12 +79,12 @@ def _checked(owner: str, mode: Any) -> str | Cipher:
 
 
 def seals() -> bool:
-    """Whether files are encrypted now."""
+    """Whether new files are encrypted."""
     return _settings.key is not None
 
 
 def seal(path: Path) -> None:
-    """Put the encrypted form of a file in its place."""
+    """Replace a file by its encrypted form."""
     key, mode = _settings.key, _settings.encrypt
     assert key is not None, "files are sealed only with a key"
     sealed = path.with_name(f"{path.name}.sealed")
@@ -104,7 +106,7 @@ def seal(path: Path) -> None:
 
 
 def opened(path: str, file: BinaryIO) -> bytes | None:
-    """The plain bytes of a sealed file; None for a file that is plain, which must be expected."""
+    """The decrypted bytes of a file; None for a plain file if no key is set."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(size - _FOOT_SIZE, 0))
     foot = file.read(_FOOT_SIZE)
@@ -128,7 +130,7 @@ def _unsealed(path: str, file: BinaryIO, size: int, name: str) -> bytes:
     key, mode = _settings.key, _settings.decrypt or _settings.encrypt
     assert key is not None, "files are opened only with a key"
     if callable(mode) != (name == _OWN):
-        own = "a function of the user" if name == _OWN else name
+        own = "a user function" if name == _OWN else name
         raise problem(
             RuntimeError,
             f"{path} was encrypted in another mode",
@@ -145,7 +147,7 @@ def _unsealed(path: str, file: BinaryIO, size: int, name: str) -> bytes:
         raise problem(
             RuntimeError,
             f"{path} cannot be decrypted: {broken}",
-            fix="check the key, and that the file is whole",
+            fix="check the key, and that the file is complete",
         ) from broken
 
 
@@ -155,6 +157,6 @@ def _plain_blocks(data: memoryview, key: bytes) -> Iterator[bytes]:
         length = int.from_bytes(data[place : place + 4], "big")
         block = data[place + 4 : place + 4 + length]
         if len(block) != length:
-            raise ValueError(f"the block at byte {place} makes no sense")
+            raise ValueError(f"the block at byte {place} is invalid")
         yield encryption.decrypt(block, key, _GCM, _OWNER)
         place += 4 + length

@@ -1,4 +1,4 @@
-"""The features of a serialised `tf.train.Example`: protobuf read by hand, every length checked."""
+"""A parser for serialized `tf.train.Example` messages that checks every length."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import numpy as np
 
 from mycelia._engine.core.files.text_files import decoded
 
-Values = list[bytes] | np.ndarray  # of a list of bytes, of floats (float32) or integers (int64)
+Values = list[bytes] | np.ndarray  # bytes, floats (float32), or integers (int64)
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _FIXED = {_FIXED64: 8, _FIXED32: 4}
 BYTES_LIST, FLOAT_LIST, INT64_LIST = 1, 2, 3
 _ELEMENTS = {BYTES_LIST: _BYTES, FLOAT_LIST: _FIXED32, INT64_LIST: _VARINT}  # if not packed
 _WORD = 2**64 - 1
-_FEW = 8  # bytes below which a loop is faster than numpy
+_FEW = 8  # bytes below which a loop is faster than NumPy
 _NAME_TAG, _VALUE_TAG = 1 << 3 | _BYTES, 2 << 3 | _BYTES
 
 Span = tuple[int, int]
@@ -23,12 +23,12 @@ Raw = tuple[int, list[bytes]]
 
 
 def parse_example(data: bytes, wanted: Container[str] | None = None) -> dict[str, Values]:
-    """The features by name, all or those wanted. Other bytes raise ValueError."""
+    """All features by name, or only some of them. Invalid bytes raise ValueError."""
     return {name: _values(*raw) for name, raw in raw_features(data, wanted).items()}
 
 
 def raw_features(data: bytes, wanted: Container[str] | None = None) -> dict[str, Raw]:
-    """The features as they are stored: the kind of list, and the bytes in it."""
+    """The undecoded features: the kind of list, and its bytes."""
     features: dict[str, Raw] = {}
     try:
         for message in _spans(data, (0, len(data)), 1):
@@ -44,7 +44,7 @@ def raw_features(data: bytes, wanted: Container[str] | None = None) -> dict[str,
 
 
 def many_numbers(kind: int, parts: Sequence[bytes]) -> tuple[np.ndarray, np.ndarray]:
-    """The numbers in the lists of several features one after another, and how many each has."""
+    """The numbers in the lists of several features, concatenated, and the length of each list."""
     lengths = np.array([len(part) for part in parts])
     data = bytearray().join(parts)
     if kind == FLOAT_LIST:
@@ -59,9 +59,9 @@ def many_numbers(kind: int, parts: Sequence[bytes]) -> tuple[np.ndarray, np.ndar
 
 
 def _entry(data: bytes, span: Span) -> tuple[str, Span]:
-    """The name of a feature, and where its value is."""
+    """The name of a feature, and the range of its value."""
     start, end = span
-    if end - start > 2 and data[start] == _NAME_TAG and data[start + 1] < 0x80:  # the usual form
+    if end - start > 2 and data[start] == _NAME_TAG and data[start + 1] < 0x80:  # usual case
         name_end = start + 2 + data[start + 1]
         if name_end + 1 < end and data[name_end] == _VALUE_TAG:
             length, place = _varint(data, name_end + 1)
@@ -73,7 +73,7 @@ def _entry(data: bytes, span: Span) -> tuple[str, Span]:
 
 
 def _feature(data: bytes, span: Span) -> Raw | None:
-    """The list of a feature; None if it says of no kind."""
+    """The list of a feature; None if it has no kind."""
     start, end = span
     if start == end:
         return None
@@ -87,7 +87,7 @@ def _feature(data: bytes, span: Span) -> Raw | None:
 
 
 def _whole(data: bytes, span: Span) -> list[Span] | None:
-    """The one field that fills a message, if it is a message or list itself."""
+    """The only field of a message, if it is a message or a list."""
     start, end = span
     if end - start < 2 or data[start] & 7 != _BYTES or data[start] > 0x7F:
         return None
@@ -112,7 +112,7 @@ def _values(kind: int, parts: list[bytes]) -> Values:
 
 
 def _many_varints(data: np.ndarray) -> np.ndarray:
-    """Integers of seven bits a byte, the upper bit set in all but their last byte."""
+    """Decode varints: seven bits per byte, the high bit set in all but the last byte."""
     is_last = data < 0x80
     if is_last.all():
         return data.astype(np.int64)
@@ -129,7 +129,7 @@ def _many_varints(data: np.ndarray) -> np.ndarray:
 
 
 def _spans(data: bytes, span: Span, number: int, also: int = _BYTES) -> list[Span]:
-    """Where the fields of a message with this number are: texts, messages, lists, or `also`."""
+    """The ranges of the fields with this number: texts, messages, lists, or `also`."""
     place, end = span
     found = []
     while place < end:

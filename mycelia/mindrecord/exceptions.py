@@ -1,7 +1,7 @@
-"""The errors of MindRecord, each with its number.
+"""The exceptions of MindRecord, each with its error code.
 
-Those for which MindSpore's documents name one type while its native code raises RuntimeError
-are both, so that either way of catching them works.
+Where MindSpore documents one type while its native code raises RuntimeError, the exception
+derives from both, so either way to catch it works.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 from enum import IntEnum
 
 _HOST_ERROR = 1 << 30 | 1 << 28  # from the host, an error code
-_SYSTEM = 0x2A << 17  # the number of the data subsystem
+_SYSTEM = 0x2A << 17  # the code of the data subsystem
 _MODULE_SHIFT = 12
 
 
 class ConversionStatus(IntEnum):
-    """How a conversion ended."""
+    """The result of a conversion."""
 
     SUCCESS = 0
     FAILED = 1
@@ -25,10 +25,10 @@ FAILED = ConversionStatus.FAILED
 
 
 class MindRecordException(Exception):
-    """What all errors of this package are."""
+    """Base class of all MindRecord exceptions."""
 
     number = 0
-    summary = "something went wrong"
+    summary = "unknown error"
 
     def __init__(self, detail: str = "") -> None:
         super().__init__(detail)
@@ -39,29 +39,29 @@ class MindRecordException(Exception):
 
     @property
     def error_code(self) -> int:
-        """The number by which logs of MindSpore name this error."""
+        """The error code in MindSpore's logs."""
         return self.transform_error_code(self.number)
 
     @staticmethod
     def transform_error_code(exception_no: int) -> int:
-        """The whole code of an error, from its number in this package."""
+        """The complete error code, from the number within this package."""
         module = exception_no // 100 + 1
         return _HOST_ERROR | _SYSTEM | module << _MODULE_SHIFT | exception_no
 
 
 class UnknownError(MindRecordException):
-    """An error of no other kind."""
+    """An error of unknown kind."""
 
 
 class ParamValueError(MindRecordException):
-    """An argument with a value that makes no sense."""
+    """An argument with an invalid value."""
 
     number = 2
-    summary = "an argument has a wrong value"
+    summary = "invalid argument"
 
 
 class ParamTypeError(MindRecordException):
-    """An argument of a wrong type."""
+    """An argument of the wrong type."""
 
     number = 1
 
@@ -70,207 +70,207 @@ class ParamTypeError(MindRecordException):
 
 
 class ParamMissError(MindRecordException):
-    """An argument that is needed and was not given."""
+    """A required argument is missing."""
 
     number = 3
 
     def __init__(self, param_name: str) -> None:
-        super().__init__(f"'{param_name}' is needed and was not given")
+        super().__init__(f"'{param_name}' is required")
 
 
 class PathNotExistsError(MindRecordException):
-    """A path at which there is nothing."""
+    """A path does not exist."""
 
     number = 4
 
     def __init__(self, error_path: str) -> None:
-        super().__init__(f"there is no such path: {error_path}")
+        super().__init__(f"the path does not exist: {error_path}")
 
 
 class DbConnectionError(MindRecordException):
-    """An index that cannot be opened."""
+    """The index cannot be opened."""
 
     number = 5
     summary = "the index cannot be opened"
 
 
 class MRMOpenError(MindRecordException, RuntimeError):
-    """A file that is absent, damaged, or must not be overwritten."""
+    """The file is missing, damaged, or must not be overwritten."""
 
     number = 100
     summary = "the MindRecord file cannot be opened"
 
 
 class MRMOpenForAppendError(MindRecordException, RuntimeError):
-    """A file to which nothing can be added."""
+    """The file cannot be opened for appending."""
 
     number = 101
-    summary = "the MindRecord file cannot be opened to add rows"
+    summary = "the MindRecord file cannot be opened for appending"
 
 
 class MRMInvalidPageSizeError(MindRecordException, RuntimeError):
-    """A page size outside what the format allows."""
+    """The page size is out of range."""
 
     number = 102
-    summary = "the page size is not allowed"
+    summary = "invalid page size"
 
 
 class MRMInvalidHeaderSizeError(MindRecordException, RuntimeError):
-    """A header size outside what the format allows."""
+    """The header size is out of range."""
 
     number = 103
-    summary = "the header size is not allowed"
+    summary = "invalid header size"
 
 
 class MRMSetHeaderError(MindRecordException, RuntimeError):
-    """A header that cannot be made, as without a schema."""
+    """The header cannot be created, for example without a schema."""
 
     number = 104
-    summary = "the header cannot be made"
+    summary = "the header cannot be created"
 
 
 class MRMWriteDatasetError(MindRecordException, RuntimeError):
-    """Rows that cannot be written."""
+    """The rows cannot be written."""
 
     number = 105
     summary = "the rows cannot be written"
 
 
 class MRMCommitError(MindRecordException, RuntimeError):
-    """Files that cannot be finished."""
+    """The files cannot be finished."""
 
     number = 107
     summary = "the files cannot be finished"
 
 
 class MRMLaunchError(MindRecordException, RuntimeError):
-    """A reader that cannot start."""
+    """The reader cannot start."""
 
     number = 108
     summary = "the reader cannot start"
 
 
 class MRMFinishError(MindRecordException, RuntimeError):
-    """A reader that cannot stop."""
+    """The reader cannot stop."""
 
     number = 109
     summary = "the reader cannot stop"
 
 
 class MRMCloseError(MindRecordException, RuntimeError):
-    """A file that cannot be closed."""
+    """The file cannot be closed."""
 
     number = 110
     summary = "the file cannot be closed"
 
 
 class MRMAddSchemaError(MindRecordException):
-    """A second schema."""
+    """A second schema was added."""
 
     number = 111
     summary = "the schema cannot be added"
 
 
 class MRMAddIndexError(MindRecordException, RuntimeError):
-    """A field that cannot be an index."""
+    """The field cannot be indexed."""
 
     number = 112
     summary = "the index field cannot be added"
 
 
 class MRMBuildSchemaError(MindRecordException):
-    """A schema whose shapes make no sense."""
+    """The schema has invalid shapes."""
 
     number = 113
     summary = "the schema cannot be built"
 
 
 class MRMGetMetaError(MindRecordException):
-    """A schema that was asked for and is not there."""
+    """The schema is missing."""
 
     number = 114
-    summary = "there is no schema yet"
+    summary = "the schema is missing"
 
 
 class MRMIndexGeneratorError(MindRecordException, RuntimeError):
-    """An index that cannot be made."""
+    """The index cannot be created."""
 
     number = 115
-    summary = "the index cannot be made"
+    summary = "the index cannot be created"
 
 
 class MRMGenerateIndexError(MindRecordException, RuntimeError):
-    """An index that cannot be written."""
+    """The index cannot be written."""
 
     number = 116
     summary = "the index cannot be written"
 
 
 class MRMInitSegmentError(MindRecordException, RuntimeError):
-    """Files that cannot be read by pages."""
+    """The files cannot be read by page."""
 
     number = 117
-    summary = "the files cannot be read by pages"
+    summary = "the files cannot be read by page"
 
 
 class MRMFetchCandidateFieldsError(MindRecordException, RuntimeError):
-    """Index fields that cannot be listed."""
+    """The index fields cannot be listed."""
 
     number = 118
     summary = "the index fields cannot be listed"
 
 
 class MRMReadCategoryInfoError(MindRecordException, RuntimeError):
-    """Categories that cannot be counted."""
+    """The categories cannot be counted."""
 
     number = 119
     summary = "the categories cannot be counted"
 
 
 class MRMFetchDataError(MindRecordException, RuntimeError):
-    """Rows that cannot be read."""
+    """The rows cannot be read."""
 
     number = 120
     summary = "the rows cannot be read"
 
 
 class MRMInvalidSchemaError(MindRecordException):
-    """A schema that is not one."""
+    """The schema is invalid."""
 
     number = 200
-    summary = "the schema is not valid"
+    summary = "the schema is invalid"
 
 
 class MRMValidateDataError(MindRecordException):
-    """A row that does not fit the schema."""
+    """A row does not match the schema."""
 
     number = 201
-    summary = "a row does not fit the schema"
+    summary = "a row does not match the schema"
 
 
 class MRMDefineIndexError(MindRecordException):
     """An index on a field that holds bytes or an array."""
 
     number = 202
-    summary = "the index field is not valid"
+    summary = "invalid index field"
 
 
 class MRMDefineBlobError(MindRecordException):
-    """A field that cannot hold bytes."""
+    """The field cannot hold bytes."""
 
     number = 203
-    summary = "the blob field is not valid"
+    summary = "invalid blob field"
 
 
 class MRMUnsupportedSchemaError(MindRecordException):
-    """A schema by which the stored bytes cannot be read."""
+    """The stored bytes cannot be decoded with the schema."""
 
     number = 204
-    summary = "the schema does not fit the stored bytes"
+    summary = "the schema does not match the stored bytes"
 
 
 class MRMDefineCategoryError(MindRecordException):
-    """A category field that is not an index field."""
+    """The category field is not an index field."""
 
     number = 205
-    summary = "the category field is not valid"
+    summary = "invalid category field"

@@ -1,4 +1,4 @@
-"""The header of a data file: sizes, schema, index fields and the list of pages, as JSON."""
+"""The header of a data file: sizes, schema, index fields, and pages, as JSON."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LENGTH_SIZE = 8
 
 @dataclass
 class Page:
-    """A slot of the file: `used` bytes of rows, all blobs of a group or the scalars of some."""
+    """A page of the file: `used` bytes of rows, either scalars or blobs."""
 
     id: int
     kind: str
@@ -39,7 +39,7 @@ class Page:
 
 @dataclass
 class Header:
-    """What one data file says about itself and its shards."""
+    """The description of a data file and its shards."""
 
     schema: MindRecordSchema
     index_fields: list[str]
@@ -64,12 +64,12 @@ class Header:
         return next((page for page in reversed(self.pages) if page.kind == kind), None)
 
     def place(self, page: Page | int, offset: int = 0) -> int:
-        """The byte of the file at which some byte of a page is."""
+        """The file offset of a byte of a page."""
         number = page if isinstance(page, int) else page.id
         return self.header_size + self.page_size * number + offset
 
     def shared(self) -> tuple[Any, ...]:
-        """What all shards of a dataset have in common."""
+        """What all shards of a dataset share."""
         return (
             self.header_size,
             self.page_size,
@@ -80,7 +80,7 @@ class Header:
 
 
 def encode_header(header: Header) -> bytes:
-    """Length and JSON, as they stand at the begin of the file."""
+    """The length and the JSON at the start of the file."""
     index = [{"index_field": name, "schema_id": 0} for name in header.index_fields]
     content = {
         "header_size": header.header_size,
@@ -104,9 +104,9 @@ def encode_header(header: Header) -> bytes:
     if len(text) + LENGTH_SIZE > header.header_size:
         raise problem(
             MRMSetHeaderError,
-            f"the header needs {len(text) + LENGTH_SIZE} bytes",
+            f"the header requires {len(text) + LENGTH_SIZE} bytes",
             got=f"a header size of {header.header_size}",
-            fix="call set_header_size with more before the first row is written",
+            fix="call set_header_size with a larger size before the first row is written",
         )
     return len(text).to_bytes(LENGTH_SIZE, "little") + text
 
@@ -125,7 +125,7 @@ def _page_json(page: Page, shard_id: int) -> dict[str, Any]:
 
 
 def read_header(path: str, data: Buffer) -> Header:
-    """The header of a data file with these bytes, checked against its size."""
+    """The header in these bytes of a data file, validated."""
     size = len(data)
     length = int.from_bytes(data[:LENGTH_SIZE], "little")
     if size < LENGTH_SIZE or length > min(HEADER_SIZES[1], size) - LENGTH_SIZE:
@@ -134,16 +134,16 @@ def read_header(path: str, data: Buffer) -> Header:
         header = _decode(json_value(data[LENGTH_SIZE : LENGTH_SIZE + length]))
         _check_pages(header, size)
     except (KeyError, TypeError, ValueError, RecursionError, MindRecordException) as broken:
-        raise damaged(path, f"its header makes no sense ({broken!s:.200})") from broken
+        raise damaged(path, f"its header is invalid ({broken!s:.200})") from broken
     return header
 
 
 def damaged(path: str, why: str, kind: type[MindRecordException] = MRMOpenError) -> Exception:
-    """The error for a file whose content cannot be true."""
+    """The error for a damaged file."""
     return problem(
         kind,
-        f"{path} is no whole MindRecord file: {why}",
-        fix="copy or write the file again; if only the .db beside it is wrong, make that again: "
+        f"{path} is not a valid MindRecord file: {why}",
+        fix="copy or write the file again; if only the .db next to it is damaged, recreate it: "
         "FileWriter.open_for_append(path).commit()",
     )
 
@@ -175,7 +175,7 @@ def _decode(content: Any) -> Header:
 
 def _decode_page(entry: Mapping[str, Any]) -> Page:
     if entry["page_type"] not in (BLOB, RAW):
-        raise ValueError(f"a page of the type {entry['page_type']!r}")
+        raise ValueError(f"unknown page type {entry['page_type']!r}")
     return Page(
         id=_count(entry["page_id"]),
         kind=entry["page_type"],
@@ -190,18 +190,18 @@ def _decode_page(entry: Mapping[str, Any]) -> Page:
 def _check_pages(header: Header, size: int) -> None:
     for number, page in enumerate(header.pages):
         if page.id != number or page.used > header.page_size or page.start_row > page.end_row:
-            raise ValueError(f"page {number} contradicts itself")
+            raise ValueError(f"page {number} is inconsistent")
         if header.place(page, page.used) > size:
             raise ValueError(f"page {number} ends beyond the {size} bytes of the file")
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"{value!r} is no text")
+        raise ValueError(f"{value!r} is not a string")
     return value
 
 
 def _count(value: Any) -> int:
     if not is_int(value) or value < 0:
-        raise ValueError(f"{value!r} is no count")
+        raise ValueError(f"{value!r} is not a count")
     return int(value)

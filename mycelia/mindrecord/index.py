@@ -1,4 +1,4 @@
-"""The SQLite index beside a data file: where each row is, and its index fields to search by."""
+"""The SQLite index next to a data file: the location and the index fields of each row."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ _PLACE_COLUMNS = (
 
 
 def index_path(path: str) -> str:
-    """The index of a data file."""
+    """The path of the index of a data file."""
     return f"{path}.db"
 
 
 def column_of(field: str) -> str:
-    """The column of an index field."""
+    """The column name of an index field."""
     return f"{field}_0"
 
 
 def write_index(
     path: str, header: Header, shard_name: str, rows: Iterable[tuple[Any, ...]]
 ) -> None:
-    """Make the index of a data file. Each row is its place, then the values of its index fields."""
+    """Create the index of a data file: the location of each row and its index fields."""
     try:
         with closing(sqlite3.connect(path, isolation_level=None)) as base:
-            base.execute("PRAGMA journal_mode=OFF")  # the file gets its name only when it is whole
+            base.execute("PRAGMA journal_mode=OFF")  # a finished file is renamed atomically
             base.execute("PRAGMA synchronous=OFF")
             base.execute("BEGIN")
             base.execute(_create_table(header))
@@ -63,7 +63,7 @@ def write_index(
             MRMGenerateIndexError,
             f"the index {path} cannot be written: {failed}",
             got=f"index fields {header.index_fields}",
-            expected="names that differ by more than case, and none that is INC",
+            expected="names that differ by more than case, and not INC",
         ) from failed
 
 
@@ -78,13 +78,13 @@ def _create_table(header: Header) -> str:
 
 
 def _with_counts(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A row with the number 0 before each index field."""
+    """A row with 0 before each index field."""
     size = len(_PLACE_COLUMNS)
     return row[:size] + tuple(chain.from_iterable((0, value) for value in row[size:]))
 
 
 def check_index(path: str, header: Header) -> None:
-    """The index of a data file must belong to it and have as many rows."""
+    """Check that the index belongs to the data file and has as many rows."""
     with _open(path) as base:
         names = base.execute("SELECT NAME FROM SHARD_NAME").fetchall()
         if names != [(Path(path).name,)]:
@@ -92,7 +92,7 @@ def check_index(path: str, header: Header) -> None:
                 MRMOpenError,
                 f"the index of {path} belongs to another file",
                 got=f"the name {names[0][0]!r} in it" if names else "no name in it",
-                fix="give the data file and its .db their first names again",
+                fix="restore the original names of the data file and its .db",
             )
         (last,) = base.execute("SELECT MAX(ROW_ID) FROM INDEXES").fetchone()
     count = 0 if last is None else last + 1 if isinstance(last, int) else repr(last)
@@ -101,13 +101,13 @@ def check_index(path: str, header: Header) -> None:
 
 
 def read_places(path: str, header: Header) -> np.ndarray:
-    """Begin and end of the scalars, then of the blobs of each row in a data file, checked."""
+    """The ranges of the scalars and of the blobs of each row in a data file, validated."""
     with _open(path) as base:
         found = base.execute(f"SELECT {','.join(_PLACE_COLUMNS)} FROM INDEXES")
         try:
             flat = np.fromiter(chain.from_iterable(found), np.int64)
         except (TypeError, ValueError, OverflowError) as broken:
-            raise damaged(path, "its index holds other values than numbers") from broken
+            raise damaged(path, "its index holds non-numeric values") from broken
     table = flat.reshape(-1, len(_PLACE_COLUMNS))
     if (table[:-1, 0] > table[1:, 0]).any():
         table = table[np.argsort(table[:, 0])]
@@ -121,16 +121,16 @@ def _checked_places(path: str, header: Header, table: np.ndarray) -> np.ndarray:
     spans = []
     for page, start, end in (table[:, 1:4].T, table[:, 5:8].T):
         if ((page < 0) | (page >= len(used))).any():
-            raise damaged(path, "its index names a page that is not there")
+            raise damaged(path, "its index refers to a missing page")
         if ((start < 0) | (start > end - 8) | (end > used[page])).any():
-            raise damaged(path, "its index names bytes that are not in their page")
+            raise damaged(path, "its index refers to bytes outside of their page")
         base = header.header_size + header.page_size * page
         spans += [base + start, base + end]
     return np.stack(spans, axis=1)
 
 
 def count_categories(path: str, field: str, version: str) -> dict[str, int]:
-    """How many rows have each value of an index field; values as texts."""
+    """How many rows have each value of an index field; values are strings."""
     column = column_of(field)
     sql = f"SELECT CAST({column} AS TEXT), COUNT(*) FROM INDEXES WHERE {column} NOT NULL GROUP BY 1"
     with _open(path) as base:
@@ -138,7 +138,7 @@ def count_categories(path: str, field: str, version: str) -> dict[str, int]:
 
 
 def find_rows(path: str, field: str, name: str, version: str) -> list[int]:
-    """The rows of a shard that have a value of an index field, given as a text."""
+    """The rows of a shard that have a value, as a string, in an index field."""
     stored = _stored(path, field, name, version)
     sql = f"SELECT ROW_ID FROM INDEXES WHERE CAST({column_of(field)} AS TEXT) = ? ORDER BY ROW_ID"
     with _open(path) as base:
@@ -146,14 +146,14 @@ def find_rows(path: str, field: str, name: str, version: str) -> list[int]:
 
 
 def read_values(path: str, field: str, version: str) -> list[Any]:
-    """The values of an index field in the order of the rows."""
+    """The values of an index field, in row order."""
     with _open(path) as base:
         found = base.execute(f"SELECT {column_of(field)} FROM INDEXES ORDER BY ROW_ID")
         return [_shown(v, version) if isinstance(v, str) else v for (v,) in found]
 
 
 def _shown(value: Any, version: str) -> str:
-    """A text as it was given: version 2.0 keeps texts in quotes."""
+    """The original string: version 2.0 stores strings in quotes."""
     text = "" if value is None else str(value)
     return json_value(text) if version < "3.0" and text.startswith('"') else text
 
@@ -169,13 +169,13 @@ def _stored(path: str, field: str, name: str, version: str) -> str:
 
 @contextmanager
 def _open(path: str) -> Iterator[sqlite3.Connection]:
-    """The index of a data file, to be read; errors of SQLite become ours."""
+    """Open the index of a data file for reading; SQLite errors are translated."""
     file = index_path(path)
     if not Path(file).is_file():
         raise problem(
             MRMOpenError,
             f"the index {file} is missing",
-            fix="keep it beside the data file under its first name, or make it again: "
+            fix="keep it next to the data file under its original name, or recreate it: "
             "FileWriter.open_for_append(path).commit()",
         )
     try:

@@ -1,4 +1,4 @@
-"""MessagePack for the scalar fields of a row: a map from names to integers, floats and texts."""
+"""MessagePack encoding of the scalar fields of a row."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LARGEST_FLOAT32 = 3.4028234663852886e38
 
 
 def pack(fields: dict[str, Any]) -> bytes:
-    """The fields sorted by name, each value in the shortest form of its kind."""
+    """Encode the fields sorted by name, each value in its shortest form."""
     parts = [_map_head(len(fields))]
     for name, value in sorted(fields.items()):
         parts += [_pack_text(name), _PACKERS[type(value)](value)]
@@ -28,14 +28,14 @@ def pack(fields: dict[str, Any]) -> bytes:
 
 
 def unpack(data: bytes) -> dict[str, Any]:
-    """The fields of a row. Other bytes raise ValueError."""
+    """Decode the fields of a row. Invalid bytes raise ValueError."""
     try:
         count, place = _read_map_head(data)
         fields = {}
         for _ in range(count):
             name, place = _read_value(data, place)
             if not isinstance(name, str):
-                raise ValueError(f"a field name is no text before byte {place}")
+                raise ValueError(f"a field name before byte {place} is not text")
             fields[name], place = _read_value(data, place)
     except (IndexError, struct.error) as end:
         raise ValueError("the data ends inside a field") from end
@@ -45,15 +45,15 @@ def unpack(data: bytes) -> dict[str, Any]:
 
 
 def packed_names(names: Sequence[str]) -> list[bytes]:
-    """What stands before each value of a row with these sorted fields and no others."""
+    """The bytes before each value of a row that has exactly these sorted fields."""
     keys = [_pack_text(name) for name in names]
     return [_map_head(len(keys)) + keys[0], *keys[1:]] if keys else []
 
 
 def unpack_known(data: bytes, names: Sequence[str], keys: Sequence[bytes]) -> list[Any]:
-    """The values of a row with these fields, as `unpack` gives them, in less time.
+    """The values of a row with these fields, like `unpack` but faster.
 
-    `keys` are the `packed_names`. A field that is not there has the value None.
+    `keys` are the `packed_names`. A missing field has the value None.
     """
     values, place = [], 0
     try:
@@ -118,7 +118,7 @@ def _read_map_head(data: bytes) -> tuple[int, int]:
     if code in _MAP_LENGTHS:
         end = 1 + _MAP_LENGTHS[code]
         return int.from_bytes(data[1:end], "big"), end
-    raise ValueError(f"byte {code:#04x} begins no map")
+    raise ValueError(f"byte {code:#04x} does not start a map")
 
 
 def _read_value(data: bytes, place: int) -> tuple[Any, int]:
@@ -136,7 +136,7 @@ def _read_value(data: bytes, place: int) -> tuple[Any, int]:
     if code in _TEXT_LENGTHS:
         start = place + _TEXT_LENGTHS[code]
         return _read_text(data, start, int.from_bytes(data[place:start], "big"))
-    raise ValueError(f"byte {code:#04x} at {place - 1} begins no number or text")
+    raise ValueError(f"byte {code:#04x} at {place - 1} does not start a number or text")
 
 
 def _read_text(data: bytes, start: int, length: int) -> tuple[str, int]:

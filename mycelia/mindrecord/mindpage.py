@@ -1,4 +1,4 @@
-"""MindPage: the rows of one category, page by page, with MindSpore's interface."""
+"""`MindPage`: paginated access to the rows of one category."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mycelia.mindrecord.records import Records
 
 
 class MindPage(CheckedKeywords):
-    """Groups the rows of MindRecord files by an index field and reads the groups by pages."""
+    """Groups the rows of MindRecord files by an index field and reads the groups page by page."""
 
     def __init__(self, file_name: str | list[str], num_consumer: int = 4) -> None:
         check_file_names(file_name)
@@ -31,12 +31,12 @@ class MindPage(CheckedKeywords):
 
     @property
     def candidate_fields(self) -> list[str]:
-        """The fields by which rows can be grouped."""
+        """The fields that can group rows."""
         return list(self._records.index_fields)
 
     @property
     def category_field(self) -> str | None:
-        """The field by which rows are grouped."""
+        """The field that groups rows."""
         return self._field
 
     @category_field.setter
@@ -46,13 +46,13 @@ class MindPage(CheckedKeywords):
         if category_field not in self.candidate_fields:
             raise problem(
                 MRMDefineCategoryError,
-                f"{category_field!r} is no index field",
+                f"{category_field!r} is not an index field",
                 expected=", ".join(self.candidate_fields),
             )
         self._field = category_field
 
     def read_category_info(self) -> str:
-        """The groups as JSON: number, name and count of rows of each."""
+        """The groups as JSON: id, name, and number of rows of each."""
         field = self._chosen_field()
         groups = [
             {"count": count, "id": number, "name": name}
@@ -62,7 +62,7 @@ class MindPage(CheckedKeywords):
         return json.dumps(content, separators=(",", ":"), ensure_ascii=False)
 
     def read_at_page_by_id(self, category_id: int, page: int, num_row: int) -> list[dict[str, Any]]:
-        """A page of a group, by the number of the group."""
+        """Read a page of a group, by the id of the group."""
         if not is_int(category_id) or category_id < 0:
             raise ParamValueError(f"category_id must be an int >= 0, got {category_id!r}")
         _check_page(page, num_row)
@@ -76,7 +76,7 @@ class MindPage(CheckedKeywords):
     def read_at_page_by_name(
         self, category_name: str, page: int, num_row: int
     ) -> list[dict[str, Any]]:
-        """A page of a group, by the name of the group."""
+        """Read a page of a group, by the name of the group."""
         if not isinstance(category_name, str):
             raise ParamValueError(f"category_name must be a str, got {category_name!r}")
         _check_page(page, num_row)

@@ -1,4 +1,4 @@
-"""Checks of file names and of the number of reading workers."""
+"""Checks of file names and of the number of reader threads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FORBIDDEN = set("\\/:*?\"<>|`&';")
 
 
 def check_file_name(path: Any, argument: str = "file_name") -> str:
-    """A path whose last part can be the name of a MindRecord file."""
+    """Check that a path can be the name of a MindRecord file."""
     if not isinstance(path, str) or not path:
         raise problem(ParamValueError, f"'{argument}' must be a path", got=repr(path))
     name = os.path.basename(path)
@@ -22,23 +22,26 @@ def check_file_name(path: Any, argument: str = "file_name") -> str:
     if set(name) & _FORBIDDEN or name != name.strip(" "):
         raise problem(
             ParamValueError,
-            f"'{argument}' is no name for a file",
+            f"'{argument}' is not a valid file name",
             got=repr(path),
-            expected=f"none of {''.join(sorted(_FORBIDDEN))}, no space at the begin or end",
+            expected=f"none of {''.join(sorted(_FORBIDDEN))}, no space at the start or end",
         )
     return path
 
 
 def check_file_names(paths: Any) -> None:
-    """One path, or a list of them."""
+    """Check one path, or a list of them."""
     for path in paths if isinstance(paths, list) else [paths]:
         check_file_name(path)
 
 
 def check_consumers(count: Any) -> None:
-    """A number of workers from 1 to that of processor cores; the default always goes."""
+    """Check a number of workers: at most the number of cores, or the default."""
     most = max(os.cpu_count() or 1, DEFAULT_CONSUMERS)
     if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= most:
         raise problem(
-            ParamValueError, "'num_consumer' is wrong", got=repr(count), expected=f"1 to {most}"
+            ParamValueError,
+            "'num_consumer' is out of range",
+            got=repr(count),
+            expected=f"1 to {most}",
         )

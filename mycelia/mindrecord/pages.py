@@ -1,4 +1,4 @@
-"""Placing rows on the pages of one data file, and walking over the rows that are there."""
+"""Placing rows on the pages of a data file, and iterating over them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mycelia.mindrecord.header import BLOB, LENGTH_SIZE, RAW, Header, Page, dama
 
 @dataclass(frozen=True)
 class RowLocation:
-    """Where a row is: bytes of a RAW page and of a BLOB page, lengths in front included."""
+    """The location of a row: byte ranges in a RAW page and a BLOB page, with length prefixes."""
 
     row: int
     raw_page: int
@@ -28,33 +28,33 @@ class RowLocation:
 
 
 def record(header: Header, data: bytes, what: str) -> bytes:
-    """Bytes after their length, as they stand in a page, if they fit one."""
+    """The bytes with a length prefix, as stored in a page; they must fit one."""
     if len(data) + LENGTH_SIZE > header.page_size:
         raise problem(
             MRMWriteDatasetError,
             f"{what} of a row have {len(data)} bytes and do not fit a page",
             got=f"a page size of {header.page_size}",
-            fix="call set_page_size with more before the first row is written",
+            fix="call set_page_size with a larger size before the first row is written",
         )
     return len(data).to_bytes(LENGTH_SIZE, "little") + data
 
 
 class PageWriter:
-    """Adds rows to the pages of an open data file, and notes them in its header."""
+    """Appends rows to the pages of an open data file and records them in its header."""
 
     def __init__(self, file: BinaryIO, header: Header) -> None:
         self._file = file
         self.header = header
 
     def write(self, raws: Sequence[bytes], blobs: Sequence[bytes]) -> None:
-        """Add rows, given the record of the scalars and that of the blobs of each."""
+        """Append rows, given their scalar records and blob records."""
         if not raws:
             return
         groups = self._cut(raws, blobs)
         first = groups[0]
         if first:
             page = self.header.last(BLOB)
-            assert page is not None, "only rows that follow others can be in the first group"
+            assert page is not None, "only appended rows can be in the first group"
             self._append(page, blobs[first.start : first.stop])
             page.end_row += len(first)
         for group in groups[1:]:
@@ -65,7 +65,7 @@ class PageWriter:
                 self._write_raws(raws[group.start : group.stop], begins_group=number > 0)
 
     def _cut(self, raws: Sequence[bytes], blobs: Sequence[bytes]) -> list[range]:
-        """The rows of each group; the first continues the last group there is, maybe empty."""
+        """The rows of each group; the first group continues the existing one and may be empty."""
         blob_page, raw_page = self.header.last(BLOB), self.header.last(RAW)
         blob_used = blob_page.used if blob_page else 0
         raw_used = raw_page.used - raw_page.groups[-1][1] if raw_page else 0
@@ -103,7 +103,7 @@ class PageWriter:
         return self._new_page(RAW, last.id + 1 if last else 0)
 
     def _make_room(self, raws: Sequence[bytes]) -> None:
-        """Move the last group to a new RAW page if rows continue it and its page is full."""
+        """Move the last group to a new RAW page if rows are appended to it and its page is full."""
         last = self.header.last(RAW)
         if not raws or last is None:
             return
@@ -129,7 +129,7 @@ class PageWriter:
 
 
 def walk(path: str, header: Header, data: Buffer) -> Iterator[RowLocation]:
-    """The places of all rows of a file with these bytes, in order of their scalars."""
+    """The locations of all rows of a file with these bytes, in the order of their scalars."""
     blob_pages = {page.number: page for page in header.pages if page.kind == BLOB}
     for raw_page in (page for page in header.pages if page.kind == RAW):
         ends = [offset for _, offset in raw_page.groups[1:]] + [raw_page.used]
@@ -148,7 +148,7 @@ def walk(path: str, header: Header, data: Buffer) -> Iterator[RowLocation]:
 def _records(
     path: str, header: Header, data: Buffer, page: Page, start: int, end: int
 ) -> list[tuple[int, int]]:
-    """Begin and end of each record between two bytes of a page."""
+    """The start and end of each record in a byte range of a page."""
     base, bounds = header.place(page), []
     while start < end:
         length = int.from_bytes(data[base + start : base + start + LENGTH_SIZE], "little")
@@ -161,6 +161,6 @@ def _records(
 
 
 def chunks(rows: int, shards: int, extra: Sequence[int]) -> list[range]:
-    """The rows of each shard: equal shares in order, one more for the shards of `extra`."""
+    """The rows of each shard: equal shares in order, plus one for the shards in `extra`."""
     sizes = [rows // shards + (shard in extra) for shard in range(shards)]
     return [range(end - size, end) for size, end in zip(sizes, accumulate(sizes))]

@@ -1,4 +1,4 @@
-"""Writing to several shards side by side: each call to the next shard, in order within a shard."""
+"""Writing to several shards in parallel: each call goes to the next shard."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WAITING = 2  # calls that may wait for a shard before the next one blocks
 
 
 class ParallelShardWriter:
-    """One queue of calls for each shard, worked on by at most as many threads as cores."""
+    """One queue of calls per shard, processed by at most as many threads as cores."""
 
     def __init__(self, shards: Sequence[ShardFile]) -> None:
         self._shards = shards
@@ -24,7 +24,7 @@ class ParallelShardWriter:
         self._next = 0
 
     def write(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Give rows to the next shard. An earlier error of that shard comes up here."""
+        """Queue rows for the next shard. An earlier error of that shard is raised here."""
         index = self._next
         pending = self._pending[index]
         self.check(index)
@@ -34,13 +34,13 @@ class ParallelShardWriter:
         self._next = (index + 1) % len(self._shards)
 
     def check(self, index: int) -> None:
-        """Raise the error of a shard, if it had one."""
+        """Raise the error of a shard, if any."""
         pending = self._pending[index]
         while pending and pending[0].done():
             pending.popleft().result()
 
     def wait(self) -> None:
-        """Until all rows are written."""
+        """Wait until all rows are written."""
         for thread in self._threads:
             thread.shutdown()
         for index in range(len(self._shards)):

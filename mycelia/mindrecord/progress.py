@@ -1,4 +1,4 @@
-"""How far a long conversion is, shown on a terminal and nowhere else."""
+"""A progress display for long conversions, on terminals only."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import TypeVar
 
 from mycelia._engine.core.lazy_import import optional_module
 
-rich_progress = optional_module("rich.progress")  # without it, a plain line
+rich_progress = optional_module("rich.progress")  # without it, a plain line is printed
 rich_console = optional_module("rich.console")
 
 T = TypeVar("T")
-_PAUSE = 0.2  # seconds between two changes of the line
+_PAUSE = 0.2  # seconds between two updates
 
 
 def shown(rows: Iterable[T], label: str, total: int | None = None) -> Iterator[T]:
-    """The same rows; a terminal shows how many of them came so far."""
+    """Yield the same rows; on a terminal, show how many have been processed."""
     if not sys.stderr.isatty():
         return iter(rows)
     if rich_progress is not None and total is not None:

@@ -1,4 +1,4 @@
-"""FileReader: the rows of MindRecord files one after the other, with MindSpore's interface."""
+"""`FileReader`: sequential reading of MindRecord files."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from mycelia.mindrecord.records import Records
 
 
 class FileReader(CheckedKeywords):
-    """Reads all shards beside `file_name`, or exactly the files of a list.
+    """Reads all shards next to `file_name`, or exactly the files of a list.
 
-    `num_consumer` is checked as in MindSpore; rows always come in their order.
+    `num_consumer` is only validated; rows always come in order.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class FileReader(CheckedKeywords):
         self._rows: Iterator[dict[str, Any]] | None = iter(self._records)
 
     def get_next(self) -> Iterator[dict[str, Any]]:
-        """The rows that were not given yet, in order, each a dict of the columns."""
+        """Yield the remaining rows in order, each as a dict of the columns."""
         while self._rows is not None:
             row = next(self._rows, None)
             if row is None:
@@ -43,12 +43,12 @@ class FileReader(CheckedKeywords):
             yield row
 
     def close(self) -> None:
-        """Let go of the files; no more rows come."""
+        """Close the files; no more rows are returned."""
         self._rows = None
         self._records.close()
 
     def schema(self) -> dict[str, dict[str, Any]]:
-        """The schema as it was added."""
+        """The schema, as it was added."""
         return self._records.schema.as_json()
 
     def len(self) -> int:

@@ -1,4 +1,4 @@
-"""Reading rows of MindRecord files by number: lazily mapped, safe for many threads."""
+"""Random access to the rows of MindRecord files: memory-mapped and thread-safe."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from mycelia.mindrecord.index import count_categories, find_rows, read_values
 from mycelia.mindrecord.schema import MindRecordSchema
 from mycelia.mindrecord.shard_rows import Column, ShardRows
 
-_CHUNK = 64  # rows that are decoded together when all are read in their order
+_CHUNK = 64  # rows that are decoded together in sequential reading
 
 
 class Records(CheckedKeywords):
-    """The rows of a dataset: of all shards beside one file, or of exactly the files in a list.
+    """The rows of a dataset: of all shards next to one file, or of exactly the files in a list.
 
     `records[i]` is a dict of the chosen columns. Rows are in the order of the shards.
     """
@@ -44,12 +44,12 @@ class Records(CheckedKeywords):
 
     @property
     def columns(self) -> list[str]:
-        """The columns of each row, in their order: scalars, then bytes and arrays."""
+        """The columns of each row, in order: scalars, then bytes and arrays."""
         return self._scalars + self._blobs
 
     @property
     def index_fields(self) -> list[str]:
-        """The fields by which rows can be found."""
+        """The fields by which `find` can search."""
         return self._shards[0].header.index_fields
 
     @property
@@ -58,11 +58,11 @@ class Records(CheckedKeywords):
         return [len(shard) for shard in self._shards]
 
     def file_of(self, row: int) -> str:
-        """The file that a row is in."""
+        """The file that contains a row."""
         return self._paths[bisect_right(self._ends, row)]
 
     def select(self, columns: Sequence[str]) -> Records:
-        """The same rows with these columns only."""
+        """The same rows with only these columns."""
         return Records(list(self._paths), columns)
 
     def __len__(self) -> int:
@@ -83,7 +83,7 @@ class Records(CheckedKeywords):
             yield dict(zip(self.columns, values))
 
     def gather(self, rows: Sequence[int] | np.ndarray) -> list[Column]:
-        """Several rows, column by column: a list of values, or one array of all if that fits."""
+        """Several rows by column: a list of values, or one array if the values fit one."""
         numbers = np.asarray(rows, np.int64)
         if len(numbers) and not 0 <= numbers.min() <= numbers.max() < len(self):
             raise IndexError(f"rows {numbers.min()} to {numbers.max()} of {len(self)} rows")
@@ -96,16 +96,16 @@ class Records(CheckedKeywords):
             parts.append(self._shards[shard].gather(chosen, self._scalars, self._blobs))
         if len(parts) <= 1:
             return parts[0] if parts else [[] for _ in self.columns]
-        place = np.argsort(np.argsort(shards, kind="stable"))  # of each row among the parts
+        place = np.argsort(np.argsort(shards, kind="stable"))  # position of each row in the result
         return [_rejoined(columns, place) for columns in zip(*parts)]
 
     def values(self, field: str) -> list[Any]:
-        """An index field of all rows, without reading the rows."""
+        """The values of an index field for all rows, without reading the rows."""
         self._check_index_field(field)
         return [v for s in self._shards for v in read_values(s.path, field, s.header.version)]
 
     def categories(self, field: str) -> dict[str, int]:
-        """How many rows have each value of an index field; values as texts, sorted."""
+        """How many rows have each value of an index field; values are strings, sorted."""
         self._check_index_field(field)
         total: dict[str, int] = {}
         for shard in self._shards:
@@ -115,7 +115,7 @@ class Records(CheckedKeywords):
         return dict(sorted(total.items(), key=lambda item: item[0].encode()))
 
     def find(self, field: str, name: str) -> list[int]:
-        """The rows in which an index field has a value, given as `categories` shows it."""
+        """The rows in which an index field has a value, in the form of `categories`."""
         self._check_index_field(field)
         starts = [0, *self._ends]
         return [
@@ -142,13 +142,13 @@ class Records(CheckedKeywords):
         if field not in self.index_fields:
             raise problem(
                 MRMReadCategoryInfoError,
-                f"{field!r} is no index field",
+                f"{field!r} is not an index field",
                 expected=", ".join(self.index_fields) or "a file written with index fields",
             )
 
 
 def _rejoined(parts: Sequence[Column], places: np.ndarray) -> Column:
-    """The values of several shards in the order of the rows."""
+    """The values of several shards, in the order of the rows."""
     arrays = [part for part in parts if isinstance(part, np.ndarray)]
     if len(arrays) == len(parts) and len({array.shape[1:] for array in arrays}) == 1:
         return np.concatenate(arrays)[places]
@@ -159,7 +159,7 @@ def _rejoined(parts: Sequence[Column], places: np.ndarray) -> Column:
 def _shard_paths(paths: str | Path | Sequence[str | Path]) -> list[str]:
     if not isinstance(paths, (str, Path)):
         if not paths:
-            raise problem(MRMOpenError, "no files were given")
+            raise problem(MRMOpenError, "the list of files is empty")
         return [str(path) for path in paths]
     folder = Path(paths).parent
     try:
@@ -177,20 +177,20 @@ def _check_alike(shards: Sequence[ShardRows]) -> None:
         if shard.header.shared() != first.header.shared():
             raise problem(
                 MRMOpenError,
-                f"{first.path} and {shard.path} are of different datasets",
-                expected="the same schema, index fields, version and sizes in all files",
+                f"{first.path} and {shard.path} belong to different datasets",
+                expected="the same schema, index fields, version, and sizes in all files",
             )
 
 
 def _chosen(schema: MindRecordSchema, columns: Sequence[str] | None) -> tuple[list[str], list[str]]:
-    """The scalar and the blob fields among the columns."""
+    """The scalar fields and the blob fields among the columns."""
     if columns is None:
         return schema.scalar_fields, schema.blob_fields
     unknown = [name for name in columns if name not in schema.fields]
     if unknown:
         raise problem(
             MRMOpenError,
-            f"there is no column {unknown[0]!r}",
+            f"unknown column {unknown[0]!r}",
             expected=", ".join(schema.fields),
         )
     scalars = [name for name in schema.scalar_fields if name in columns]

@@ -1,4 +1,4 @@
-"""The schema of a file: its fields, their types and shapes, and how values are stored by it."""
+"""The schema of a file: its fields, their types and shapes, and their encoding."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ COLUMN_TYPES = {
 }
 _PYTHON_TYPES = {"string": str, "int32": int, "int64": int, "float32": float, "float64": float}
 _NAME = re.compile(r"[0-9a-zA-Z_]+")
-_NO_BLOB = bytes(4)  # stands for the blobs of a row without any
-_NO_SCALAR = {"id": 0}  # stands for the scalars of a row without any
+_NO_BLOB = bytes(4)  # stored for a row without blobs
+_NO_SCALAR = {"id": 0}  # stored for a row without scalars
 
 
 @dataclass(frozen=True)
 class Field:
-    """One field: a number, text or bytes, or an array if it has a shape."""
+    """A field: a number, a string, bytes, or an array if it has a shape."""
 
     type: str
     shape: tuple[int, ...] | None = None
@@ -62,19 +62,19 @@ class Field:
         return {"shape": list(self.shape), "type": self.type}
 
     def mismatch(self, value: Any) -> str:
-        """Why a value is not one of this field; empty if it is."""
+        """Why a value does not match the field; empty if it does."""
         if self.shape is not None:
             return self._array_mismatch(value)
         kind = "bytes" if self.type == "bytes" else _PYTHON_TYPES[self.type].__name__
         if type(value).__name__ not in (kind, self.type) or isinstance(value, np.ndarray):
-            return f"a {type(value).__name__} is no {self.type}"
+            return f"a {type(value).__name__} is not a {self.type}"
         return ""
 
     def _array_mismatch(self, value: Any) -> str:
         if not isinstance(value, np.ndarray):
-            return f"a {type(value).__name__} is no array"
+            return f"a {type(value).__name__} is not an array"
         if str(value.dtype) != self.type:
-            return f"an array of {value.dtype} is none of {self.type}"
+            return f"an array of {value.dtype} is not of type {self.type}"
         if not _fits(value.size, self.shape or ()):
             return f"the shape {value.shape} cannot become {self.shape}"
         return ""
@@ -100,13 +100,13 @@ class MindRecordSchema:
 
 
 def parse_schema(content: Any, description: str = "") -> MindRecordSchema:
-    """The schema that a user (or a file) wrote as a dict, checked."""
+    """Parse and validate a schema dict."""
     if not isinstance(content, Mapping) or not content:
         raise problem(
             MRMInvalidSchemaError,
             "a schema must be a dict with at least one field",
             got=repr(content),
-            expected='for instance {"label": {"type": "int32"}}',
+            expected='for example {"label": {"type": "int32"}}',
         )
     fields = {str(name): _parse_field(name, content[name]) for name in sorted(content, key=str)}
     return MindRecordSchema(fields, description)
@@ -116,12 +116,12 @@ def _parse_field(name: Any, content: Any) -> Field:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise problem(
             MRMInvalidSchemaError,
-            f"field {name!r}: a name has only letters, digits and '_'",
+            f"field {name!r}: a name may contain only letters, digits and '_'",
         )
     if not isinstance(content, Mapping) or not content.keys() <= {"type", "shape"}:
         raise problem(
             MRMInvalidSchemaError,
-            f"field {name!r}: must be a dict with 'type', for arrays also 'shape'",
+            f"field {name!r}: must be a dict with 'type' and, for arrays, 'shape'",
             got=repr(content),
         )
     allowed = ARRAY_TYPES if "shape" in content else TYPES
@@ -144,7 +144,7 @@ def _parse_shape(name: str, shape: Any) -> tuple[int, ...]:
     if not sizes_valid or shape.count(-1) > 1:
         raise problem(
             MRMBuildSchemaError,
-            f"field {name!r}: a shape has positive sizes, and -1 at most once",
+            f"field {name!r}: a shape must have positive sizes, with -1 at most once",
             got=repr(shape),
         )
     return tuple(int(size) for size in shape)
@@ -156,7 +156,7 @@ def _fits(size: int, shape: Sequence[int]) -> bool:
 
 
 def mismatch(schema: MindRecordSchema, row: Mapping[str, Any]) -> str:
-    """Why a row does not fit; empty if it does."""
+    """Why a row does not match the schema; empty if it does."""
     for name, field in schema.fields.items():
         if name not in row:
             return f"the field {name!r} is missing"
@@ -167,7 +167,7 @@ def mismatch(schema: MindRecordSchema, row: Mapping[str, Any]) -> str:
 
 
 def scalars_of(schema: MindRecordSchema, row: Mapping[str, Any]) -> dict[str, Any]:
-    """The scalar fields of a row as plain Python values."""
+    """The scalar fields of a row as Python values."""
     fields = schema.fields
     found = {name: _plain(name, fields[name], row[name]) for name in schema.scalar_fields}
     return found or _NO_SCALAR
@@ -182,13 +182,13 @@ def _plain(name: str, field: Field, value: Any) -> Any:
                 MRMValidateDataError,
                 f"field {name!r}: {plain} does not fit {field.type}",
                 expected=f"a number from {limits.min} to {limits.max}",
-                fix='give the field the type "int64"' if field.type == "int32" else "",
+                fix='set the type of the field to "int64"' if field.type == "int32" else "",
             )
     return plain
 
 
 def blob_of(schema: MindRecordSchema, row: Mapping[str, Any]) -> tuple[bytes, int]:
-    """The joined blob fields of a row, and how many bytes compression saved."""
+    """The encoded blob fields of a row, and how many bytes compression saved."""
     parts, saved = [], 0
     for name in schema.blob_fields:
         field, value = schema.fields[name], row[name]
@@ -209,9 +209,9 @@ def blob_column(
     *,
     compressed: bool,
 ) -> list[Any] | np.ndarray:
-    """A blob field of several rows, from the bytes of the file (`data` is a view of `buffer`).
+    """Decode a blob field of several rows from file bytes (`data` is a view of `buffer`).
 
-    Arrays of one shape come as one array with an axis more. Other bytes raise ValueError.
+    Arrays of equal shape are stacked. Invalid bytes raise ValueError.
     """
     if field.shape is None:
         return [buffer[start:end] for start, end in zip(starts.tolist(), ends.tolist())]
@@ -235,23 +235,23 @@ def blob_column(
 def _plain_numbers(
     field: Field, buffer: bytes | mmap, starts: np.ndarray, ends: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The numbers of several rows one after the other, and how many each has: one copy."""
+    """The values of several rows, concatenated with one copy, and how many each row has."""
     kind = np.dtype(f"<{np.dtype(field.type).str[1:]}")
     if ((ends - starts) % kind.itemsize).any():
-        raise ValueError(f"the bytes are no whole numbers of {field.type}")
+        raise ValueError(f"the size is not a multiple of {field.type}")
     view = memoryview(buffer)
     parts = [view[start:end] for start, end in zip(starts.tolist(), ends.tolist())]
     return np.frombuffer(bytearray().join(parts), kind), (ends - starts) // kind.itemsize
 
 
 def _open_shape(size: int, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape with -1 replaced; numpy cannot do so for an array without elements."""
+    """The shape with -1 resolved; NumPy cannot do so for an empty array."""
     known = math.prod(n for n in shape if n != -1)
     return tuple(size // known if n == -1 else n for n in shape)
 
 
 def scalar_column(field: Field, values: Sequence[Any]) -> list[Any]:
-    """Stored scalars as the type of their field. Other values raise ValueError."""
+    """Stored scalars in the type of their field. Invalid values raise ValueError."""
     expected = _PYTHON_TYPES[field.type]
     kinds = set(map(type, values))
     if expected is float and int in kinds:
@@ -259,7 +259,7 @@ def scalar_column(field: Field, values: Sequence[Any]) -> list[Any]:
         kinds = set(map(type, values))
     if kinds - {expected}:
         other = next(value for value in values if type(value) is not expected)
-        raise ValueError(f"{other!r} is no {field.type}")
+        raise ValueError(f"{other!r} is not a {field.type}")
     if expected is int and values:
         limits = np.iinfo(field.type)
         if not limits.min <= min(values) <= max(values) <= limits.max:

@@ -1,4 +1,4 @@
-"""One data file that is being written: a new one, or one to which rows are added."""
+"""A data file being written: a new one, or one to which rows are appended."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MODE = stat.S_IRUSR | stat.S_IWUSR
 
 @dataclass(frozen=True)
 class PackedRow:
-    """The records of a row, and how many bytes compression saved."""
+    """The encoded records of a row, and how many bytes compression saved."""
 
     raw: bytes
     blob: bytes
@@ -34,18 +34,18 @@ class PackedRow:
 
 
 def pack_row(header: Header, row: Mapping[str, Any]) -> PackedRow:
-    """The bytes of a row that fits the schema."""
+    """Encode a row that matches the schema."""
     try:
         raw = pack(scalars_of(header.schema, row))
     except UnicodeEncodeError as wrong:
-        raise problem(MRMValidateDataError, f"a text is not Unicode: {wrong}") from wrong
+        raise problem(MRMValidateDataError, f"a string is not valid Unicode: {wrong}") from wrong
     blob, saved = blob_of(header.schema, row)
     raw_record = record(header, raw, "the scalar fields")
     return PackedRow(raw_record, record(header, blob, "the bytes and arrays"), saved)
 
 
 class ShardFile:
-    """A data file open for writing. Nothing of it can be seen before `publish`."""
+    """A data file open for writing. Nothing is visible to readers before `publish`."""
 
     def __init__(self, path: str, header: Header, *, append: bool = False) -> None:
         self.path = path
@@ -67,12 +67,12 @@ class ShardFile:
         return self._pages.header
 
     def write(self, rows: Sequence[PackedRow]) -> None:
-        """Add rows."""
+        """Append rows."""
         self._pages.write([row.raw for row in rows], [row.blob for row in rows])
         self.saved += sum(row.saved for row in rows)
 
     def prepare(self) -> None:
-        """Write all that can fail: the header of a new file, and the index."""
+        """Write everything that can fail: the header of a new file, and the index."""
         self._head = encode_header(self.header)
         if not self._append:
             self._write_head()
@@ -83,7 +83,7 @@ class ShardFile:
             seal(self._index_path)
 
     def publish(self) -> None:
-        """Give both files their names; rows added to a file count from here on."""
+        """Rename both files to their final names; appended rows become visible."""
         if self._append:
             self._write_head()
             self._sync()
@@ -95,7 +95,7 @@ class ShardFile:
         self.discard()
 
     def discard(self) -> None:
-        """Close, and remove what did not get its name."""
+        """Close the file, and remove unpublished files."""
         self._discard()
 
     def _write_head(self) -> None:

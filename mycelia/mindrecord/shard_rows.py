@@ -1,4 +1,4 @@
-"""The rows of one data file, many at a time: each field is decoded for all of them together."""
+"""Reading the rows of one data file; fields are decoded for many rows together."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from mycelia.mindrecord.index import check_index, read_places
 from mycelia.mindrecord.messagepack import packed_names, unpack_known
 from mycelia.mindrecord.schema import blob_column, scalar_column
 
-Column = list[Any] | np.ndarray  # a value for each row, or one array of them all
+Column = list[Any] | np.ndarray  # one value per row, or one array for all rows
 
 
 class ShardRows:
-    """A data file that is read. Its bytes and the places of its rows are loaded when needed."""
+    """A data file open for reading. Its bytes and row locations are loaded on demand."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -35,7 +35,7 @@ class ShardRows:
             raise problem(
                 MRMOpenError,
                 f"{path} cannot be opened: {failed.strerror}",
-                fix="keep all shards beside each other, under the names they were written with",
+                fix="keep all shards in one folder, under their original names",
             ) from failed
         self.header: Header = read_header(path, buffer)
         check_index(path, self.header)
@@ -55,7 +55,7 @@ class ShardRows:
         try:
             return self._decoded(rows, scalars, blobs)
         except (ValueError, IndexError, MRMUnsupportedSchemaError) as broken:
-            if len(rows) > 1:  # find the one that is at fault
+            if len(rows) > 1:  # find the damaged row
                 for row in rows:
                     self.gather(np.array([row]), scalars, blobs)
             if isinstance(broken, MRMUnsupportedSchemaError):
@@ -63,7 +63,7 @@ class ShardRows:
             raise damaged(self.path, f"row {rows[0]}: {broken}", MRMFetchDataError) from broken
 
     def close(self) -> None:
-        """Unmap the file, once the last reader lets go of it."""
+        """Unmap the file once the last reader releases it."""
         with self._lock:
             self._buffer = None
 
@@ -87,7 +87,7 @@ class ShardRows:
     ) -> list[Column]:
         names, keys = self._names, self._keys
         spans = zip(starts.tolist(), ends.tolist())
-        known: dict[bytes, list[Any]] = {}  # small rows are often alike
+        known: dict[bytes, list[Any]] = {}  # small rows are often identical
         stored = []
         for start, end in spans:
             record = buffer[start:end]
@@ -137,7 +137,7 @@ class ShardRows:
 def _checked_records(
     data: np.ndarray, starts: np.ndarray, ends: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Begin and end of records without their lengths, which must be true."""
+    """The start and end of records without their length prefixes, which are verified."""
     lengths = read_numbers(data, starts, "<i8")
     wrong = lengths != ends - starts - LENGTH_SIZE
     if wrong.any():

@@ -1,4 +1,4 @@
-"""Reading TFRecord files of `tf.train.Example` without TensorFlow, checksums checked."""
+"""Reading TFRecord files of `tf.train.Example` without TensorFlow, with checksums."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from mycelia._engine.core.files.crc32c import masked_crc32c, masked_crc32c_of_ro
 from mycelia.mindrecord.contents import Buffer
 from mycelia.mindrecord.example import Values, parse_example
 
-_HEAD = struct.Struct("<QI")  # length, its checksum
+_HEAD = struct.Struct("<QI")  # length and its checksum
 _LENGTH = struct.Struct("<Q")
 _FOOT = struct.Struct("<I")
 
 
 class FixedLenFeature(NamedTuple):
-    """A feature with a known shape; TensorFlow's class of this name is taken as well."""
+    """A feature with a fixed shape; TensorFlow's class of this name is accepted as well."""
 
     shape: list[int]
     dtype: Any
@@ -35,7 +35,7 @@ def read_examples(path: str | Path) -> Iterator[dict[str, Values]]:
             yield parse_example(record)
         except ValueError as broken:
             raise problem(
-                ValueError, f"{path}: record {number} is no tf.train.Example: {broken}"
+                ValueError, f"{path}: record {number} is not a valid tf.train.Example: {broken}"
             ) from broken
 
 
@@ -52,22 +52,22 @@ def read_records(path: str | Path) -> Iterator[bytes]:
 def _read_record(file: BinaryIO, size: int, where: str) -> bytes:
     head = file.read(_HEAD.size)
     if len(head) < _HEAD.size:
-        raise problem(ValueError, f"{where} is cut off")
+        raise problem(ValueError, f"{where} is truncated")
     length, checksum = _HEAD.unpack(head)
     if masked_crc32c(head[:8]) != checksum:
-        raise problem(ValueError, f"{where}: the checksum of its length is wrong")
+        raise problem(ValueError, f"{where}: the checksum of its length does not match")
     if file.tell() + length + _FOOT.size > size:
-        raise problem(ValueError, f"{where} is cut off")
+        raise problem(ValueError, f"{where} is truncated")
     data = file.read(length)
     if masked_crc32c(data) != _FOOT.unpack(file.read(_FOOT.size))[0]:
-        raise problem(ValueError, f"{where}: the checksum of its data is wrong")
+        raise problem(ValueError, f"{where}: the checksum of its data does not match")
     return data
 
 
 def record_spans(path: str, data: Buffer) -> np.ndarray:
-    """Begin and end of each record in the bytes of a file, the checksums of lengths checked.
+    """The start and end of each record in the bytes of a file; verifies the lengths' checksums.
 
-    The checksums of the records themselves are not looked at: that would be most of the work.
+    The checksums of the records themselves are skipped, because they would dominate the cost.
     """
     lengths, place, size = [], 0, len(data)
     while place + _HEAD.size <= size:
@@ -75,12 +75,14 @@ def record_spans(path: str, data: Buffer) -> np.ndarray:
         lengths.append(length)
         place += _HEAD.size + length + _FOOT.size
     if place != size:
-        raise problem(ValueError, f"{path}: record {max(len(lengths) - 1, 0)} is cut off")
+        raise problem(ValueError, f"{path}: record {max(len(lengths) - 1, 0)} is truncated")
     ends = np.cumsum(np.array(lengths, np.int64) + _HEAD.size + _FOOT.size) - _FOOT.size
     starts = ends - np.array(lengths, np.int64)
     heads = np.frombuffer(data, np.uint8)[(starts - _HEAD.size)[:, None] + np.arange(_HEAD.size)]
     wrong = masked_crc32c_of_rows(heads[:, :8]) != heads[:, 8:].copy().view("<u4")[:, 0]
     if wrong.any():
         record = int(np.argmax(wrong))
-        raise problem(ValueError, f"{path}: record {record}: the checksum of its length is wrong")
+        raise problem(
+            ValueError, f"{path}: record {record}: the checksum of its length does not match"
+        )
     return np.stack([starts, ends], axis=1)

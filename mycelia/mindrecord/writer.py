@@ -1,4 +1,4 @@
-"""FileWriter: making MindRecord files, with MindSpore's interface."""
+"""`FileWriter`: writing MindRecord files."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _MOST_SHARDS = 1000
 
 
 class FileWriter(CheckedKeywords):
-    """Writes rows to one file or several shards. The files appear, whole, at `commit`."""
+    """Writes rows to one file or several shards. The complete files appear with `commit`."""
 
     def __init__(self, file_name: str, shard_num: int = 1, overwrite: bool = False) -> None:
         check_file_name(file_name)
@@ -83,16 +83,16 @@ class FileWriter(CheckedKeywords):
         self._lanes: ParallelShardWriter | None = None
         self._parallel: bool | None = None
         self._committed = False
-        self._held: list[PackedRow] | None = None  # rows of a dense file, which wait for its sizes
+        self._held: list[PackedRow] | None = None  # buffered rows of a dense file
 
     @classmethod
     def open_for_append(cls, file_name: str) -> FileWriter:
-        """A writer that adds rows to the dataset of a file, to all its shards."""
+        """A writer that appends rows to the dataset of a file, in all its shards."""
         check_file_name(file_name)
         if seals():
             raise problem(
                 MRMOpenForAppendError,
-                "rows cannot be added to encrypted files",
+                "rows cannot be appended to encrypted files",
                 got=file_name,
                 fix="write the rows to a new file",
             )
@@ -107,11 +107,11 @@ class FileWriter(CheckedKeywords):
         return writer
 
     def init_append(self, file_name: str, header: Header) -> None:
-        """Go on with the dataset of a file that has this header."""
+        """Continue the dataset of a file with this header."""
         if header.version != VERSION:
             raise problem(
                 MRMOpenForAppendError,
-                f"rows can be added to files of version {VERSION} only",
+                f"rows can only be appended to files of version {VERSION}",
                 got=f"version {header.version}",
                 fix="write the rows to a new file",
             )
@@ -123,18 +123,18 @@ class FileWriter(CheckedKeywords):
         self._append = True
 
     def add_schema(self, content: dict[str, Any], desc: str | None = None) -> None:
-        """Say which fields each row has: {"name": {"type": ..., "shape": [...]}}."""
+        """Declare the fields of rows: {"name": {"type": ..., "shape": [...]}}."""
         schema = parse_schema(content, desc or "")
         if self._schema is not None:
-            raise problem(MRMAddSchemaError, "a file has one schema, and this one has it already")
+            raise problem(MRMAddSchemaError, "the file already has a schema")
         self._schema = schema
 
     def add_index(self, index_fields: list[str]) -> None:
-        """Choose the fields by which rows can be found; if not called, all that can be."""
+        """Choose the index fields; by default, all fields that can be indexed."""
         if not index_fields or not isinstance(index_fields, list):
             raise ParamTypeError("index_fields", "list")
         if self._schema is None:
-            raise problem(MRMGetMetaError, "there is no schema yet", fix="call add_schema first")
+            raise problem(MRMGetMetaError, "the schema is missing", fix="call add_schema first")
         for name in index_fields:
             self._add_index_field(self._schema, name)
 
@@ -146,35 +146,37 @@ class FileWriter(CheckedKeywords):
                 MRMAddIndexError, f"there is no field {name!r}", expected=", ".join(schema.fields)
             )
         if schema.fields[name].is_blob:
-            raise problem(MRMDefineIndexError, f"{name!r} holds bytes or an array, no index can")
+            raise problem(
+                MRMDefineIndexError, f"{name!r} holds bytes or an array and cannot be indexed"
+            )
         if name in self._index_fields:
-            raise problem(MRMAddIndexError, f"{name!r} is an index field already")
+            raise problem(MRMAddIndexError, f"{name!r} is already an index field")
         self._index_fields.append(name)
 
     def set_header_size(self, header_size: int) -> None:
-        """Set how many bytes the list of pages may take, 16 KiB to 128 MiB."""
+        """Set the size of the header, which lists the pages: 16 KiB to 128 MiB."""
         self._header_size = _checked_size(
             "header_size", header_size, HEADER_SIZES, MRMInvalidHeaderSizeError
         )
 
     def set_page_size(self, page_size: int) -> None:
-        """Set how many bytes a page has, 32 KiB to 256 MiB."""
+        """Set the size of a page: 32 KiB to 256 MiB."""
         self._page_size = _checked_size("page_size", page_size, PAGE_SIZES, MRMInvalidPageSizeError)
 
     def set_dense_pages(self) -> None:
-        """Choose both sizes from the rows, so that a file of few rows is small.
+        """Derive both sizes from the rows, so that a file with few rows is small.
 
-        Rows wait in memory, up to 32 MiB of them, until the sizes are known.
+        Up to 32 MiB of rows are buffered until the sizes are known.
         """
         if self._shards or self._append:
-            raise problem(MRMWriteDatasetError, "set_dense_pages: rows were written already")
+            raise problem(MRMWriteDatasetError, "set_dense_pages: rows have already been written")
         self._held = []
 
     def write_raw_data(self, raw_data: list[dict[str, Any]], parallel_writer: bool = False) -> None:
-        """Add rows. Those that do not fit the schema are left out with a warning.
+        """Append rows. Rows that do not match the schema are skipped with a warning.
 
-        With `parallel_writer` each call goes to the next shard, and the shards, written side by
-        side, are datasets of their own.
+        With `parallel_writer`, each call goes to the next shard, shards are written in parallel,
+        and each shard is a separate dataset.
         """
         if self._held is not None:
             self._hold(raw_data, parallel_writer)
@@ -193,10 +195,12 @@ class FileWriter(CheckedKeywords):
             shard.write(rows[chunk.start : chunk.stop])
 
     def _hold(self, raw_data: list[dict[str, Any]], parallel: bool) -> None:
-        """Keep rows of a dense file until there are many."""
+        """Buffer rows of a dense file."""
         if parallel:
-            raise problem(ValueError, "write_raw_data: parallel_writer goes without dense pages")
-        assert self._held is not None, "only a dense file holds rows back"
+            raise problem(
+                ValueError, "write_raw_data: parallel_writer does not support dense pages"
+            )
+        assert self._held is not None, "only a dense file buffers rows"
         schema, fields = self._checked_schema()
         header = Header(schema, fields, [], page_size=PAGE_SIZES[1])
         self._held += [pack_row(header, row) for row in self._fitting_rows(raw_data)]
@@ -204,7 +208,7 @@ class FileWriter(CheckedKeywords):
             self._release()
 
     def _release(self) -> None:
-        """Write the rows held back, in pages that fit them."""
+        """Write the buffered rows, in pages that fit them."""
         held, self._held = self._held or [], None
         schema, fields = self._checked_schema()
         if held_size(held) <= HELD_BYTES:
@@ -219,19 +223,19 @@ class FileWriter(CheckedKeywords):
             self._write(held)
 
     def check_worker_status(self, index: int) -> None:
-        """Raise what went wrong while rows were written to a shard side by side with others."""
+        """Raise the error of a parallel write to a shard, if any."""
         if self._lanes is not None:
             self._lanes.check(index)
 
     def check_all_worker_status(self) -> None:
-        """Raise what went wrong while rows were written to any shard."""
+        """Raise the error of a parallel write to any shard, if any."""
         for index in range(len(self._shards) if self._lanes is not None else 0):
             self.check_worker_status(index)
 
     def commit(self) -> None:
-        """Finish the files and their indexes, and give them their names."""
+        """Finish the files and their indexes, and rename them to their final names."""
         if self._committed:
-            raise problem(MRMCommitError, "the files are finished already")
+            raise problem(MRMCommitError, "the files are already finished")
         if self._held is not None:
             self._release()
         self._open(bool(self._parallel))
@@ -254,14 +258,14 @@ class FileWriter(CheckedKeywords):
             shard.publish()
 
     def _open(self, parallel: bool) -> None:
-        """Open the shards at the first row, or at `commit` if there is none."""
+        """Open the shards at the first row, or at `commit` if there are no rows."""
         if not isinstance(parallel, bool):
             raise wrong_type("write_raw_data", "parallel_writer", parallel, "bool")
         if self._committed:
             raise problem(
                 MRMWriteDatasetError,
-                "the files are finished, no rows can be added by this writer",
-                fix="write before commit, or go on with FileWriter.open_for_append",
+                "the files are finished, this writer cannot append rows",
+                fix="write before commit, or continue with FileWriter.open_for_append",
             )
         if self._parallel is None:
             self._parallel = parallel
@@ -310,13 +314,13 @@ class FileWriter(CheckedKeywords):
 
     def _checked_schema(self) -> tuple[MindRecordSchema, list[str]]:
         if self._schema is None:
-            raise problem(MRMSetHeaderError, "there is no schema", fix="call add_schema first")
+            raise problem(MRMSetHeaderError, "the schema is missing", fix="call add_schema first")
         fields = self._index_fields or self._schema.scalar_fields
         wrong = [name for name in fields if name[0].isdigit()]
         if wrong:
             raise problem(
                 MRMAddIndexError,
-                f"the index field {wrong[0]!r} begins with a digit",
+                f"the index field {wrong[0]!r} starts with a digit",
                 fix="rename the field, or choose other index fields with add_index",
             )
         return self._schema, fields
@@ -326,19 +330,19 @@ class FileWriter(CheckedKeywords):
             raise ParamTypeError("raw_data", "list")
         if not all(isinstance(row, dict) for row in raw_data):
             raise ParamTypeError("raw_data item", "dict")
-        assert self._schema is not None, "no shard is opened without a schema"
+        assert self._schema is not None, "a shard requires a schema"
         rows, why = [], ""
         for number, row in enumerate(raw_data):
             wrong = mismatch(self._schema, row)
             if wrong:
-                why = f"row {number} is left out: {wrong}"
+                why = f"row {number} is skipped: {wrong}"
                 logger.warning("FileWriter.write_raw_data: %s", why)
             else:
                 rows.append(row)
         if not rows:
             raise problem(
                 RuntimeError,
-                "write_raw_data: no row fits the schema",
+                "write_raw_data: no row matches the schema",
                 got=why or "no rows",
                 expected=str(self._schema.as_json()),
             )
@@ -346,7 +350,7 @@ class FileWriter(CheckedKeywords):
 
 
 def extra_shards(counts: Sequence[int], extra: int) -> list[int]:
-    """The shards that get one row more than the others: those with the fewest rows so far."""
+    """The shards that get an additional row: those with the fewest rows so far."""
     return sorted(range(len(counts)), key=lambda shard: (counts[shard], shard))[:extra]
 
 
@@ -366,7 +370,7 @@ def _checked_size(
     if not low <= size <= high or size % 4:
         raise problem(
             kind,
-            f"set_{name}: {size} bytes are not allowed",
+            f"set_{name}: {size} bytes is out of range",
             expected=f"{low} to {high} bytes, a multiple of 4",
         )
     return int(size)
@@ -377,12 +381,12 @@ def _check_target(path: str, overwrite: bool) -> None:
         raise problem(
             MRMOpenError,
             f"{path}: its folder does not exist",
-            fix="make the folder before the first row is written",
+            fix="create the folder before the first row is written",
         )
     taken = [file for file in (path, index_path(path)) if Path(file).exists()]
     if taken and not overwrite:
         raise problem(
             MRMOpenError,
-            f"{taken[0]} exists already",
+            f"{taken[0]} already exists",
             fix="remove it, or use FileWriter(..., overwrite=True)",
         )

@@ -241,7 +241,7 @@ BAD = [
     (lambda: text.Vocab.from_file("absent"), RuntimeError, "there is no such file"),
     (lambda: text.Vocab.from_file(__file__), RuntimeError, "duplicate word"),
     (lambda: text.Vocab.from_file(__file__, vocab_size=0), ValueError, "vocab_size"),
-    (lambda: text.Vocab.from_dataset(_rows(["a"]), "x"), RuntimeError, "has no column 'x'"),
+    (lambda: text.Vocab.from_dataset(_rows(["a"]), "x"), RuntimeError, "has unknown column 'x'"),
     (lambda: text.Vocab.from_dataset(_rows([1, 2])), RuntimeError, "must hold text"),
     (lambda: text.Vocab.from_dataset(_rows(["a"]), 3), TypeError, r"columns\[0\]"),
     (lambda: text.Vocab.from_dataset(_rows(["a"]), freq_range=(3, 2)), ValueError, "ends before"),
@@ -335,7 +335,7 @@ BAD = [
     (
         lambda: text.SentencePieceVocab.from_dataset(_rows(["a"]), ["x"], **FLOAT),
         RuntimeError,
-        "no column 'x'",
+        "unknown column 'x'",
     ),
     (lambda: text.JiebaTokenizer("absent", __file__), ValueError, "hmm_path: there is no such"),
     (lambda: text.JiebaTokenizer(__file__, __file__, 0), TypeError, "JiebaMode"),
@@ -366,7 +366,7 @@ def test_bad_files_and_words_are_named(folder: Path):
     with pytest.raises(TypeError, match="unk_init"):
         text.ToVectors(vectors, ["a", "b"])
     for content, message in (
-        ("a 1 2\nb 1\n", "line 2 .* another size"),
+        ("a 1 2\nb 1\n", "line 2 .* different size"),
         ("a x y\n", "line 1 is no vector"),
         ("", "has no vectors"),
     ):
@@ -378,7 +378,7 @@ def test_bad_files_and_words_are_named(folder: Path):
 def test_absent_packages_are_named(monkeypatch: pytest.MonkeyPatch, pieces):
     monkeypatch.setattr(regex, "regex", None)
     with pytest.raises(
-        ImportError, match=r"CaseFold: needs the package regex(.|\n)*mycelia\[text\]"
+        ImportError, match=r"CaseFold: requires the package regex(.|\n)*mycelia\[text\]"
     ):
         text.CaseFold()
     monkeypatch.setattr(sentence_pieces, "sentencepiece", None)

@@ -92,7 +92,7 @@ def test_mnist(tmp_path):
     assert np.abs(decoded(records[2]["data"]).astype(int) - images[2]).max() <= 4
     assert len(Records(tmp_path / "out_test.mindrecord1")) == 2
     (tmp_path / "t10k-labels-idx1-ubyte.gz").write_bytes(b"no gzip")
-    with pytest.raises(ValueError, match="no MNIST file"):
+    with pytest.raises(ValueError, match="not a valid MNIST file"):
         mindrecord.MnistToMR(str(tmp_path), str(tmp_path / "again")).transform()
     with pytest.raises(ValueError, match="partition_number"):
         mindrecord.MnistToMR(str(tmp_path), str(tmp_path / "more"), None)
@@ -271,7 +271,7 @@ def test_damaged_tfrecords_are_noticed(tmp_path, place):
 def test_records_that_are_no_examples_are_named(tmp_path):
     (tmp_path / "a").write_bytes(framed(b"\x0a\xff"))
     converter = mindrecord.TFRecordToMR(str(tmp_path / "a"), str(tmp_path / "out"), FEATURES)
-    with pytest.raises(ValueError, match=r"record 0 is no tf\.train\.Example"):
+    with pytest.raises(ValueError, match=r"record 0 is not a valid tf\.train\.Example"):
         converter.transform()
 
 
@@ -279,7 +279,7 @@ def test_bad_features_are_refused(tmp_path):
     source, out = str(tmp_path / "a"), str(tmp_path / "out")
     tfrecords(tmp_path / "a", 1)
     for features, message_ in (
-        ({"none": FixedLenFeature([], "int64")}, "does not fit feature_dict at 'none'"),
+        ({"none": FixedLenFeature([], "int64")}, "does not match feature_dict at 'none'"),
         ({"label": FixedLenFeature([2], "int64")}, "1 values"),
         ({"label": FixedLenFeature([], "string")}, "at 'label'"),
     ):
@@ -293,7 +293,7 @@ def test_bad_features_are_refused(tmp_path):
             mindrecord.TFRecordToMR(source, out, wrong)
     with pytest.raises(ValueError, match="complex64"):
         mindrecord.TFRecordToMR(source, out, {"a": FixedLenFeature([], "complex64")})
-    with pytest.raises(ValueError, match="no feature of strings"):
+    with pytest.raises(ValueError, match="is not a string feature"):
         mindrecord.TFRecordToMR(source, out, FEATURES, ["label"])
     with pytest.raises(ValueError, match="source"):
         mindrecord.TFRecordToMR(3, out, FEATURES)

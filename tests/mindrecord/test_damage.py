@@ -130,5 +130,5 @@ def test_a_lost_index_is_made_again(damaged):
 def test_other_files_are_no_mindrecord(tmp_path):
     for content in (b"", b"\x02" + bytes(7) + b"{}", b"\x01" + bytes(7) + b"[", bytes(3000)):
         (tmp_path / "a").write_bytes(content)
-        with pytest.raises(RuntimeError, match="no whole MindRecord file"):
+        with pytest.raises(RuntimeError, match="not a valid MindRecord file"):
             Records(tmp_path / "a")

@@ -94,7 +94,7 @@ def test_index_fields_are_read_and_searched(file):
     assert records.find("label", "1") == [1, 4, 7, 10, 13]
     assert records.find("name", "9.jpg") == [9]
     assert records.categories("label") == {"0": 5, "1": 5, "2": 4}
-    with pytest.raises(RuntimeError, match="no index field"):
+    with pytest.raises(RuntimeError, match="not an index field"):
         records.find("image", "1")
 
 

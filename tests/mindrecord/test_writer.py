@@ -58,7 +58,7 @@ def test_an_existing_file_is_kept_unless_asked(tmp_path):
         writer.write_raw_data(rows(7))
         writer.commit()
     writer = small(tmp_path / "a")
-    with pytest.raises(RuntimeError, match="exists already"):
+    with pytest.raises(RuntimeError, match="already exists"):
         writer.write_raw_data(rows(1))
     with pytest.raises(mindrecord.MRMOpenError):
         writer.commit()
@@ -198,7 +198,7 @@ def test_rows_that_do_not_fit_are_left_out_with_a_warning(tmp_path, caplog):
     [
         ((1,), mindrecord.ParamTypeError, "raw_data"),
         ([1], mindrecord.ParamTypeError, "raw_data item"),
-        ([], RuntimeError, "no row fits"),
+        ([], RuntimeError, "no row matches"),
         ([{"label": 1}], RuntimeError, "'data' is missing"),
         ([{"label": 1 << 31, "data": b""}], mindrecord.MRMValidateDataError, "int32"),
         ([{"label": 1, "data": bytes(1 << 15)}], RuntimeError, "set_page_size"),

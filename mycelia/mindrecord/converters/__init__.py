@@ -1,1 +1,1 @@
-"""Ways from other dataset files into MindRecord."""
+"""Converters from other dataset formats to MindRecord."""

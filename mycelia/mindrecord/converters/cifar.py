@@ -1,4 +1,4 @@
-"""CIFAR-10 and CIFAR-100 (the Python versions) into MindRecord."""
+"""Converters from CIFAR-10 and CIFAR-100 (the Python versions) to MindRecord."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _reconstruct = np.empty(0).__reduce__()[0]  # by which pickles make arrays
 
 
 class _CifarToMR(CheckedKeywords):
-    """Writes the train part to `destination`, the test part to `<destination>_test`."""
+    """Writes the training set to `destination` and the test set to `<destination>_test`."""
 
-    train: str  # a pattern for the names of the files
+    train: str  # pattern of the file names
     test: str
-    labels: dict[str, bytes]  # the name of a field, and its key in the files
+    labels: dict[str, bytes]  # field name -> key in the files
 
     def __init__(self, source: str, destination: str) -> None:
         check_jpeg(type(self).__name__)
@@ -36,7 +36,7 @@ class _CifarToMR(CheckedKeywords):
         self.destination = check_file_name(destination, "destination")
 
     def run(self, fields: list[str] | None = None) -> ConversionStatus:
-        """Convert both parts; `fields` are the index fields, all scalars if not given."""
+        """Convert both sets; `fields` are the index fields, by default all scalars."""
         if fields and not isinstance(fields, list):
             raise problem(ValueError, f"'fields' must be None or a list, got {fields!r}")
         self._convert(self.destination, self.train, "img_train", fields)
@@ -44,7 +44,7 @@ class _CifarToMR(CheckedKeywords):
         return SUCCESS
 
     def transform(self, fields: list[str] | None = None) -> None:
-        """Convert both parts; `fields` are the index fields, all scalars if not given."""
+        """Convert both sets; `fields` are the index fields, by default all scalars."""
         self.run(fields)
 
     def _convert(
@@ -73,23 +73,23 @@ class _CifarToMR(CheckedKeywords):
                 number += 1
 
     def _batch(self, path: str) -> tuple[np.ndarray, list[Any]]:
-        """The pictures (N, 32, 32, 3) of a file, and its labels."""
+        """The images (N, 32, 32, 3) of a file, and its labels."""
         try:
             with open(path, "rb") as file:
                 content = _Unpickler(io.BytesIO(file.read()), encoding="bytes").load()
             images = np.asarray(content[b"data"], np.uint8).reshape(-1, 3, 32, 32)
             labels = [content[key] for key in self.labels.values()]
             if any(len(label) != len(images) for label in labels):
-                raise ValueError("there are not as many labels as pictures")
+                raise ValueError("the numbers of labels and images differ")
         except Exception as broken:  # a damaged pickle can raise anything
             raise problem(
-                RuntimeError, f"{type(self).__name__}: {path} is no CIFAR file: {broken}"
+                RuntimeError, f"{type(self).__name__}: {path} is not a CIFAR file: {broken}"
             ) from broken
         return np.ascontiguousarray(images.transpose(0, 2, 3, 1)), labels
 
 
 class Cifar10ToMR(_CifarToMR):
-    """CIFAR-10: the fields id, label and data (JPEG)."""
+    """Converts CIFAR-10 to the fields id, label, and data (JPEG)."""
 
     train = "data_batch_"
     test = "test_batch"
@@ -97,7 +97,7 @@ class Cifar10ToMR(_CifarToMR):
 
 
 class Cifar100ToMR(_CifarToMR):
-    """CIFAR-100: the fields id, fine_label, coarse_label and data (JPEG)."""
+    """Converts CIFAR-100 to the fields id, fine_label, coarse_label, and data (JPEG)."""
 
     train = "train$"
     test = "test$"
@@ -105,7 +105,7 @@ class Cifar100ToMR(_CifarToMR):
 
 
 class _Unpickler(pickle.Unpickler):
-    """Loads arrays and plain values only, so that a file cannot run code."""
+    """Unpickles only arrays and plain values, so that a file cannot run code."""
 
     _ALLOWED = {
         ("numpy.core.multiarray", "_reconstruct"): _reconstruct,

@@ -1,4 +1,4 @@
-"""What all converters share: rows into a writer, some at a time, and images into JPEG."""
+"""Helpers of converters: writing rows in batches, and JPEG encoding."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def write_rows(
     total: int | None = None,
     parallel_writer: bool = False,
 ) -> None:
-    """Write all rows and finish the files; a terminal shows how far it is."""
+    """Write all rows and finish the files; a terminal shows the progress."""
     source = shown(rows, label, total)
     while some := list(islice(source, _ROWS_AT_A_TIME)):
         writer.write_raw_data(some, parallel_writer)
@@ -39,7 +39,7 @@ def write_rows(
 def image_writer(
     destination: str, partition_number: int, schema: dict[str, Any], description: str
 ) -> FileWriter:
-    """A writer with pages large enough for pictures."""
+    """A writer with pages large enough for images."""
     writer = FileWriter(destination, partition_number)
     writer.set_page_size(_LARGE_PAGE)
     writer.add_schema(schema, description)
@@ -47,24 +47,24 @@ def image_writer(
 
 
 def check_partition_number(value: Any) -> int:
-    """The number of files to write."""
+    """Check the number of files to write."""
     if not is_int(value):
         raise problem(ValueError, f"'partition_number' must be an int, got {value!r}")
     return int(value)
 
 
 def check_jpeg(owner: str) -> None:
-    """Pictures can be encoded only where Pillow is installed."""
+    """Check that Pillow is installed, which encodes images."""
     if Image is None:
         raise problem(
             ImportError,
-            f"{owner}: needs Pillow, which is not installed",
+            f"{owner}: requires Pillow, which is not installed",
             fix="pip install 'mycelia[dataset]'",
         )
 
 
 def to_jpeg(pixels: np.ndarray) -> bytes:
-    """A grey (H, W) or RGB (H, W, 3) picture as a JPEG file."""
+    """Encode a grayscale (H, W) or RGB (H, W, 3) image as JPEG."""
     out = io.BytesIO()
     Image.fromarray(pixels).save(out, format="JPEG", quality=_JPEG_QUALITY)
     return out.getvalue()

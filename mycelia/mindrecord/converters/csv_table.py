@@ -1,4 +1,4 @@
-"""A CSV file into MindRecord, the type of each column found from its values."""
+"""A converter from CSV to MindRecord, with inferred column types."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _INT64 = 1 << 63
 
 
 class CsvToMR(CheckedKeywords):
-    """Writes the columns of a CSV file, whose first line has their names."""
+    """Converts a CSV file whose first line names the columns."""
 
     def __init__(
         self,
@@ -69,14 +69,16 @@ class CsvToMR(CheckedKeywords):
         try:
             lines = [line for line in csv.reader(io.StringIO(text, newline="")) if line]
         except csv.Error as error:
-            raise problem(RuntimeError, f"CsvToMR: {self.source} is no table: {error}") from None
+            raise problem(
+                RuntimeError, f"CsvToMR: {self.source} cannot be parsed: {error}"
+            ) from None
         if not lines:
-            raise problem(RuntimeError, f"CsvToMR: {self.source} has no columns")
+            raise problem(RuntimeError, f"CsvToMR: {self.source} is empty")
         names, *table = lines
         if len(set(names)) < len(names):
             raise problem(
                 RuntimeError,
-                f"CsvToMR: two columns of {self.source} have one name",
+                f"CsvToMR: {self.source} has duplicate column names",
                 got=", ".join(names)[:200],
             )
         for number, row in enumerate(table, 2):
@@ -84,7 +86,7 @@ class CsvToMR(CheckedKeywords):
                 raise problem(
                     ValueError,
                     f"CsvToMR: row {number} of {self.source} has {len(row)} values",
-                    expected=f"{len(names)} values, one for each column",
+                    expected=f"{len(names)} values, one per column",
                 )
         return names, table
 
@@ -94,7 +96,7 @@ class CsvToMR(CheckedKeywords):
             if name not in names:
                 raise problem(
                     RuntimeError,
-                    f"CsvToMR: there is no column {name!r} in {self.source}",
+                    f"CsvToMR: unknown column {name!r} in {self.source}",
                     expected=", ".join(names),
                 )
             if name.isdigit():
@@ -107,7 +109,7 @@ class CsvToMR(CheckedKeywords):
 
 
 def _typed(texts: Sequence[str]) -> tuple[str, list[Any]]:
-    """The type of a column and its values; a missing text is None, a missing number NaN."""
+    """The inferred type of a column and its values; a missing text is None, a number NaN."""
     present = [text for text in texts if text not in _MISSING]
     whole = len(present) == len(texts)
     if whole and texts and all(text in _BOOLEANS for text in texts):

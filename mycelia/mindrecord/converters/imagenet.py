@@ -1,4 +1,4 @@
-"""A folder of pictures for each class, as in ImageNet, into MindRecord."""
+"""A converter from a folder of images per class, as in ImageNet, to MindRecord."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SCHEMA = {
 
 
 class ImageNetToMR(CheckedKeywords):
-    """Writes label, file_name and image of all JPEG files.
+    """Writes label, file_name, and image of all JPEG files.
 
     Each line of `map_file` is the name of a folder in `image_dir`, a space, and its label.
     """
@@ -44,12 +44,12 @@ class ImageNetToMR(CheckedKeywords):
         self.writer.add_index(["label", "file_name"])
 
     def run(self) -> ConversionStatus:
-        """Convert all pictures; with several partitions each is a dataset of its own."""
+        """Convert all images; with several partitions, each is a separate dataset."""
         write_rows(self.writer, self._rows(), label="ImageNetToMR", parallel_writer=True)
         return SUCCESS
 
     def transform(self) -> None:
-        """Convert all pictures; with several partitions each is a dataset of its own."""
+        """Convert all images; with several partitions, each is a separate dataset."""
         self.run()
 
     def _rows(self) -> Iterator[dict[str, Any]]:
@@ -57,14 +57,16 @@ class ImageNetToMR(CheckedKeywords):
             for name in sorted(os.listdir(folder)):
                 path = os.path.join(folder, name)
                 if not name.endswith(("JPEG", "jpg")):
-                    logger.warning("ImageNetToMR: %s is left out, it is no JPEG or jpg", path)
+                    logger.warning(
+                        "ImageNetToMR: skipping %s, which is not a .jpeg or .jpg file", path
+                    )
                     continue
                 with open(path, "rb") as file:
                     image = file.read()
                 if image:
                     yield {"label": label, "file_name": path, "image": image}
                 else:
-                    logger.warning("ImageNetToMR: %s is left out, it is empty", path)
+                    logger.warning("ImageNetToMR: skipping %s, which is empty", path)
 
     def _folders(self) -> list[tuple[int, str]]:
         folders = []
@@ -75,7 +77,9 @@ class ImageNetToMR(CheckedKeywords):
             else:
                 logger.warning("ImageNetToMR: the folder %s does not exist", path)
         if not folders:
-            raise PathNotExistsError(f"no folder of {self.map_file} is in {self.image_dir}")
+            raise PathNotExistsError(
+                f"no folder listed in {self.map_file} exists in {self.image_dir}"
+            )
         return folders
 
     def _map(self) -> dict[str, int]:
@@ -86,9 +90,9 @@ class ImageNetToMR(CheckedKeywords):
             if len(words) < 2 or not is_count(words[1]):
                 raise problem(
                     ValueError,
-                    f"ImageNetToMR: line {number} of {self.map_file} makes no sense",
+                    f"ImageNetToMR: line {number} of {self.map_file} cannot be parsed",
                     got=f"{line.strip():.200}",
-                    expected="the name of a folder and its label, as in 'n01440764 0'",
+                    expected="a folder name and its label, like 'n01440764 0'",
                 )
             labels[words[0]] = int(words[1])
         return labels

@@ -1,4 +1,4 @@
-"""MNIST's four compressed files into two MindRecord datasets."""
+"""A converter from MNIST's four compressed files to MindRecord."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ class MnistToMR(CheckedKeywords):
         return writer
 
     def run(self) -> ConversionStatus:
-        """Convert both parts."""
+        """Convert the training and test sets."""
         write_rows(self.writer_train, self._rows("train"), label="MnistToMR, train")
         write_rows(self.writer_test, self._rows("t10k"), label="MnistToMR, test")
         return SUCCESS
 
     def transform(self) -> None:
-        """Convert both parts."""
+        """Convert the training and test sets."""
         self.run()
 
     def _rows(self, part: str) -> Iterator[dict[str, Any]]:
@@ -77,4 +77,6 @@ def _read(path: str, magic: int) -> np.ndarray:
             raise ValueError(f"its magic number is {found:#x}, not {magic:#x}")
         return np.frombuffer(data, np.uint8, offset=4 * (1 + dimensions)).reshape(sizes)
     except (ValueError, EOFError, zlib.error, gzip.BadGzipFile, struct.error) as broken:
-        raise problem(ValueError, f"MnistToMR: {path} is no MNIST file: {broken}") from broken
+        raise problem(
+            ValueError, f"MnistToMR: {path} is not a valid MNIST file: {broken}"
+        ) from broken

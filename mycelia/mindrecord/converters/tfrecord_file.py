@@ -1,4 +1,4 @@
-"""A TFRecord file of examples into MindRecord."""
+"""A converter from TFRecord files of examples to MindRecord."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _SPECIAL = str.maketrans(dict.fromkeys(punctuation.replace("_", "") + " ", "_"))
 
 
 class TFRecordToMR(CheckedKeywords):
-    """Writes the features of `feature_dict`: scalars, texts, bytes and lists of numbers.
+    """Writes the features of `feature_dict`: scalars, strings, bytes, and numeric lists.
 
-    Its values are `FixedLenFeature(shape, dtype)`, ours or TensorFlow's; a dtype may also be a
-    name. The texts named in `bytes_fields` are kept as bytes.
+    Its values are `FixedLenFeature(shape, dtype)`, Mycelia's or TensorFlow's; a dtype may also be
+    a name. Strings named in `bytes_fields` are stored as bytes.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class TFRecordToMR(CheckedKeywords):
         self.run()
 
     def tfrecord_iterator(self) -> Iterator[dict[str, Any]]:
-        """The rows that are written."""
+        """The converted rows."""
         for number, example in enumerate(read_examples(self.source)):
             yield {
                 _field_name(name): self._value(number, name, feature, example.get(name))
@@ -103,7 +103,7 @@ class TFRecordToMR(CheckedKeywords):
         if values is None or len(values) != size or is_text != (kind == "string"):
             raise problem(
                 ValueError,
-                f"TFRecordToMR: example {number} does not fit feature_dict at {name!r}",
+                f"TFRecordToMR: example {number} does not match feature_dict at {name!r}",
                 got="nothing" if values is None else f"{len(values)} values",
                 expected=f"{size} of {kind}",
             )
@@ -132,7 +132,7 @@ def _type_of(name: str, feature: FixedLenFeature) -> str:
     if known not in _TYPES:
         raise problem(
             ValueError,
-            f"TFRecordToMR: the feature {name!r} has the type {dtype!r}",
+            f"TFRecordToMR: the feature {name!r} has the unsupported type {dtype!r}",
             expected=", ".join(_TYPES),
         )
     return _TYPES[known]
@@ -160,7 +160,7 @@ def _checked_bytes_fields(names: Any, features: dict[str, FixedLenFeature]) -> l
         if name not in features or _type_of(name, features[name]) != "string":
             raise problem(
                 ValueError,
-                f"'bytes_fields': {name!r} is no feature of strings",
+                f"'bytes_fields': {name!r} is not a string feature",
                 expected=", ".join(features),
             )
     return [_field_name(name) for name in names]
