@@ -80,7 +80,7 @@ def test_an_empty_folder_has_no_images(tmp_path: Path, name: str):
     ],
 )
 def test_arguments_must_be_known(sets: Path, make):
-    with pytest.raises(ValueError, match=r"no such|a file is missing|only|at this scale"):
+    with pytest.raises(ValueError, match=r"unknown|no such|a file is missing|only|at this scale"):
         make(sets)
 
 
@@ -110,7 +110,7 @@ _BOX = "<bndbox><xmin>{}</xmin><ymin>2</ymin><xmax>3</xmax><ymax>4</ymax></bndbo
         ("<annotation><object><name>a</name></object></annotation>", "without a bndbox"),
         (f"<a><object><name>a</name>{_BOX.format(0)}</object></a>", "empty or outside"),
         (f"<a><object><name>a</name>{_BOX.format(3)}</object></a>", "empty or outside"),
-        (f"<a><object><name>a</name>{_BOX.format('q')}</object></a>", "no number"),
+        (f"<a><object><name>a</name>{_BOX.format('q')}</object></a>", "not a number"),
     ],
 )
 def test_damaged_xml_is_named(fresh, text: str, what: str):
@@ -168,7 +168,7 @@ def test_short_polygons_are_filled_up(fresh):
 @pytest.mark.parametrize(
     ("name", "file", "text", "what"),
     [
-        ("manifest", "all.manifest", "garbage", "all.manifest:1 is no JSON"),
+        ("manifest", "all.manifest", "garbage", "all.manifest:1 is not valid JSON"),
         ("manifest", "all.manifest", '{"source": "x"}', "no 'usage'"),
         ("manifest", "all.manifest", '{"source": "x", "usage": "train"}', "no 'annotation'"),
         ("celeba", "list_attr_celeba.txt", "x\n", "list_attr_celeba.txt"),

@@ -251,7 +251,7 @@ def test_bad_schemas_are_told(tmp_path: Path):
     ):
         with pytest.raises(RuntimeError, match="Schema"):
             schema.from_json(whole)
-    with pytest.raises(ValueError, match="no such file"):
+    with pytest.raises(ValueError, match="file does not exist"):
         ds.Schema(str(tmp_path / "none.json"))
     (tmp_path / "bad.json").write_text("{x")
     with pytest.raises(RuntimeError, match="bad.json"):

@@ -76,7 +76,7 @@ def test_cifar_files_are_read(tmp_path: Path):
     assert fine.get_col_names() == ["image", "coarse_label", "fine_label"]
     assert rows(fine)[0][1:] == [7, 9]
     (tmp_path / "train.bin").write_bytes(bytes(10))
-    with pytest.raises(RuntimeError, match="cut off"):
+    with pytest.raises(RuntimeError, match="truncated"):
         ds.Cifar100Dataset(str(tmp_path), "train").get_dataset_size()
 
 

@@ -383,6 +383,6 @@ def test_absent_packages_are_named(monkeypatch: pytest.MonkeyPatch, pieces):
         text.CaseFold()
     monkeypatch.setattr(sentence_pieces, "sentencepiece", None)
     with pytest.raises(
-        ImportError, match="SentencePieceTokenizer: needs the package sentencepiece"
+        ImportError, match="SentencePieceTokenizer: requires the package sentencepiece"
     ):
         text.SentencePieceTokenizer(pieces, STRING)

@@ -118,7 +118,7 @@ def test_shards_and_more_rows_do_not_go_with_a_key(tmp_path):
     with pytest.raises(RuntimeError, match="shards"):
         FileWriter(str(tmp_path / "a"), 2)
     path = write(tmp_path / "a")
-    with pytest.raises(RuntimeError, match="cannot be added"):
+    with pytest.raises(RuntimeError, match="cannot be appended"):
         FileWriter.open_for_append(path)
 
 

@@ -62,7 +62,7 @@ def test_numbers_are_those_of_mindspore():
 
 def test_errors_of_arguments_name_them():
     assert "'size' must be of type int" in str(mindrecord.ParamTypeError("size", "int"))
-    assert "'size' is needed" in str(mindrecord.ParamMissError("size"))
+    assert "'size' is required" in str(mindrecord.ParamMissError("size"))
     assert "the path does not exist: /x" in str(mindrecord.PathNotExistsError("/x"))
 
 
