@@ -95,17 +95,17 @@ def options(seed: int | None = None) -> RunOptions:
     """The options of a run that starts now; without a seed, every run draws different values."""
     if seed is None:
         seed = _now["seed"] if _now["seed"] is not None else process_seed.get_seed()
-    in_turn = _now["debug_mode"]
+    single_threaded = _now["debug_mode"]
     return RunOptions(
         seed=secrets.randbits(32) if seed is None else seed,
         common=_UNSEEDED if seed is None else seed,
-        workers=1 if in_turn else _now["num_parallel_workers"],
+        workers=1 if single_threaded else _now["num_parallel_workers"],
         prefetch=_now["prefetch_size"],
         policy=_now["error_samples_mode"],
-        in_turn=in_turn,
-        hooks=_now["debug_hooks"] if in_turn else (),
-        tunes=_now["enable_autotune"] and not in_turn,
-        shards_are_runs=os.environ.get(_SHARD_BY_BLOCK, "").lower() == "true",
+        single_threaded=single_threaded,
+        hooks=_now["debug_hooks"] if single_threaded else (),
+        autotune=_now["enable_autotune"] and not single_threaded,
+        contiguous_shards=os.environ.get(_SHARD_BY_BLOCK, "").lower() == "true",
     )
 
 

@@ -42,7 +42,7 @@ def imshow_det_bbox(
     drawn = _drawable(image)
     _check_boxes(bboxes, labels, score_threshold)
     _check_masks(segm, drawn, len(bboxes))
-    _check_names_and_colours(class_names, bbox_color, text_color, mask_color)
+    _check_names_and_colors(class_names, bbox_color, text_color, mask_color)
     _check_sizes(thickness=thickness, font_size=font_size, wait_time=wait_time)
     _check_output(show, win_name, out_file)
     cv = opencv(_OWNER)
@@ -105,11 +105,11 @@ def _check_masks(masks: Any, image: np.ndarray, count: int) -> None:
     _check(fits, "segm", masks.shape, f"{count} masks of {image.shape[:2]}")
 
 
-def _check_names_and_colours(names: Any, *colours: Any) -> None:
+def _check_names_and_colors(names: Any, *colors: Any) -> None:
     _check(isinstance(names, (list, tuple, dict)), "class_names", names, "a list, tuple or dict")
-    for argument, colour in zip(("bbox_color", "text_color", "mask_color"), colours):
-        is_colour = isinstance(colour, tuple) and len(colour) == 3
-        _check(is_colour, argument, colour, "a tuple (B, G, R)")
+    for argument, color in zip(("bbox_color", "text_color", "mask_color"), colors):
+        is_color = isinstance(color, tuple) and len(color) == 3
+        _check(is_color, argument, color, "a tuple (B, G, R)")
 
 
 def _check_sizes(**sizes: Any) -> None:

@@ -16,7 +16,7 @@ from mycelia._engine.core.files import encryption
 Cipher = Callable[[BinaryIO, int, BinaryIO, str], Any]
 
 _GCM = "AES-GCM"
-_OWN = "UDF-ENC"  # marks files that a user's function encrypted
+_USER_FUNCTION = "UDF-ENC"  # marks files that a user's function encrypted
 _MARK = b"ENCRYPT"
 _NAME_SIZE = 7
 _LAST = bytes(4)  # the length of the end marker
@@ -96,7 +96,7 @@ def seal(path: Path) -> None:
                 while plain := source.read(encryption.BLOCK):
                     block = encryption.encrypt(plain, key.encode(), mode, _OWNER)
                     target.write(len(block).to_bytes(4, "big") + block)
-            name = _OWN if callable(mode) else mode
+            name = _USER_FUNCTION if callable(mode) else mode
             target.write(_LAST + name.encode() + _MARK)
             target.flush()
             os.fsync(target.fileno())
@@ -129,8 +129,8 @@ def opened(path: str, file: BinaryIO) -> bytes | None:
 def _unsealed(path: str, file: BinaryIO, size: int, name: str) -> bytes:
     key, mode = _settings.key, _settings.decrypt or _settings.encrypt
     assert key is not None, "files are opened only with a key"
-    if callable(mode) != (name == _OWN):
-        own = "a user function" if name == _OWN else name
+    if callable(mode) != (name == _USER_FUNCTION):
+        own = "a user function" if name == _USER_FUNCTION else name
         raise problem(
             RuntimeError,
             f"{path} was encrypted in another mode",

@@ -134,7 +134,7 @@ def count_categories(path: str, field: str, version: str) -> dict[str, int]:
     column = column_of(field)
     sql = f"SELECT CAST({column} AS TEXT), COUNT(*) FROM INDEXES WHERE {column} NOT NULL GROUP BY 1"
     with _open(path) as base:
-        return {_shown(name, version): count for name, count in base.execute(sql)}
+        return {_unquoted(name, version): count for name, count in base.execute(sql)}
 
 
 def find_rows(path: str, field: str, name: str, version: str) -> list[int]:
@@ -149,10 +149,10 @@ def read_values(path: str, field: str, version: str) -> list[Any]:
     """The values of an index field, in row order."""
     with _open(path) as base:
         found = base.execute(f"SELECT {column_of(field)} FROM INDEXES ORDER BY ROW_ID")
-        return [_shown(v, version) if isinstance(v, str) else v for (v,) in found]
+        return [_unquoted(v, version) if isinstance(v, str) else v for (v,) in found]
 
 
-def _shown(value: Any, version: str) -> str:
+def _unquoted(value: Any, version: str) -> str:
     """The original string: version 2.0 stores strings in quotes."""
     text = "" if value is None else str(value)
     return json_value(text) if version < "3.0" and text.startswith('"') else text

@@ -97,7 +97,7 @@ class Records(CheckedKeywords):
         if len(parts) <= 1:
             return parts[0] if parts else [[] for _ in self.columns]
         place = np.argsort(np.argsort(shards, kind="stable"))  # position of each row in the result
-        return [_rejoined(columns, place) for columns in zip(*parts)]
+        return [_merged(columns, place) for columns in zip(*parts)]
 
     def values(self, field: str) -> list[Any]:
         """The values of an index field for all rows, without reading the rows."""
@@ -147,7 +147,7 @@ class Records(CheckedKeywords):
             )
 
 
-def _rejoined(parts: Sequence[Column], places: np.ndarray) -> Column:
+def _merged(parts: Sequence[Column], places: np.ndarray) -> Column:
     """The values of several shards, in the order of the rows."""
     arrays = [part for part in parts if isinstance(part, np.ndarray)]
     if len(arrays) == len(parts) and len({array.shape[1:] for array in arrays}) == 1:

@@ -234,7 +234,11 @@ BAD = [
     (lambda: audio.LFilter([1.0], [1.0, 2.0]), ValueError, "different lengths"),
     (lambda: audio.LFilter(1.0, [1.0]), TypeError, "a_coeffs"),
     (lambda: audio.LFilter([], []), RuntimeError, "first of a_coeffs must not be 0"),
-    (lambda: audio.LFilter([0.0, 1.0], [1.0, 1.0]), RuntimeError, "first of a_coeffs must not be 0"),
+    (
+        lambda: audio.LFilter([0.0, 1.0], [1.0, 1.0]),
+        RuntimeError,
+        "first of a_coeffs must not be 0",
+    ),
     (lambda: audio.MuLawDecoding(1), RuntimeError, "quantization_channels"),
     (lambda: audio.MFCC(n_mfcc=200), RuntimeError, "must not exceed n_mels"),
     (lambda: audio.SlidingWindowCmn(0, center=True), RuntimeError, "cmn_window"),

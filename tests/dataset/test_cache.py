@@ -46,7 +46,7 @@ def epochs(dataset: ds.Dataset, count: int = 1) -> list[list]:
 
 
 def stores(dataset: ds.Dataset) -> list:
-    return [store_of(n.keeping) for n in walk(dataset.node) if isinstance(n, O.CacheNode)]
+    return [store_of(n.cache_options) for n in walk(dataset.node) if isinstance(n, O.CacheNode)]
 
 
 # What is kept ------------------------------------------------------------------------------------
@@ -340,7 +340,7 @@ def test_another_process_finds_the_rows(tmp_path: Path):
 
 
 def key(dataset: ds.Dataset, folder: Path) -> str:
-    return dataset.cache(folder=str(folder)).node.keeping.key
+    return dataset.cache(folder=str(folder)).node.cache_options.key
 
 
 def scaled_by(factor: float) -> ds.Dataset:
@@ -404,7 +404,9 @@ def test_the_name_of_rows_follows_changed_files(tmp_path: Path, monkeypatch):
 
 
 def test_objects_without_a_name_are_refused(tmp_path: Path):
-    with pytest.raises(TypeError, match=r"(?s)no identity.*Counted.*fix: *cache\(\) without a folder"):
+    with pytest.raises(
+        TypeError, match=r"(?s)no identity.*Counted.*fix: *cache\(\) without a folder"
+    ):
         numbers().map(Counted(), "x").cache(folder=str(tmp_path))
 
     class Scale:

@@ -52,7 +52,7 @@ def test_corrupt_images_are_skipped_and_counted(damaged: Path, workers: int, cap
     found = labels(pictures(damaged).batch(16))
     assert len(found) == 198
     assert (found.count(1), found.count(3)) == (49, 49)
-    assert "2 rows failed in epoch 0 and were left out" in caplog.text
+    assert "2 rows failed in epoch 0 and were skipped" in caplog.text
 
 
 def test_corrupt_images_are_replaced_and_counted(damaged: Path, caplog):

@@ -334,13 +334,21 @@ def test_rows_do_not_share_memory_with_the_source():
 
 BAD = [
     (lambda: ds.GeneratorDataset(3, ["a"]), TypeError, "the source is not iterable"),
-    (lambda: ds.GeneratorDataset(lambda: iter(()), None), ValueError, "column_names or schema is required"),
+    (
+        lambda: ds.GeneratorDataset(lambda: iter(()), None),
+        ValueError,
+        "column_names or schema is required",
+    ),
     (lambda: ds.NumpySlicesDataset(3), TypeError, "data: wrong type"),
     (lambda: ds.NumpySlicesDataset([]), ValueError, "data is empty"),
     (lambda: ds.NumpySlicesDataset(([1, 2], [1])), ValueError, "different lengths"),
     (lambda: ds.NumpySlicesDataset([1], ["a", "b"]), ValueError, "must name every column"),
     (lambda: ds.NumpySlicesDataset([1], num_shards=2), ValueError, "set both or neither"),
-    (lambda: ds.NumpySlicesDataset([1], num_shards=2, shard_id=2), ValueError, "must be less than num_shards"),
+    (
+        lambda: ds.NumpySlicesDataset([1], num_shards=2, shard_id=2),
+        ValueError,
+        "must be less than num_shards",
+    ),
     (
         lambda: ds.NumpySlicesDataset([1], shuffle=True, sampler=ds.SequentialSampler()),
         ValueError,

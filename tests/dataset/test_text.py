@@ -227,7 +227,11 @@ BAD = [
     (lambda: text.RegexTokenizer("a", "("), RuntimeError, "RegexTokenizer: not a regular"),
     (lambda: text.PythonTokenizer(3), TypeError, "must be a function"),
     (lambda: text.PythonTokenizer(str.split)("a b"), TypeError, "requires an array of strings"),
-    (lambda: text.PythonTokenizer(str.upper)(np.array("a")), RuntimeError, "must return a list of tokens"),
+    (
+        lambda: text.PythonTokenizer(str.upper)(np.array("a")),
+        RuntimeError,
+        "must return a list of tokens",
+    ),
     (lambda: text.PythonTokenizer(lambda x: 1 / 0)(np.array("a")), RuntimeError, "by zero"),
     (lambda: text.PythonTokenizer(list)(np.array(["ab", "c"])), RuntimeError, "different numbers"),
     (lambda: text.Vocab().vocab(), RuntimeError, "vocabulary is empty"),
@@ -302,7 +306,11 @@ BAD = [
     (lambda: text.ToVectors(3), TypeError, "text.Vectors"),
     (lambda: text.ToVectors(text.Vectors()), RuntimeError, "vectors is empty"),
     (lambda: text.SentencePieceTokenizer("absent", STRING), RuntimeError, "no such file"),
-    (lambda: text.SentencePieceTokenizer(__file__, STRING), RuntimeError, "invalid SentencePiece model"),
+    (
+        lambda: text.SentencePieceTokenizer(__file__, STRING),
+        RuntimeError,
+        "invalid SentencePiece model",
+    ),
     (lambda: text.SentencePieceTokenizer(3, STRING), TypeError, "mode"),
     (
         lambda: text.SentencePieceTokenizer(text.SentencePieceVocab(), INT),
@@ -367,7 +375,7 @@ def test_bad_files_and_words_are_named(folder: Path):
         text.ToVectors(vectors, ["a", "b"])
     for content, message in (
         ("a 1 2\nb 1\n", "line 2 .* different size"),
-        ("a x y\n", "line 1 is no vector"),
+        ("a x y\n", "line 1 is not a vector"),
         ("", "has no vectors"),
     ):
         (folder / "bad.txt").write_text(content)

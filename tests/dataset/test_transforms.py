@@ -98,7 +98,11 @@ BAD = [
     (lambda: vision.Decode()(np.zeros(3, np.uint8)), RuntimeError, "cannot be decoded as an image"),
     (lambda: vision.Resize(3)("x"), TypeError, "requires an array or a Pillow image"),
     (lambda: vision.Pad([1, 2, 3]), ValueError, "wrong number of sides"),
-    (lambda: vision.RandomResizedCrop(3, scale=(1.0, 0.5)), ValueError, "minimum exceeds the maximum"),
+    (
+        lambda: vision.RandomResizedCrop(3, scale=(1.0, 0.5)),
+        ValueError,
+        "minimum exceeds the maximum",
+    ),
     (lambda: transforms.OneHot(4)(np.array(7)), RuntimeError, "a label is out of range"),
     (lambda: transforms.OneHot(4)(np.array(1.5)), RuntimeError, "must be ints"),
     (lambda: transforms.Compose([]), ValueError, "the list is empty"),

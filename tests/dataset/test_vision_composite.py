@@ -354,7 +354,11 @@ BAD = [
     (lambda: vision.MixUp(0, 1.0), ValueError, "batch_size"),
     (lambda: vision.MixUp(4, -1.0), ValueError, "alpha"),
     (lambda: vision.MixUp(4, 1.0, 3), TypeError, "is_single"),
-    (lambda: vision.MixUp(4, 1.0)(BATCH[:3], ONE_HOT[:3]), ValueError, "requires a batch of images"),
+    (
+        lambda: vision.MixUp(4, 1.0)(BATCH[:3], ONE_HOT[:3]),
+        ValueError,
+        "requires a batch of images",
+    ),
     (lambda: vision.RandomHorizontalFlipWithBBox(2), ValueError, "prob"),
     (lambda: vision.RandomVerticalFlipWithBBox(1)(PHOTO), RuntimeError, "two columns"),
     (lambda: vision.ResizeWithBBox(3, 2), TypeError, "interpolation"),

@@ -174,7 +174,11 @@ BAD = [
     (lambda: vision.read_image(__file__), RuntimeError, "no image"),
     (lambda: vision.read_image(__file__, 0), TypeError, "mode"),
     (lambda: vision.write_file("x", b"abc"), TypeError, "data"),
-    (lambda: vision.write_file("x", np.zeros((2, 2), np.uint8)), RuntimeError, "must be a vector of bytes"),
+    (
+        lambda: vision.write_file("x", np.zeros((2, 2), np.uint8)),
+        RuntimeError,
+        "must be a vector of bytes",
+    ),
     (lambda: vision.write_file("absent/x", np.zeros(2, np.uint8)), RuntimeError, "can be written"),
     (lambda: vision.write_png("absent/x", PHOTO), RuntimeError, "can be written"),
     (lambda: vision.write_jpeg(3, PHOTO), TypeError, "filename"),

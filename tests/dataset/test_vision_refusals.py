@@ -109,7 +109,11 @@ BAD = [
     (lambda: vision.FiveCrop(50)(PICTURE), ValueError, "larger than the image"),
     (lambda: vision.TenCrop(5)(IMAGE), TypeError, "requires a Pillow image"),
     (lambda: vision.ToType("bad"), TypeError, "data_type"),
-    (lambda: vision.Resize(5, vision.Inter.ANTIALIAS)(IMAGE), TypeError, "only supports Pillow images"),
+    (
+        lambda: vision.Resize(5, vision.Inter.ANTIALIAS)(IMAGE),
+        TypeError,
+        "only supports Pillow images",
+    ),
     (lambda: vision.Resize(5, vision.Inter.AREA)(PICTURE), TypeError, "not supported for Pillow"),
     (lambda: vision.Resize(5)(IMAGE.astype(np.int32)), RuntimeError, "type or shape"),
     (

@@ -162,7 +162,7 @@ def test_bad_csv_is_refused(tmp_path):
         with pytest.raises(kind, match=message):
             mindrecord.CsvToMR(source, out).transform()
     (tmp_path / "a.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(RuntimeError, match="no column 'c'"):
+    with pytest.raises(RuntimeError, match="unknown column 'c'"):
         mindrecord.CsvToMR(source, out, ["c"]).transform()
     for wrong in ((3, out), (source, 3), (source, out, "a"), (source, out, None, "1")):
         with pytest.raises(ValueError):

@@ -187,7 +187,7 @@ def test_rows_that_do_not_fit_are_left_out_with_a_warning(tmp_path, caplog):
     ]
     writer.write_raw_data([bad[0], good, *bad[1:]])
     writer.commit()
-    assert len([r for r in caplog.records if "left out" in r.message]) == len(bad)
+    assert len([r for r in caplog.records if "skipped" in r.message]) == len(bad)
     (row,) = Records(tmp_path / "a")
     assert row["label"] == 3
     assert row["x"].tolist() == [[0, 1], [2, 3]]

@@ -48,7 +48,7 @@ class DatasetCache(CheckedKeywords):
         self.prefetch_size = prefetch_size
 
 
-def keeping(cache: Any) -> CacheOptions | None:
+def cache_options(cache: Any) -> CacheOptions | None:
     """The options of a `cache` argument."""
     if cache is None:
         return None
@@ -67,7 +67,7 @@ _NO_FACTS = {  # fields that do not change the rows
     "children",
     "opened",
     "cache",
-    "keeping",
+    "cache_options",
     "number",
     "num_parallel_workers",
     "python_multiprocessing",

@@ -10,7 +10,7 @@ from mycelia._engine.core.checks import is_int
 from mycelia._engine.core.error_boundary import entry_points
 from mycelia._engine.core.errors import problem
 from mycelia.dataset.api import arguments as check
-from mycelia.dataset.api.cache import keeping, key_of
+from mycelia.dataset.api.cache import cache_options, key_of
 from mycelia.dataset.api.iterators import TupleIterator
 from mycelia.dataset.api.readable import ReadableDataset
 from mycelia.dataset.api.save import save
@@ -156,8 +156,8 @@ class Dataset(ReadableDataset):
             ),
             callbacks=check.callbacks(kwargs.get("callbacks")),
         )
-        kept = keeping(kwargs.get("cache"))
-        return Dataset(node if kept is None else O.CacheNode(children=(node,), keeping=kept))
+        kept = cache_options(kwargs.get("cache"))
+        return Dataset(node if kept is None else O.CacheNode(children=(node,), cache_options=kept))
 
     def filter(
         self,
@@ -275,7 +275,7 @@ class Dataset(ReadableDataset):
         """
         key = "" if folder is None else key_of(self.node)
         kept = CacheOptions(check.not_negative("megabytes", megabytes), spilling, folder, key)
-        return Dataset(O.CacheNode(children=(self.node,), keeping=kept))
+        return Dataset(O.CacheNode(children=(self.node,), cache_options=kept))
 
     def save(self, file_name: str, num_files: int = 1, file_type: str = "mindrecord") -> None:
         """Write one epoch to MindRecord files."""

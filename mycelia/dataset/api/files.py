@@ -9,7 +9,7 @@ from typing import Any
 from mycelia._engine.core.errors import problem
 from mycelia.dataset import config
 from mycelia.dataset.api import arguments as check
-from mycelia.dataset.api.cache import keeping
+from mycelia.dataset.api.cache import cache_options
 from mycelia.dataset.api.dataset import Dataset
 from mycelia.dataset.api.memory import MappableDataset
 from mycelia.dataset.api.samplers import Shuffle, check_shards, chosen_sampler
@@ -42,7 +42,7 @@ class _FolderImageDataset(MappableDataset):
                 dataset_dir=check.text("dataset_dir", dataset_dir),
                 usage="all" if usage is None else check.text("usage", usage),
                 num_parallel_workers=check.workers(num_parallel_workers),
-                cache=keeping(cache),
+                cache=cache_options(cache),
                 sampler=chosen_sampler(num_samples, sampler, shuffle, num_shards, shard_id),
             )
         )
@@ -103,7 +103,7 @@ class ImageFolderDataset(MappableDataset):
                 decoder=Decode(),
                 decrypt=decrypt,
                 num_parallel_workers=check.workers(num_parallel_workers),
-                cache=keeping(cache),
+                cache=cache_options(cache),
                 sampler=chosen_sampler(num_samples, sampler, shuffle, num_shards, shard_id),
             )
         )
@@ -126,7 +126,7 @@ class TextFileDataset(Dataset):
             F.TextFile(
                 dataset_files=_files(dataset_files),
                 num_parallel_workers=check.workers(num_parallel_workers),
-                cache=keeping(cache),
+                cache=cache_options(cache),
                 sampler=mixed_sampler(
                     num_samples, shuffle, num_shards, shard_id, num_parallel_workers
                 ),
@@ -170,7 +170,7 @@ class CSVDataset(Dataset):
                 column_defaults=None if column_defaults is None else tuple(column_defaults),
                 column_names=check.names("column_names", column_names) or None,
                 num_parallel_workers=check.workers(num_parallel_workers),
-                cache=keeping(cache),
+                cache=cache_options(cache),
                 sampler=mixed_sampler(
                     num_samples, shuffle, num_shards, shard_id, num_parallel_workers
                 ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mycelia.dataset.api import arguments as check
-from mycelia.dataset.api.cache import keeping
+from mycelia.dataset.api.cache import cache_options
 from mycelia.dataset.api.dataset import Dataset
 from mycelia.dataset.api.files import mixed_sampler
 from mycelia.dataset.api.memory import MappableDataset
@@ -28,7 +28,7 @@ def reading(
     """Node arguments for the order and number of rows."""
     return {
         "num_parallel_workers": check.workers(num_parallel_workers),
-        "cache": keeping(cache),
+        "cache": cache_options(cache),
         "sampler": chosen_sampler(num_samples, sampler, shuffle, num_shards, shard_id),
     }
 
@@ -151,7 +151,7 @@ class USPSDataset(Dataset):
                 dataset_dir=check.text("dataset_dir", dataset_dir),
                 **given(usage=usage),
                 num_parallel_workers=check.workers(num_parallel_workers),
-                cache=keeping(cache),
+                cache=cache_options(cache),
                 sampler=mixed_sampler(
                     num_samples, shuffle, num_shards, shard_id, num_parallel_workers
                 ),

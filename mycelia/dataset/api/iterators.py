@@ -87,7 +87,7 @@ class Iterator:
         if self._output_numpy:
             return DatasetRun(self._node, options, self._epochs)
         return DatasetRun(
-            self._node, options, self._epochs, partial(_fed, owned=owns_rows(self._node))
+            self._node, options, self._epochs, partial(_prefetched, owned=owns_rows(self._node))
         )
 
     def _open(self, run: DatasetRun) -> None:
@@ -166,14 +166,14 @@ def _end(run: DatasetRun, node: DatasetNode, prefix: str | None) -> None:
         write_report(node, run.meters, prefix)
 
 
-def _fed(values: tuple[Any, ...], owned: bool) -> tuple[Any, ...]:
+def _prefetched(values: tuple[Any, ...], owned: bool) -> tuple[Any, ...]:
     """Copy values to the device ahead of their use."""
-    return tuple(_fed_value(value, owned) for value in values)
+    return tuple(_prefetched_value(value, owned) for value in values)
 
 
-def _fed_value(value: Any, owned: bool) -> Any:
+def _prefetched_value(value: Any, owned: bool) -> Any:
     if isinstance(value, dict):
-        return {key: _fed_value(entry, owned) for key, entry in value.items()}
+        return {key: _prefetched_value(entry, owned) for key, entry in value.items()}
     if value.dtype.kind in "USO":
         return value
     is_small = value.size < LARGE  # small arrays stay on the host, where users could change them

@@ -9,12 +9,12 @@ import numpy as np
 from mycelia._engine.core.errors import problem
 from mycelia.dataset import config
 from mycelia.dataset.api import arguments as check
-from mycelia.dataset.api.cache import keeping
+from mycelia.dataset.api.cache import cache_options
 from mycelia.dataset.api.dataset import Dataset
 from mycelia.dataset.api.image_sets import decoding, given, reading
 from mycelia.dataset.api.memory import MappableDataset
 from mycelia.dataset.api.samplers import chosen_sampler
-from mycelia.dataset.api.schema import made_schema
+from mycelia.dataset.api.schema import loaded_schema
 from mycelia.dataset.formats.random_rows import random_columns
 from mycelia.dataset.formats.schema import chosen_columns
 from mycelia.dataset.ir import image_sets_listed as L
@@ -162,7 +162,7 @@ class RandomDataset(Dataset):
             raise check.wrong_type("columns_list", columns_list, "list")
         rows = 0 if total_rows is None else check.not_negative("total_rows", total_rows)
         seed = config.options().seed
-        told = None if schema is None else made_schema(schema)
+        told = None if schema is None else loaded_schema(schema)
         columns = random_columns(seed) if told is None else told.columns
         if not columns:
             raise problem(RuntimeError, "RandomDataset: the schema has no columns")
@@ -174,7 +174,7 @@ class RandomDataset(Dataset):
                 schema=chosen_columns(columns, check.names("columns_list", columns_list)),
                 seed=seed,
                 num_parallel_workers=check.workers(num_parallel_workers),
-                cache=keeping(cache),
+                cache=cache_options(cache),
                 sampler=chosen_sampler(num_samples, None, shuffle, num_shards, shard_id),
             )
         )

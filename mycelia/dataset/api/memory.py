@@ -21,7 +21,7 @@ from mycelia.dataset.api.samplers import (
     repeatable,
     sampler_node,
 )
-from mycelia.dataset.api.schema import Schema, made_schema, numpy_type
+from mycelia.dataset.api.schema import Schema, loaded_schema, numpy_type
 from mycelia.dataset.formats.values import value_of
 from mycelia.dataset.ir import samplers as S
 from mycelia.dataset.ir.sources import (
@@ -178,7 +178,7 @@ def _described(
                 "GeneratorDataset: schema must be a Schema or the path of one",
                 got=repr(schema),
             )
-        columns = made_schema(schema).columns
+        columns = loaded_schema(schema).columns
         return tuple(c.name for c in columns), tuple(c.numpy for c in columns)
     if column_names is None:
         raise problem(ValueError, "GeneratorDataset: column_names or schema is required")

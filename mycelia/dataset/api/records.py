@@ -10,7 +10,7 @@ from typing import Any
 from mycelia._engine.core.errors import problem
 from mycelia._engine.core.files.text_files import read_json
 from mycelia.dataset.api import arguments as check
-from mycelia.dataset.api.cache import keeping
+from mycelia.dataset.api.cache import cache_options
 from mycelia.dataset.api.dataset import Dataset
 from mycelia.dataset.api.files import lane_count
 from mycelia.dataset.api.memory import MappableDataset
@@ -69,7 +69,7 @@ class MindDataset(MappableDataset):
                 num_padded=count,
                 opened=[reader],
                 num_parallel_workers=num_parallel_workers,
-                cache=keeping(cache),
+                cache=cache_options(cache),
                 sampler=chosen,
             )
         )
@@ -130,7 +130,7 @@ class TFRecordDataset(Dataset):
                 compression_type=compression,
                 schema=told,
                 num_parallel_workers=check.workers(num_parallel_workers),
-                cache=keeping(cache),
+                cache=cache_options(cache),
                 sampler=lanes if shuffle is False or shuffle in _BY_FILE else _mixed(lanes),
             )
         )

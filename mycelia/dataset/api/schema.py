@@ -76,10 +76,10 @@ class Schema(CheckedKeywords):
     @staticmethod
     def get_num_rows(schema: Any) -> int:
         """The number of rows that a schema, or a schema file, declares."""
-        return made_schema(schema).num_rows
+        return loaded_schema(schema).num_rows
 
 
-def made_schema(schema: Any) -> Schema:
+def loaded_schema(schema: Any) -> Schema:
     """The schema itself, or the one in this file."""
     return schema if isinstance(schema, Schema) else Schema(check.text("schema", schema))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from mycelia._engine.core.errors import problem
 from mycelia.dataset.api import arguments as check
-from mycelia.dataset.api.cache import keeping
+from mycelia.dataset.api.cache import cache_options
 from mycelia.dataset.api.dataset import Dataset
 from mycelia.dataset.api.files import mixed_sampler
 from mycelia.dataset.api.memory import MappableDataset
@@ -25,7 +25,7 @@ def folder_arguments(
     return {
         "dataset_dir": check.text("dataset_dir", dataset_dir),
         "num_parallel_workers": check.workers(workers),
-        "cache": keeping(cache),
+        "cache": cache_options(cache),
         "sampler": sampler,
         **given,
     }
@@ -118,7 +118,7 @@ class CLUEDataset(Dataset):
                 task=task,
                 usage=usage,
                 num_parallel_workers=check.workers(num_parallel_workers),
-                cache=keeping(cache),
+                cache=cache_options(cache),
                 sampler=text_sampler(
                     num_samples, shuffle, num_shards, shard_id, num_parallel_workers
                 ),

@@ -162,7 +162,7 @@ class DetectPitchFrequency(AudioTransform):
         least, most = (math.ceil(self.sample_rate / f) for f in (self.freq_high, self.freq_low))
         if not 0 <= least < most // 2:
             raise self.refused(signal, "a freq_high of more than twice freq_low")
-        lags = _best_lags(self._likeness(signal, most), least)
+        lags = _best_lags(self._autocorrelation(signal, most), least)
         reach = (self.win_length - 1) // 2
         widths = [(0, 0)] * (lags.ndim - 1) + [(reach, 0)]
         whole = np.pad(lags, widths, mode="edge")
@@ -172,7 +172,7 @@ class DetectPitchFrequency(AudioTransform):
         medians = np.sort(views, axis=-1)[..., (self.win_length - 1) // 2]
         return (self.sample_rate / (_LEAST + medians)).astype(np.float32)
 
-    def _likeness(self, signal: np.ndarray, lags: int) -> np.ndarray:
+    def _autocorrelation(self, signal: np.ndarray, lags: int) -> np.ndarray:
         """The normalized autocorrelation of each frame, of [..., frame, lag]."""
         size = math.ceil(self.sample_rate * self.frame_time)
         frames = math.ceil(signal.shape[-1] / size)

@@ -36,7 +36,7 @@ LIBRI_PARTS = (
 def open_yes_no(folder: str) -> ConcatenatedReader:
     """Eight times yes (1) or no (0), encoded in the file name."""
     files = sorted(Path(folder).glob("*.wav"))
-    rows = ListedRows([_listed(path, _answers(path)) for path in files], _heard)
+    rows = ListedRows([_listed(path, _answers(path)) for path in files], _wave_row)
     return ConcatenatedReader("YesNoDataset", (*_SOUND, "label"), [rows])
 
 
@@ -62,7 +62,7 @@ def open_commands(folder: str, usage: str) -> ConcatenatedReader:
         taken = {n for part in _LISTS if usage == "train" for n in _named(owner, root, part)}
         found = (p for p in sorted(root.glob("*/*.wav")) if p.parent.name != "_background_noise_")
         files = [path for path in found if str(path.relative_to(root)) not in taken]
-    rows = ListedRows([_listed(path, *_command(owner, path)) for path in files], _heard)
+    rows = ListedRows([_listed(path, *_command(owner, path)) for path in files], _wave_row)
     return ConcatenatedReader(owner, (*_SOUND, "label", "speaker_id", "utterance_number"), [rows])
 
 
@@ -87,7 +87,7 @@ def open_gtzan(folder: str, usage: str) -> ConcatenatedReader:
     """Music of ten genres."""
     named = [(Path(folder, genre, name), genre) for genre, name in recordings(usage)]
     rows = [_listed(path, genre) for path, genre in named if path.is_file()]
-    heard = partial(_heard, kind=np.uint32, expected=22050)
+    heard = partial(_wave_row, kind=np.uint32, expected=22050)
     return ConcatenatedReader("GTZANDataset", (*_SOUND, "label"), [ListedRows(rows, heard)])
 
 
@@ -100,7 +100,7 @@ def open_lj_speech(folder: str) -> ConcatenatedReader:
         fields = line.split("|")
         if len(fields) < 3:
             raise _malformed(line, "a name and two texts, between |")
-        return _heard(root / "wavs" / f"{fields[0]}.wav", fields[1], fields[2])
+        return _wave_row(root / "wavs" / f"{fields[0]}.wav", fields[1], fields[2])
 
     columns = (*_SOUND, "transcription", "normalized_transcription")
     return ConcatenatedReader("LJSpeechDataset", columns, [PieceRows(lines, parse)])
@@ -116,7 +116,7 @@ def open_arctic(folder: str, name: str) -> ConcatenatedReader:
         if match is None:
             raise _malformed(line, '( arctic_a0001 "text" )')
         path = root / "wav" / f"{match[1]}.wav"
-        return _heard(path, match[3], match[2], kind=np.uint32, expected=16000)
+        return _wave_row(path, match[3], match[2], kind=np.uint32, expected=16000)
 
     columns = (*_SOUND, "transcript", "utterance_id")
     return ConcatenatedReader("CMUArcticDataset", columns, [PieceRows(lines, parse)])
@@ -137,7 +137,7 @@ def _libri_row(folder: Path, line: str) -> Row:
         raise _malformed(line, "a name as in 84_121123_000007_000001 and two texts, between tabs")
     name, speaker, chapter, original, normal = match.groups()
     numbers = np.array([int(speaker), int(chapter)], np.uint32)
-    return _heard(
+    return _wave_row(
         folder / f"{name}.wav", original, normal, *numbers, name, kind=np.uint32, expected=24000
     )
 
@@ -175,7 +175,7 @@ def _listed(path: Path, *values: Any) -> tuple[str, Row]:
     return str(path), (path, *values)
 
 
-def _heard(
+def _wave_row(
     path: Path, *values: Any, kind: type[np.integer[Any]] = np.int32, expected: int | None = None
 ) -> Row:
     """A row that starts with the content of a WAV file."""

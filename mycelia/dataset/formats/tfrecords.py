@@ -131,7 +131,7 @@ class ExampleReader:
         flat, counts = many_numbers(kinds.pop(), packed)
         if not self._typed and flat.dtype != column.numpy:
             raise ValueError("its type differs from the first row")
-        return _parted(column, flat.astype(column.numpy, copy=False), counts.tolist())
+        return _split_rows(column, flat.astype(column.numpy, copy=False), counts.tolist())
 
     def describe(self, index: int) -> str:
         file, place = self._place(index)
@@ -193,7 +193,7 @@ def _check_texts(column: ColumnSchema, kinds: set[int]) -> None:
         raise ValueError(f"the column {column.name!r} holds bytes and numbers")
 
 
-def _parted(column: ColumnSchema, flat: np.ndarray, sizes: list[int]) -> Any:
+def _split_rows(column: ColumnSchema, flat: np.ndarray, sizes: list[int]) -> Any:
     """The values of several rows, each in the shape of the column."""
     if len(set(sizes)) == 1:
         shape = (sizes[0],) if column.shape is None else column.shape

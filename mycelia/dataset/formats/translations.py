@@ -35,7 +35,9 @@ def open_multi30k(folder: str, usage: str, languages: Pair) -> ConcatenatedReade
     stems = _MULTI30K.values() if usage == "all" else [_MULTI30K[usage]]
     parts = []
     for stem in stems:
-        left, right = _beside(owner, [Path(folder) / f"{stem}.{name}" for name in languages])
+        left, right = _parallel_lines(
+            owner, [Path(folder) / f"{stem}.{name}" for name in languages]
+        )
         filled = ~(left.are_empty() & right.are_empty())
         parts.append(PairRows(left.kept(filled), right.kept(filled)))
     return ConcatenatedReader(owner, _COLUMNS, parts)
@@ -57,7 +59,7 @@ def open_iwslt(
     return ConcatenatedReader(owner, _COLUMNS, parts)
 
 
-def _beside(owner: str, paths: list[Path]) -> tuple[Pieces, Pieces]:
+def _parallel_lines(owner: str, paths: list[Path]) -> tuple[Pieces, Pieces]:
     """The lines of two files, which must have the same number of lines."""
     left, right = (all_lines(present(owner, path)) for path in paths)
     _check_equal(owner, paths, (len(left), len(right)), "lines")
@@ -75,7 +77,7 @@ def _check_equal(owner: str, paths: list[Path], counts: tuple[int, int], what: s
 
 def _tagged(owner: str, paths: list[Path]) -> PairRows:
     """The lines of two files, without metadata lines."""
-    left, right = _beside(owner, paths)
+    left, right = _parallel_lines(owner, paths)
     told = np.zeros(len(left), bool)
     for side in (left, right):
         places = [match.start() for match in _TAGS.finditer(side.data.data)]

@@ -401,7 +401,7 @@ class CacheNode(DatasetNode):
     """Rows cached for later epochs."""
 
     op_type = "Cache"
-    keeping: CacheOptions = field(metadata=_hidden)
+    cache_options: CacheOptions = field(metadata=_hidden)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

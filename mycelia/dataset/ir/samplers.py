@@ -161,10 +161,10 @@ class UserSamplerNode(SamplerNode):
 
     def count(self, size: int) -> int:
         self.tell(size if self.child is None else self.child.count(size))
-        told = self.told_count()
+        told = self.declared_count()
         return sum(1 for _ in self.source) if told is None else told
 
-    def told_count(self) -> int | None:
+    def declared_count(self) -> int | None:
         """The number of rows that the sampler declares."""
         if self.num_samples is not None:
             return self.num_samples

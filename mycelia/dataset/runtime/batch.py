@@ -56,8 +56,12 @@ class BatchRows(RowOperator):
         self._taken = node.input_columns or (self._present if node.per_batch_map else ())
         self._given = node.output_columns or self._taken
         self._call: Callable[..., Any] | None = node.per_batch_map
-        if node.per_batch_map is not None and node.python_multiprocessing and not options.in_turn:
-            crew = options.hired(node.per_batch_map)
+        if (
+            node.per_batch_map is not None
+            and node.python_multiprocessing
+            and not options.single_threaded
+        ):
+            crew = options.started_processes(node.per_batch_map)
             self._call = lambda *values: crew.run([values], [values[-1].get_batch_num()])[0]
 
     def rows(self, epoch: int, start: int = 0) -> Iterator[Row]:
@@ -76,7 +80,7 @@ class BatchRows(RowOperator):
             count=lambda task: len(task[1]),
             weight=bytes_of,
         )
-        alone = self._meter.workers == 1 or self._options.in_turn
+        alone = self._meter.workers == 1 or self._options.single_threaded
         return team.inline(groups) if alone else team.ordered(groups)
 
     def _of_changing_size(

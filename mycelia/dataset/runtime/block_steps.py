@@ -72,13 +72,13 @@ class ApplyOperations:
     ) -> tuple[list[Column], int]:
         """The values after one more operation on stacked rows, or after several row by row."""
         if self._calls[done].crew is not None:
-            return self._remotely(values, done, block), done + 1
-        made = self._together(values, done)
+            return self._run_remotely(values, done, block), done + 1
+        made = self._run_stacked(values, done)
         if made is not None:
             return made, done + 1
-        return self._one_by_one(values, done, block)
+        return self._run_row_by_row(values, done, block)
 
-    def _together(self, values: list[Column], done: int) -> list[Column] | None:
+    def _run_stacked(self, values: list[Column], done: int) -> list[Column] | None:
         """Apply an operation to stacked rows; None if it cannot or rows are large."""
         if not self._calls[done].takes_many:
             return None
@@ -91,7 +91,7 @@ class ApplyOperations:
             return None  # row by row, the error names the row that caused it
         return None if made is None else list(made)
 
-    def _remotely(self, values: list[Column], done: int, block: RowBlock) -> list[Column]:
+    def _run_remotely(self, values: list[Column], done: int, block: RowBlock) -> list[Column]:
         """Apply a user's function to all rows in another process."""
         rows = [_row(values, place) for place in range(len(block))]
         try:
@@ -104,7 +104,7 @@ class ApplyOperations:
             place = error.place if isinstance(error, RemoteError) else 0
             raise self._failed(block, place, done, error) from error
 
-    def _one_by_one(
+    def _run_row_by_row(
         self, values: list[Column], done: int, block: RowBlock
     ) -> tuple[list[Column], int]:
         """Apply operations row by row from `done` on, up to one that may take stacked rows.
@@ -114,43 +114,43 @@ class ApplyOperations:
         ahead = range(done + 1, self._end)
         elsewhere = next((k for k in ahead if self._calls[k].crew is not None), self._end)
         stop = next((k for k in ahead if self._calls[k].takes_many), self._end)
-        first = self._through(_row(values, 0), done, min(stop, elsewhere), block, 0)
+        first = self._run_row(_row(values, 0), done, min(stop, elsewhere), block, 0)
         if stop < elsewhere and not all(map(_is_small, first)):
-            first = self._through(first, stop, elsewhere, block, 0)
+            first = self._run_row(first, stop, elsewhere, block, 0)
             stop = elsewhere
         stop = min(stop, elsewhere)
         if stop == self._end:
-            return self._to_the_end(first, values, done, block), stop
-        return by_column([first, *self._rest(values, done, stop, block, 1)]), stop
+            return self._run_to_end(first, values, done, block), stop
+        return by_column([first, *self._remaining_rows(values, done, stop, block, 1)]), stop
 
-    def _to_the_end(
+    def _run_to_end(
         self, first: Values, values: list[Column], done: int, block: RowBlock
     ) -> list[Column]:
         """Apply all remaining operations; the last one writes into stacked arrays.
 
         The first row is already there.
         """
-        whole = _room_for(len(block), first)
+        whole = _allocated(len(block), first)
         if whole is None:
-            return by_column([first, *self._rest(values, done, self._end, block, 1)])
+            return by_column([first, *self._remaining_rows(values, done, self._end, block, 1)])
         put_into(first, [column[0, ...] for column in whole])
         for place in range(1, len(block)):
-            row = self._through(_row(values, place), done, self._end - 1, block, place)
-            misfit = self._put(row, [column[place, ...] for column in whole], block, place)
+            row = self._run_row(_row(values, place), done, self._end - 1, block, place)
+            misfit = self._run_last(row, [column[place, ...] for column in whole], block, place)
             if misfit is not None:
                 before = [_row(whole, p) for p in range(place)]
-                later = self._rest(values, done, self._end, block, place + 1)
+                later = self._remaining_rows(values, done, self._end, block, place + 1)
                 return by_column([*before, misfit, *later])
         return list(whole)
 
-    def _rest(
+    def _remaining_rows(
         self, values: list[Column], begin: int, end: int, block: RowBlock, first: int
     ) -> list[Values]:
         """The rows from `first` on after some operations."""
         places = range(first, len(block))
-        return [self._through(_row(values, place), begin, end, block, place) for place in places]
+        return [self._run_row(_row(values, place), begin, end, block, place) for place in places]
 
-    def _through(self, row: Values, begin: int, end: int, block: RowBlock, place: int) -> Values:
+    def _run_row(self, row: Values, begin: int, end: int, block: RowBlock, place: int) -> Values:
         """One row after some operations."""
         at = begin
         key = block.keys[place]
@@ -161,7 +161,7 @@ class ApplyOperations:
         except Exception as error:
             raise self._failed(block, place, at, error) from error
 
-    def _put(
+    def _run_last(
         self, row: Values, outs: list[np.ndarray], block: RowBlock, place: int
     ) -> Values | None:
         """Apply the last operation to a row: write its results into arrays, or return the row."""
@@ -202,7 +202,7 @@ def _stacked(column: Column) -> np.ndarray | None:
     return np.stack(column) if alike else None
 
 
-def _room_for(count: int, first: Values) -> list[np.ndarray] | None:
+def _allocated(count: int, first: Values) -> list[np.ndarray] | None:
     """Arrays for `count` rows like the first; None if such rows cannot be stacked."""
     if count == 1 or not all(map(_is_numeric, first)):
         return None

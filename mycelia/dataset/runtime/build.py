@@ -79,7 +79,7 @@ def _meter(name: str, nodes: Sequence[DatasetNode], options: RunOptions) -> Step
     wanted = max(node.num_parallel_workers or 0 for node in nodes) or options.workers
     waits = any(isinstance(below, O.SyncWaitNode) for node in nodes for below in walk(node))
     numbers = tuple(node.number for node in nodes)
-    return options.meters.step(name, 1 if options.in_turn or waits else wanted, numbers)
+    return options.meters.step(name, 1 if options.single_threaded or waits else wanted, numbers)
 
 
 def _batch(node: O.BatchNode, options: RunOptions) -> RowOperator:
@@ -129,9 +129,9 @@ def _cache(node: O.CacheNode, options: RunOptions) -> RowOperator:
         child = _build(below, options)
         meter = _meter("cache", (node, *nodes), options)
         steps = _steps(nodes, meter, options)
-        return CachedRows(child, steps, node.columns(), store_of(node.keeping), meter)
+        return CachedRows(child, steps, node.columns(), store_of(node.cache_options), meter)
     refuse_random(walk(node))
-    return CachedStream(_loaded(node.child, options), store_of(node.keeping))
+    return CachedStream(_loaded(node.child, options), store_of(node.cache_options))
 
 
 def _source(node: SourceNode, options: RunOptions) -> RowOperator:

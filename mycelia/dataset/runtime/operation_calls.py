@@ -131,9 +131,9 @@ def _hooked(calls: Sequence[OperationCall], hooks: Sequence[Any]) -> list[Operat
     made: list[OperationCall] = []
     is_first = True
     for call in calls:
-        is_seam = isinstance(call.operation, RowBoundary)  # not a user's operation
-        made.append(call if is_seam else HookedCall(call, hooks, is_first=is_first))
-        is_first = is_seam
+        is_boundary = isinstance(call.operation, RowBoundary)  # not a user's operation
+        made.append(call if is_boundary else HookedCall(call, hooks, is_first=is_first))
+        is_first = is_boundary
     return made
 
 
@@ -143,8 +143,8 @@ def _call_of(
     made: OperationCall
     if not isinstance(operation, Operation):
         made = OperationCall(operation)
-        if remotely and not options.in_turn:
-            made = RemoteCall(operation, options.hired(operation), options.seed, number)
+        if remotely and not options.single_threaded:
+            made = RemoteCall(operation, options.started_processes(operation), options.seed, number)
     elif operation.is_random:
         made = RandomTransformCall(operation, options.seed, number)
     else:

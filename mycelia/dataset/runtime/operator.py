@@ -35,16 +35,16 @@ class RunOptions:
     workers: int = 1
     prefetch: int = 16
     policy: ErrorPolicy = ErrorPolicy.RETURN
-    in_turn: bool = False  # run everything in the caller's thread
+    single_threaded: bool = False  # run everything in the caller's thread
     hooks: tuple[Any, ...] = ()  # debug hooks between the operations of a map
-    tunes: bool = False  # autotune the number of workers
+    autotune: bool = False  # autotune the number of workers
     meters: RunMetrics = field(default_factory=RunMetrics)
     crews: list[ProcessPool] = field(default_factory=list)
-    shards_are_runs: bool = False  # a shard is a range of records instead of every n-th one
+    contiguous_shards: bool = False  # a shard is a range of records instead of every n-th one
     at_once: int = 1  # rows that a later batch stacks
     gates: list[Any] = field(default_factory=list)  # operators that may wait for the consumer
 
-    def hired(self, function: Any) -> ProcessPool:
+    def started_processes(self, function: Any) -> ProcessPool:
         """Start worker processes for a function; they end with the run."""
         self.crews.append(ProcessPool(function))
         return self.crews[-1]

@@ -95,8 +95,8 @@ class MapRows(RowOperator):
         team = WorkerPool(
             work, self._meter, window, count=lambda task: len(task.block), weight=bytes_of
         )
-        alone = self._meter.workers == 1 and not self._options.tunes
-        run = team.inline if alone or self._options.in_turn else team.ordered
+        alone = self._meter.workers == 1 and not self._options.autotune
+        run = team.inline if alone or self._options.single_threaded else team.ordered
         if self._observer is None:
             return run(tasks)
         return self._observer.watched(epoch, tasks, lambda task: len(task.block), run)
@@ -109,7 +109,7 @@ class MapRows(RowOperator):
 
     def _chunk(self) -> int:
         """How many rows a task holds: one until the row size is known."""
-        if self._options.in_turn or self._meter.workers == 1 or self._row_bytes is None:
+        if self._options.single_threaded or self._meter.workers == 1 or self._row_bytes is None:
             return 1
         return min(_CHUNK, _CHUNK_BYTES // max(self._row_bytes, 1)) or 1
 

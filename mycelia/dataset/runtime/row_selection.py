@@ -20,7 +20,7 @@ from mycelia.dataset.runtime.randomness import generator
 from mycelia.dataset.runtime.row import Row
 from mycelia.dataset.runtime.row_errors import failed
 from mycelia.dataset.runtime.run_metrics import StepMeter
-from mycelia.dataset.runtime.sampler_orders import RunSamplers, cut_into_runs, draw
+from mycelia.dataset.runtime.sampler_orders import RunSamplers, as_contiguous_shards, draw
 
 T = TypeVar("T")
 _LONGEST = 4_000_000  # maximum rows of an order that is held in memory as a whole
@@ -32,8 +32,8 @@ class ReadInOrder(RowOperator):
     def __init__(self, node: SourceNode, options: RunOptions, reader: RowReader) -> None:
         self._options = options
         self._reader = reader
-        by_runs = options.shards_are_runs and isinstance(node, MindData)
-        sampler = cut_into_runs(node.sampler) if by_runs else node.sampler
+        by_runs = options.contiguous_shards and isinstance(node, MindData)
+        sampler = as_contiguous_shards(node.sampler) if by_runs else node.sampler
         self._samplers = RunSamplers(sampler)
 
     def order(self, epoch: int) -> RowOrder:

@@ -29,12 +29,12 @@ _FOOT = struct.Struct("<QI")  # footer of a finished file: size and checksum of 
 class RowStore:
     """Cached rows by index. If the disk fills up, caching stops; the run continues."""
 
-    def __init__(self, keeping: CacheOptions) -> None:
-        self._limit = keeping.megabytes * 2**20 or None
+    def __init__(self, options: CacheOptions) -> None:
+        self._limit = options.megabytes * 2**20 or None
         self._memory: dict[int, Values] = {}
         self._bytes = 0
-        self._file = _RowFile(keeping) if keeping.folder or keeping.spilling else None
-        self._only_file = keeping.folder is not None
+        self._file = _RowFile(options) if options.folder or options.spilling else None
+        self._only_file = options.folder is not None
         self.total = None if self._file is None or not self._file.is_done else len(self._file)
         self._lock = Lock()
 
@@ -74,7 +74,7 @@ class _RowFile:
     A file gets its final name when it is finished, so other processes only find complete files.
     """
 
-    def __init__(self, keeping: CacheOptions) -> None:
+    def __init__(self, options: CacheOptions) -> None:
         self._places: dict[int, Place] = {}
         self._lock = Lock()
         self._map: mmap.mmap | None = None
@@ -82,7 +82,7 @@ class _RowFile:
         self._was_found = False  # whether another process wrote the file
         self._checked: set[int] = set()  # offsets of values whose checksum is verified
         self.is_done = self._is_full = False
-        self._final = Path(keeping.folder) / f"{keeping.key}.rows" if keeping.folder else None
+        self._final = Path(options.folder) / f"{options.key}.rows" if options.folder else None
         if self._final is not None and self._final.is_file() and self._found(self._final):
             return
         if self._final is not None:
@@ -207,9 +207,9 @@ _stores: weakref.WeakKeyDictionary[CacheOptions, RowStore] = weakref.WeakKeyDict
 _lock = Lock()
 
 
-def store_of(keeping: CacheOptions) -> RowStore:
+def store_of(options: CacheOptions) -> RowStore:
     """The store that all runs with one `cache` share."""
     with _lock:
-        if keeping not in _stores:
-            _stores[keeping] = RowStore(keeping)
-        return _stores[keeping]
+        if options not in _stores:
+            _stores[options] = RowStore(options)
+        return _stores[options]

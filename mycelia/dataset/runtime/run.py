@@ -47,7 +47,7 @@ class DatasetRun:
         self._row = 0
         self._feed: BoundedQueue[Any] | _InlineRows | None = None
         self._had_large_rows = False
-        self._tuner = Autotuner(options.meters, os.cpu_count() or 1) if options.tunes else None
+        self._tuner = Autotuner(options.meters, os.cpu_count() or 1) if options.autotune else None
 
     @property
     def meters(self) -> RunMetrics:
@@ -102,7 +102,7 @@ class DatasetRun:
 
     def _start(self, row: int) -> BoundedQueue[Any] | _InlineRows:
         rows = self._operator.rows(self._epoch, row)
-        if self._options.in_turn:
+        if self._options.single_threaded:
             return _InlineRows(rows, self._finish)
         feed: BoundedQueue[Any] = BoundedQueue(1)
         arguments = (rows, feed, self._finish, self._options.prefetch)

@@ -53,7 +53,7 @@ def _finds_rows(reader: RowReader) -> bool:
     return isinstance(reader, ObjectReader)
 
 
-def cut_into_runs(sampler: S.SamplerNode) -> S.SamplerNode:
+def as_contiguous_shards(sampler: S.SamplerNode) -> S.SamplerNode:
     """The same shards, each a range of consecutive rows instead of every n-th one."""
     if not isinstance(sampler, S.DistributedSamplerNode):
         return sampler
@@ -172,7 +172,7 @@ def _(sampler: S.WeightedSamplerNode, size: int, random: Random, reader: RowRead
 def _(sampler: S.UserSamplerNode, size: int, random: Random, reader: RowReader) -> np.ndarray:
     sampler.tell(size)
     rows = [_row_number(index) for index in sampler.source]
-    count = sampler.told_count()
+    count = sampler.declared_count()
     if count is None:
         return np.array(rows, np.int64)
     if not 0 < count <= len(rows):

@@ -56,7 +56,7 @@ class SentencePieceVocab:
         if not isinstance(col_names, (list, tuple)):
             raise wrong_type("col_names", col_names, "list or tuple")
         names = [check_text("col_names", name) for name in col_names]
-        wanted = _wishes(vocab_size, character_coverage, model_type, params)
+        wanted = _trainer_arguments(vocab_size, character_coverage, model_type, params)
         sentences = column_strings("from_dataset", dataset, names)
         return cls._learned(wanted, sentence_iterator=iter(sentences))
 
@@ -75,7 +75,7 @@ class SentencePieceVocab:
         for path in file_path:
             if not Path(check_text("file_path", path)).is_file():
                 raise problem(RuntimeError, "from_file: the file does not exist", got=path)
-        wanted = _wishes(vocab_size, character_coverage, model_type, params)
+        wanted = _trainer_arguments(vocab_size, character_coverage, model_type, params)
         return cls._learned(wanted, input=file_path)
 
     @classmethod
@@ -101,7 +101,7 @@ class SentencePieceVocab:
         write_atomically(str(Path(path) / filename), [vocab.model])
 
 
-def _wishes(size: Any, coverage: Any, model_type: Any, params: Any) -> dict[str, Any]:
+def _trainer_arguments(size: Any, coverage: Any, model_type: Any, params: Any) -> dict[str, Any]:
     """The trainer's arguments; `params` cannot override explicit arguments."""
     if not isinstance(coverage, float):
         raise wrong_type("character_coverage", coverage, "float")

@@ -34,7 +34,9 @@ class Transform(CheckedKeywords, Operation):
     @entry_point
     def __call__(self, *values: Any) -> Any:
         """Apply the transform outside of a pipeline; `config.set_seed` seeds its random values."""
-        made = self.run(tuple(self.checked(value) for value in values), by_hand(self.is_random))
+        made = self.run(
+            tuple(self.checked(value) for value in values), direct_call_generator(self.is_random)
+        )
         return made[0] if isinstance(made, tuple) and len(made) == 1 else made
 
     def run(self, values: tuple[Any, ...], random: np.random.Generator | None) -> Any:
@@ -59,7 +61,7 @@ class Transform(CheckedKeywords, Operation):
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
 
-def by_hand(is_random: bool) -> np.random.Generator | None:
+def direct_call_generator(is_random: bool) -> np.random.Generator | None:
     """The random generator of a transform that is called outside of a pipeline."""
     if not is_random:
         return None

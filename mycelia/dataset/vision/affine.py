@@ -12,7 +12,7 @@ from mycelia._engine.core.checks import is_int, is_number
 from mycelia._engine.core.errors import problem
 from mycelia.dataset.transforms.checks import check_bool, check_number, check_range, wrong_type
 from mycelia.dataset.vision.backends import pillow as P
-from mycelia.dataset.vision.image import MOST, ArrayTransform, ImageTransform, fill_colour
+from mycelia.dataset.vision.image import MOST, ArrayTransform, ImageTransform, fill_color
 from mycelia.dataset.vision.options import Inter, check_inter
 from mycelia.dataset.vision.resample import only_for_pillow, pillow_filter
 from mycelia.dataset.vision.warp import about, affine_inverse, affine_warped, rotation_inverse
@@ -45,7 +45,7 @@ class RandomAffine(ImageTransform):
             check_number("scale[1]", self.scale[1], 0, MOST, open_low=True)
         self._shears()
         check_inter("resample", self.resample)
-        fill_colour(self.fill_value)
+        fill_color(self.fill_value)
 
     def _shears(self) -> tuple[Pair, Pair]:
         """The ranges of the shear along x and along y."""
@@ -108,7 +108,7 @@ class Affine(ArrayTransform):
         check_number("scale", self.scale, 0, MOST, open_low=True)
         self._shear()
         check_inter("resample", self.resample)
-        fill_colour(self.fill_value)
+        fill_color(self.fill_value)
 
     def _shear(self) -> Pair:
         if is_number(self.shear):
@@ -185,7 +185,7 @@ class RandomRotation(ImageTransform):
             fill = fill[0]
         return image.rotate(
             float(random.uniform(*angle_range(self.degrees))),
-            turning_filter("RandomRotation", self.resample),
+            rotation_filter("RandomRotation", self.resample),
             expand=self.expand,
             center=self.center,
             fillcolor=fill,
@@ -202,7 +202,7 @@ def _turned(step: Rotate | RandomRotation, image: np.ndarray, angle: float) -> n
 def _check_turn(step: Rotate | RandomRotation) -> None:
     check_inter("resample", step.resample)
     check_bool("expand", step.expand)
-    fill_colour(step.fill_value)
+    fill_color(step.fill_value)
     if step.center is None:
         return
     if not isinstance(step.center, tuple) or len(step.center) != 2:
@@ -231,11 +231,11 @@ def transformed(owner: str, image: Any, method: str, data: Any, inter: Inter) ->
     methods = P.pillow(owner).Transform
     numbers = [float(number) for number in data]
     return image.transform(
-        image.size, getattr(methods, method), numbers, turning_filter(owner, inter)
+        image.size, getattr(methods, method), numbers, rotation_filter(owner, inter)
     )
 
 
-def turning_filter(owner: str, inter: Inter) -> int:
+def rotation_filter(owner: str, inter: Inter) -> int:
     """Pillow's constant for an interpolation that supports rotation."""
     if inter == Inter.ANTIALIAS:
         raise problem(

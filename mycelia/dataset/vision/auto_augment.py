@@ -18,7 +18,7 @@ from mycelia.dataset.vision.color_adjustment import (
     AdjustSaturation,
     AdjustSharpness,
 )
-from mycelia.dataset.vision.image import MOST, ArrayTransform, ImageTransform, fill_colour
+from mycelia.dataset.vision.image import MOST, ArrayTransform, ImageTransform, fill_color
 from mycelia.dataset.vision.options import Inter, check_inter
 from mycelia.dataset.vision.policies import SUBPOLICIES, AutoAugmentPolicy
 from mycelia.dataset.vision.tone_curves import AutoContrast, Equalize, Invert, Posterize, Solarize
@@ -45,7 +45,7 @@ class _MagnitudeRange:
 
 
 def _strengths(
-    shear: float, shift: tuple[float, float], turn: float, colour: float, bits: int
+    shear: float, shift: tuple[float, float], turn: float, color: float, bits: int
 ) -> dict[str, _MagnitudeRange]:
     """The magnitude ranges of all operations; translations are fractions of (width, height)."""
     return {
@@ -54,10 +54,10 @@ def _strengths(
         "TranslateX": _MagnitudeRange(0, shift[0]),
         "TranslateY": _MagnitudeRange(0, shift[1]),
         "Rotate": _MagnitudeRange(0, turn),
-        "Brightness": _MagnitudeRange(0, colour),
-        "Color": _MagnitudeRange(0, colour),
-        "Contrast": _MagnitudeRange(0, colour),
-        "Sharpness": _MagnitudeRange(0, colour),
+        "Brightness": _MagnitudeRange(0, color),
+        "Color": _MagnitudeRange(0, color),
+        "Contrast": _MagnitudeRange(0, color),
+        "Sharpness": _MagnitudeRange(0, color),
         "Posterize": _MagnitudeRange(8, bits, both_ways=False, whole=True),
         "Solarize": _MagnitudeRange(255, 0, both_ways=False),
     }
@@ -93,7 +93,7 @@ class _PixelOptions:
             )
         if isinstance(self.fill_value, list):
             raise wrong_type("fill_value", self.fill_value, "int or a tuple of 3 ints")
-        fill_colour(self.fill_value)
+        fill_color(self.fill_value)
 
     def sheared(self, x: float, y: float) -> ImageTransform:
         shear = (math.degrees(x), math.degrees(y))

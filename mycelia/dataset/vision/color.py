@@ -22,7 +22,7 @@ from mycelia.dataset.vision.image import (
 from mycelia.dataset.vision.options import ConvertMode
 
 # principal components of ImageNet's pixels and their standard deviations
-_COLOURS = np.array(
+_COLOR_SPACES = np.array(
     [[-0.5675, 0.7192, 0.4009], [-0.5808, -0.0045, -0.8140], [-0.5836, -0.6948, 0.4203]]
 )
 _STRENGTHS = np.array([55.46, 4.794, 1.148])
@@ -102,4 +102,4 @@ class RandomLighting(ImageTransform):
         return P.to_pillow("RandomLighting", np.clip(moved, 0, 255).astype(np.uint8))
 
     def _shift(self, random: Any) -> np.ndarray:
-        return _COLOURS @ (_STRENGTHS * random.normal(0.0, self.alpha, 3))
+        return _COLOR_SPACES @ (_STRENGTHS * random.normal(0.0, self.alpha, 3))

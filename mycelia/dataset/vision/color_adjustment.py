@@ -12,7 +12,7 @@ from mycelia._engine.core.checks import is_number
 from mycelia.dataset.transforms.checks import check_number, check_range, wrong_type
 from mycelia.dataset.vision.backends import pillow as P
 from mycelia.dataset.vision.backends.opencv_calls import kernels
-from mycelia.dataset.vision.backends.pillow_enhance import enhanced, hue_turned
+from mycelia.dataset.vision.backends.pillow_enhance import enhanced, hue_shifted
 from mycelia.dataset.vision.image import (
     MOST,
     ArrayTransform,
@@ -215,7 +215,7 @@ def adjusted(owner: str, aspect: str, image: Any, factor: float) -> Any:
     if not P.is_pillow(image):
         return _ARRAYS[aspect](owner, image, np.float32(factor))
     if aspect == "hue":
-        return hue_turned(owner, image, factor)
+        return hue_shifted(owner, image, factor)
     return enhanced(owner, _PILLOW[aspect], image, factor)
 
 
@@ -230,16 +230,16 @@ def _brightened(owner: str, image: np.ndarray, factor: np.float32) -> np.ndarray
 def _contrasted(owner: str, image: np.ndarray, factor: np.float32) -> np.ndarray:
     mean = float(_gray(owner, image).mean())
     mean = mean if image.dtype.kind == "f" else int(mean + 0.5)
-    return _mixed(owner, image, np.full_like(image, mean), factor)
+    return _blended(owner, image, np.full_like(image, mean), factor)
 
 
 def _saturated(owner: str, image: np.ndarray, factor: np.float32) -> np.ndarray:
     gray = _gray(owner, image)
     with kernels(owner, image) as cv2:
-        return _mixed(owner, image, cv2.merge([gray, gray, gray]), factor)
+        return _blended(owner, image, cv2.merge([gray, gray, gray]), factor)
 
 
-def _turned_hue(owner: str, image: np.ndarray, turn: np.float32) -> np.ndarray:
+def _shifted_hue(owner: str, image: np.ndarray, turn: np.float32) -> np.ndarray:
     """Shift hues; bytes count hues in 256ths of the color circle, floats in degrees."""
     check_channels(owner, image, 3)
     with kernels(owner, image) as cv2:
@@ -257,7 +257,7 @@ def _sharpened(owner: str, image: np.ndarray, factor: np.float32) -> np.ndarray:
     with kernels(owner, image) as cv2:
         inner = cv2.filter2D(image, -1, _SMOOTH).reshape(image.shape)
     smooth[1:-1, 1:-1] = inner[1:-1, 1:-1]
-    return _mixed(owner, image, smooth, factor)
+    return _blended(owner, image, smooth, factor)
 
 
 def _gray(owner: str, image: np.ndarray) -> np.ndarray:
@@ -266,7 +266,7 @@ def _gray(owner: str, image: np.ndarray) -> np.ndarray:
         return cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)
 
 
-def _mixed(owner: str, image: np.ndarray, other: np.ndarray, factor: np.float32) -> np.ndarray:
+def _blended(owner: str, image: np.ndarray, other: np.ndarray, factor: np.float32) -> np.ndarray:
     """factor * image + (1 - factor) * other, in the image's dtype."""
     with kernels(owner, image) as cv2:
         return cv2.addWeighted(image, float(factor), other, float(1 - factor), 0).reshape(
@@ -278,7 +278,7 @@ _ARRAYS: dict[str, Callable[[str, np.ndarray, np.float32], np.ndarray]] = {
     "brightness": _brightened,
     "contrast": _contrasted,
     "saturation": _saturated,
-    "hue": _turned_hue,
+    "hue": _shifted_hue,
     "sharpness": _sharpened,
 }
 _PILLOW = {

@@ -23,10 +23,10 @@ class RgbToHsv(ImageTransform):
         check_bool("is_hwc", self.is_hwc)
 
     def apply(self, value: Any, random: Any) -> np.ndarray:
-        axis = _colour_axis("RgbToHsv", value, self.is_hwc)
-        colours = value.astype(np.float64)
-        red, green, blue = np.moveaxis(colours, axis, 0)
-        top, low = colours.max(axis=axis), colours.min(axis=axis)
+        axis = _color_axis("RgbToHsv", value, self.is_hwc)
+        colors = value.astype(np.float64)
+        red, green, blue = np.moveaxis(colors, axis, 0)
+        top, low = colors.max(axis=axis), colors.min(axis=axis)
         span = top - low
         safe = np.where(span == 0, 1.0, span)
         hue = np.where(
@@ -48,19 +48,19 @@ class HsvToRgb(ImageTransform):
         check_bool("is_hwc", self.is_hwc)
 
     def apply(self, value: Any, random: Any) -> np.ndarray:
-        axis = _colour_axis("HsvToRgb", value, self.is_hwc)
+        axis = _color_axis("HsvToRgb", value, self.is_hwc)
         hue, saturation, top = np.moveaxis(value.astype(np.float64), axis, 0)
         sector = np.floor(hue * 6)
         part = hue * 6 - sector
         low = top * (1 - saturation)
         falling, rising = top * (1 - saturation * part), top * (1 - saturation * (1 - part))
         place = sector.astype(np.int64) % 6
-        colours = (
+        colors = (
             (top, falling, low, low, rising, top),
             (rising, top, top, falling, low, low),
             (low, low, rising, top, top, falling),
         )
-        return np.stack([np.choose(place, choices) for choices in colours], axis=axis)
+        return np.stack([np.choose(place, choices) for choices in colors], axis=axis)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +104,7 @@ class ToType(TypeCast):
     """Converts values to another dtype."""
 
 
-def _colour_axis(owner: str, image: Any, is_hwc: bool) -> int:
+def _color_axis(owner: str, image: Any, is_hwc: bool) -> int:
     """The axis of the three colors in [H, W, C], [C, H, W], or a stack of these."""
     if not isinstance(image, np.ndarray):
         raise problem(

@@ -16,7 +16,7 @@ _JPEG, _END = b"\xff\xd8", b"\xff\xd9"
 _SEQUENTIAL = (0xC0, 0xC1)
 _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _SCAN = 0xDA
-_COLOURS = ("YCbCr", "RGB", "Gray")  # for four components, Pillow's RGB matches MindSpore's
+_COLOR_SPACES = ("YCbCr", "RGB", "Gray")  # for four components, Pillow's RGB matches MindSpore's
 
 
 def pixels(owner: str, data: Any) -> np.ndarray:
@@ -24,7 +24,7 @@ def pixels(owner: str, data: Any) -> np.ndarray:
     encoded = encoded_bytes(owner, data)
     if simplejpeg is not None and encoded[:2].tobytes() == _JPEG:
         try:
-            if simplejpeg.decode_jpeg_header(encoded)[2] in _COLOURS:
+            if simplejpeg.decode_jpeg_header(encoded)[2] in _COLOR_SPACES:
                 return simplejpeg.decode_jpeg(encoded, "RGB")
         except ValueError:
             pass  # damaged: let Pillow decide

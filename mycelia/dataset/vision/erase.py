@@ -70,10 +70,10 @@ class Erase(ArrayTransform):
     def __post_init__(self) -> None:
         for name, least in (("top", 0), ("left", 0), ("height", 1), ("width", 1)):
             check_int(name, getattr(self, name), least)
-        self._colour()
+        self._color()
         check_bool("inplace", self.inplace)
 
-    def _colour(self) -> tuple[float, ...]:
+    def _color(self) -> tuple[float, ...]:
         parts = (self.value,) * 3 if is_number(self.value) else self.value
         if not isinstance(parts, tuple) or len(parts) != 3:
             raise wrong_type("value", self.value, "a number or a tuple of 3 numbers")
@@ -84,8 +84,8 @@ class Erase(ArrayTransform):
         check_fits("Erase", image, self.height, self.width)
         made = image if self.inplace and image.flags.writeable else image.copy()
         rows = slice(self.top, self.top + self.height)
-        colour = saturated(np.array(self._colour()), image.dtype)
-        made[rows, self.left : self.left + self.width] = colour
+        color = saturated(np.array(self._color()), image.dtype)
+        made[rows, self.left : self.left + self.width] = color
         return made
 
 
@@ -158,14 +158,14 @@ class RandomErasing(ImageTransform):
         """One color, or values of a normal distribution."""
         if isinstance(self.value, str):
             return random.standard_normal(shape)
-        colour = (self.value,) if is_int(self.value) else self.value
-        if len(colour) not in (1, shape[0]):
+        color = (self.value,) if is_int(self.value) else self.value
+        if len(color) not in (1, shape[0]):
             raise problem(
                 ValueError,
                 "RandomErasing: the color has a different number of channels than the image",
                 got=f"value={self.value} for {shape[0]} channels",
             )
-        return np.array(colour)[:, None, None]
+        return np.array(color)[:, None, None]
 
     def _box(self, height: int, width: int, random: Any) -> tuple[slice, slice] | None:
         """A random rectangle of given area and aspect ratio ranges; None if none fits."""

@@ -25,7 +25,7 @@ from mycelia.dataset.vision.image import (
     check_channels,
     cropped,
     cropped_pillow,
-    fill_colour,
+    fill_color,
     padded,
     padding_sides,
     size_pair,
@@ -128,7 +128,7 @@ class Pad(ImageTransform):
 
     def __post_init__(self) -> None:
         padding_sides(self.padding)
-        fill_colour(self.fill_value)
+        fill_color(self.fill_value)
         check_border("padding_mode", self.padding_mode)
 
     def change(self, image: np.ndarray, random: Any) -> np.ndarray:
@@ -152,7 +152,7 @@ class RandomCrop(ImageTransform):
         if self.padding is not None:
             padding_sides(self.padding)
         check_bool("pad_if_needed", self.pad_if_needed)
-        fill_colour(self.fill_value)
+        fill_color(self.fill_value)
         check_border("padding_mode", self.padding_mode)
 
     def change(self, image: np.ndarray, random: Any) -> np.ndarray:
@@ -313,7 +313,7 @@ class PadToSize(ArrayTransform):
         _pair("size", self.size, 1)
         if self.offset not in (None, [], ()):
             _pair("offset", self.offset, 0)
-        fill_colour(self.fill_value)
+        fill_color(self.fill_value)
         check_border("padding_mode", self.padding_mode)
 
     def change(self, image: np.ndarray, random: Any) -> np.ndarray:

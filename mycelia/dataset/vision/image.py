@@ -162,7 +162,7 @@ def padding_sides(padding: Any) -> tuple[int, int, int, int]:
     return left, top, right, bottom
 
 
-def fill_colour(value: Any) -> int | tuple[int, int, int]:
+def fill_color(value: Any) -> int | tuple[int, int, int]:
     """A color from one number or three; JSON stores three as a list."""
     if is_int(value):
         return check_int("fill_value", value, 0, 255)

@@ -111,8 +111,8 @@ def _png(owner: str, image: Any, level: int) -> np.ndarray:
 
 def _encoded(owner: str, pixels: np.ndarray, ending: str, options: list[int]) -> np.ndarray:
     cv = opencv(owner)
-    in_colour = pixels.ndim == 3 and pixels.shape[2] == 3
-    return cv.imencode(ending, pixels[..., ::-1] if in_colour else pixels, options)[1].ravel()
+    in_color = pixels.ndim == 3 and pixels.shape[2] == 3
+    return cv.imencode(ending, pixels[..., ::-1] if in_color else pixels, options)[1].ravel()
 
 
 def _pixels(owner: str, image: Any) -> np.ndarray:

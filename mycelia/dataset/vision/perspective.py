@@ -44,7 +44,9 @@ class Perspective(ImageTransform):
         return perspective_warped("Perspective", image, inverse, cubic)
 
     def change_pillow(self, image: Any, random: Any) -> Any:
-        return _tilted("Perspective", image, self.start_points, self.end_points, self.interpolation)
+        return _perspective(
+            "Perspective", image, self.start_points, self.end_points, self.interpolation
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,10 +90,10 @@ class RandomPerspective(ImageTransform):
         inwards = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]])
         most = [int(self.distortion_scale * (side // 2)) + 1 for side in image.size]
         moved = corners + inwards * random.integers(0, most, size=(4, 2))
-        return _tilted("RandomPerspective", image, corners, moved, self.interpolation)
+        return _perspective("RandomPerspective", image, corners, moved, self.interpolation)
 
 
-def _tilted(owner: str, image: Any, start: Any, end: Any, inter: Inter) -> Any:
+def _perspective(owner: str, image: Any, start: Any, end: Any, inter: Inter) -> Any:
     """Transform a PIL image by the eight perspective coefficients that map `end` to `start`."""
     rows, targets = [], []
     for (x, y), (u, v) in zip(end, start):

@@ -64,12 +64,12 @@ def _looked_up(
         mask = 2**_COARSE - 1
         parts = (((y & mask) << _COARSE) | (x & mask)).astype(np.uint16)
         x, y = x >> _COARSE, y >> _COARSE
-    colour = (fill,) * 3 if is_int(fill) else tuple(fill)
+    color = (fill,) * 3 if is_int(fill) else tuple(fill)
     filters = {**OPENCV_FILTERS, Inter.AREA: OPENCV_FILTERS[Inter.BILINEAR]}
     with kernels(owner, image) as cv2:
         places = cv2.merge([_short(x), _short(y)])
         made = [
-            cv2.remap(part, places, parts, filters[inter], borderValue=colour)
+            cv2.remap(part, places, parts, filters[inter], borderValue=color)
             for part in _groups(image)
         ]
     whole = made[0] if len(made) == 1 else np.concatenate([np.atleast_3d(m) for m in made], axis=2)

@@ -25,7 +25,7 @@ def operated(owner: str, name: str, image: Any, *parameters: Any) -> Any:
     return getattr(ImageOps, name)(image, *parameters)
 
 
-def hue_turned(owner: str, image: Any, turn: float) -> Any:
+def hue_shifted(owner: str, image: Any, turn: float) -> Any:
     """A PIL image with its hues shifted by a fraction of the color circle."""
     if image.mode in ("L", "1", "I", "F"):
         return image
