@@ -27,9 +27,9 @@ class PrintMetaDataHook(DebugHook):
     """Prints the shape and dtype of each column."""
 
     def compute(self, *args: Any) -> Any:
-        for place, value in enumerate(args[0]):
+        for index, value in enumerate(args[0]):
             kind = getattr(value, "dtype", type(value).__name__)
-            print(f"at {self.prev_op_name}, column {place}: {kind}{list(np.shape(value))}")
+            print(f"at {self.prev_op_name}, column {index}: {kind}{list(np.shape(value))}")
         return args
 
 
@@ -37,6 +37,6 @@ class PrintDataHook(DebugHook):
     """Prints the value of each column."""
 
     def compute(self, *args: Any) -> Any:
-        for place, value in enumerate(args[0]):
-            print(f"at {self.prev_op_name}, column {place}: {value}")
+        for index, value in enumerate(args[0]):
+            print(f"at {self.prev_op_name}, column {index}: {value}")
         return args

@@ -46,7 +46,7 @@ def imshow_det_bbox(
     _check_sizes(thickness=thickness, font_size=font_size, wait_time=wait_time)
     _check_output(show, win_name, out_file)
     cv = opencv(_OWNER)
-    for place, (box, label) in enumerate(zip(bboxes, labels[:, 0])):
+    for index, (box, label) in enumerate(zip(bboxes, labels[:, 0])):
         if len(box) == 5 and box[4] < score_threshold:
             continue
         left, top, right, bottom = (
@@ -57,7 +57,7 @@ def imshow_det_bbox(
         font = cv.FONT_HERSHEY_SIMPLEX
         cv.putText(drawn, text, (left, bottom), font, font_size, text_color, thickness)
         if segm is not None:
-            inside = segm[place].astype(bool)
+            inside = segm[index].astype(bool)
             drawn[inside] = drawn[inside] * 0.5 + np.array(mask_color) * 0.5
     if out_file is not None:
         _write(drawn, out_file)
@@ -189,8 +189,8 @@ class LineReader:
 
 
 def _line_starts(file: io.BufferedReader) -> list[int]:
-    starts, place = [], 0
+    starts, index = [], 0
     for line in file:
-        starts.append(place)
-        place += len(line)
+        starts.append(index)
+        index += len(line)
     return starts

@@ -53,8 +53,8 @@ def expand_many(
             f"{(ends - starts)[other]} bytes instead of {(bodies + lengths - starts)[other]} "
             f"for {counts[other]} integers"
         )
-    places = sums[:-1] + np.repeat(bodies - begins, counts)
-    return _read_widths(data, places, codes, np.dtype(dtype)), counts
+    indices = sums[:-1] + np.repeat(bodies - begins, counts)
+    return _read_widths(data, indices, codes, np.dtype(dtype)), counts
 
 
 def read_numbers(data: np.ndarray, starts: np.ndarray, dtype: str) -> np.ndarray:
@@ -79,17 +79,17 @@ def _read_codes(
 
 
 def _read_widths(
-    data: np.ndarray, places: np.ndarray, codes: np.ndarray, dtype: np.dtype[Any]
+    data: np.ndarray, indices: np.ndarray, codes: np.ndarray, dtype: np.dtype[Any]
 ) -> np.ndarray:
     """The integers at some byte offsets, each in its width."""
-    values = np.empty(len(places), dtype)
+    values = np.empty(len(indices), dtype)
     for code, width in enumerate(_WIDTHS.tolist()):
         chosen = np.flatnonzero(codes == code)
         if not len(chosen):
             continue
         if width > dtype.itemsize:
             raise ValueError(f"an integer has {width} bytes, too many for {dtype}")
-        values[chosen] = read_numbers(data, places[chosen], f"<i{width}")
+        values[chosen] = read_numbers(data, indices[chosen], f"<i{width}")
     return values
 
 
@@ -123,16 +123,16 @@ def split_many(
     if count == 1:
         return [(starts, ends)]
     spans = []
-    place = starts
+    position = starts
     for number in range(1, count + 1):
-        begin = place + _LENGTH_SIZE
+        begin = position + _LENGTH_SIZE
         if (begin > ends).any():
             raise ValueError(f"blob {number} exceeds the data")
-        length = read_numbers(data, place, ">i8")
+        length = read_numbers(data, position, ">i8")
         if ((length < 0) | (length > ends - begin)).any():
             raise ValueError(f"blob {number} exceeds the data")
-        place = begin + length
-        spans.append((begin, place))
-    if (place != ends).any():
-        raise ValueError(f"{(ends - place).max()} bytes are left after the last blob")
+        position = begin + length
+        spans.append((begin, position))
+    if (position != ends).any():
+        raise ValueError(f"{(ends - position).max()} bytes are left after the last blob")
     return spans

@@ -152,11 +152,11 @@ def _unsealed(path: str, file: BinaryIO, size: int, name: str) -> bytes:
 
 
 def _plain_blocks(data: memoryview, key: bytes) -> Iterator[bytes]:
-    place = 0
-    while place < len(data):
-        length = int.from_bytes(data[place : place + 4], "big")
-        block = data[place + 4 : place + 4 + length]
+    index = 0
+    while index < len(data):
+        length = int.from_bytes(data[index : index + 4], "big")
+        block = data[index + 4 : index + 4 + length]
         if len(block) != length:
-            raise ValueError(f"the block at byte {place} is invalid")
+            raise ValueError(f"the block at byte {index} is invalid")
         yield encryption.decrypt(block, key, _GCM, _OWNER)
-        place += 4 + length
+        index += 4 + length

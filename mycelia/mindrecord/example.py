@@ -52,10 +52,10 @@ def many_numbers(kind: int, parts: Sequence[bytes]) -> tuple[np.ndarray, np.ndar
             raise ValueError("a list has no whole floats")
         return np.frombuffer(data, "<f4"), lengths // 4
     ends = np.concatenate([[0], np.cumsum(np.frombuffer(data, np.uint8) < 0x80)])
-    places = np.cumsum(lengths)
+    indices = np.cumsum(lengths)
     if any(part and part[-1] >= 0x80 for part in parts):
         raise ValueError("the data ends inside a number")
-    return _many_varints(np.frombuffer(data, np.uint8)), ends[places] - ends[places - lengths]
+    return _many_varints(np.frombuffer(data, np.uint8)), ends[indices] - ends[indices - lengths]
 
 
 def _entry(data: bytes, span: Span) -> tuple[str, Span]:
@@ -64,9 +64,9 @@ def _entry(data: bytes, span: Span) -> tuple[str, Span]:
     if end - start > 2 and data[start] == _NAME_TAG and data[start + 1] < 0x80:  # usual case
         name_end = start + 2 + data[start + 1]
         if name_end + 1 < end and data[name_end] == _VALUE_TAG:
-            length, place = _varint(data, name_end + 1)
-            if place + length == end:
-                return decoded(data[start + 2 : name_end]), (place, end)
+            length, index = _varint(data, name_end + 1)
+            if index + length == end:
+                return decoded(data[start + 2 : name_end]), (index, end)
     names, values = _spans(data, span, 1), _spans(data, span, 2)
     name = decoded(data[slice(*names[-1])]) if names else ""
     return name, values[-1] if values else (end, end)
@@ -91,8 +91,8 @@ def _whole(data: bytes, span: Span) -> list[Span] | None:
     start, end = span
     if end - start < 2 or data[start] & 7 != _BYTES or data[start] > 0x7F:
         return None
-    length, place = _varint(data, start + 1)
-    return [(place, end)] if place + length == end else None
+    length, index = _varint(data, start + 1)
+    return [(index, end)] if index + length == end else None
 
 
 def _values(kind: int, parts: list[bytes]) -> Values:
@@ -101,10 +101,10 @@ def _values(kind: int, parts: list[bytes]) -> Values:
     packed = parts[0] if len(parts) == 1 else b"".join(parts)
     if kind == FLOAT_LIST or len(packed) >= _FEW:
         return many_numbers(kind, [packed])[0]
-    numbers, place = [], 0
+    numbers, index = [], 0
     try:
-        while place < len(packed):
-            number, place = _varint(packed, place)
+        while index < len(packed):
+            number, index = _varint(packed, index)
             numbers.append(number)
     except IndexError as end:
         raise ValueError("the data ends inside a number") from end
@@ -130,40 +130,40 @@ def _many_varints(data: np.ndarray) -> np.ndarray:
 
 def _spans(data: bytes, span: Span, number: int, also: int = _BYTES) -> list[Span]:
     """The ranges of the fields with this number: texts, messages, lists, or `also`."""
-    place, end = span
+    index, end = span
     found = []
-    while place < end:
-        key, place = _varint(data, place)
+    while index < end:
+        key, index = _varint(data, index)
         kind = key & 7
-        start = place
+        start = index
         if kind == _BYTES:
-            length, start = _varint(data, place)
-            place = start + length
+            length, start = _varint(data, index)
+            index = start + length
         elif kind == _VARINT:
-            _, place = _varint(data, place)
+            _, index = _varint(data, index)
         elif kind in _FIXED:
-            place += _FIXED[kind]
+            index += _FIXED[kind]
         else:
-            raise ValueError(f"unknown wire type {kind} at byte {place}")
-        if place > end:
+            raise ValueError(f"unknown wire type {kind} at byte {index}")
+        if index > end:
             raise ValueError(f"the data ends inside a field at byte {start}")
         if key >> 3 == number:
             if kind not in (_BYTES, also):
                 raise ValueError(f"a field of another kind is at byte {start}")
-            found.append((start, place))
+            found.append((start, index))
     return found
 
 
-def _varint(data: bytes, place: int) -> tuple[int, int]:
-    byte = data[place]
+def _varint(data: bytes, index: int) -> tuple[int, int]:
+    byte = data[index]
     if byte < 0x80:
-        return byte, place + 1
+        return byte, index + 1
     value = shift = 0
     while shift < 70:
-        byte = data[place]
-        place += 1
+        byte = data[index]
+        index += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return value & _WORD, place
+            return value & _WORD, index
         shift += 7
-    raise ValueError(f"a number is longer than 64 bits at byte {place}")
+    raise ValueError(f"a number is longer than 64 bits at byte {index}")

@@ -68,13 +68,13 @@ def write_index(
 
 
 def _create_table(header: Header) -> str:
-    places = ",".join(f" {name:<20} INT  NOT NULL" for name in _PLACE_COLUMNS)
+    indices = ",".join(f" {name:<20} INT  NOT NULL" for name in _PLACE_COLUMNS)
     fields = "".join(
         f",INC_{i} INT, {column_of(name)} {COLUMN_TYPES[header.schema.fields[name].type]}"
         for i, name in enumerate(header.index_fields)
     )
     key = "".join(f",INC_{i}" for i in range(len(header.index_fields)))
-    return f"CREATE TABLE INDEXES( {places}{fields}, PRIMARY KEY(ROW_ID{key}));"
+    return f"CREATE TABLE INDEXES( {indices}{fields}, PRIMARY KEY(ROW_ID{key}));"
 
 
 def _with_counts(row: tuple[Any, ...]) -> tuple[Any, ...]:

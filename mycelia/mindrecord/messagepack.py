@@ -30,17 +30,17 @@ def pack(fields: dict[str, Any]) -> bytes:
 def unpack(data: bytes) -> dict[str, Any]:
     """Decode the fields of a row. Invalid bytes raise ValueError."""
     try:
-        count, place = _read_map_head(data)
+        count, index = _read_map_head(data)
         fields = {}
         for _ in range(count):
-            name, place = _read_value(data, place)
+            name, index = _read_value(data, index)
             if not isinstance(name, str):
-                raise ValueError(f"a field name before byte {place} is not text")
-            fields[name], place = _read_value(data, place)
+                raise ValueError(f"a field name before byte {index} is not text")
+            fields[name], index = _read_value(data, index)
     except (IndexError, struct.error) as end:
         raise ValueError("the data ends inside a field") from end
-    if place != len(data):
-        raise ValueError(f"{len(data) - place} bytes are left after the last field")
+    if index != len(data):
+        raise ValueError(f"{len(data) - index} bytes are left after the last field")
     return fields
 
 
@@ -55,16 +55,16 @@ def unpack_known(data: bytes, names: Sequence[str], keys: Sequence[bytes]) -> li
 
     `keys` are the `packed_names`. A missing field has the value None.
     """
-    values, place = [], 0
+    values, index = [], 0
     try:
         for key in keys:
-            if not data.startswith(key, place):
+            if not data.startswith(key, index):
                 break
-            value, place = _read_value(data, place + len(key))
+            value, index = _read_value(data, index + len(key))
             values.append(value)
     except (IndexError, struct.error) as end:
         raise ValueError("the data ends inside a field") from end
-    if len(values) == len(keys) and place == len(data):
+    if len(values) == len(keys) and index == len(data):
         return values
     found = unpack(data)
     return [found.get(name) for name in names]
@@ -121,22 +121,22 @@ def _read_map_head(data: bytes) -> tuple[int, int]:
     raise ValueError(f"byte {code:#04x} does not start a map")
 
 
-def _read_value(data: bytes, place: int) -> tuple[Any, int]:
-    code = data[place]
-    place += 1
+def _read_value(data: bytes, index: int) -> tuple[Any, int]:
+    code = data[index]
+    index += 1
     if code < 0x80:
-        return code, place
+        return code, index
     if code >= 0xE0:
-        return code - 0x100, place
+        return code - 0x100, index
     if 0xA0 <= code <= 0xBF:
-        return _read_text(data, place, code & 0x1F)
+        return _read_text(data, index, code & 0x1F)
     if code in _NUMBERS:
         form = _NUMBERS[code]
-        return form.unpack_from(data, place)[0], place + form.size
+        return form.unpack_from(data, index)[0], index + form.size
     if code in _TEXT_LENGTHS:
-        start = place + _TEXT_LENGTHS[code]
-        return _read_text(data, start, int.from_bytes(data[place:start], "big"))
-    raise ValueError(f"byte {code:#04x} at {place - 1} does not start a number or text")
+        start = index + _TEXT_LENGTHS[code]
+        return _read_text(data, start, int.from_bytes(data[index:start], "big"))
+    raise ValueError(f"byte {code:#04x} at {index - 1} does not start a number or text")
 
 
 def _read_text(data: bytes, start: int, length: int) -> tuple[str, int]:

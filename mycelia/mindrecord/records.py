@@ -147,13 +147,13 @@ class Records(CheckedKeywords):
             )
 
 
-def _merged(parts: Sequence[Column], places: np.ndarray) -> Column:
+def _merged(parts: Sequence[Column], indices: np.ndarray) -> Column:
     """The values of several shards, in the order of the rows."""
     arrays = [part for part in parts if isinstance(part, np.ndarray)]
     if len(arrays) == len(parts) and len({array.shape[1:] for array in arrays}) == 1:
-        return np.concatenate(arrays)[places]
+        return np.concatenate(arrays)[indices]
     values = list(chain.from_iterable(parts))
-    return [values[place] for place in places.tolist()]
+    return [values[place] for place in indices.tolist()]
 
 
 def _shard_paths(paths: str | Path | Sequence[str | Path]) -> list[str]:

@@ -70,15 +70,15 @@ class ShardRows:
     def _decoded(
         self, rows: np.ndarray, scalars: Sequence[str], blobs: Sequence[str]
     ) -> list[Column]:
-        places = self._loaded_places()[rows]
+        indices = self._loaded_places()[rows]
         buffer = self._buffer or self._load()
         data = np.frombuffer(buffer, np.uint8)
         columns: list[Column] = []
         if scalars:
-            spans = _checked_records(data, places[:, 0], places[:, 1])
+            spans = _checked_records(data, indices[:, 0], indices[:, 1])
             columns += self._scalars(buffer, *spans, scalars)
         if blobs:
-            spans = _checked_records(data, places[:, 2], places[:, 3])
+            spans = _checked_records(data, indices[:, 2], indices[:, 3])
             columns += self._blobs(buffer, data, *spans, blobs)
         return columns
 

@@ -69,12 +69,12 @@ def record_spans(path: str, data: Buffer) -> np.ndarray:
 
     The checksums of the records themselves are skipped, because they would dominate the cost.
     """
-    lengths, place, size = [], 0, len(data)
-    while place + _HEAD.size <= size:
-        (length,) = _LENGTH.unpack_from(data, place)
+    lengths, index, size = [], 0, len(data)
+    while index + _HEAD.size <= size:
+        (length,) = _LENGTH.unpack_from(data, index)
         lengths.append(length)
-        place += _HEAD.size + length + _FOOT.size
-    if place != size:
+        index += _HEAD.size + length + _FOOT.size
+    if index != size:
         raise problem(ValueError, f"{path}: record {max(len(lengths) - 1, 0)} is truncated")
     ends = np.cumsum(np.array(lengths, np.int64) + _HEAD.size + _FOOT.size) - _FOOT.size
     starts = ends - np.array(lengths, np.int64)

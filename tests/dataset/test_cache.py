@@ -405,7 +405,7 @@ def test_the_name_of_rows_follows_changed_files(tmp_path: Path, monkeypatch):
 
 def test_objects_without_a_name_are_refused(tmp_path: Path):
     with pytest.raises(
-        TypeError, match=r"(?s)no identity.*Counted.*fix: *cache\(\) without a folder"
+        TypeError, match=r"(?s)no identity.*Counted.*fix: *call cache\(\) without a folder"
     ):
         numbers().map(Counted(), "x").cache(folder=str(tmp_path))
 

@@ -323,7 +323,7 @@ def test_a_queue_sends_batches_epoch_by_epoch():
     data = numbers(6).batch(2)
     queue = data.device_que()
     assert isinstance(queue, ds.Dataset)
-    with pytest.raises(RuntimeError, match="(?s)nothing is sent.*call `send`"):
+    with pytest.raises(RuntimeError, match="(?s)sending has not started.*call `send`"):
         queue.get_next()
     queue.send(num_epochs=2)
     for _ in range(2):

@@ -348,9 +348,9 @@ class ConcatDataset(Dataset):
 
     def __init__(self, datasets: list[Dataset], sampler: Any = None) -> None:
         nodes = tuple(dataset.node for dataset in datasets)
-        for place, node in enumerate(nodes):
+        for index, node in enumerate(nodes):
             if node.size() == 0:
-                raise problem(ValueError, "concat: a dataset is empty", got=f"number {place}")
+                raise problem(ValueError, "concat: a dataset is empty", got=f"number {index}")
         super().__init__(O.ConcatNode(children=nodes, sampler=sampler))
 
     def use_sampler(self, sampler: Any) -> None:

@@ -215,12 +215,12 @@ class SubsetSampler(BuiltinSampler):
     def __init__(self, indices: Any, num_samples: int | None = None) -> None:
         super().__init__(num_samples)
         listed = [indices] if is_int(indices) else list(indices)
-        for place, index in enumerate(listed):
+        for position, index in enumerate(listed):
             if not is_int(index):
                 raise problem(
                     TypeError,
                     f"{type(self).__name__}: Type of indices element must be int",
-                    got=f"list[{place}]: {index!r}, type: {type(index)}",
+                    got=f"list[{position}]: {index!r}, type: {type(index)}",
                 )
         self.indices = listed
 
@@ -357,14 +357,14 @@ class ReplayableIterator:
         self._lock = Lock()
 
     def __iter__(self) -> Iterator[Any]:
-        for place in count():
+        for position in count():
             with self._lock:
-                if place == len(self._kept):
+                if position == len(self._kept):
                     try:
                         self._kept.append(next(self._source))
                     except StopIteration:
                         return
-            yield self._kept[place]
+            yield self._kept[position]
 
 
 def chosen_sampler(

@@ -25,7 +25,7 @@ def split(node: DatasetNode, sizes: Sequence[Any], randomize: bool, rows: int) -
     if isinstance(node, (O.MapNode, O.ProjectNode, O.RenameNode)):
         return [node.over(part) for part in split(node.child, sizes, randomize, rows)]
     counts = _counts(sizes, rows)
-    ends = [sum(counts[: place + 1]) for place in range(len(counts))]
+    ends = [sum(counts[: index + 1]) for index in range(len(counts))]
     seed = config.options().seed
     if isinstance(node, SourceNode):
         order = draw(node.sampler, node.reader, seed, 0, config.options().common)
@@ -74,8 +74,8 @@ def _from_parts(wanted: list[float], rows: int) -> list[int]:
     if any(count == 0 for count in counts):
         raise problem(RuntimeError, "split: a part is empty", got=f"sizes {counts} of {rows} rows")
     difference = rows - sum(counts)
-    for place, count in enumerate(counts):
+    for index, count in enumerate(counts):
         if count + difference > 0:
-            counts[place] += difference
+            counts[index] += difference
             break
     return counts

@@ -63,8 +63,8 @@ def check_band(f_min: float, f_max: float) -> None:
 @lru_cache(maxsize=32)
 def cosines(n_mfcc: int, n_mels: int, norm: NormMode) -> np.ndarray:
     """The matrix of `create_dct`, for checked sizes."""
-    places = np.arange(n_mels)[:, None] + 0.5
-    matrix = np.cos(np.pi / n_mels * places * np.arange(n_mfcc))
+    indices = np.arange(n_mels)[:, None] + 0.5
+    matrix = np.cos(np.pi / n_mels * indices * np.arange(n_mfcc))
     if norm is NormMode.NONE:
         return (2 * matrix).astype(np.float32)
     matrix[:, :1] /= np.sqrt(2)

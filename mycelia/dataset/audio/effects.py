@@ -64,8 +64,8 @@ class Phaser(AudioTransform):
         if longest < 1:
             raise self.refused(signal, "a delay_ms of one sample or more")
         kind = Modulation.SINUSOIDAL if self.sinusoidal else Modulation.TRIANGULAR
-        places = (swing(kind, period, 1.0, longest, 0.25) + 0.5).astype(np.int64)
-        delays = np.resize(longest + 1 - places, signal.shape[-1])
+        indices = (swing(kind, period, 1.0, longest, 0.25) + 0.5).astype(np.int64)
+        delays = np.resize(longest + 1 - indices, signal.shape[-1])
         made = with_echo(signal * self.gain_in, delays, self.decay)
         return clamped(made * self.gain_out).astype(signal.dtype)
 

@@ -146,12 +146,12 @@ class SlidingWindowCmn(AudioTransform):
 
     def _windows(self, frames: int) -> tuple[np.ndarray, np.ndarray]:
         """The start and end of the window of each frame."""
-        places = np.arange(frames)
+        indices = np.arange(frames)
         if self.center:
-            starts = places - self.cmn_window // 2
+            starts = indices - self.cmn_window // 2
             ends = starts + self.cmn_window
         else:
-            starts, ends = places - self.cmn_window, places + 1
+            starts, ends = indices - self.cmn_window, indices + 1
         late = np.maximum(-starts, 0)
         starts, ends = starts + late, ends + late if self.center else ends
         if not self.center:

@@ -74,8 +74,8 @@ class Filtfilt(LFilter):
 def _check_coefficients(argument: str, value: Any) -> None:
     if not isinstance(value, (list, tuple)):
         raise wrong_type(argument, value, "list or tuple of numbers")
-    for place, entry in enumerate(value):
-        check_value(f"{argument}[{place}]", entry, Real)
+    for index, entry in enumerate(value):
+        check_value(f"{argument}[{index}]", entry, Real)
 
 
 @dataclass(frozen=True, eq=False)

@@ -65,16 +65,16 @@ class Vad(AudioTransform):
         history = np.zeros((len(channels), max(count, 1)))
         means = np.zeros(len(channels))
         slow = self.decay(self.trigger_time)
-        place = meter.size
-        while place < channels.shape[-1]:
-            levels = meter.measure(channels[:, place - meter.size : place].astype(np.float64))
+        index = meter.size
+        while index < channels.shape[-1]:
+            levels = meter.measure(channels[:, index - meter.size : index].astype(np.float64))
             means = means * slow + levels * (1 - slow)
             history = np.concatenate([levels[:, None], history[:, :-1]], axis=1)
             heard = np.flatnonzero(means >= self.trigger_level)
             if heard.size:
                 flushed = max(self._flushed(row) for row in history[heard[0] :])
-                return max(place - kept - flushed * period - meter.size, 0)
-            place += period
+                return max(index - kept - flushed * period - meter.size, 0)
+            index += period
         return channels.shape[-1] - kept - count * period - meter.size
 
     def _flushed(self, levels: np.ndarray) -> int:
@@ -82,11 +82,11 @@ class Vad(AudioTransform):
         gap = int(self.allowed_gap * self.measure_freq + 0.5)
         count = len(levels)
         trigger = silence = count
-        for place, level in enumerate(levels):
-            if level >= self.trigger_level and place <= trigger + gap:
-                silence = trigger = place
+        for index, level in enumerate(levels):
+            if level >= self.trigger_level and index <= trigger + gap:
+                silence = trigger = index
             elif level == 0 and trigger >= silence:
-                silence = place
+                silence = index
         return min(count - 1, silence)
 
     def decay(self, seconds: float) -> float:
@@ -181,13 +181,13 @@ class DetectPitchFrequency(AudioTransform):
         views = np.lib.stride_tricks.sliding_window_view(whole.astype(np.float64), size, axis=-1)
         ends = np.sqrt(np.sum(views**2, axis=-1))
         starts = np.arange(frames) * size
-        places = starts[:, None] + np.arange(1, lags + 1)
+        indices = starts[:, None] + np.arange(1, lags + 1)
         products = np.stack(
-            [np.sum(views[..., starts, :] * views[..., starts + lag, :], -1) for lag in places[0]],
+            [np.sum(views[..., starts, :] * views[..., starts + lag, :], -1) for lag in indices[0]],
             axis=-1,
         )
         here = (_LEAST + ends[..., starts]) ** 2
-        return products / here[..., None] / (_LEAST + ends[..., places]) ** 2
+        return products / here[..., None] / (_LEAST + ends[..., indices]) ** 2
 
 
 def _best_lags(likeness: np.ndarray, least: int) -> np.ndarray:

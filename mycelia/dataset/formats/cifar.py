@@ -21,7 +21,7 @@ def open_cifar(
     records = np.concatenate([_records(Path(folder) / file, size, name) for file in files])
     planes = records[:, labels:].reshape(-1, 3, 32, 32)
     images = np.ascontiguousarray(planes.transpose(0, 2, 3, 1))
-    marks = tuple(records[:, place].astype(np.uint32) for place in range(labels))
+    marks = tuple(records[:, index].astype(np.uint32) for index in range(labels))
     return ArrayReader(columns, (images, *marks), name)
 
 

@@ -39,9 +39,9 @@ class ImageRows:
     def row(self, index: int) -> tuple[Any, ...]:
         return tuple(self._value(part) for part in self._rows[index])
 
-    def value(self, index: int, place: int) -> Any:
+    def value(self, index: int, position: int) -> Any:
         """One column of a row, without reading the others."""
-        return self._value(self._rows[index][place])
+        return self._value(self._rows[index][position])
 
     def describe(self, index: int) -> str:
         paths = [str(part) for part in self._rows[index] if isinstance(part, Path)]

@@ -20,11 +20,11 @@ def labels_of(reader: RowReader, column: str) -> np.ndarray:
             got=column,
             expected=f"one of {', '.join(reader.columns)}",
         )
-    place = reader.columns.index(column)
+    position = reader.columns.index(column)
     if isinstance(reader, FolderReader):
         return np.array([reader.label(row) for row in range(len(reader))])
     if isinstance(reader, ArrayReader):
-        return reader.arrays[place]
+        return reader.arrays[position]
     if hasattr(reader, "value"):  # reads one column without the others
-        return np.array([int(reader.value(row, place)) for row in range(len(reader))])
-    return np.array([int(np.asarray(reader.row(row)[place])) for row in range(len(reader))])
+        return np.array([int(reader.value(row, position)) for row in range(len(reader))])
+    return np.array([int(np.asarray(reader.row(row)[position])) for row in range(len(reader))])

@@ -72,9 +72,9 @@ def open_csv(
         rows = _fields(file, delimiter)
         if has_head:
             next(rows, None)
-        for place, fields in rows:
+        for location, fields in rows:
             if fields:
-                _add(columns, fields, defaults, place, names)
+                _add(columns, fields, defaults, location, names)
         ends.append(len(columns[0]))
     return ListReader(names, columns, "CSVDataset", [b - a for a, b in pairwise(ends)])
 
@@ -83,21 +83,21 @@ def _add(
     columns: list[list[Any]],
     fields: list[str],
     defaults: Sequence[Any] | None,
-    place: str,
+    location: str,
     names: Sequence[str],
 ) -> None:
     if len(fields) != len(columns):
         raise problem(
             RuntimeError,
-            f"CSVDataset: {place} has a different number of fields than there are columns",
+            f"CSVDataset: {location} has a different number of fields than there are columns",
             got=f"{len(fields)}",
             expected=f"{len(columns)}: {', '.join(names)}",
         )
     for column, text, number in zip(columns, fields, range(len(fields))):
-        column.append(text if defaults is None else _typed(text, defaults[number], place))
+        column.append(text if defaults is None else _typed(text, defaults[number], location))
 
 
-def _typed(text: str, default: Any, place: str) -> Any:
+def _typed(text: str, default: Any, location: str) -> Any:
     if isinstance(default, str):
         return text or default
     if not text.strip():
@@ -107,7 +107,7 @@ def _typed(text: str, default: Any, place: str) -> Any:
     except ValueError as error:
         raise problem(
             RuntimeError,
-            f"CSVDataset: {place}: a field is not a valid {type(default).__name__}",
+            f"CSVDataset: {location}: a field is not a valid {type(default).__name__}",
             got=repr(text),
         ) from error
 

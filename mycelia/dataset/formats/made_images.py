@@ -29,9 +29,9 @@ class MadeImages:
         image = numbers.view(np.uint8)[:size].reshape(self._shape)
         return image, self.value(index, 1)
 
-    def value(self, index: int, place: int) -> np.ndarray:
+    def value(self, index: int, position: int) -> np.ndarray:
         """One column of a row, without computing the other."""
-        if place == 0:
+        if position == 0:
             return self.row(index)[0]
         word = int(_words(self._twister(index), 1)[0])
         return np.array(word * self._classes >> 32, np.uint32)

@@ -42,22 +42,24 @@ def manifest_rows(entries: list[ManifestEntry], labels: dict[str, int], file: st
     return some_rows(rows, NAME, file)
 
 
-def _entry(place: str, line: str, usage: str) -> ManifestEntry | None:
+def _entry(location: str, line: str, usage: str) -> ManifestEntry | None:
     try:
         told = json_value(line)
     except ValueError as error:
-        raise problem(RuntimeError, f"{NAME}: {place} is not valid JSON", got=line[:120]) from error
-    if _text(place, told, "usage").lower() != usage:
+        raise problem(
+            RuntimeError, f"{NAME}: {location} is not valid JSON", got=line[:120]
+        ) from error
+    if _text(location, told, "usage").lower() != usage:
         return None
     notes = told.get("annotation")
     if not isinstance(notes, list):
-        raise problem(RuntimeError, f"{NAME}: {place} has no 'annotation'", got=line[:120])
-    names = tuple(_text(place, note, "name") for note in notes)
-    return ManifestEntry(Path(_text(place, told, "source")), names)
+        raise problem(RuntimeError, f"{NAME}: {location} has no 'annotation'", got=line[:120])
+    names = tuple(_text(location, note, "name") for note in notes)
+    return ManifestEntry(Path(_text(location, told, "source")), names)
 
 
-def _text(place: str, told: Any, key: str) -> str:
+def _text(location: str, told: Any, key: str) -> str:
     value = told.get(key) if isinstance(told, dict) else None
     if not isinstance(value, str):
-        raise problem(RuntimeError, f"{NAME}: {place} has no {key!r}", got=str(told)[:120])
+        raise problem(RuntimeError, f"{NAME}: {location} has no {key!r}", got=str(told)[:120])
     return value

@@ -88,18 +88,18 @@ class _MatFileReader:
 
     def _elements(self, data: memoryview) -> Iterator[_Element]:
         """The elements in order; small ones are stored inside their tag."""
-        place = 0
-        while place < len(data):
-            first, size = self._words(data[place : place + _TAG])
+        index = 0
+        while index < len(data):
+            first, size = self._words(data[index : index + _TAG])
             if first >> 16:
-                kind, size, start, padded = first & 0xFFFF, first >> 16, place + 4, 4
+                kind, size, start, padded = first & 0xFFFF, first >> 16, index + 4, 4
             else:
-                kind, start = first, place + _TAG
+                kind, start = first, index + _TAG
                 padded = size if kind == _COMPRESSED else -(-size // 8) * 8
             if size > padded or start + size > len(data):
-                raise ValueError(f"an element of {size} bytes at byte {place} of {len(data)}")
+                raise ValueError(f"an element of {size} bytes at byte {index} of {len(data)}")
             yield _Element(kind, data[start : start + size])
-            place = start + padded
+            index = start + padded
 
     def _words(self, data: memoryview) -> tuple[int, int]:
         if len(data) < _TAG:
@@ -158,8 +158,8 @@ class _MatFileReader:
         count = _counted(array.shape)
         cells = [self._inner(array.parts, depth) for _ in range(count)]
         found = np.empty(count, object)
-        for place, cell in enumerate(cells):
-            found[place] = cell
+        for index, cell in enumerate(cells):
+            found[index] = cell
         return _shaped(found, array.shape)
 
     def _structures(self, array: _Array, depth: int) -> list[dict[str, Any]]:

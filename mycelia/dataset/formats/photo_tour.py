@@ -34,8 +34,8 @@ class Sheets:
         self.sheet = lru_cache(_KEPT)(self._read)
 
     def patch(self, number: int) -> np.ndarray:
-        sheet, place = divmod(number, _LINE * _LINE)
-        top, left = (_SIDE * part for part in divmod(place, _LINE))
+        sheet, index = divmod(number, _LINE * _LINE)
+        top, left = (_SIDE * part for part in divmod(index, _LINE))
         return self.sheet(sheet)[top : top + _SIDE, left : left + _SIDE, :1].copy()
 
     def _read(self, number: int) -> np.ndarray:

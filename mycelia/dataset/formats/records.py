@@ -67,7 +67,9 @@ class RecordReader:
 
     def _stored_columns(self, indices: np.ndarray) -> list[Any]:
         found = self._records.gather(indices)
-        return [_arrays(field, found[place]) for field, place in zip(self._fields, self._places)]
+        return [
+            _arrays(field, found[position]) for field, position in zip(self._fields, self._places)
+        ]
 
     def labels(self, column: str) -> np.ndarray:
         """An index field of all rows, without reading the rows."""
@@ -106,7 +108,7 @@ def _byte_array(data: bytes) -> np.ndarray:
 def entries(column: Any) -> list[Any]:
     """The value of each row in a column."""
     if isinstance(column, np.ndarray):
-        return [column[place, ...] for place in range(len(column))]
+        return [column[position, ...] for position in range(len(column))]
     return column
 
 

@@ -112,10 +112,11 @@ class ExampleReader:
     def gather(self, indices: Sequence[int] | np.ndarray) -> list[Any]:
         """Several rows by column: one array, or a list if shapes differ or values are texts."""
         origins = [int(index) for index in indices]
-        places = [self._place(index) for index in origins]
+        positions = [self._place(index) for index in origins]
         try:
             raws = [
-                raw_features(self._files[file].record(place), self._names) for file, place in places
+                raw_features(self._files[file].record(position), self._names)
+                for file, position in positions
             ]
             return [self._column(column, raws) for column in self._columns]
         except (ValueError, KeyError):  # read row by row, so that the error names the bad row
@@ -134,17 +135,17 @@ class ExampleReader:
         return _split_rows(column, flat.astype(column.numpy, copy=False), counts.tolist())
 
     def describe(self, index: int) -> str:
-        file, place = self._place(index)
-        return f"row {place} of {self._files[file].path}"
+        file, position = self._place(index)
+        return f"row {position} of {self._files[file].path}"
 
     def _place(self, index: int) -> tuple[int, int]:
         file = bisect_right(self._ends, index)
         return file, index - (self._ends[file - 1] if file else 0)
 
     def _example(self, index: int, names: frozenset[str] | None) -> dict[str, Values]:
-        file, place = self._place(index)
+        file, position = self._place(index)
         try:
-            return parse_example(self._files[file].record(place), names)
+            return parse_example(self._files[file].record(position), names)
         except ValueError as broken:
             raise problem(
                 RuntimeError,

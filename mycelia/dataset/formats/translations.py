@@ -80,8 +80,8 @@ def _tagged(owner: str, paths: list[Path]) -> PairRows:
     left, right = _parallel_lines(owner, paths)
     told = np.zeros(len(left), bool)
     for side in (left, right):
-        places = [match.start() for match in _TAGS.finditer(side.data.data)]
-        told[np.searchsorted(side.stops, places)] = True
+        indices = [match.start() for match in _TAGS.finditer(side.data.data)]
+        told[np.searchsorted(side.stops, indices)] = True
     return PairRows(left.kept(~told), right.kept(~told), _stripped)
 
 

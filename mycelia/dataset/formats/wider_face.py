@@ -39,7 +39,7 @@ def face_rows(folder: str, usage: str) -> Rows:
         images = needed_folder(Path(folder) / f"WIDER_{part}" / "images", NAME)
         path = Path(folder) / "wider_face_split" / f"wider_face_{part}_bbx_gt.txt"
         for name, table in sorted(_faces(path).items()):
-            marks = (table[:, place] for place in range(4, 10))
+            marks = (table[:, index] for index in range(4, 10))
             rows.append((needed_file(images / name, NAME), table[:, :4], *marks))
     return some_rows(rows, NAME, folder)
 
@@ -48,14 +48,14 @@ def _faces(path: Path) -> dict[str, np.ndarray]:
     """The ten numbers of each face of each photo; photos without a face have ten zeros."""
     lines = text_lines(path, NAME)
     faces: dict[str, np.ndarray] = {}
-    place = 0
-    while place < len(lines):
-        name, count = lines[place].strip(), "".join(lines[place + 1 : place + 2]).strip()
+    index = 0
+    while index < len(lines):
+        name, count = lines[index].strip(), "".join(lines[index + 1 : index + 2]).strip()
         if not is_count(count):
             raise bad_line(NAME, path, count, f"the number of faces in {name}")
-        stop = place + 2 + max(int(count), 1)
-        faces[name] = _table(path, name, lines[place + 2 : stop], max(int(count), 1))
-        place = stop
+        stop = index + 2 + max(int(count), 1)
+        faces[name] = _table(path, name, lines[index + 2 : stop], max(int(count), 1))
+        index = stop
     return faces
 
 

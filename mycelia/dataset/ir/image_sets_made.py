@@ -31,7 +31,7 @@ class FakeImage(SourceNode):
                 expected="(height, width, channels)",
             )
         positive = {"num_images": self.num_images, "num_classes": self.classes}
-        positive |= {f"image_size[{place}]": size for place, size in enumerate(self.image_size)}
+        positive |= {f"image_size[{index}]": size for index, size in enumerate(self.image_size)}
         for name, value in positive.items():
             if not 1 <= value < 2**31:
                 raise problem(

@@ -105,11 +105,11 @@ def exchange_operations(node: DatasetNode) -> DatasetNode | None:
     """map(f, g)(x) = map(h, k)(x), if g knows such a cheaper pair."""
     if not isinstance(node, MapNode):
         return None
-    for place, pair in enumerate(zip(node.operations, node.operations[1:])):
+    for position, pair in enumerate(zip(node.operations, node.operations[1:])):
         if all(isinstance(o, Operation) and not o.is_random for o in pair):
             made = pair[1].exchanged(pair[0])
             if made is not None:
-                operations = (*node.operations[:place], *made, *node.operations[place + 2 :])
+                operations = (*node.operations[:position], *made, *node.operations[position + 2 :])
                 return replace(node, operations=operations)
     return None
 

@@ -142,7 +142,7 @@ def _as_it_is(number: int, block: RowBlock) -> tuple[int, RowBlock]:
 
 
 def _entries(column: Any) -> Iterator[Any]:
-    return (entry(column, place) for place in range(len(column)))
+    return (entry(column, position) for position in range(len(column)))
 
 
 def join(
@@ -165,7 +165,7 @@ def join(
 
 def _row_names(block: RowBlock, count: int) -> Callable[[int], str]:
     """Names of stacked entries for errors: those of the rows, unless per_batch_map changed them."""
-    return block.names if len(block) == count else lambda place: f"entry {place}"
+    return block.names if len(block) == count else lambda position: f"entry {position}"
 
 
 def _names(block: RowBlock) -> str:
@@ -202,7 +202,7 @@ class BucketRows(RowOperator):
             yield from ((b, rows) for b, rows in enumerate(buckets) if rows)
 
     def _length(self, row: Row) -> int:
-        values = [row.load()[place] for place in self._lengths]
+        values = [row.load()[position] for position in self._lengths]
         if self._node.length_of is None:
             return len(values[0])
         try:

@@ -147,8 +147,8 @@ class ApplyOperations:
         self, values: list[Column], begin: int, end: int, block: RowBlock, first: int
     ) -> list[Values]:
         """The rows from `first` on after some operations."""
-        places = range(first, len(block))
-        return [self._run_row(_row(values, place), begin, end, block, place) for place in places]
+        indices = range(first, len(block))
+        return [self._run_row(_row(values, place), begin, end, block, place) for place in indices]
 
     def _run_row(self, row: Values, begin: int, end: int, block: RowBlock, place: int) -> Values:
         """One row after some operations."""

@@ -51,10 +51,10 @@ class MapObserver:
             self._tell("ds_begin", -1, 0)
         self._tell("ds_epoch_begin", epoch, 0)
         done = 0
-        for place, result in enumerate(work(incoming())):
-            for row in range(done + 1, done + sizes[place] + 1):
+        for index, result in enumerate(work(incoming())):
+            for row in range(done + 1, done + sizes[index] + 1):
                 self._tell("ds_step_end", epoch, row)
-            done += sizes[place]
+            done += sizes[index]
             yield result
         self._tell("ds_epoch_end", epoch, done)
         self._before += done

@@ -31,7 +31,7 @@ class FilterRows(RowOperator):
         values = row.load()
         try:
             with self._meter.timing():
-                return bool(self._predicate(*(values[place] for place in self._taken)))
+                return bool(self._predicate(*(values[position] for position in self._taken)))
         except Exception as error:
             raise failed("filter", row, error, self._predicate) from error
 

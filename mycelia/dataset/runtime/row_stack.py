@@ -18,20 +18,20 @@ def stack(arrays: Sequence[Any], column: str, names: Callable[[int], str]) -> An
     first = arrays[0]
     if isinstance(first, dict):
         return {key: stack([a[key] for a in arrays], f"{column}.{key}", names) for key in first}
-    for place, array in enumerate(arrays):
+    for index, array in enumerate(arrays):
         if array.shape != first.shape or not _is_of_type(array, first.dtype):
             raise problem(
                 RuntimeError,
                 f"batch: rows of different shapes or types in column {column!r}",
                 got=f"{first.dtype}{list(first.shape)} from {names(0)} and "
-                f"{array.dtype}{list(array.shape)} from {names(place)}",
+                f"{array.dtype}{list(array.shape)} from {names(index)}",
                 fix="make them equal in an earlier map, or use padded_batch",
             )
     if first.dtype.kind in "US":
         return np.stack(arrays)
     whole = aligned((len(arrays), *first.shape), first.dtype)
-    for place, array in enumerate(arrays):
-        whole[place] = array
+    for index, array in enumerate(arrays):
+        whole[index] = array
     return whole
 
 

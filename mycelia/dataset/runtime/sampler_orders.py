@@ -134,8 +134,8 @@ def _(
     order = random().permutation(size) if sampler.shuffle else np.arange(size)
     count = sampler.count_of(size)
     if sampler.offset == -1:
-        places = sampler.shard_id + np.arange(count) * sampler.num_shards
-        return order[places % max(size, 1)]
+        positions = sampler.shard_id + np.arange(count) * sampler.num_shards
+        return order[positions % max(size, 1)]
     dealt = order[sampler.first :: sampler.num_shards]
     return dealt if len(dealt) else order[:1]
 
@@ -200,7 +200,7 @@ def _(sampler: S.FileOrderNode, size: int, random: Random, reader: RowReader) ->
     rest = np.arange(sum(map(len, files)), size)
     draws = random()
     if sampler.mixes_files:
-        files = [files[place] for place in draws.permutation(len(files))]
+        files = [files[position] for position in draws.permutation(len(files))]
     if sampler.mixes_rows:
         files = [draws.permutation(rows) for rows in files]
     return np.concatenate([*files, rest])
@@ -210,7 +210,7 @@ def _(sampler: S.FileOrderNode, size: int, random: Random, reader: RowReader) ->
 def _(sampler: S.InterleavedFilesNode, size: int, random: Random, reader: RowReader) -> np.ndarray:
     files = _files(sampler.sizes, size, reader)
     if sampler.mixes_files:
-        files = [files[place] for place in random().permutation(len(files))]
+        files = [files[position] for position in random().permutation(len(files))]
     if sampler.equal_rows:
         return _interleaved(_equal_run(files, sampler.num_shards, sampler.shard_id), sampler.lanes)
     return _interleaved(files[sampler.shard_id :: sampler.num_shards], sampler.lanes)
@@ -222,7 +222,7 @@ def _(
 ) -> np.ndarray:
     files = _files(sampler.sizes, size, reader)
     if sampler.mixes_files:
-        files = [files[place] for place in random().permutation(len(files))]
+        files = [files[position] for position in random().permutation(len(files))]
     count = len(files) // sampler.num_shards
     own = files[sampler.shard_id : count * sampler.num_shards : sampler.num_shards]
     each = (sampler.num_samples or 0) // count

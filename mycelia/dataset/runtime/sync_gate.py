@@ -66,8 +66,8 @@ class GatedRows(RowOperator):
 
     def rows(self, epoch: int, start: int = 0) -> Iterator[Row]:
         self._gate.reset()
-        for place, row in enumerate(self._child.rows(epoch, start)):
-            if place % self._at_once == 0:
+        for index, row in enumerate(self._child.rows(epoch, start)):
+            if index % self._at_once == 0:
                 self._gate.pass_one(lambda: self._is_over)
             yield row
 

@@ -155,15 +155,15 @@ class WordpieceTokenizer(TextTransform):
         if size > self.max_bytes_per_token:
             return [(unknown, 0, len(unknown.encode()))]
         pieces: list[Piece] = []
-        start = place = 0
+        start = index = 0
         while start < len(word):
             found = self._longest_piece(word, start)
             if found is None:
                 return [(unknown, 0, size)]
             token, end = found
             width = len(word[start:end].encode())
-            pieces.append((token, place, place + width))
-            start, place = end, place + width
+            pieces.append((token, index, index + width))
+            start, index = end, index + width
         return pieces
 
     def _longest_piece(self, word: str, start: int) -> tuple[str, int] | None:

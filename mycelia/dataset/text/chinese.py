@@ -61,14 +61,14 @@ class Dictionary:
     def spans(self, text: str, start: int, end: int) -> Iterator[Span]:
         """The most probable segmentation of text[start:end]."""
         best: list[tuple[float, int]] = [(0.0, end)] * (end - start + 1)
-        for place in range(end - 1, start - 1, -1):
-            score = self._weights.get(text[place], self._least) + best[place + 1 - start][0]
-            stop = place + 1
-            for further in range(place + 2, min(end, place + self._longest) + 1):
-                weight = self._weights.get(text[place:further])
+        for index in range(end - 1, start - 1, -1):
+            score = self._weights.get(text[index], self._least) + best[index + 1 - start][0]
+            stop = index + 1
+            for further in range(index + 2, min(end, index + self._longest) + 1):
+                weight = self._weights.get(text[index:further])
                 if weight is not None and weight + best[further - start][0] > score:
                     score, stop = weight + best[further - start][0], further
-            best[place - start] = (score, stop)
+            best[index - start] = (score, stop)
         while start < end:
             stop = best[len(best) - 1 - (end - start)][1]
             yield start, stop
@@ -98,10 +98,10 @@ class MarkovModel:
                 yield from self._words(text, *found.span())
 
     def _words(self, text: str, start: int, end: int) -> Iterator[Span]:
-        for place, state in enumerate(self._path(text[start:end]), start + 1):
+        for index, state in enumerate(self._path(text[start:end]), start + 1):
             if state in (_END, _SINGLE):
-                yield start, place
-                start = place
+                yield start, index
+                start = index
         if start < end:
             yield start, end
 

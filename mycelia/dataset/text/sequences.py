@@ -51,8 +51,8 @@ class Ngram(TextTransform):
         padded = [*left, *tokens, *right]
         if len(padded) < size:
             yield ""
-        for place in range(len(padded) - size + 1):
-            yield self.separator.join(padded[place : place + size])
+        for index in range(len(padded) - size + 1):
+            yield self.separator.join(padded[index : index + size])
 
 
 def _check_pad(argument: str, pad: Any) -> None:

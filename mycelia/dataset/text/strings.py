@@ -125,10 +125,10 @@ class Tokenizer(TextTransform):
 
 def byte_places(text: str, spans: list[Span]) -> tuple[np.ndarray, np.ndarray]:
     """The start and end of each token, in bytes of UTF-8."""
-    places = np.array(spans, np.uint32)
+    indices = np.array(spans, np.uint32)
     if not text.isascii():
-        places = _byte_of_each(text)[places]
-    return np.ascontiguousarray(places[:, 0]), np.ascontiguousarray(places[:, 1])
+        indices = _byte_of_each(text)[indices]
+    return np.ascontiguousarray(indices[:, 0]), np.ascontiguousarray(indices[:, 1])
 
 
 def _byte_of_each(text: str) -> np.ndarray:

@@ -28,7 +28,7 @@ class UnicodeCharTokenizer(Tokenizer):
         return list(text)
 
     def spans(self, text: str) -> Iterator[Span]:
-        return ((place, place + 1) for place in range(len(text)))
+        return ((index, index + 1) for index in range(len(text)))
 
 
 class PatternTokenizer(Tokenizer):

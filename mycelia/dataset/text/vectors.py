@@ -77,9 +77,9 @@ class CharNGram(Vectors):
         letters = [bytes([byte]) for byte in word.encode()]
         marked = [b"#BEGIN#", *letters, b"#END#"]
         grams = (
-            f"{size}gram-".encode() + b"".join(marked[place : place + size])
+            f"{size}gram-".encode() + b"".join(marked[index : index + size])
             for size in (2, 3, 4)
-            for place in range(len(marked) - size + 1)
+            for index in range(len(marked) - size + 1)
         )
         found = [self._by_bytes[gram] for gram in grams if gram in self._by_bytes]
         return np.stack(found).mean(axis=0) if found else None

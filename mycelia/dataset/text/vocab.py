@@ -135,8 +135,8 @@ class Vocab:
         given = tokens.tolist() if isinstance(tokens, np.ndarray) else tokens
         if isinstance(given, str):
             return self.ids.get(given, -1)
-        for place, token in enumerate(given):
-            check_text(f"tokens[{place}]", token)
+        for position, token in enumerate(given):
+            check_text(f"tokens[{position}]", token)
         return [self.ids.get(token, -1) for token in given]
 
     def ids_to_tokens(self, ids: Any) -> str | list[str]:
@@ -147,7 +147,7 @@ class Vocab:
         _ = self.ids
         if is_int(given):
             return self._words.get(check_int("ids", given, 0, _MOST), "")
-        numbers = [check_int(f"ids[{place}]", i, 0, _MOST) for place, i in enumerate(given)]
+        numbers = [check_int(f"ids[{position}]", i, 0, _MOST) for position, i in enumerate(given)]
         return [self._words.get(number, "") for number in numbers]
 
 
@@ -197,7 +197,7 @@ def _column_names(columns: Any) -> list[str]:
     if columns is None:
         return []
     names = list(columns) if isinstance(columns, (list, tuple)) else [columns]
-    return [check_text(f"columns[{place}]", name) for place, name in enumerate(names)]
+    return [check_text(f"columns[{position}]", name) for position, name in enumerate(names)]
 
 
 def _frequencies(freq_range: Any) -> tuple[float, float]:

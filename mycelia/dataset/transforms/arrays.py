@@ -219,8 +219,8 @@ class Slice(Transform):
         array = np.asarray(value)
         parts = list(self.slices)
         if Ellipsis in [p for p in parts if not isinstance(p, (list, slice))]:
-            place = next(i for i, part in enumerate(parts) if part is Ellipsis)
-            parts[place : place + 1] = [None] * (array.ndim - len(parts) + 1)
+            position = next(i for i, part in enumerate(parts) if part is Ellipsis)
+            parts[position : position + 1] = [None] * (array.ndim - len(parts) + 1)
         for axis, part in enumerate(parts):
             array = _sliced(array, axis, part)
         return np.array(array)
@@ -242,12 +242,12 @@ class Unique(Transform):
         if len(values) != 1:
             raise problem(RuntimeError, "Unique: requires one column", got=f"{len(values)} columns")
         flat = np.asarray(values[0]).ravel()
-        found, first, places, counts = np.unique(
+        found, first, indices, counts = np.unique(
             flat, return_index=True, return_inverse=True, return_counts=True
         )
         order = np.argsort(first)
         rank = np.argsort(order)
-        return found[order], rank[places].astype(np.int32), counts[order].astype(np.int32)
+        return found[order], rank[indices].astype(np.int32), counts[order].astype(np.int32)
 
 
 def _numpy_type(argument: str, kind: Any) -> Any:

@@ -46,11 +46,11 @@ def check_steps(argument: str, value: Any) -> list[Any]:
         raise wrong_type(argument, value, "list")
     if not value:
         raise problem(ValueError, f"{argument}: the list is empty")
-    for place, step in enumerate(value):
+    for index, step in enumerate(value):
         if not callable(step):
             raise problem(
                 TypeError,
-                f"{argument}[{place}]: must be a transform or a function",
+                f"{argument}[{index}]: must be a transform or a function",
                 got=repr(step),
             )
     return value
@@ -62,8 +62,8 @@ def check_range(
     """Check for an increasing pair of numbers in an interval."""
     if not isinstance(value, (tuple, list)) or len(value) != 2:
         raise wrong_type(argument, value, "tuple of 2 numbers")
-    for place, entry in enumerate(value):
-        check_number(f"{argument}[{place}]", entry, low, high, open_low=positive)
+    for index, entry in enumerate(value):
+        check_number(f"{argument}[{index}]", entry, low, high, open_low=positive)
     if value[0] > value[1]:
         raise problem(
             ValueError,

@@ -81,6 +81,6 @@ class RandomOrder(_CompositeTransform):
     is_random = True
 
     def run(self, values: tuple[Any, ...], random: Any) -> Any:
-        for place in random.permutation(len(self.transforms)):
-            values = run_step(self.transforms[place], values, random)
+        for index in random.permutation(len(self.transforms)):
+            values = run_step(self.transforms[index], values, random)
         return values

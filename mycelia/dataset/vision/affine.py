@@ -247,7 +247,7 @@ def rotation_filter(owner: str, inter: Inter) -> int:
 
 
 def _pairs(values: Any) -> list[Pair]:
-    return [(values[place], values[place + 1]) for place in range(0, len(values), 2)]
+    return [(values[index], values[index + 1]) for index in range(0, len(values), 2)]
 
 
 def _numbers(
@@ -265,5 +265,5 @@ def _numbers(
     if not isinstance(values, (list, tuple)) or len(values) not in lengths:
         raise wrong_type(argument, values, f"list or tuple of {' or '.join(map(str, lengths))}")
     return tuple(
-        check_number(f"{argument}[{place}]", value, low, high) for place, value in enumerate(values)
+        check_number(f"{argument}[{index}]", value, low, high) for index, value in enumerate(values)
     )

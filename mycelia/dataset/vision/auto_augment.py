@@ -210,7 +210,7 @@ class RandAugment(_Augment):
 
     def chosen(self, image: np.ndarray, random: Any) -> list[tuple[str, float]]:
         step, steps = self.magnitude, self.num_magnitude_bins
-        names = (_NAMES[place] for place in random.integers(len(_NAMES), size=self.num_ops))
+        names = (_NAMES[position] for position in random.integers(len(_NAMES), size=self.num_ops))
         return [(name, _strength(_USUAL, name, step, steps, random)) for name in names]
 
 

@@ -195,7 +195,7 @@ class RandomColorAdjust(ImageTransform):
     def _drawn(self, random: Any) -> list[tuple[str, float]]:
         """The properties in a random order, each with a random factor."""
         drawn = [(name, float(random.uniform(*self._range(name)))) for name in self.parameters()]
-        return [drawn[place] for place in random.permutation(len(drawn))]
+        return [drawn[index] for index in random.permutation(len(drawn))]
 
     def change(self, image: np.ndarray, random: Any) -> np.ndarray:
         check_channels("RandomColorAdjust", image, 3)

@@ -54,13 +54,13 @@ class HsvToRgb(ImageTransform):
         part = hue * 6 - sector
         low = top * (1 - saturation)
         falling, rising = top * (1 - saturation * part), top * (1 - saturation * (1 - part))
-        place = sector.astype(np.int64) % 6
+        index = sector.astype(np.int64) % 6
         colors = (
             (top, falling, low, low, rising, top),
             (rising, top, top, falling, low, low),
             (low, low, rising, top, top, falling),
         )
-        return np.stack([np.choose(place, choices) for choices in colors], axis=axis)
+        return np.stack([np.choose(index, choices) for choices in colors], axis=axis)
 
 
 @dataclass(frozen=True, eq=False)

@@ -78,15 +78,15 @@ class CutMixBatch(ImageTransform):
         cut, mixed = images.copy(), labels.copy()
         height, width = images.shape[1:3] if channels_last else images.shape[2:]
         order = random.permutation(len(images))
-        for place, other in enumerate(order):
+        for index, other in enumerate(order):
             if random.random() >= self.prob:
                 continue
             rows, columns = _box(height, width, random.beta(self.alpha, self.alpha), random)
             at: Any = (rows, columns) if channels_last else (slice(None), rows, columns)
-            cut[place][at] = images[other][at]
+            cut[index][at] = images[other][at]
             area = (rows.stop - rows.start) * (columns.stop - columns.start)
             part = np.float32(1 - area / (height * width))
-            mixed[place] = part * labels[place] + (1 - part) * labels[other]
+            mixed[index] = part * labels[index] + (1 - part) * labels[other]
         return cut, mixed
 
 
@@ -98,7 +98,7 @@ def _box(height: int, width: int, kept: float, random: Any) -> tuple[slice, slic
 def _stretch(size: int, side: float, random: Any) -> slice:
     """A range around a random position, clipped to the image, at least one pixel long."""
     middle, half = int(random.integers(size + 1)), int(size * side) // 2
-    start, stop = (int(np.clip(place, 0, size - 1)) for place in (middle - half, middle + half))
+    start, stop = (int(np.clip(index, 0, size - 1)) for index in (middle - half, middle + half))
     return slice(start, max(stop, start + 1))
 
 

@@ -100,7 +100,7 @@ class NormalizePad(ImageTransform):
         made = _scaled(image, self.mean, self.std, self.is_hwc)
         axis = 2 if self.is_hwc or made.ndim == 2 else 0
         made = made[..., None] if made.ndim == 2 else made
-        widths = [(0, int(place == axis)) for place in range(3)]
+        widths = [(0, int(index == axis)) for index in range(3)]
         return np.pad(made, widths).astype(self.dtype)
 
 
@@ -114,10 +114,10 @@ def _check_moments(owner: str, mean: Any, std: Any) -> None:
             f"{owner}: mean and std have different lengths",
             got=f"{len(mean)} and {len(std)}",
         )
-    for place, value in enumerate(mean):
-        check_number(f"mean[{place}]", value, 0, 255)
-    for place, value in enumerate(std):
-        check_number(f"std[{place}]", value, 0, 255, open_low=True)
+    for index, value in enumerate(mean):
+        check_number(f"mean[{index}]", value, 0, 255)
+    for index, value in enumerate(std):
+        check_number(f"std[{index}]", value, 0, 255, open_low=True)
 
 
 def _checked(owner: str, value: Any, mean: Any, is_hwc: bool) -> np.ndarray:

@@ -107,8 +107,8 @@ def _perspective(owner: str, image: Any, start: Any, end: Any, inter: Inter) -> 
 def _check_points(argument: str, points: Any) -> None:
     if not isinstance(points, (list, tuple)) or len(points) != 4:
         raise wrong_type(argument, points, "list or tuple of 4 points")
-    for place, point in enumerate(points):
+    for index, point in enumerate(points):
         if not isinstance(point, (list, tuple)) or len(point) != 2:
-            raise wrong_type(f"{argument}[{place}]", point, "list or tuple of 2 ints")
+            raise wrong_type(f"{argument}[{index}]", point, "list or tuple of 2 ints")
         for part in point:
-            check_int(f"{argument}[{place}]", part, -(2**31))
+            check_int(f"{argument}[{index}]", part, -(2**31))

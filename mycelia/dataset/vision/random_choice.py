@@ -46,10 +46,10 @@ class RandomSelectSubpolicy(_RandomImageTransform):
 
     def __post_init__(self) -> None:
         _check_full_list("policy", self.policy)
-        for place, subpolicy in enumerate(self.policy):
-            _check_full_list(f"policy[{place}]", subpolicy)
+        for index, subpolicy in enumerate(self.policy):
+            _check_full_list(f"policy[{index}]", subpolicy)
             for at, entry in enumerate(subpolicy):
-                _check_entry(f"policy[{place}][{at}]", entry)
+                _check_entry(f"policy[{index}][{at}]", entry)
 
     def chosen(self, random: Any) -> list[Any]:
         subpolicy = self.policy[int(random.integers(len(self.policy)))]
@@ -109,8 +109,8 @@ class UniformAugment(_RandomImageTransform):
             )
 
     def chosen(self, random: Any) -> list[Any]:
-        places = np.sort(random.choice(len(self.transforms), self.num_ops, replace=False))
-        return [self.transforms[place] for place in places if random.random() < 0.5]
+        indices = np.sort(random.choice(len(self.transforms), self.num_ops, replace=False))
+        return [self.transforms[index] for index in indices if random.random() < 0.5]
 
     def parameters(self) -> dict[str, Any]:
         return {"num_ops": self.num_ops, "transforms": list(self.transforms)}

@@ -47,7 +47,7 @@ def read_video(
         )
     video = _whole("read_video", str(path))
     times = video.times(pts_unit)
-    kept = [place for place, time in enumerate(times) if start_pts <= time <= end]
+    kept = [position for position, time in enumerate(times) if start_pts <= time <= end]
     rates = {"video_fps": video.fps}
     if video.sound_rate is not None:
         rates = {"audio_fps": video.sound_rate, **rates}
@@ -133,14 +133,14 @@ class VideoDecoder(CheckedKeywords):
         """The frames [T, H, W, C] at some indices."""
         if not isinstance(indices, list):
             raise wrong_type("indices", indices, "list")
-        for place, index in enumerate(indices):
+        for position, index in enumerate(indices):
             if not is_int(index):
-                raise wrong_type(f"indices[{place}]", index, "int")
+                raise wrong_type(f"indices[{position}]", index, "int")
             if not 0 <= index < self._count:
                 raise problem(
                     ValueError,
                     "VideoDecoder: frame index out of range",
-                    got=f"indices[{place}]={index}",
+                    got=f"indices[{position}]={index}",
                     expected=f"0 to {self._count - 1}",
                 )
         wanted: dict[int, np.ndarray] = {}

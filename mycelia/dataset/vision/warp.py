@@ -33,11 +33,11 @@ def affine_warped(
     """Warp an image by a matrix [2, 3] from output positions (x, y) to input positions."""
     bits = _FINE if inter == Inter.NEAREST else _FINE - _COARSE
     along, down = np.arange(size[1]), np.arange(size[0])
-    places = []
+    indices = []
     for a, b, c in inverse:
         start = _whole((b * down + c) * 2**_FINE) + 2 ** (bits - 1)
-        places.append((start[:, None] + _whole(a * along * 2**_FINE)) >> bits)
-    return _looked_up(owner, image, places[0], places[1], inter, fill)
+        indices.append((start[:, None] + _whole(a * along * 2**_FINE)) >> bits)
+    return _looked_up(owner, image, indices[0], indices[1], inter, fill)
 
 
 def perspective_warped(
@@ -67,21 +67,21 @@ def _looked_up(
     color = (fill,) * 3 if is_int(fill) else tuple(fill)
     filters = {**OPENCV_FILTERS, Inter.AREA: OPENCV_FILTERS[Inter.BILINEAR]}
     with kernels(owner, image) as cv2:
-        places = cv2.merge([_short(x), _short(y)])
+        indices = cv2.merge([_short(x), _short(y)])
         made = [
-            cv2.remap(part, places, parts, filters[inter], borderValue=color)
+            cv2.remap(part, indices, parts, filters[inter], borderValue=color)
             for part in _groups(image)
         ]
     whole = made[0] if len(made) == 1 else np.concatenate([np.atleast_3d(m) for m in made], axis=2)
     return whole.reshape(*x.shape, *image.shape[2:])
 
 
-def _short(places: np.ndarray) -> np.ndarray:
+def _short(indices: np.ndarray) -> np.ndarray:
     """Clip to 16 bits; positions beyond are outside of every image that OpenCV accepts."""
     limits = np.iinfo(np.int16)
-    if places.size and (places.min() < limits.min or places.max() > limits.max):
-        places = np.clip(places, limits.min, limits.max)
-    return places.astype(np.int16)
+    if indices.size and (indices.min() < limits.min or indices.max() > limits.max):
+        indices = np.clip(indices, limits.min, limits.max)
+    return indices.astype(np.int16)
 
 
 def _groups(image: np.ndarray) -> list[np.ndarray]:

@@ -101,12 +101,12 @@ def _read(pipe: int, size: int) -> bytes:
 def run_rows(function: Any, rows: Sequence[tuple[Any, ...]], seeds: Sequence[int]) -> Any:
     """The results for all rows, or the index, type, text, and traceback of the first error."""
     made = []
-    for place, (row, seed) in enumerate(zip(rows, seeds)):
+    for position, (row, seed) in enumerate(zip(rows, seeds)):
         _seed(seed)
         try:
             made.append(function(*row))
         except Exception as error:
-            return place, type(error).__name__, str(error), traceback.format_exc()
+            return position, type(error).__name__, str(error), traceback.format_exc()
     return made
 
 
