@@ -415,7 +415,7 @@ def test_objects_without_a_name_are_refused(tmp_path: Path):
         def times(self, x):
             return x * self.factor
 
-    with pytest.raises(TypeError, match="no name"):
+    with pytest.raises(TypeError, match="no identity"):
         numbers().map(Scale().times, "x").cache(folder=str(tmp_path))
 
 

@@ -53,11 +53,11 @@ def _whole(column: str, number: int) -> np.ndarray:
 
 
 def _value(found: dict[str, Any], column: str) -> Any:
-    place = found.get("target", {}) if column in _SPANS else found
-    match place.get(column):
+    entry = found.get("target", {}) if column in _SPANS else found
+    match entry.get(column):
         case None:
             raise problem(
-                RuntimeError, "a field is missing", got=", ".join(place), expected=repr(column)
+                RuntimeError, "a field is missing", got=", ".join(entry), expected=repr(column)
             )
         case str() as text:
             return text
