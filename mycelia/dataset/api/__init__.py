@@ -1,1 +1,1 @@
-"""What users write: chained calls that make nodes, and iterators that run them."""
+"""The public classes of pipelines: datasets, samplers, iterators, and caches."""

@@ -6,7 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from mycelia.dataset.api import arguments as check
-from mycelia.dataset.api.image_sets import SplitImageFileDataset, decoding, given, reading
+from mycelia.dataset.api.image_sets import (
+    SplitImageFileDataset,
+    decode_arguments,
+    row_arguments,
+    text_arguments,
+)
 from mycelia.dataset.api.memory import MappableDataset
 from mycelia.dataset.ir import image_sets_annotated as A
 
@@ -40,8 +45,8 @@ class VOCDataset(MappableDataset):
                 indexing=_indexing(class_indexing),
                 extra_metadata=check.flag("extra_metadata", extra_metadata),
                 decrypt=decrypt,
-                **decoding(decode),
-                **reading(*order),
+                **decode_arguments(decode),
+                **row_arguments(*order),
             )
         )
 
@@ -73,8 +78,8 @@ class CocoDataset(MappableDataset):
                 task=check.text("task", task),
                 extra_metadata=check.flag("extra_metadata", extra_metadata),
                 decrypt=decrypt,
-                **decoding(decode),
-                **reading(*order),
+                **decode_arguments(decode),
+                **row_arguments(*order),
             )
         )
 
@@ -105,9 +110,9 @@ class CelebADataset(MappableDataset):
                 dataset_dir=check.text("dataset_dir", dataset_dir),
                 extensions=tuple(extensions) if extensions else None,
                 decrypt=decrypt,
-                **given(usage=usage),
-                **decoding(decode),
-                **reading(*order),
+                **text_arguments(usage=usage),
+                **decode_arguments(decode),
+                **row_arguments(*order),
             )
         )
 
@@ -135,8 +140,8 @@ class ManifestDataset(MappableDataset):
                 dataset_file=check.text("dataset_file", dataset_file),
                 usage=check.text("usage", usage),
                 indexing=_indexing(class_indexing),
-                **decoding(decode),
-                **reading(*order),
+                **decode_arguments(decode),
+                **row_arguments(*order),
             )
         )
 
@@ -166,8 +171,8 @@ class CityscapesDataset(MappableDataset):
                 usage=check.text("usage", usage),
                 quality_mode=check.text("quality_mode", quality_mode),
                 task=check.text("task", task),
-                **decoding(decode),
-                **reading(*order),
+                **decode_arguments(decode),
+                **row_arguments(*order),
             )
         )
 
@@ -193,8 +198,8 @@ class FlickrDataset(MappableDataset):
             A.Flickr(
                 dataset_dir=check.text("dataset_dir", dataset_dir),
                 annotation_file=check.text("annotation_file", annotation_file),
-                **decoding(decode),
-                **reading(*order),
+                **decode_arguments(decode),
+                **row_arguments(*order),
             )
         )
 
@@ -230,9 +235,9 @@ class Caltech101Dataset(MappableDataset):
         super().__init__(
             A.Caltech101(
                 dataset_dir=check.text("dataset_dir", dataset_dir),
-                **given(target_type=target_type),
-                **decoding(decode),
-                **reading(*order),
+                **text_arguments(target_type=target_type),
+                **decode_arguments(decode),
+                **row_arguments(*order),
             )
         )
         self.node.columns()  # raises now if a file is missing
@@ -260,8 +265,8 @@ class Flowers102Dataset(MappableDataset):
                 dataset_dir=check.text("dataset_dir", dataset_dir),
                 task=check.text("task", task),
                 usage=check.text("usage", usage),
-                **decoding(decode),
-                **reading(*order),
+                **decode_arguments(decode),
+                **row_arguments(*order),
             )
         )
         self.node.columns()  # raises now if a file list is damaged
@@ -289,8 +294,8 @@ class SBDataset(MappableDataset):
                 dataset_dir=check.text("dataset_dir", dataset_dir),
                 task=check.text("task", task),
                 usage=check.text("usage", usage),
-                **decoding(decode),
-                **reading(*order),
+                **decode_arguments(decode),
+                **row_arguments(*order),
             )
         )
         self.node.columns()  # raises now if a file is missing

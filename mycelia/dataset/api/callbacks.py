@@ -9,7 +9,7 @@ from mycelia.dataset.runtime.map_callbacks import DSRunContext
 
 
 class DSCallback(CheckedKeywords):
-    """Base class of callbacks of `map`: called at the begin of the map, of epochs, and of rows.
+    """Base class of callbacks of `map`: called around the map, its epochs, and its rows.
 
     `ds_step_begin` and `ds_step_end` are called for every `step_size`-th row.
     """

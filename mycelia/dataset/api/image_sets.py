@@ -16,7 +16,7 @@ from mycelia.dataset.ir import image_sets_listed as L
 from mycelia.dataset.vision.codecs import Decode
 
 
-def reading(
+def row_arguments(
     num_samples: int | None,
     num_parallel_workers: int | None,
     shuffle: bool | None,
@@ -33,13 +33,13 @@ def reading(
     }
 
 
-def decoding(decode: bool | None) -> dict[str, Any]:
+def decode_arguments(decode: bool | None) -> dict[str, Any]:
     """Node arguments for decoding images."""
     flag = False if decode is None else check.flag("decode", decode)
     return {"decode": flag, "decoder": Decode()}
 
 
-def given(**texts: str | None) -> dict[str, Any]:
+def text_arguments(**texts: str | None) -> dict[str, Any]:
     """The arguments that are not None, which must be strings."""
     return {name: check.text(name, text) for name, text in texts.items() if text is not None}
 
@@ -63,7 +63,9 @@ class _PixelDataset(MappableDataset):
     ) -> None:
         order = (num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id, cache)
         folder = check.text("dataset_dir", dataset_dir)
-        super().__init__(self._kind(dataset_dir=folder, **given(usage=usage), **reading(*order)))
+        super().__init__(
+            self._kind(dataset_dir=folder, **text_arguments(usage=usage), **row_arguments(*order))
+        )
 
 
 class KMnistDataset(_PixelDataset):
@@ -99,8 +101,8 @@ class EMnistDataset(MappableDataset):
             P.EMnist(
                 dataset_dir=check.text("dataset_dir", dataset_dir),
                 name=check.text("name", name),
-                **given(usage=usage),
-                **reading(*order),
+                **text_arguments(usage=usage),
+                **row_arguments(*order),
             )
         )
 
@@ -126,8 +128,8 @@ class QMnistDataset(MappableDataset):
             P.QMnist(
                 dataset_dir=check.text("dataset_dir", dataset_dir),
                 compat=check.flag("compat", compat),
-                **given(usage=usage),
-                **reading(*order),
+                **text_arguments(usage=usage),
+                **row_arguments(*order),
             )
         )
 
@@ -149,7 +151,7 @@ class USPSDataset(Dataset):
         super().__init__(
             P.USPS(
                 dataset_dir=check.text("dataset_dir", dataset_dir),
-                **given(usage=usage),
+                **text_arguments(usage=usage),
                 num_parallel_workers=check.workers(num_parallel_workers),
                 cache=cache_options(cache),
                 sampler=mixed_sampler(
@@ -175,7 +177,9 @@ class SVHNDataset(MappableDataset):
     ) -> None:
         order = (num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id)
         folder = check.text("dataset_dir", dataset_dir)
-        super().__init__(P.SVHN(dataset_dir=folder, **given(usage=usage), **reading(*order)))
+        super().__init__(
+            P.SVHN(dataset_dir=folder, **text_arguments(usage=usage), **row_arguments(*order))
+        )
         self.node.columns()  # raises now if a file is missing
 
 
@@ -195,7 +199,7 @@ class SemeionDataset(MappableDataset):
     ) -> None:
         order = (num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id, cache)
         super().__init__(
-            P.Semeion(dataset_dir=check.text("dataset_dir", dataset_dir), **reading(*order))
+            P.Semeion(dataset_dir=check.text("dataset_dir", dataset_dir), **row_arguments(*order))
         )
 
 
@@ -221,8 +225,8 @@ class PhotoTourDataset(MappableDataset):
                 dataset_dir=check.text("dataset_dir", dataset_dir),
                 name=check.text("name", name),
                 decoder=Decode(),
-                **given(usage=usage),
-                **reading(*order),
+                **text_arguments(usage=usage),
+                **row_arguments(*order),
             )
         )
 
@@ -246,7 +250,9 @@ class _ImageFileDataset(MappableDataset):
     ) -> None:
         order = (num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id, cache)
         folder = check.text("dataset_dir", dataset_dir)
-        super().__init__(self._kind(dataset_dir=folder, **decoding(decode), **reading(*order)))
+        super().__init__(
+            self._kind(dataset_dir=folder, **decode_arguments(decode), **row_arguments(*order))
+        )
 
 
 class Caltech256Dataset(_ImageFileDataset):
@@ -288,9 +294,9 @@ class SplitImageFileDataset(MappableDataset):
         order = (num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id, cache)
         made = self._kind(
             dataset_dir=check.text("dataset_dir", dataset_dir),
-            **given(usage=usage),
-            **decoding(decode),
-            **reading(*order),
+            **text_arguments(usage=usage),
+            **decode_arguments(decode),
+            **row_arguments(*order),
         )
         super().__init__(made)
 
@@ -331,9 +337,9 @@ class LSUNDataset(MappableDataset):
             L.LSUN(
                 dataset_dir=check.text("dataset_dir", dataset_dir),
                 classes=tuple(classes) if classes else LSUN_CLASSES,
-                **given(usage=usage),
-                **decoding(decode),
-                **reading(*order),
+                **text_arguments(usage=usage),
+                **decode_arguments(decode),
+                **row_arguments(*order),
             )
         )
 
@@ -359,7 +365,7 @@ class OmniglotDataset(MappableDataset):
             L.Omniglot(
                 dataset_dir=check.text("dataset_dir", dataset_dir),
                 background=background is None or check.flag("background", background),
-                **decoding(decode),
-                **reading(*order),
+                **decode_arguments(decode),
+                **row_arguments(*order),
             )
         )

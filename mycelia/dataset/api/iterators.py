@@ -206,10 +206,10 @@ class TupleIterator(Iterator):
         do_copy: bool,
     ) -> None:
         super().__init__(node, num_epochs, output_numpy, do_copy)
-        self._places: list[int] | None = None
+        self._column_indices: list[int] | None = None
         if columns is not None:
             check_columns("create_tuple_iterator", tuple(columns), self._names)
-            self._places = [self._names.index(name) for name in columns]
+            self._column_indices = [self._names.index(name) for name in columns]
 
     def _shaped(self, values: list[Any]) -> list[Any]:
-        return values if self._places is None else [values[place] for place in self._places]
+        return values if self._column_indices is None else [values[i] for i in self._column_indices]

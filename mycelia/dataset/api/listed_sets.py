@@ -11,7 +11,7 @@ from mycelia.dataset import config
 from mycelia.dataset.api import arguments as check
 from mycelia.dataset.api.cache import cache_options
 from mycelia.dataset.api.dataset import Dataset
-from mycelia.dataset.api.image_sets import decoding, given, reading
+from mycelia.dataset.api.image_sets import decode_arguments, row_arguments, text_arguments
 from mycelia.dataset.api.memory import MappableDataset
 from mycelia.dataset.api.samplers import chosen_sampler
 from mycelia.dataset.api.schema import loaded_schema
@@ -45,9 +45,9 @@ class Places365Dataset(MappableDataset):
             L.Places365(
                 dataset_dir=check.text("dataset_dir", dataset_dir),
                 small=check.flag("small", small),
-                **given(usage=usage),
-                **decoding(decode),
-                **reading(*order),
+                **text_arguments(usage=usage),
+                **decode_arguments(decode),
+                **row_arguments(*order),
             )
         )
 
@@ -77,8 +77,8 @@ class DIV2KDataset(MappableDataset):
                 usage=check.text("usage", usage),
                 downgrade=check.text("downgrade", downgrade),
                 scale=check.integer("scale", scale),
-                **decoding(decode),
-                **reading(*order),
+                **decode_arguments(decode),
+                **row_arguments(*order),
             )
         )
 
@@ -105,9 +105,9 @@ class LFWDataset(MappableDataset):
         super().__init__(
             L.LFW(
                 dataset_dir=check.text("dataset_dir", dataset_dir),
-                **given(task=task, usage=usage, image_set=image_set),
-                **decoding(decode),
-                **reading(*order),
+                **text_arguments(task=task, usage=usage, image_set=image_set),
+                **decode_arguments(decode),
+                **row_arguments(*order),
             )
         )
 
@@ -138,7 +138,7 @@ class FakeImageDataset(MappableDataset):
                 image_size=tuple(check.integer("image_size", size) for size in image_size),
                 classes=check.integer("num_classes", num_classes),
                 base_seed=check.integer("base_seed", base_seed),
-                **reading(*order),
+                **row_arguments(*order),
             )
         )
 

@@ -151,7 +151,7 @@ class TruncateSequencePair(Transform):
 
 @dataclass(frozen=True, eq=False)
 class AddToken(TextTransform):
-    """Adds a token at the begin or end of a vector, or of each row of a matrix."""
+    """Adds a token at the start or end of a vector, or of each row of a matrix."""
 
     token: str
     begin: bool = True
