@@ -1,4 +1,4 @@
-"""Factors of matrices: Cholesky, QR, singular values, eigenvalues, LU."""
+"""Matrix decompositions: Cholesky, QR, SVD, eigenvalues, LU, and the pseudo-inverse."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HALVES = ("float16", "bfloat16")
 
 
 class Cholesky(Op):
-    """The triangle L with L L^H = x, or U with U^H U = x."""
+    """Cholesky decomposition: the triangular L with L L^H = x, or U with U^H U = x."""
 
     upper: bool = False
     examples = (
@@ -41,7 +41,7 @@ class Cholesky(Op):
 
 
 class Qr(Op):
-    """An orthogonal and an upper triangular factor."""
+    """QR decomposition: an orthogonal and an upper triangular factor."""
 
     full_matrices: bool = False
     examples = (
@@ -62,7 +62,7 @@ class Qr(Op):
 
 
 class Svd(Op):
-    """Singular values, and the left and right singular vectors (as columns)."""
+    """Singular value decomposition: the values, and the left and right vectors (as columns)."""
 
     full_matrices: bool = False
     compute_uv: bool = True
@@ -89,7 +89,7 @@ class Svd(Op):
 
 
 class Eig(Op):
-    """Eigenvalues and eigenvectors (as columns) of square matrices, always complex."""
+    """Eigenvalues and eigenvectors (as columns) of general square matrices, always complex."""
 
     compute_v: bool = False
     differentiable = False
@@ -107,7 +107,7 @@ class Eig(Op):
 
 
 class Geqrf(Op):
-    """The QR factors in LAPACK's form: R with the reflectors below it, and their scales."""
+    """QR decomposition in LAPACK's packed format: R, the reflectors below it, and their scales."""
 
     differentiable = False
     examples = (case("f32[3,2]"), case("f32[2,2,3]"))
@@ -122,7 +122,7 @@ class Geqrf(Op):
 
 
 class Orgqr(Op):
-    """The orthogonal matrix of Householder reflectors, as Geqrf gives them."""
+    """Orthogonal factor Q from the Householder reflectors that Geqrf returns."""
 
     differentiable = False
     examples = (case("f32[3,2]", "f32[2]"), case("f32[2,3,3]", "f32[2,2]"))
@@ -146,7 +146,7 @@ class Orgqr(Op):
 
 
 class LuUnpack(Op):
-    """Permutation, lower and upper factor from packed LU data and pivots, which count from 1."""
+    """Permutation, lower and upper factor from packed LU data and 1-based pivots."""
 
     unpack_data: bool = True
     unpack_pivots: bool = True
@@ -173,7 +173,7 @@ class LuUnpack(Op):
 
 
 class PseudoInverse(Op):
-    """The Moore-Penrose inverse; singular values up to max(atol, rtol * largest) count as 0."""
+    """Moore-Penrose pseudo-inverse; singular values up to max(atol, rtol * largest) count as 0."""
 
     atol: float = 0.0
     rtol: float | None = None
@@ -204,52 +204,52 @@ def _check(name: str, x: TensorType, *, square: bool = False) -> None:
 
 
 def cholesky(input_x: Any, upper: bool = False) -> Any:
-    """The Cholesky factor of positive definite matrices."""
+    """Cholesky decomposition of symmetric (Hermitian) positive definite matrices."""
     return Cholesky.of(upper)(input_x)
 
 
 def qr(input: Any, mode: str = "reduced") -> Any:
-    """The QR factors; `mode` 'complete' gives a square orthogonal factor."""
+    """QR decomposition; with `mode` 'complete' the orthogonal factor is square."""
     if mode not in ("reduced", "complete"):
         raise problem(TypeError, "qr: 'mode' must be 'reduced' or 'complete'", got=repr(mode))
     return Qr.of(mode == "complete")(input)
 
 
 def svd(input: Any, full_matrices: bool = False, compute_uv: bool = True) -> Any:
-    """Singular values, left and right vectors; the values alone without `compute_uv`."""
+    """Singular value decomposition; without `compute_uv` only the singular values."""
     parts = Svd.of(full_matrices, compute_uv)(input)
     return parts if compute_uv else parts[0]
 
 
 def eig(A: Any) -> Any:
-    """Eigenvalues and eigenvectors."""
+    """Eigenvalues and eigenvectors of general square matrices."""
     return Eig.of(True)(A)
 
 
 def eigvals(A: Any) -> Any:
-    """Eigenvalues."""
+    """Eigenvalues of general square matrices."""
     return Eig.of()(A)[0]
 
 
 def geqrf(input: Any) -> Any:
-    """The QR factors in LAPACK's form."""
+    """QR decomposition in LAPACK's packed format: R and the reflectors below it."""
     return Geqrf.of()(input)
 
 
 def orgqr(input: Any, input2: Any) -> Any:
-    """The orthogonal matrix of Householder reflectors."""
+    """Orthogonal matrix Q from the Householder reflectors that `geqrf` returns."""
     return Orgqr.of()(input, input2)
 
 
 def lu_unpack(
     LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> Any:
-    """Permutation, lower and upper factor; None for what is not unpacked."""
+    """Permutation, lower and upper factor of a packed LU decomposition; None if not unpacked."""
     return LuUnpack.of(unpack_data, unpack_pivots)(LU_data, LU_pivots)
 
 
 def pinv(x: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Any:
-    """The Moore-Penrose inverse."""
+    """Moore-Penrose pseudo-inverse."""
     cutoff = 0.0 if atol is None else float(atol)
     relative = None if rtol is None else float(rtol)
     return PseudoInverse.of(cutoff, relative, hermitian)(x)

@@ -1,4 +1,4 @@
-"""Triangles and diagonals of matrices: tril, triu, diag, diagonal, trace, bands."""
+"""Triangular parts and diagonals of matrices: tril, triu, diag, diagonal, trace, bands."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mycelia.ops.shapes.views import swapaxes
 
 
 class Tril(Op):
-    """The lower triangle of matrices, zeros above the given diagonal."""
+    """Lower triangular part of matrices: zeros above the diagonal number `diagonal`."""
 
     diagonal: int = 0
     examples = (case("f32[3,3]"), case("f32[2,2,4]", diagonal=1), case("bool[2,0]"))
@@ -47,7 +47,7 @@ class Tril(Op):
 
 
 class Triu(Tril):
-    """The upper triangle of matrices, zeros below the given diagonal."""
+    """Upper triangular part of matrices: zeros below the diagonal number `diagonal`."""
 
     def lower(self, input: Array) -> Array:
         return jnp.triu(input, self.diagonal)
@@ -62,7 +62,7 @@ class Triu(Tril):
 
 
 class MatrixBandPart(Op):
-    """The diagonals of matrices from `lower` below to `upper` above the main one; -1 keeps all."""
+    """Keeps `lower` diagonals below and `upper` above the main one; -1 keeps all."""
 
     static = ("lower_count", "upper_count")
     examples = (case("f32[3,3]", 0, 1), case("f32[2,3,4]", -1, 0), case("f32[3,3]", 5, -1))
@@ -86,13 +86,15 @@ class MatrixBandPart(Op):
 
 
 class Diag(Op):
-    """A tensor spread over the diagonal of one of twice its rank."""
+    """Diagonal tensor of twice the rank of the input, with the input on its diagonal."""
 
     examples = (case("f32[3]"), case("f32[2,3]"), case("i32[0]"))
 
     def infer(self, input: TensorType) -> TensorType:
         if not input.ndim:
-            raise problem(ValueError, "Diag: a 0-d tensor has no diagonal", got=str(input))
+            raise problem(
+                ValueError, "Diag: the input must have at least 1 dimension", got=str(input)
+            )
         return input.with_shape(input.shape * 2)
 
     def lower(self, input: Array) -> Array:
@@ -108,7 +110,7 @@ class Diag(Op):
 
 
 class DiagPart(Op):
-    """The diagonal of a tensor whose shape is some shape twice; undoes Diag."""
+    """Diagonal of a tensor whose shape is one shape repeated twice; the inverse of Diag."""
 
     examples = (case("f32[3,3]"), case("f32[2,3,2,3]"))
 
@@ -117,7 +119,7 @@ class DiagPart(Op):
         if not half or input_x.shape[:half] != input_x.shape[half:]:
             raise problem(
                 ValueError,
-                "DiagPart: the shape must be some shape twice",
+                "DiagPart: the shape must be one shape repeated twice",
                 got=str(input_x),
             )
         return input_x.with_shape(input_x.shape[:half])
@@ -132,7 +134,7 @@ class DiagPart(Op):
 
 
 class Diagonal(Op):
-    """A diagonal of the matrices that `dim1` and `dim2` span, as the last axis."""
+    """Diagonal of the matrices that axes `dim1` and `dim2` span, as the last axis."""
 
     offset: int = 0
     dim1: int = 0
@@ -168,7 +170,7 @@ class Diagonal(Op):
 
 
 class DiagonalScatter(Op):
-    """A diagonal of the matrices that `dim1` and `dim2` span replaced by `src`."""
+    """Replaces a diagonal of the matrices that `dim1` and `dim2` span by `src`."""
 
     offset: int = 0
     dim1: int = 0
@@ -202,7 +204,7 @@ class DiagonalScatter(Op):
 
 
 class DiagEmbed(Op):
-    """The last axis laid out as a diagonal of new square matrices, which `dim1`, `dim2` span."""
+    """Puts the last axis on a diagonal of new square matrices on axes `dim1` and `dim2`."""
 
     offset: int = 0
     dim1: int = -2
@@ -211,7 +213,9 @@ class DiagEmbed(Op):
 
     def infer(self, input: TensorType) -> TensorType:
         if not input.ndim:
-            raise problem(ValueError, "diag_embed: give at least one dimension", got=str(input))
+            raise problem(
+                ValueError, "diag_embed: the input must have at least 1 dimension", got=str(input)
+            )
         places = _two_axes(self.name, input.ndim + 1, self.dim1, self.dim2)
         shape = list(input.shape[:-1])
         for place in sorted(places):
@@ -229,7 +233,7 @@ class DiagEmbed(Op):
 
 
 class Trace(Op):
-    """The sum of the main diagonal of a matrix."""
+    """Trace of a matrix: the sum of its main diagonal."""
 
     examples = (case("f32[3,3]"), case("f32[2,3]"), case("i8[2,2]"), case("f32[0,0]"))
 
@@ -237,7 +241,7 @@ class Trace(Op):
         if input.dtype.is_bool:
             raise unsupported_dtype(self.name, input, "a matrix of numbers")
         if input.ndim != 2:
-            raise problem(RuntimeError, "Trace: give a matrix", got=str(input))
+            raise problem(RuntimeError, "Trace: the input must be a matrix", got=str(input))
         return input.with_shape(())
 
     def lower(self, input: Array) -> Array:
@@ -249,7 +253,7 @@ class Trace(Op):
 
 
 class FillDiagonal(Op):
-    """One value on the main diagonal; `wrap` starts anew below the square of a tall matrix."""
+    """Fills the main diagonal with one value; `wrap` repeats the diagonal in tall matrices."""
 
     fill_value: float
     wrap: bool = False
@@ -269,7 +273,7 @@ class FillDiagonal(Op):
         if input_x.ndim < 2 or (input_x.ndim > 2 and len(set(input_x.shape)) > 1):
             raise problem(
                 ValueError,
-                "FillDiagonal: give a matrix, or a tensor whose sizes are all equal",
+                "FillDiagonal: the input must be a matrix, or a tensor whose sizes are all equal",
                 got=str(input_x),
             )
         return input_x
@@ -286,7 +290,7 @@ class FillDiagonal(Op):
 
 def _check_matrix(owner: str, x: TensorType) -> None:
     if x.ndim < 2:
-        raise problem(ValueError, f"{owner}: give at least two dimensions", got=str(x))
+        raise problem(ValueError, f"{owner}: the input must have at least 2 dimensions", got=str(x))
 
 
 def _two_axes(owner: str, rank: int, dim1: int, dim2: int) -> tuple[int, int]:
@@ -314,51 +318,51 @@ def _band(shape: Shape, lower: int, upper: int) -> np.ndarray:
 
 
 def tril(input: Any, diagonal: int = 0) -> Any:
-    """The lower triangle of matrices, zeros above `diagonal`."""
+    """Lower triangular part of matrices: zeros above the diagonal number `diagonal`."""
     return Tril.of(diagonal)(input)
 
 
 def triu(input: Any, diagonal: int = 0) -> Any:
-    """The upper triangle of matrices, zeros below `diagonal`."""
+    """Upper triangular part of matrices: zeros below the diagonal number `diagonal`."""
     return Triu.of(diagonal)(input)
 
 
 def matrix_band_part(x: Any, lower: Any, upper: Any) -> Any:
-    """The diagonals of `x` from `lower` below to `upper` above the main one; -1 keeps all."""
+    """Keeps `lower` diagonals below and `upper` above the main one; -1 keeps all."""
     return MatrixBandPart.of()(x, lower, upper)
 
 
 def diag(input: Any) -> Any:
-    """`input` spread over the diagonal of a tensor of twice its rank."""
+    """Diagonal tensor of twice the rank of `input`, with `input` on its diagonal."""
     return Diag.of()(input)
 
 
 def diagflat(input: Any, offset: int = 0) -> Any:
-    """All elements of `input` on a diagonal of a square matrix."""
+    """Square matrix with the flattened `input` on a diagonal."""
     return DiagEmbed.of(offset)(reshape(input, (-1,)))
 
 
 def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
-    """The last axis laid out as a diagonal of new square matrices."""
+    """Puts the last axis of `input` on a diagonal of new square matrices."""
     return DiagEmbed.of(offset, dim1, dim2)(input)
 
 
 def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
-    """A diagonal of the matrices that `dim1` and `dim2` span, as the last axis."""
+    """Diagonal of the matrices that axes `dim1` and `dim2` span, as the last axis."""
     return Diagonal.of(offset, dim1, dim2)(input)
 
 
 def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
-    """`input` with a diagonal replaced by `src`."""
+    """Copy of `input` with a diagonal replaced by `src`."""
     return DiagonalScatter.of(offset, dim1, dim2)(input, src)
 
 
 def adjoint(x: Any) -> Any:
-    """Matrices transposed, their elements conjugated."""
+    """Conjugate transpose of matrices."""
     turned = swapaxes(x, -1, -2)
     return conj(turned) if x.dtype.is_complex else turned
 
 
 def trace(input: Any) -> Any:
-    """The sum of the main diagonal of a matrix."""
+    """Trace of a matrix: the sum of its main diagonal."""
     return Trace.of()(input)

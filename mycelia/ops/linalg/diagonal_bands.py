@@ -1,6 +1,6 @@
-"""Bands of diagonals as rows of a matrix, and back: matrix_diag, matrix_diag_part, matrix_set_diag.
+"""Matrices from packed diagonals and back: matrix_diag, matrix_diag_part, matrix_set_diag.
 
-Row 0 of the packed form is the highest diagonal. Diagonals shorter than the longest are moved to
+Row 0 of the packed matrix is the highest diagonal. Diagonals shorter than the longest are moved to
 the left or right end of their row, as `align` says for those above and below the main one.
 """
 
@@ -26,7 +26,7 @@ _ALIGNMENTS = ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT")
 
 
 class Band(NamedTuple):
-    """The diagonals of a matrix from `low` to `high`, and how short ones are moved."""
+    """The diagonals `low` to `high` of a matrix, and how short ones are aligned."""
 
     rows: int
     columns: int
@@ -47,12 +47,12 @@ class Band(NamedTuple):
         return (*lead, self.width) if self.low == self.high else (*lead, count, self.width)
 
     def inside(self) -> np.ndarray:
-        """Which places of the matrix lie in the band."""
+        """Mask of the matrix elements that lie in the band."""
         distance = np.arange(self.columns)[None, :] - np.arange(self.rows)[:, None]
         return (distance >= self.low) & (distance <= self.high)
 
-    def packed_places(self) -> tuple[np.ndarray, np.ndarray]:
-        """Row and column in the packed form of each matrix place in the band, in order."""
+    def packed_indices(self) -> tuple[np.ndarray, np.ndarray]:
+        """Packed row and column of each matrix element in the band, in order."""
         rows, columns = np.nonzero(self.inside())
         distance = columns - rows
         along = np.minimum(rows, columns)
@@ -66,7 +66,7 @@ class Band(NamedTuple):
 
 
 class MatrixDiagV3(Op):
-    """Matrices made from packed diagonals, another value elsewhere."""
+    """Matrices from packed diagonals, with a padding value elsewhere."""
 
     static = ("k", "num_rows", "num_cols")
     align: str = "RIGHT_LEFT"
@@ -119,7 +119,7 @@ class MatrixDiagV3(Op):
 
 
 class MatrixDiagPartV3(Op):
-    """The diagonals of matrices from k[0] to k[1], packed; another value fills short ones up."""
+    """Packed diagonals k[0] to k[1] of matrices; a padding value fills up short ones."""
 
     static = ("k",)
     align: str = "RIGHT_LEFT"
@@ -143,12 +143,12 @@ class MatrixDiagPartV3(Op):
         shape = (*x.shape[:-2], count, band.width)
         packed = jnp.broadcast_to(jnp.asarray(padding_value, x.dtype), shape)
         found = jnp.asarray(x)[(..., *np.nonzero(band.inside()))]
-        packed = packed.at[(..., *band.packed_places())].set(found)
+        packed = packed.at[(..., *band.packed_indices())].set(found)
         return packed.reshape(band.packed_shape(x.shape[:-2]))
 
 
 class MatrixSetDiagV3(Op):
-    """Matrices with their diagonals from k[0] to k[1] replaced by packed ones."""
+    """Replaces the diagonals k[0] to k[1] of matrices by packed ones."""
 
     static = ("k",)
     align: str = "RIGHT_LEFT"
@@ -180,13 +180,15 @@ class MatrixSetDiagV3(Op):
 
 
 def _unpack(band: Band, packed: Array, onto: Array) -> Array:
-    values = packed[(..., *band.packed_places())]
+    values = packed[(..., *band.packed_indices())]
     return onto.at[(..., *np.nonzero(band.inside()))].set(values)
 
 
 def _band_of(owner: str, shape: Shape, k: Any, align: str) -> Band:
     if len(shape) < 2:
-        raise problem(ValueError, f"{owner}: give at least two dimensions", got=str(list(shape)))
+        raise problem(
+            ValueError, f"{owner}: the input must have at least 2 dimensions", got=str(list(shape))
+        )
     low, high = _ends(owner, k)
     rows, columns = shape[-2:]
     if not (-rows < low and high < columns) and rows and columns:
@@ -213,16 +215,16 @@ def matrix_diag(
     padding_value: Any = 0,
     align: str = "RIGHT_LEFT",
 ) -> Any:
-    """Matrices made from the packed diagonals `x`, `padding_value` elsewhere."""
+    """Matrices from the packed diagonals `x`, with `padding_value` elsewhere."""
     check_tensors("matrix_diag", x=x)
     return MatrixDiagV3.of(align)(x, k, num_rows, num_cols, _like(x, padding_value))
 
 
 def matrix_diag_part(x: Any, k: Any, padding_value: Any, align: str = "RIGHT_LEFT") -> Any:
-    """The diagonals `k` of `x`, packed; `padding_value` fills short ones up."""
+    """Packed diagonals `k` of `x`; `padding_value` fills up short ones."""
     return MatrixDiagPartV3.of(align)(x, k, _like(x, padding_value))
 
 
 def matrix_set_diag(x: Any, diagonal: Any, k: Any = 0, align: str = "RIGHT_LEFT") -> Any:
-    """`x` with its diagonals `k` replaced by the packed ones."""
+    """Copy of `x` with its diagonals `k` replaced by the packed `diagonal`."""
     return MatrixSetDiagV3.of(align)(x, diagonal, k)

@@ -1,4 +1,4 @@
-"""Distances between vectors."""
+"""p-norm distances between vectors: cdist, pdist, dist."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mycelia.ops.linalg.norms import power_norm, sizes_of, vector_norm
 
 
 class Cdist(Op):
-    """The distance of order `p` from each row of x to each row of y."""
+    """p-norm distance between each row of x and each row of y."""
 
     p: float = 2.0
     examples = (
@@ -38,7 +38,7 @@ class Cdist(Op):
         if x1.ndim < 2 or x2.ndim < 2 or x1.shape[-1] != x2.shape[-1]:
             raise problem(
                 ValueError,
-                "Cdist: the rows cannot be compared",
+                "Cdist: the rows differ in length",
                 got=f"{x1} and {x2}",
                 expected="two tensors of rows of equal length",
             )
@@ -51,7 +51,7 @@ class Cdist(Op):
 
 
 class Pdist(Op):
-    """The distance of order `p` between each pair of rows of x."""
+    """p-norm distance between each pair of rows of x."""
 
     p: float = 2.0
     examples = (case("f32[4,3]"), case("f32[3,2]", p=1.0), case("f32[1,3]"))
@@ -63,7 +63,9 @@ class Pdist(Op):
         if not x.dtype.is_float:
             raise unsupported_dtype(self.name, x, "a float tensor")
         if x.ndim < 2:
-            raise problem(ValueError, "Pdist: needs rows to compare", got=str(x))
+            raise problem(
+                ValueError, "Pdist: the input must have at least 2 dimensions", got=str(x)
+            )
         rows = x.shape[-2]
         return x.with_shape((*x.shape[:-2], rows * (rows - 1) // 2))
 
@@ -75,15 +77,15 @@ class Pdist(Op):
 
 
 def cdist(x1: Any, x2: Any, p: float = 2.0) -> Any:
-    """The distance of order `p` from each row of x1 to each row of x2."""
+    """p-norm distance between each row of x1 and each row of x2."""
     return Cdist.of(p)(x1, x2)
 
 
 def pdist(input: Any, p: float = 2.0) -> Any:
-    """The distance of order `p` between each pair of rows."""
+    """p-norm distance between each pair of rows."""
     return Pdist.of(p)(input)
 
 
 def dist(input: Any, other: Any, p: float = 2) -> Any:
-    """The norm of order `p` of input - other."""
+    """p-norm of input - other."""
     return vector_norm(sub(input, other), p)

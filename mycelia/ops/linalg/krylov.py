@@ -1,4 +1,4 @@
-"""Linear systems solved step by step: conjugate gradients, BiCGSTAB, GMRES."""
+"""Iterative (Krylov) solvers of linear systems: conjugate gradients, BiCGSTAB, GMRES."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mycelia.ops.argument_types import check_axes, check_same_dtypes, check_same
 
 
 class KrylovSolve(Op):
-    """x with matrix @ x = b, from the guess `x0`, with `preconditioner` close to the inverse.
+    """Solves matrix @ x = b from the guess `x0`; `preconditioner` approximates the inverse.
 
     Gradients are those of the exact solution.
     """
@@ -49,7 +49,7 @@ class KrylovSolve(Op):
         options: dict[str, Any] = {"tol": self.tol, "atol": self.atol, "maxiter": self.maxiter}
         if self.method == "gmres":
             options |= {"restart": self.restart, "solve_method": self.solve_method}
-        solvers = jax.scipy.sparse.linalg  # not at the top: jax imports it when it is asked for
+        solvers = jax.scipy.sparse.linalg  # not at the top: jax imports it on first use
         found, _ = getattr(solvers, self.method)(
             lambda v: jnp.matmul(matrix, v),
             jnp.asarray(b),

@@ -1,4 +1,4 @@
-"""The linear sum assignment problem: rows and columns paired at the least cost."""
+"""The linear sum assignment problem: the pairing of rows and columns with the least cost."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from mycelia._engine.operators.operator import Op, unsupported_dtype
 
 
 class LinearSumAssignment(Op):
-    """Row and column numbers of the best pairs; only the first `dimension_limit` columns count.
+    """Row and column indices of the best pairs among the first `dimension_limit` columns.
 
-    Where columns are missing for that reason, the ends are filled with -1.
+    If that leaves too few columns, the results are padded with -1.
     """
 
     differentiable = False
@@ -56,7 +56,7 @@ class LinearSumAssignment(Op):
 
 
 def assigned(cost: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The pairs of least total cost, by shortest augmenting paths (Jonker and Volgenant, 1987)."""
+    """Pairs of least total cost, by shortest augmenting paths (Jonker and Volgenant, 1987)."""
     if cost.shape[0] > cost.shape[1]:
         columns, rows = assigned(cost.T)
         order = np.argsort(rows)
@@ -82,7 +82,7 @@ def _shortest_path(
     column_price: np.ndarray,
     row_of: np.ndarray,
 ) -> tuple[np.ndarray, int]:
-    """The cheapest path from a row to a free column; keeps the prices of both sides fair."""
+    """Cheapest path from a row to a free column; updates the dual prices of both sides."""
     width = cost.shape[1]
     distance, before = np.full(width, np.inf), np.full(width, -1)
     done = np.zeros(width, bool)

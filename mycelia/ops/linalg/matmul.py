@@ -1,4 +1,4 @@
-"""Products of matrices, the linear layer as one operator, and bias."""
+"""Matrix products, the fused linear layer, and bias addition."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from mycelia.ops.argument_types import check_axes, check_same_dtypes
 from mycelia.ops.elementwise.arithmetic import add
 from mycelia.ops.shapes.reshape import broadcast_to, reshape, sum_to
 
-_SMALL = 1 << 14  # numbers of a matrix that is not worth a copy
+_SMALL = 1 << 14  # elements of a matrix that is not worth a copy
 
 
 class MatMul(Op):
-    """The product of two matrices, either of them transposed first."""
+    """Matrix product; either matrix may be transposed first."""
 
     transpose_a: bool = False
     transpose_b: bool = False
@@ -56,7 +56,7 @@ class MatMul(Op):
                 ValueError,
                 "MatMul: both inputs must be matrices",
                 got=f"x {x} and y {y}",
-                expected="two tensors of 2 dimensions",
+                expected="two 2-d tensors",
                 fix="ops.matmul and ops.BatchMatMul take more dimensions",
             )
         rows, inner = x.shape[::-1] if self.transpose_a else x.shape
@@ -65,7 +65,7 @@ class MatMul(Op):
         return x.with_shape((rows, columns))
 
     def kept_orders(self, x: TensorType, y: TensorType) -> dict[int, Shape]:
-        """A weight (out, in) whose gradient comes as (in, out) is best kept so."""
+        """A weight (out, in) whose gradient is computed as (in, out) is best stored that way."""
         fits = self.transpose_b and not self.transpose_a and on_cpu()
         return {1: (1, 0)} if fits and _turns_result(x.shape[0], *y.shape) else {}
 
@@ -80,7 +80,7 @@ class MatMul(Op):
 
     def host(self, x: Any, y: Any) -> Any:
         if x.ndim != 2 or y.ndim != 2 or x.dtype is not y.dtype:
-            raise ValueError("not two matrices of one dtype")  # `infer` says it to the user
+            raise ValueError("not two matrices of one dtype")  # `infer` explains it
         if self.transpose_a:
             x = x.T
         if self.transpose_b:
@@ -97,7 +97,7 @@ _MATMUL = MatMul.of()
 
 
 class BatchMatMul(Op):
-    """Matrix products over the last two axes; the axes before them broadcast."""
+    """Batched matrix product over the last two axes; the leading axes broadcast."""
 
     transpose_a: bool = False
     transpose_b: bool = False
@@ -116,7 +116,7 @@ class BatchMatMul(Op):
                 ValueError,
                 f"{self.name}: both inputs must have at least 2 dimensions",
                 got=f"x {x} and y {y}",
-                fix="ops.matmul takes vectors too",
+                fix="ops.matmul accepts vectors too",
             )
         rows, inner = x.shape[:-3:-1] if self.transpose_a else x.shape[-2:]
         other, columns = y.shape[:-3:-1] if self.transpose_b else y.shape[-2:]
@@ -149,7 +149,7 @@ class BatchMatMul(Op):
 
 
 class Dense(Op):
-    """x @ w^T + b in one operator; `x` may have any number of leading axes, `b` may be None."""
+    """Fully connected layer: x @ w^T + b; `x` may have leading axes, `b` may be None."""
 
     examples = (
         case("f32[2,3]", "f32[4,3]", "f32[4]"),
@@ -164,7 +164,7 @@ class Dense(Op):
         if w.ndim != 2 or x.ndim < 1:
             raise problem(
                 ValueError,
-                "Dense: the weight must be a matrix and the input have a last axis",
+                "Dense: the weight must be a matrix, and the input must have at least 1 dimension",
                 got=f"input {x} and weight {w}",
             )
         check_inner_sizes(self.name, x, w, x.shape[-1], w.shape[1])
@@ -191,7 +191,7 @@ class Dense(Op):
 
 
 class BiasAdd(Op):
-    """A vector added along the channel axis."""
+    """Adds a bias vector along the channel axis."""
 
     data_format: str = "NCHW"
     last_fields = {"data_format": "NHWC"}
@@ -231,7 +231,7 @@ class BiasAdd(Op):
 
 
 class BiasAddGrad(Op):
-    """The gradient of a bias: the sum over everything but the channels."""
+    """Gradient of a bias: the sum over all axes but the channels."""
 
     data_format: str = "NCHW"
     last_fields = {"data_format": "NHWC"}
@@ -261,8 +261,8 @@ class BiasAddGrad(Op):
 def _tiled_sum(dout: Array) -> Array:
     """The sum over all but the channels, as a product of tiles with ones.
 
-    A sum along the innermost axis goes number after number and takes six times as long. The tiles
-    are those the gradient of a convolution's weight needs too, so they are made once.
+    A sum along the innermost axis runs element by element and takes six times as long. The
+    gradient of a convolution's weight needs the same tiles, so they are computed only once.
     """
     rows, wide = to_tiles(dout, (TILE,) * (dout.ndim - 2)), wide_dtype(dout.dtype)
     ones = jnp.ones(rows.shape[1:], rows.dtype)
@@ -271,7 +271,7 @@ def _tiled_sum(dout: Array) -> Array:
 
 
 def over_rows(x: Array, y: Array) -> Array:
-    """x^T y on CPU, where a dot wants the axis it sums over last on its left side.
+    """x^T y on CPU, where a dot is fastest if its left side has the contracted axis last.
 
     A direct dot takes 51 ms where a transposed copy and a plain dot take 30 (a large weight
     gradient of Dense). What is copied is one side, or the other and the result, if that is less.
@@ -284,20 +284,20 @@ def over_rows(x: Array, y: Array) -> Array:
 
 
 def _turns_result(rows: int, columns: int, others: int) -> bool:
-    """Whether y and the result of x^T y, which is large enough for copies, are less than x."""
+    """Whether x^T y is large enough for copies, and y and the result are smaller than x."""
     is_small = rows * max(columns, others) < _SMALL
     return not is_small and rows * columns > rows * others + columns * others
 
 
 def _product_grads(product: Any, trans_a: bool, trans_b: bool, x: Any, y: Any, dout: Any) -> Any:
-    """The gradients of both sides of a product, as products without extra transposes."""
+    """Gradients of both sides of a product, as products without extra transposes."""
     dx = product.of(trans_b, True)(y, dout) if trans_a else product.of(False, not trans_b)(dout, y)
     dy = product.of(True, trans_a)(dout, x) if trans_b else product.of(not trans_a, False)(x, dout)
     return dx, dy
 
 
 def matmul(input: Any, other: Any) -> Any:
-    """The product of matrices or vectors by numpy's rules."""
+    """Matrix product of tensors, with NumPy's rules for vectors and broadcasting."""
     check_tensors("matmul", input=input, other=other)
     rank_x, rank_y = input.ndim, other.ndim
     if rank_x == rank_y == 2:
@@ -305,7 +305,7 @@ def matmul(input: Any, other: Any) -> Any:
     if rank_x == 0 or rank_y == 0:
         raise problem(
             ValueError,
-            "matmul: the inputs must have at least 1 dimension",
+            "matmul: both inputs must have at least 1 dimension",
             fix="use mul for scalars",
         )
     x = reshape(input, (1, *input.shape)) if rank_x == 1 else input
@@ -320,28 +320,28 @@ def matmul(input: Any, other: Any) -> Any:
 
 
 def bmm(input_x: Any, mat2: Any) -> Any:
-    """Batches of matrix products."""
+    """Batched matrix product."""
     return BatchMatMul.of()(input_x, mat2)
 
 
 def mm(input: Any, mat2: Any) -> Any:
-    """The product of two matrices."""
+    """Matrix product of two matrices."""
     return MatMul.of()(input, mat2)
 
 
 def mv(mat: Any, vec: Any) -> Any:
-    """The product of a matrix and a vector."""
+    """Matrix-vector product."""
     if len(mat.shape) != 2 or len(vec.shape) != 1:
         raise problem(
             ValueError,
-            "mv: it takes a matrix and a vector",
+            "mv: the inputs must be a matrix and a vector",
             got=f"shapes {list(mat.shape)} and {list(vec.shape)}",
         )
     return reshape(MatMul.of()(mat, reshape(vec, (*vec.shape, 1))), (mat.shape[0],))
 
 
 def dense(input: Any, weight: Any, bias: Any = None) -> Any:
-    """input @ weight^T + bias; a weight of one dimension is a vector."""
+    """Fully connected layer: ``input @ weight.T + bias``; a 1-d weight acts as a vector."""
     if len(weight.shape) == 2 and (bias is None or bias.shape == weight.shape[:1]):
         return Dense.of()(input, weight, bias)
     if len(weight.shape) == 2:
@@ -352,5 +352,5 @@ def dense(input: Any, weight: Any, bias: Any = None) -> Any:
 
 
 def bias_add(input_x: Any, bias: Any) -> Any:
-    """`bias` added along the second axis of `input_x`."""
+    """Adds `bias` along the channel axis (the second) of `input_x`."""
     return BiasAdd.of()(input_x, bias)

@@ -1,4 +1,4 @@
-"""Functions of single matrices: symmetric eigenvectors, LU factors, the exponential."""
+"""Symmetric eigendecomposition, LU factorization, and the matrix exponential (scipy's)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mycelia._engine.operators.operator import Op, unsupported_dtype
 
 
 class Eigh(Op):
-    """Ascending eigenvalues and the eigenvectors of symmetric (Hermitian) matrices.
+    """Eigenvalues (ascending) and eigenvectors of symmetric (Hermitian) matrices.
 
     Only one triangle is read. The eigenvalues have the dtype of the matrix.
     """
@@ -39,7 +39,7 @@ class Eigh(Op):
 
 
 class LuFactor(Op):
-    """Both triangular factors in one matrix, and the pivots, which count from 0."""
+    """LU decomposition: both triangular factors in one matrix, and the 0-based pivots."""
 
     examples = (case("f32[3,3]"), case("f64[2,3]", differentiate=False))
 
@@ -53,7 +53,7 @@ class LuFactor(Op):
 
 
 class MatrixExponential(Op):
-    """The sum of x^k / k! over all k, for square matrices."""
+    """Matrix exponential: the sum of x^k / k! over all k."""
 
     examples = (case("f32[2,2]"), case("f64[3,3]"))
 
@@ -66,7 +66,7 @@ class MatrixExponential(Op):
 
 
 def _mirrored(x: Array, from_lower: bool) -> Array:
-    """The symmetric matrix that has one triangle of x."""
+    """Symmetric matrix built from one triangle of x."""
     triangle = jnp.tril(x) if from_lower else jnp.triu(x)
     strict = jnp.tril(x, -1) if from_lower else jnp.triu(x, 1)
     return triangle + jnp.conj(jnp.swapaxes(strict, -1, -2))

@@ -1,4 +1,4 @@
-"""Functions of whole matrices: exponential, logarithm, least squares, reflections, condition."""
+"""Matrix exponential and logarithm, least squares, Householder products, condition number."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from mycelia.ops.reduction.reduction import amax, amin
 
 
 class MatrixExp(Op):
-    """The matrix exponential of square matrices."""
+    """Matrix exponential of square matrices."""
 
     examples = (case("f32[2,2]"), case("f64[2,3,3]"), case("f16[1,1]", differentiate=False))
 
@@ -46,7 +46,7 @@ class MatrixExp(Op):
 
 
 class MatrixLogarithm(Op):
-    """The matrix logarithm of square complex matrices, from their eigenvectors."""
+    """Matrix logarithm of square complex matrices, from their eigendecomposition."""
 
     differentiable = False
     examples = (case("c64[2,2]"), case("c128[2,3,3]"))
@@ -64,7 +64,7 @@ class MatrixLogarithm(Op):
 
 
 class MatrixSolveLs(Op):
-    """The solution of matrix @ x = rhs with the least squares, and the least length."""
+    """Least-squares solution of matrix @ x = rhs with the smallest norm."""
 
     fast: bool = True
     examples = (
@@ -105,7 +105,7 @@ class MatrixSolveLs(Op):
 
 
 class Ormqr(Op):
-    """`other` times the orthogonal matrix that Householder vectors and factors describe."""
+    """Product of `other` with the orthogonal matrix of Householder vectors and factors."""
 
     left: bool = True
     transpose: bool = False
@@ -148,7 +148,7 @@ class Ormqr(Op):
 
 
 class TridiagonalMatMul(Op):
-    """A tridiagonal matrix, given by its three diagonals (..., 1, M), times a matrix."""
+    """Product of a tridiagonal matrix, stored as three diagonals (..., 1, M), with a matrix."""
 
     examples = (
         case("f32[1,3]", "f32[1,3]", "f32[1,3]", "f32[3,2]"),
@@ -180,7 +180,7 @@ class TridiagonalMatMul(Op):
 
 
 class NuclearNorm(Op):
-    """The sum of the singular values of matrices in two axes."""
+    """Nuclear norm over two axes: the sum of the singular values."""
 
     dim: Shape | None = None
     keepdim: bool = False
@@ -193,18 +193,20 @@ class NuclearNorm(Op):
     def lower(self, x: Array) -> Array:
         if (self.dim is None and x.ndim != 2) or (self.dim is not None and len(self.dim) != 2):
             raise problem(
-                ValueError, "NuclearNorm: name two axes", got=f"dim={self.dim} for {x.shape}"
+                ValueError,
+                "NuclearNorm: dim must name two axes",
+                got=f"dim={self.dim} for {x.shape}",
             )
         axes = tuple(normalize_axis(a, x.ndim, "NuclearNorm") for a in self.dim or (0, 1))
         if axes[0] == axes[1]:
-            raise problem(ValueError, "NuclearNorm: the axes are the same", got=str(self.dim))
+            raise problem(ValueError, "NuclearNorm: the two axes must differ", got=str(self.dim))
         matrices = jnp.moveaxis(jnp.asarray(x), axes, (-2, -1))
         found = jnp.sum(jnp.linalg.svd(matrices, compute_uv=False), axis=-1)
         return jnp.expand_dims(found, tuple(sorted(axes))) if self.keepdim else found
 
 
 class ConjugateTranspose(Op):
-    """The axes in another order, and the numbers conjugated."""
+    """Permutes the axes and conjugates the elements."""
 
     static = ("perm",)
     examples = (case("c64[2,3]", (1, 0)), case("f32[2,3,4]", (2, 0, 1)))
@@ -212,7 +214,9 @@ class ConjugateTranspose(Op):
     def infer(self, x: TensorType, perm: Any) -> TensorType:
         if sorted(perm) != list(range(x.ndim)):
             raise problem(
-                ValueError, "ConjugateTranspose: perm is not an order of the axes", got=f"{perm}"
+                ValueError,
+                "ConjugateTranspose: perm must be a permutation of the axes",
+                got=f"{perm}",
             )
         return x.with_shape(tuple(x.shape[p] for p in perm))
 
@@ -221,17 +225,17 @@ class ConjugateTranspose(Op):
 
 
 def matrix_exp(input: Any) -> Any:
-    """The matrix exponential of square matrices."""
+    """Matrix exponential of square matrices."""
     return MatrixExp.of()(input)
 
 
 def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False) -> Any:
-    """`other` times the orthogonal matrix that Householder vectors and factors describe."""
+    """Product of `other` with the orthogonal matrix of Householder vectors and factors."""
     return Ormqr.of(left, transpose)(input, tau, other)
 
 
 def cond(A: Any, p: Any = None) -> Any:
-    """How much matrices may enlarge relative errors: the product of norms of it and its inverse."""
+    """Condition number of matrices: the norm times the norm of the inverse."""
     if not isinstance(A, TensorProtocol) or len(A.shape) < 2:
         raise problem(TypeError, "cond: A must be a Tensor of matrices", got=repr(A))
     if p in (None, 2, -2):

@@ -27,7 +27,7 @@ _MATRIX_ORDERS = (2, -2, 1, -1, math.inf, -math.inf, "fro", "nuc")
 
 
 class VectorNorm(Op):
-    """The norm of order `ord` over `axis` (all axes when empty), in the dtype of x."""
+    """Vector norm of order `ord` over `axis` (all axes when empty), in the dtype of x."""
 
     ord: float = 2.0
     axis: tuple[int, ...] = ()
@@ -44,10 +44,10 @@ class VectorNorm(Op):
 
     def infer(self, x: TensorType) -> TensorType:
         if not x.dtype.is_inexact:
-            raise unsupported_dtype("norm", x, "a tensor with fractions")
+            raise unsupported_dtype("norm", x, "a floating-point or complex tensor")
         axes = self._axes(x)
         if math.isinf(self.ord) and math.prod(x.shape[i] for i in axes) == 0:
-            raise problem(ValueError, "norm: nothing to choose from", got=str(x))
+            raise problem(ValueError, "norm: the reduced axes are empty", got=str(x))
         return x.with_shape(reduced_shape(x.shape, axes, self.keep_dims))
 
     def lower(self, x: Array) -> Array:
@@ -70,7 +70,7 @@ def sizes_of(x: Array) -> Array:
 
 
 def power_norm(sizes: Array, order: float, axes: tuple[int, ...], keep_dims: bool) -> Array:
-    """The norm of numbers given by their sizes; where it is 0 its gradient is 0, not infinite."""
+    """Norm of absolute values; where it is 0, its gradient is 0 instead of infinite."""
     if order == math.inf:
         return largest(sizes, axes, keep_dims)
     if order == -math.inf:
@@ -88,7 +88,7 @@ def power_norm(sizes: Array, order: float, axes: tuple[int, ...], keep_dims: boo
 
 
 class MatrixNorm(Op):
-    """The norm of order `ord` of the matrices that lie in the two axes `axis`."""
+    """Matrix norm of order `ord` over the two axes `axis`."""
 
     ord: Any = "fro"
     axis: tuple[int, int] = (-2, -1)
@@ -103,14 +103,16 @@ class MatrixNorm(Op):
 
     def infer(self, x: TensorType) -> TensorType:
         if not x.dtype.is_inexact:
-            raise unsupported_dtype("matrix_norm", x, "a tensor with fractions")
+            raise unsupported_dtype("matrix_norm", x, "a floating-point or complex tensor")
         if x.ndim < 2:
-            raise problem(ValueError, "matrix_norm: not a matrix", got=str(x))
+            raise problem(
+                ValueError, "matrix_norm: the input must have at least 2 dimensions", got=str(x)
+            )
         axes = normalize_axes(self.axis, x.ndim, "matrix_norm")
         if self.ord not in ("fro", "nuc") and not all(x.shape[a] for a in axes):
             raise problem(
                 ValueError,
-                "matrix_norm: a matrix without elements has no such norm",
+                "matrix_norm: this norm of an empty matrix is undefined",
                 got=f"{x}, ord={self.ord}",
             )
         return x.with_shape(reduced_shape(x.shape, axes, self.keep_dims))
@@ -122,7 +124,7 @@ class MatrixNorm(Op):
 
 
 class L2Normalize(Op):
-    """x / sqrt(max(sum(x * x over axis), epsilon))."""
+    """L2 normalization: x / sqrt(max(sum(x * x over axis), epsilon))."""
 
     axis: int = 0
     epsilon: float = 1e-4
@@ -147,7 +149,7 @@ class L2Normalize(Op):
 
 
 class LpNorm(Op):
-    """The norm of integer order `p` over `axis`, at least `epsilon`."""
+    """Norm of integer order `p` over `axis`, at least `epsilon`."""
 
     axis: tuple[int, ...]
     p: int = 2
@@ -181,7 +183,7 @@ class LpNorm(Op):
 
 
 class EuclideanNorm(OverAxes):
-    """The square root of the sum of squares over `axes`, in the dtype of x."""
+    """Euclidean norm over `axes`, in the dtype of x."""
 
     static = ("axes",)
     kinds = ("int", "uint", "float", "complex")
@@ -198,7 +200,7 @@ class EuclideanNorm(OverAxes):
 
 
 class L2Loss(Op):
-    """Half the sum of squares of all elements."""
+    """L2 loss: half the sum of squares of all elements."""
 
     examples = (case("f32[2,3]"), case("f32[]"), case("f16[4]", differentiate=False))
 
@@ -216,7 +218,7 @@ class L2Loss(Op):
 
 
 class SquareSumAll(Op):
-    """The sums of squares of two tensors."""
+    """Sums of squares of two tensors."""
 
     examples = (case("f32[2,3]", "f32[2,3]"), case("f32[4]", "f32[4]"))
 
@@ -227,7 +229,7 @@ class SquareSumAll(Op):
 def vector_norm(
     x: Any, ord: Any = 2, axis: Any = None, keepdims: bool = False, *, dtype: Any = None
 ) -> Any:
-    """The norm of order `ord` of the elements over `axis` (all axes when None)."""
+    """Vector norm of order `ord` over `axis` (all axes when None)."""
     check_tensors("vector_norm", x=x)
     if isinstance(ord, bool) or not isinstance(ord, (int, float)):
         raise problem(ValueError, "vector_norm: the order must be a number", got=f"ord={ord!r}")
@@ -238,7 +240,7 @@ def vector_norm(
 def matrix_norm(
     A: Any, ord: Any = "fro", axis: Any = (-2, -1), keepdims: bool = False, *, dtype: Any = None
 ) -> Any:
-    """The norm of order `ord` of the matrices in the two axes `axis`."""
+    """Matrix norm of order `ord` over the two axes `axis`."""
     check_tensors("matrix_norm", A=A)
     if ord not in _MATRIX_ORDERS:
         raise problem(
@@ -249,14 +251,14 @@ def matrix_norm(
         )
     axes = as_shape(axis, "matrix_norm")
     if len(axes) != 2:
-        raise problem(ValueError, "matrix_norm: needs two axes", got=f"axis={axis}")
+        raise problem(ValueError, "matrix_norm: axis must name two axes", got=f"axis={axis}")
     return MatrixNorm.of(ord, axes, keepdims)(_measured(A, dtype))
 
 
 def norm(
     A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Any:
-    """The norm of vectors (one axis in `dim`) or matrices (two), or of all elements.
+    """Norm of vectors (one axis in `dim`), of matrices (two), or of all elements.
 
     Without `ord` it is the square root of the sum of squares. With `ord` and without `dim` the
     tensor itself must be a vector or a matrix.
@@ -269,16 +271,16 @@ def norm(
     if rank > 2 and (axes or ord is not None):
         raise problem(
             ValueError,
-            "norm: neither a vector nor a matrix",
+            "norm: the input must be a vector or a matrix",
             got=f"{rank} axes",
-            fix="name one or two axes in dim",
+            fix="pass one or two axes as dim",
         )
     if ord is None:
         return vector_norm(A, 2, axes, keepdim, dtype=dtype)
     if rank == 2:
         return matrix_norm(A, ord, axes or (0, 1), keepdim, dtype=dtype)
     if isinstance(ord, str):
-        raise problem(TypeError, "norm: vectors have no norm of this name", got=f"ord={ord!r}")
+        raise problem(TypeError, "norm: this order is not defined for vectors", got=f"ord={ord!r}")
     return vector_norm(A, ord, axes, keepdim, dtype=dtype)
 
 

@@ -1,4 +1,4 @@
-"""Inverses, determinants, powers of matrices, and the solutions of linear systems."""
+"""Matrix inverses, determinants, powers, and solvers of linear systems."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mycelia.ops.linalg.matmul import BatchMatMul
 
 
 class MatrixInverse(Op):
-    """The inverse of square matrices; with `adjoint`, of their conjugate transposes."""
+    """Inverse of square matrices; with `adjoint`, of their conjugate transposes."""
 
     adjoint: bool = False
     examples = (
@@ -49,7 +49,7 @@ class MatrixInverse(Op):
 
 
 class MatrixDeterminant(Op):
-    """The determinants of square matrices."""
+    """Determinants of square matrices."""
 
     examples = (case("f32[2,2]"), case("f32[2,3,3]"), case("f16[2,2]", differentiate=False))
 
@@ -62,7 +62,7 @@ class MatrixDeterminant(Op):
 
 
 class LogMatrixDeterminant(Op):
-    """The signs of determinants, and the logarithms of their absolute values."""
+    """Signs and logarithms of the absolute values of determinants."""
 
     examples = (case("f32[2,2]"), case("f32[2,3,3]"))
 
@@ -76,7 +76,7 @@ class LogMatrixDeterminant(Op):
 
 
 class MatrixPower(Op):
-    """Square matrices multiplied with themselves `n` times; a negative `n` inverts."""
+    """Matrix power x^n of square matrices; a negative `n` inverts them."""
 
     n: int
     examples = (case("f32[2,2]", n=3), case("f32[2,2,2]", n=-2), case("i32[2,2]", n=2))
@@ -86,7 +86,9 @@ class MatrixPower(Op):
 
     def infer(self, x: TensorType) -> TensorType:
         if self.n < 0 and not x.dtype.is_inexact:
-            raise problem(ValueError, "MatrixPower: integers have no negative powers", got=str(x))
+            raise problem(
+                ValueError, "MatrixPower: integer matrices need a non-negative power", got=str(x)
+            )
         if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
             raise problem(ValueError, "MatrixPower: the matrices must be square", got=str(x))
         return x
@@ -96,7 +98,7 @@ class MatrixPower(Op):
 
 
 class MatrixSolve(Op):
-    """The solutions of matrix @ x = rhs; with `adjoint`, for the conjugate transpose."""
+    """Solves matrix @ x = rhs; with `adjoint`, for the conjugate transpose of matrix."""
 
     adjoint: bool = False
     examples = (
@@ -115,7 +117,7 @@ class MatrixSolve(Op):
 
 
 class MatrixTriangularSolve(Op):
-    """The solutions of matrix @ x = rhs for lower or upper triangles."""
+    """Solves matrix @ x = rhs for a lower or upper triangular matrix."""
 
     from_lower: bool
     adjoint: bool
@@ -138,7 +140,7 @@ class MatrixTriangularSolve(Op):
 
 
 class CholeskyInverse(Op):
-    """The inverse of a matrix from its Cholesky factor."""
+    """Inverse of a matrix from its Cholesky factor."""
 
     upper: bool = False
     examples = (case("f32[2,2]:positive"), case("f32[2,2,2]:positive", upper=True))
@@ -153,7 +155,7 @@ class CholeskyInverse(Op):
 
 
 class CholeskySolve(Op):
-    """The solutions of A @ x = x1 from the Cholesky factor `x2` of A."""
+    """Solves A @ x = x1 from the Cholesky factor `x2` of A."""
 
     upper: bool = False
     examples = (
@@ -170,7 +172,7 @@ class CholeskySolve(Op):
 
 
 class LuSolve(Op):
-    """The solutions of A @ y = x from A's LU factors and its pivots, which count from 1."""
+    """Solves A @ y = x from A's LU factors and 1-based pivots."""
 
     examples = (
         case("f32[2,1]", "f32[2,2]:positive", "i32[2]:1..2", differentiate=False),
@@ -194,7 +196,7 @@ class LuSolve(Op):
 
 
 class Lstsq(Op):
-    """The least-squares (or smallest) solution of x @ y = a."""
+    """Least-squares (or minimum-norm) solution of x @ y = a."""
 
     fast: bool = True
     l2_regularizer: float = 0.0
@@ -203,7 +205,9 @@ class Lstsq(Op):
     def normalize(self) -> dict[str, Any]:
         if self.l2_regularizer != 0.0:
             raise problem(
-                TypeError, "Lstsq: only l2_regularizer=0.0 is known", got=f"{self.l2_regularizer}"
+                TypeError,
+                "Lstsq: only l2_regularizer=0.0 is supported",
+                got=f"{self.l2_regularizer}",
             )
         return {"fast": check_bool(self.name, "fast", self.fast)}
 
@@ -224,7 +228,7 @@ class Lstsq(Op):
 
 
 def row_order(pivots: Array, rows: int) -> Array:
-    """The order of rows that a sequence of row swaps (`pivots`, from 1) leads to."""
+    """Row permutation that results from a sequence of row swaps (1-based `pivots`)."""
     swaps = jnp.maximum(jnp.asarray(pivots).astype(jnp.int32) - 1, 0)
     return lax.linalg.lu_pivots_to_permutation(swaps, rows)
 
@@ -252,7 +256,7 @@ def _solve_triangle(
 
 
 def _solve_factored(factor: Array, rhs: Array, upper: bool) -> Array:
-    """Two triangles after one another; an upper factor U stands for U^H U."""
+    """Two triangular solves; an upper factor U represents U^H U."""
     half = _solve_triangle(factor, rhs, lower=not upper, adjoint=upper)
     return _solve_triangle(factor, half, lower=not upper, adjoint=not upper)
 
@@ -265,65 +269,65 @@ def _check_system(name: str, matrix: TensorType, rhs: TensorType) -> None:
             ValueError,
             f"{name}: the matrix and the right side do not fit",
             got=f"matrix {matrix} and right side {rhs}",
-            expected="equal shapes but for the last size",
+            expected="shapes that are equal except for the last size",
         )
 
 
 def inverse(input: Any) -> Any:
-    """The inverse of square matrices."""
+    """Inverse of square matrices."""
     return MatrixInverse.of()(input)
 
 
 def det(input: Any) -> Any:
-    """The determinants of square matrices."""
+    """Determinants of square matrices."""
     return MatrixDeterminant.of()(input)
 
 
 def matrix_determinant(input: Any) -> Any:
-    """The determinants of square matrices."""
+    """Determinants of square matrices."""
     return MatrixDeterminant.of()(input)
 
 
 def slogdet(input: Any) -> Any:
-    """The signs of determinants, and the logarithms of their absolute values."""
+    """Signs and logarithms of the absolute values of determinants."""
     return LogMatrixDeterminant.of()(input)
 
 
 def log_matrix_determinant(input: Any) -> Any:
-    """The signs of determinants, and the logarithms of their absolute values."""
+    """Signs and logarithms of the absolute values of determinants."""
     return LogMatrixDeterminant.of()(input)
 
 
 def logdet(input: Any) -> Any:
-    """The logarithms of determinants; nan where one is negative."""
+    """Logarithm of the determinant; NaN where the determinant is negative."""
     return log(det(input))
 
 
 def matrix_power(input: Any, n: int) -> Any:
-    """Square matrices multiplied with themselves `n` times."""
+    """Matrix power `input`^n of square matrices."""
     return MatrixPower.of(n)(input)
 
 
 def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False) -> Any:
-    """The solutions of matrix @ x = rhs."""
+    """Solves matrix @ x = rhs."""
     return MatrixSolve.of(adjoint)(matrix, rhs)
 
 
 def cholesky_inverse(input_x: Any, upper: bool = False) -> Any:
-    """The inverse of a matrix from its Cholesky factor."""
+    """Inverse of a matrix from its Cholesky factor."""
     return CholeskyInverse.of(upper)(input_x)
 
 
 def cholesky_solve(input: Any, input2: Any, upper: bool = False) -> Any:
-    """The solutions of A @ x = input from the Cholesky factor `input2` of A."""
+    """Solves A @ x = input from the Cholesky factor `input2` of A."""
     return CholeskySolve.of(upper)(input, input2)
 
 
 def lu_solve(b: Any, LU_data: Any, LU_pivots: Any) -> Any:
-    """The solutions of A @ x = b from A's LU factors."""
+    """Solves A @ x = b from A's LU factors."""
     return LuSolve.of()(b, LU_data, LU_pivots)
 
 
 def lstsq(input: Any, A: Any) -> Any:
-    """The least-squares solution of input @ x = A."""
+    """Least-squares solution of input @ x = A."""
     return Lstsq.of()(input, A)

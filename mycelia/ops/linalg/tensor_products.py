@@ -1,4 +1,4 @@
-"""Products beyond the matrix product: sums over chosen axes, outer products, weighted sums."""
+"""Tensor products: einsum, tensordot, outer and Kronecker products, addmm and its relatives."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mycelia.ops.shapes.reshape import cast, reshape, sum_to, transpose
 
 
 class Einsum(Op):
-    """Einstein's summation over a tuple of tensors: `Einsum('ij,jk->ik')((x, y))`."""
+    """Einstein summation over a tuple of tensors: `Einsum('ij,jk->ik')((x, y))`."""
 
     equation: str
     promotes = ("x",)
@@ -35,7 +35,7 @@ class Einsum(Op):
 
 
 class Ger(Op):
-    """The outer product of two vectors."""
+    """Outer product of two vectors."""
 
     examples = (case("f32[2]", "f32[3]"), case("f32[0]", "f32[3]"))
 
@@ -55,27 +55,27 @@ class Ger(Op):
 
 
 def bidense(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
-    """input1^T W input2 for each of the matrices in `weight`, plus `bias`."""
+    """Bilinear layer: input1^T W input2 + bias for each matrix W in `weight`."""
     product = Einsum.of("...i,oij,...j->...o")((input1, weight, input2))
     return product if bias is None else add(product, bias)
 
 
 def einsum(equation: str, *operands: Any) -> Any:
-    """Einstein's summation: `einsum('ij,jk->ik', x, y)`."""
+    """Einstein summation: `einsum('ij,jk->ik', x, y)`."""
     if len(operands) == 1 and isinstance(operands[0], (tuple, list)):
         operands = tuple(operands[0])
     return Einsum.of(equation)(operands)
 
 
 def dot(input: Any, other: Any) -> Any:
-    """The sum over the last axis of `input` and the last but one of `other`."""
+    """Dot product over the last axis of `input` and the second-to-last axis of `other`."""
     check_tensors("dot", input=input, other=other)
     if len(input.shape) < 2 or len(other.shape) < 2:
         raise problem(
             ValueError,
             "dot: both inputs must have at least 2 dimensions",
             got=f"shapes {list(input.shape)} and {list(other.shape)}",
-            fix="ops.matmul takes vectors",
+            fix="ops.matmul accepts vectors",
         )
     if not input.dtype.is_float:
         raise unsupported_dtype("dot", TensorType(input.dtype, input.shape), "a float tensor")
@@ -83,7 +83,7 @@ def dot(input: Any, other: Any) -> Any:
 
 
 def inner(input: Any, other: Any) -> Any:
-    """The sum over the last axes of both; with a scalar, the plain product."""
+    """Inner product over the last axes; with a scalar, the elementwise product."""
     check_tensors("inner", input=input, other=other)
     if not input.shape or not other.shape:
         return mul(input, other)
@@ -97,7 +97,7 @@ def inner(input: Any, other: Any) -> Any:
 
 
 def tensor_dot(x1: Any, x2: Any, axes: Any) -> Any:
-    """The sum over pairs of axes: the last n and first n (`axes=n`), or two lists of axes."""
+    """Tensor contraction over the last n and first n axes (`axes=n`) or two lists of axes."""
     check_tensors("tensor_dot", x1=x1, x2=x2)
     left, right = _paired_axes(x1.shape, x2.shape, axes)
     free_left = tuple(i for i in range(len(x1.shape)) if i not in left)
@@ -135,7 +135,7 @@ def _sizes(shape: Shape, axes: tuple[int, ...]) -> Shape:
 
 
 def batch_dot(x1: Any, x2: Any, axes: Any = None) -> Any:
-    """For each entry of the first axis, the sum over one axis of `x1` and one of `x2`."""
+    """Batched dot product over one axis of `x1` and one of `x2`; axis 0 is the batch."""
     rank_1, rank_2 = len(x1.shape), len(x2.shape)
     pair = (rank_1 - 1, max(rank_2 - 2, 1)) if axes is None else axes
     first, second = (pair, pair) if is_int(pair) else pair
@@ -149,7 +149,7 @@ def batch_dot(x1: Any, x2: Any, axes: Any = None) -> Any:
             ValueError,
             "batch_dot: the shapes do not fit",
             got=f"shapes {list(x1.shape)} and {list(x2.shape)} with axes={axes}",
-            expected="equal first sizes, and equal sizes on the two axes, which are not the first",
+            expected="equal batch sizes, and equal sizes on the two axes; axis 0 is the batch",
         )
     batch, inner_size = x1.shape[0], x1.shape[left]
     x = reshape(transpose(x1, (0, *free_left, left)), (batch, size(rows), inner_size))
@@ -159,7 +159,7 @@ def batch_dot(x1: Any, x2: Any, axes: Any = None) -> Any:
 
 
 def vecdot(x: Any, y: Any, *, axis: int = -1) -> Any:
-    """The sum of the products along one axis."""
+    """Vector dot product along one axis."""
     product = mul(x, y)
     place = normalize_axis(axis, len(product.shape), "vecdot")
     wide = cast(product, "int64") if product.dtype.kind in ("bool", "int", "uint") else product
@@ -168,17 +168,17 @@ def vecdot(x: Any, y: Any, *, axis: int = -1) -> Any:
 
 
 def outer(input: Any, vec2: Any) -> Any:
-    """The products of every number of `input`, as a column, with `vec2`, broadcasting."""
+    """Outer product: `input` as a column times `vec2`, broadcasting."""
     return mul(reshape(input, (-1, 1)), vec2)
 
 
 def ger(input: Any, vec2: Any) -> Any:
-    """The outer product of two vectors."""
+    """Outer product of two vectors."""
     return Ger.of()(input, vec2)
 
 
 def kron(input: Any, other: Any) -> Any:
-    """The Kronecker product."""
+    """Kronecker product."""
     check_tensors("kron", input=input, other=other)
     rank = max(len(input.shape), len(other.shape))
     left = (1,) * (rank - len(input.shape)) + tuple(input.shape)
@@ -189,28 +189,28 @@ def kron(input: Any, other: Any) -> Any:
 
 
 def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """beta * input + alpha * (mat1 @ mat2)."""
+    """Matrix product and addition: beta * input + alpha * (mat1 @ mat2)."""
     return _weighted("addmm", input, MatMul.of()(mat1, mat2), beta, alpha)
 
 
 def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """beta * input + alpha * (mat @ vec)."""
+    """Matrix-vector product and addition: beta * input + alpha * (mat @ vec)."""
     return _weighted("addmv", input, mv(mat, vec), beta, alpha)
 
 
 def addr(x: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """beta * x + alpha * (the outer product of vec1 and vec2)."""
+    """Outer product and addition: beta * x + alpha * outer(vec1, vec2)."""
     check_tensors("addr", x=x, vec1=vec1, vec2=vec2)
     return _weighted("addr", x, outer(vec1, vec2), beta, alpha)
 
 
 def baddbmm(input: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
-    """beta * input + alpha * (batch1 @ batch2) for each matrix of the batches."""
+    """Batched matrix product and addition: beta * input + alpha * (batch1 @ batch2)."""
     return _weighted("baddbmm", input, BatchMatMul.of()(batch1, batch2), beta, alpha)
 
 
 def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """beta * input + alpha * (the sum of all products of the batches)."""
+    """Sum of batched matrix products: beta * input + alpha * sum(batch1 @ batch2)."""
     product = BatchMatMul.of()(batch1, batch2)
     return _weighted("addbmm", input, sum_to(product, product.shape[1:]), beta, alpha)
 

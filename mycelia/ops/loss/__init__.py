@@ -1,1 +1,1 @@
-"""Losses."""
+"""Loss operators: cross entropy, regression, margin, CTC, and sampled losses."""

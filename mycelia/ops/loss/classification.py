@@ -1,7 +1,7 @@
-"""MindSpore's loss operators on logits, probabilities and log-probabilities.
+"""Classification losses on logits, probabilities, and log-probabilities.
 
-Labels and weights are constants to them, as in MindSpore: no gradient flows there, except where an
-operator says so.
+As in MindSpore, labels and weights are constants: no gradient flows to them unless the operator's
+docstring says so.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _TINY = 1e-12  # keeps the logarithms of probabilities finite
 
 
 class SoftmaxCrossEntropyWithLogits(Op):
-    """The loss of each row against label probabilities, and its gradient for the logits."""
+    """Softmax cross entropy of each row against label probabilities, and its gradient."""
 
     examples = (
         case("f32[2,3]", "f32[2,3]:probability", constants=(1,), outputs=1),
@@ -57,7 +57,7 @@ class SoftmaxCrossEntropyWithLogits(Op):
 
 
 class SoftmaxCrossEntropyGrad(Op, register=False):
-    """The gradient of SoftmaxCrossEntropyWithLogits from its second result."""
+    """Gradient of SoftmaxCrossEntropyWithLogits from its second result."""
 
     def lower(self, logits: Array, pulled: Array, dloss: Array, dpulled: Array) -> Array:
         first = widened(pulled) * widened(dloss)[:, None]
@@ -68,7 +68,7 @@ class SoftmaxCrossEntropyGrad(Op, register=False):
 
 
 class SparseSoftmaxCrossEntropyWithLogits(Op):
-    """The mean loss against class indices; with `is_grad`, its gradient for the logits."""
+    """Mean softmax cross entropy against class indices; with `is_grad`, its gradient."""
 
     counts_rows = True
     is_grad: bool = False
@@ -111,7 +111,7 @@ class SparseSoftmaxCrossEntropyWithLogits(Op):
 
 
 class SigmoidCrossEntropyWithLogits(Op):
-    """The loss of each logit against its own probability label."""
+    """Sigmoid cross entropy of each logit against its label probability."""
 
     examples = (
         case("f32[2,3]", "f32[2,3]:unit", constants=(1,)),
@@ -127,7 +127,7 @@ class SigmoidCrossEntropyWithLogits(Op):
 
 
 class BCEWithLogitsLoss(Op):
-    """Sigmoid cross entropy with weights, and with more weight for positive examples.
+    """Weighted sigmoid cross entropy; `pos_weight` scales the loss of positive examples.
 
     The target is differentiated; the weights are not.
     """
@@ -179,7 +179,7 @@ class BCEWithLogitsLoss(Op):
 
 
 class BinaryCrossEntropy(Op):
-    """The loss of probabilities against labels from 0 to 1; both are differentiated."""
+    """Binary cross entropy of probabilities; the labels are differentiated too."""
 
     reduction: str = "mean"
     examples = (
@@ -220,7 +220,7 @@ class BinaryCrossEntropy(Op):
 
 
 class BinaryCrossEntropyGrad(Op, register=False):
-    """The gradients of BinaryCrossEntropy, large but finite where a probability is 0 or 1."""
+    """Gradients of BinaryCrossEntropy, large but finite where a probability is 0 or 1."""
 
     reduction: str
 
@@ -237,7 +237,7 @@ class BinaryCrossEntropyGrad(Op, register=False):
 
 
 class KLDivLoss(Op):
-    """labels * (log(labels) - logits), where the logits are log-probabilities."""
+    """Kullback-Leibler divergence: labels * (log(labels) - logits), for log-probabilities."""
 
     reduction: str = "mean"
     examples = (
@@ -262,7 +262,7 @@ class KLDivLoss(Op):
 
 
 class NLLLoss(Op):
-    """The weighted negative log-probability of the labels, and the total weight."""
+    """Weighted negative log-likelihood of the labels, and the total weight."""
 
     reduction: str = "mean"
     ignore_index: int = -100
@@ -324,7 +324,7 @@ class NLLLoss(Op):
 
 
 class SmoothL1Loss(Op):
-    """Squared below `beta`, linear above; both sides are differentiated."""
+    """Smooth L1 loss: quadratic below `beta`, linear above; the target is differentiated too."""
 
     beta: float = 1.0
     reduction: str = "none"
@@ -337,7 +337,9 @@ class SmoothL1Loss(Op):
 
     def normalize(self) -> dict[str, Any]:
         if self.beta < 0:
-            raise problem(RuntimeError, f"{self.name}: beta is negative", got=f"beta={self.beta}")
+            raise problem(
+                RuntimeError, f"{self.name}: beta must not be negative", got=f"beta={self.beta}"
+            )
         return {"reduction": check_reduction(self.name, self.reduction)}
 
     def infer(self, prediction: TensorType, target: TensorType) -> TensorType:

@@ -1,7 +1,7 @@
-"""Cross entropy and negative log-likelihood over classes, each with its gradient as one operator.
+"""Cross entropy and negative log-likelihood over classes, each gradient a fused operator.
 
 Classes lie along axis 1 (axis 0 of one example). For class indices y, weights w, smoothing s and
-C classes, with z = 0 for log-probabilities and z = logsumexp(x) for logits, a position loses
+C classes, with z = 0 for log-probabilities and z = logsumexp(x) for logits, a position's loss is
 
     (1 - s) w[y] (z - x[y])  +  s / C  sum_c w[c] (z - x[c])
 """
@@ -33,7 +33,7 @@ from mycelia.ops.loss.support import (
 
 
 class CrossEntropy(Op):
-    """The loss of logits against class indices, and the logsumexp of the logits."""
+    """Cross entropy of logits against class indices, and the logsumexp of the logits."""
 
     ignore_index: int = -100
     reduction: str = "mean"
@@ -49,7 +49,7 @@ class CrossEntropy(Op):
     def infer(
         self, x: TensorType, target: TensorType, weight: TensorType | None
     ) -> tuple[TensorType, TensorType]:
-        places = _places(self.name, x)
+        places = _positions(self.name, x)
         check_labels(self.name, target)
         if target.shape != places:
             raise problem(
@@ -86,7 +86,7 @@ class CrossEntropy(Op):
     def _losses(
         self, x: Array, total: Array, target: Array, weight: Array | None
     ) -> tuple[Array, Array]:
-        """The loss and the weight of each position; both 0 where the target is ignored."""
+        """Loss and weight of each position; both are 0 where the target is ignored."""
         axis = _class_axis(x)
         kept = jnp.asarray(target) != self.ignore_index
         index = jnp.where(kept, target, 0)
@@ -108,13 +108,13 @@ class CrossEntropy(Op):
 
 
 class NegativeLogLikelihood(CrossEntropy):
-    """The loss of log-probabilities against class indices (and zeros)."""
+    """Negative log-likelihood of class indices under log-probabilities (and zeros)."""
 
     from_logits = False
 
 
 class CrossEntropyGrad(Op, register=False):
-    """The gradients of CrossEntropy for the input and the weight: exp(x - z) - onehot, scaled."""
+    """Gradients of CrossEntropy for the input and the weight: exp(x - z) - onehot, scaled."""
 
     op: CrossEntropy
 
@@ -170,7 +170,7 @@ class CrossEntropyGrad(Op, register=False):
 
 
 class SoftCrossEntropy(Op):
-    """The loss of logits against class probabilities; all arguments are differentiated."""
+    """Cross entropy of logits against class probabilities; all arguments are differentiated."""
 
     reduction: str = "mean"
     label_smoothing: float = 0.0
@@ -183,7 +183,7 @@ class SoftCrossEntropy(Op):
 
     def infer(self, x: TensorType, target: TensorType, weight: TensorType | None) -> TensorType:
         check_alike(self.name, x, target)
-        places = _places(self.name, x)
+        places = _positions(self.name, x)
         _check_weight(self.name, x, weight)
         return reduced_type(x.with_shape(places), self.reduction)
 
@@ -206,7 +206,7 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Any:
-    """The cross entropy of logits against class indices, or against class probabilities."""
+    """Cross entropy of logits against class indices or class probabilities."""
     fields = _check_fields("cross_entropy", input, target, ignore_index, reduction, label_smoothing)
     if target.dtype.is_float and target.shape == input.shape:
         return SoftCrossEntropy.of(*fields[1:])(input, target, weight)
@@ -221,7 +221,7 @@ def nll_loss(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Any:
-    """The negative log-likelihood of class indices under log-probabilities."""
+    """Negative log-likelihood of class indices under log-probabilities."""
     fields = _check_fields("nll_loss", inputs, target, ignore_index, reduction, label_smoothing)
     return NegativeLogLikelihood.of(*fields)(inputs, target, weight)[0]
 
@@ -237,13 +237,13 @@ def _check_fields(
     return index, check_reduction(owner, reduction), label_smoothing
 
 
-def _places(op: str, x: TensorType) -> Shape:
+def _positions(op: str, x: TensorType) -> Shape:
     """The shape of the positions: that of `x` without its class axis."""
     if not x.dtype.is_float:
         raise unsupported_dtype(op, x, "a float tensor")
     if x.ndim == 0:
         raise problem(
-            ValueError, f"{op}: the input has no class axis", expected="at least one dimension"
+            ValueError, f"{op}: the input must have a class axis", expected="at least one dimension"
         )
     return () if x.ndim == 1 else x.shape[:1] + x.shape[2:]
 
@@ -264,7 +264,7 @@ def _class_axis(x: Array) -> int:
 
 
 def _class_weights(x: Array, weight: Array | None) -> Array:
-    """The weights of the classes (or ones), shaped to broadcast against `x`."""
+    """Class weights (or ones), shaped to broadcast against `x`."""
     axis = _class_axis(x)
     shape = [1] * x.ndim
     shape[axis] = x.shape[axis]
@@ -274,7 +274,7 @@ def _class_weights(x: Array, weight: Array | None) -> Array:
 
 
 def _onehot(index: Array, x: Array) -> Array:
-    """1 at the class `index` of each position, 0 elsewhere; a comparison, so it fuses."""
+    """One-hot encoding of `index`, written as a comparison so that XLA fuses it."""
     axis = _class_axis(x)
     classes = lax.broadcasted_iota(index.dtype, x.shape, axis)
     return (classes == jnp.expand_dims(index, axis)).astype(x.dtype)

@@ -1,4 +1,4 @@
-"""Connectionist temporal classification: losses of label sequences without alignment.
+"""Connectionist temporal classification (CTC) losses of unaligned label sequences.
 
 The forward algorithm of Graves et al. (2006) in log space, as one scan over time. Between any two
 labels, and at both ends, lies an optional blank: a sequence of S labels has 2 S + 1 states.
@@ -23,16 +23,14 @@ from mycelia.ops.elementwise.arithmetic import mul
 from mycelia.ops.loss.support import check_rank, check_reduction
 from mycelia.ops.shapes.reshape import reshape
 
-_NEVER = -1e30  # the log-probability of what cannot happen; finite, so that gradients are
-_LARGEST = (
-    60.0  # scores that are not normalized may be large; sums of their exponentials are finite
-)
+_NEVER = -1e30  # log-probability of an impossible event; finite, so that gradients are finite too
+_LARGEST = 60.0  # bound of unnormalized scores: sums of their exponentials stay finite
 
 
 class CTCLossV2(Op):
-    """The loss of padded label rows under log-probabilities, and the forward log-probabilities.
+    """CTC loss of padded label rows under log-probabilities, and the forward log-probabilities.
 
-    As in MindSpore the gradient is that of the logits behind the log-probabilities.
+    As in MindSpore, the gradient is with respect to the logits behind the log-probabilities.
     """
 
     blank: int = 0
@@ -104,7 +102,7 @@ class CTCLossV2(Op):
 
 
 class CTCLoss(Op):
-    """The loss of sparse labels under logits, and its gradient; the last class is the blank."""
+    """CTC loss of sparse labels under logits, and its gradient; the last class is the blank."""
 
     preprocess_collapse_repeated: bool = False
     ctc_merge_repeated: bool = True
@@ -148,7 +146,7 @@ class CTCLoss(Op):
         if sequence_length.shape != (x.shape[1],):
             raise problem(
                 ValueError,
-                f"{self.name}: one sequence length for each sequence is needed",
+                f"{self.name}: sequence_length must have one length per sequence",
                 got=f"x {x} and sequence_length {sequence_length}",
             )
         return x.with_shape((x.shape[1],)), x
@@ -198,7 +196,7 @@ class CTCLoss(Op):
 def _forward(
     log_probs: Array, labels: Array, times: Array, counts: Array, blank: int, merge: bool
 ) -> tuple[Array, Array]:
-    """The loss of each sequence, and the log-probability of each state at each time."""
+    """Loss of each sequence, and the log-probability of each state at each time step."""
     states = _with_blanks(jnp.asarray(labels), blank)
     number = jnp.arange(states.shape[1], dtype=counts.dtype)
     is_label = (number % 2 == 1)[None, :]
@@ -227,7 +225,7 @@ def _forward(
 
 
 def _with_blanks(labels: Array, blank: int) -> Array:
-    """blank, label, blank, label, ..., blank; padding that is no class counts as blank."""
+    """blank, label, blank, label, ..., blank; padding that is not a class counts as blank."""
     batch, length = labels.shape
     states = jnp.full((batch, 2 * length + 1), blank, labels.dtype)
     return states.at[:, 1::2].set(jnp.maximum(labels, 0))
@@ -239,7 +237,7 @@ def _shifted(alpha: Array, places: int) -> Array:
 
 
 def _dense_labels(logits: Array, indices: Array, values: Array) -> tuple[Array, Array]:
-    """Sparse labels as rows padded with 0, and how many each row has."""
+    """Sparse labels as rows padded with 0, and the number of labels per row."""
     time, batch, _ = logits.shape
     rows, columns = jnp.asarray(indices)[:, 0], jnp.asarray(indices)[:, 1]
     length = min(time, values.shape[0])
@@ -249,7 +247,7 @@ def _dense_labels(logits: Array, indices: Array, values: Array) -> tuple[Array, 
 
 
 def _collapsed(labels: Array, counts: Array) -> tuple[Array, Array]:
-    """Rows of labels without immediate repeats."""
+    """Rows of labels without consecutive repeats."""
     places = jnp.arange(labels.shape[1], dtype=counts.dtype)[None, :]
     before = jnp.pad(labels, ((0, 0), (1, 0)), constant_values=-1)[:, :-1]
     kept = (places < counts[:, None]) & (labels != before)
@@ -265,21 +263,21 @@ def _before(times: Array, log_probs: Array) -> Array:
 
 
 def _counted(targets: Any, counts: Any) -> Any:
-    """Rows of labels with zeros after the end of each."""
+    """Rows of labels with zeros after the end of each row."""
     lengths = counts if not isinstance(counts, tuple) else jnp.stack(counts)
     places = np.arange(targets.shape[1], dtype=np.int32)
     return targets * (places < lengths.reshape(-1, 1)).astype(targets.dtype)
 
 
 def _vector(lengths: Any) -> Array:
-    """Lengths as one int64 vector; they may come as a tuple of numbers."""
+    """Lengths as one int64 vector; a tuple of numbers is accepted too."""
     if isinstance(lengths, tuple):
         return jnp.stack([jnp.reshape(n, ()) for n in lengths]).astype(jnp.int64)
     return jnp.asarray(lengths).astype(jnp.int64)
 
 
 def check_lengths(op: str, argument: str, lengths: Any, batch: int) -> None:
-    """There is one whole number for each sequence, in a vector or a tuple."""
+    """Checks that `lengths` has one integer per sequence, in a vector or a tuple."""
     if not isinstance(lengths, tuple):
         check_shape(op, argument, lengths, (batch,))
     elif len(lengths) != batch:
@@ -290,4 +288,4 @@ def check_lengths(op: str, argument: str, lengths: Any, batch: int) -> None:
 
 def _check_time(op: str, type_: TensorType) -> None:
     if type_.shape[0] == 0:
-        raise problem(ValueError, f"{op}: there are no time steps", got=str(type_))
+        raise problem(ValueError, f"{op}: the input has no time steps", got=str(type_))

@@ -1,4 +1,4 @@
-"""Losses with a margin between classes, pairs or triplets."""
+"""Margin losses: hinge, ranking, triplet, cosine, multi-class, and multi-label."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mycelia.ops.loss.support import check_alike, check_rank, check_reduction, r
 
 
 class HingeEmbeddingLoss(Op):
-    """x where the target is positive, max(0, margin - x) where it is negative."""
+    """Hinge embedding loss: x where the target is 1, max(0, margin - x) where it is -1."""
 
     margin: float = 1.0
     reduction: str = "mean"
@@ -44,7 +44,7 @@ class HingeEmbeddingLoss(Op):
 
 
 class MarginRankingLoss(Op):
-    """max(0, margin - target * (x - y))."""
+    """Margin ranking loss: max(0, margin - target * (x - y))."""
 
     margin: float = 0.0
     reduction: str = "mean"
@@ -68,7 +68,7 @@ class MarginRankingLoss(Op):
 
 
 class CosineEmbeddingLoss(Op):
-    """1 - cos(x, y) where the target is 1, max(0, cos(x, y) - margin) where it is -1."""
+    """Cosine embedding loss: 1 - cos(x, y) for target 1, max(0, cos(x, y) - margin) for -1."""
 
     margin: float = 0.0
     reduction: str = "mean"
@@ -103,7 +103,7 @@ class CosineEmbeddingLoss(Op):
 
 
 class TripletMarginLoss(Op):
-    """max(0, margin + |x - positive| - |x - negative|) with p-norms along axis 1."""
+    """Triplet loss: max(0, margin + |x - positive| - |x - negative|), p-norms along axis 1."""
 
     p: int = 2
     swap: bool = False
@@ -134,7 +134,7 @@ class TripletMarginLoss(Op):
 
 
 class SoftMarginLoss(Op):
-    """log(1 + exp(-target * x))."""
+    """Soft margin loss: log(1 + exp(-target * x))."""
 
     reduction: str = "mean"
     examples = (case("f32[2,3]", "f32[2,3]:spread"), case("f32[]", "f32[]", reduction="none"))
@@ -153,7 +153,7 @@ class SoftMarginLoss(Op):
 
 
 class MultiMarginLoss(Op):
-    """The mean of max(0, margin - x[target] + x[c]) ** p over the other classes c."""
+    """Multi-class hinge loss: mean of max(0, margin - x[target] + x[c]) ** p over classes c."""
 
     p: int = 1
     margin: float = 1.0
@@ -194,7 +194,7 @@ class MultiMarginLoss(Op):
 
 
 class MultilabelMarginLoss(Op):
-    """The margin of each named class over each other class, and which classes are named.
+    """Multi-label hinge loss, and a mask of the target classes.
 
     A row of the target lists classes up to the first -1.
     """
@@ -236,7 +236,7 @@ class MultilabelMarginLoss(Op):
 
 
 class MultilabelSoftMarginLoss(Op):
-    """The mean over classes of the sigmoid cross entropy of each class."""
+    """Multi-label soft margin loss: the mean over classes of the sigmoid cross entropy."""
 
     reduction: str = "mean"
     examples = (
@@ -257,7 +257,7 @@ class MultilabelSoftMarginLoss(Op):
 def hinge_embedding_loss(
     inputs: Any, targets: Any, margin: float = 1.0, reduction: str = "mean"
 ) -> Any:
-    """inputs where the target is positive, max(0, margin - inputs) where it is negative."""
+    """Hinge embedding loss: inputs for target 1, max(0, margin - inputs) for target -1."""
     fields = (
         check_float("hinge_embedding_loss", "margin", margin),
         check_reduction("hinge_embedding_loss", reduction),
@@ -268,7 +268,7 @@ def hinge_embedding_loss(
 def margin_ranking_loss(
     input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: str = "mean"
 ) -> Any:
-    """max(0, margin - target * (input1 - input2))."""
+    """Margin ranking loss: max(0, margin - target * (input1 - input2))."""
     fields = (
         check_float("margin_ranking_loss", "margin", margin),
         check_reduction("margin_ranking_loss", reduction),
@@ -279,7 +279,7 @@ def margin_ranking_loss(
 def cosine_embedding_loss(
     input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: str = "mean"
 ) -> Any:
-    """1 - cos where the target is 1, max(0, cos - margin) where it is -1; vectors along axis 1."""
+    """Cosine embedding loss along axis 1: 1 - cos for target 1, max(0, cos - margin) for -1."""
     owner = "cosine_embedding_loss"
     bound = check_range(owner, "margin", margin, -1, 1)
     return CosineEmbeddingLoss.of(bound, check_reduction(owner, reduction))(input1, input2, target)
@@ -295,13 +295,13 @@ def triplet_margin_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Any:
-    """max(0, margin + |anchor - positive| - |anchor - negative|) with p-norms along axis 1."""
+    """Triplet loss: max(0, margin + |anchor - positive| - |anchor - negative|), p-norms."""
     op = TripletMarginLoss.of(p, swap, eps, check_reduction("triplet_margin_loss", reduction))
     return op(anchor, positive, negative, margin)
 
 
 def soft_margin_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
-    """log(1 + exp(-target * input))."""
+    """Soft margin loss: log(1 + exp(-target * input))."""
     return SoftMarginLoss.of(check_reduction("soft_margin_loss", reduction))(input, target)
 
 
@@ -313,7 +313,7 @@ def multi_margin_loss(
     weight: Any = None,
     reduction: str = "mean",
 ) -> Any:
-    """The mean of max(0, margin - input[target] + input[c]) ** p over the other classes c."""
+    """Multi-class hinge loss: mean of max(0, margin - input[target] + input[c]) ** p over c."""
     if not is_int(margin):
         raise wrong_type("multi_margin_loss", "margin", margin, "int")
     fields = p, float(margin), check_reduction("multi_margin_loss", reduction)
@@ -321,7 +321,7 @@ def multi_margin_loss(
 
 
 def multilabel_margin_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
-    """The margin of each class named in a row of the target over each other class."""
+    """Multi-label hinge loss: the margin of each target class over every other class."""
     reduction = check_reduction("multilabel_margin_loss", reduction)
     return MultilabelMarginLoss.of(reduction)(input, target)[0]
 
@@ -329,7 +329,7 @@ def multilabel_margin_loss(input: Any, target: Any, reduction: str = "mean") -> 
 def multilabel_soft_margin_loss(
     input: Any, target: Any, weight: Any = None, reduction: str = "mean"
 ) -> Any:
-    """The mean over classes of the sigmoid cross entropy of each class."""
+    """Multi-label soft margin loss: the mean over classes of the sigmoid cross entropy."""
     check_instance("multilabel_soft_margin_loss", "input", input, TensorProtocol)
     check_instance("multilabel_soft_margin_loss", "target", target, TensorProtocol)
     reduction = check_reduction("multilabel_soft_margin_loss", reduction)

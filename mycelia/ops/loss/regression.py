@@ -1,4 +1,4 @@
-"""Losses of values against values, and the function forms of the loss operators."""
+"""Regression losses and the functional interface of the other loss operators."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from mycelia.ops.loss.support import check_reduction, reduced, reduced_type
 
 
 class Regression(Op, register=False):
-    """The loss of each value against its target; both broadcast and are differentiated."""
+    """Elementwise loss of values against targets; both broadcast and are differentiated."""
 
     promotes = ("x", "target")
     reduction: str = "mean"
@@ -44,12 +44,12 @@ class Regression(Op, register=False):
         return at_least_float(dtype)
 
     def loss(self, error: Array) -> Array:
-        """The loss of each error."""
-        raise problem(RuntimeError, f"{self.name} has no loss")
+        """Loss of each error."""
+        raise problem(RuntimeError, f"{self.name} does not define a loss")
 
 
 class MSELossExt(Regression):
-    """The squared error."""
+    """Mean squared error."""
 
     examples = (
         case("f32[2,3]", "f32[2,3]"),
@@ -62,7 +62,7 @@ class MSELossExt(Regression):
 
 
 class L1LossExt(Regression):
-    """The size of the error."""
+    """Absolute (L1) error."""
 
     examples = (
         case("f32[2,3]", "f32[2,3]"),
@@ -78,7 +78,7 @@ class L1LossExt(Regression):
 
 
 class HuberLoss(Regression):
-    """Half the squared error up to `delta`, linear beyond."""
+    """Huber loss: half the squared error up to `delta`, linear beyond."""
 
     delta: float = 1.0
     examples = (
@@ -93,7 +93,7 @@ class HuberLoss(Regression):
 
 
 class GaussianNLLLoss(Op):
-    """The negative log-likelihood of targets under normal distributions."""
+    """Gaussian negative log-likelihood of the targets."""
 
     full: bool = False
     eps: float = 1e-6
@@ -114,7 +114,7 @@ class GaussianNLLLoss(Op):
 
 
 class CosineSimilarity(Op):
-    """The cosine of the angle between vectors along `dim`."""
+    """Cosine similarity between vectors along `dim`."""
 
     dim: int = 1
     eps: float = 1e-8
@@ -143,17 +143,17 @@ class CosineSimilarity(Op):
 
 
 def mse_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
-    """The squared error."""
+    """Mean squared error."""
     return MSELossExt.of(_checked("mse_loss", input, target, reduction))(input, target)
 
 
 def l1_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
-    """The size of the error."""
+    """Absolute (L1) error."""
     return L1LossExt.of(_checked("l1_loss", input, target, reduction))(input, target)
 
 
 def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0) -> Any:
-    """Half the squared error up to `delta`, linear beyond."""
+    """Huber loss: half the squared error up to `delta`, linear beyond."""
     if check_float("huber_loss", "delta", delta) <= 0:
         raise wrong_value("huber_loss", "delta", delta, "> 0.0")
     reduction = _checked("huber_loss", input, target, reduction)
@@ -161,7 +161,7 @@ def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 
 
 
 def smooth_l1_loss(input: Any, target: Any, beta: float = 1.0, reduction: str = "none") -> Any:
-    """Half the squared error over `beta` up to `beta`, linear beyond."""
+    """Smooth L1 loss: half the squared error over `beta` up to `beta`, linear beyond."""
     reduction = _checked("smooth_l1_loss", input, target, reduction)
     return SmoothL1Loss.of(beta, reduction)(input, target)
 
@@ -169,19 +169,19 @@ def smooth_l1_loss(input: Any, target: Any, beta: float = 1.0, reduction: str = 
 def binary_cross_entropy(
     logits: Any, labels: Any, weight: Any = None, reduction: str = "mean"
 ) -> Any:
-    """The loss of probabilities against labels from 0 to 1."""
+    """Binary cross entropy of probabilities against labels from 0 to 1."""
     return BinaryCrossEntropy.of(reduction)(logits, labels, weight)
 
 
 def binary_cross_entropy_with_logits(
     input: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: str = "mean"
 ) -> Any:
-    """Sigmoid cross entropy with weights, and with more weight for positive examples."""
+    """Weighted sigmoid cross entropy; `pos_weight` scales the loss of positive examples."""
     return BCEWithLogitsLoss.of(reduction)(input, target, weight, pos_weight)
 
 
 def kl_div(logits: Any, labels: Any, reduction: str = "mean") -> Any:
-    """labels * (log(labels) - logits), where the logits are log-probabilities."""
+    """Kullback-Leibler divergence: labels * (log(labels) - logits), for log-probabilities."""
     return KLDivLoss.of(reduction)(logits, labels)
 
 
@@ -193,7 +193,7 @@ def gaussian_nll_loss(
     eps: float = 1e-6,
     reduction: str = "mean",
 ) -> Any:
-    """The negative log-likelihood of targets under normal distributions of mean x."""
+    """Gaussian negative log-likelihood of `target` under mean `x` and variance `var`."""
     if check_float("gaussian_nll_loss", "eps", eps) <= 0:
         raise wrong_value("gaussian_nll_loss", "eps", eps, "a positive float")
     reduction = _checked("gaussian_nll_loss", x, target, reduction)
@@ -201,7 +201,7 @@ def gaussian_nll_loss(
 
 
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
-    """The cosine of the angle between vectors along `dim`."""
+    """Cosine similarity between vectors along `dim`."""
     return CosineSimilarity.of(dim, eps)(x1, x2)
 
 
@@ -214,7 +214,7 @@ def ctc_loss(
     reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Any:
-    """The loss of label sequences under log-probabilities, and the forward log-probabilities."""
+    """CTC loss of label sequences, and the forward log-probabilities."""
     return CTCLossV2.of(blank, reduction, zero_infinity)(
         log_probs, targets, input_lengths, target_lengths
     )

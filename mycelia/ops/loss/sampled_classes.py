@@ -1,4 +1,4 @@
-"""Candidate classes for sampled losses, with how often each is expected to be drawn."""
+"""Candidate samplers for sampled losses: the drawn classes and their expected counts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mycelia.ops.argument_types import INTEGERS, check_kinds
 
 
 class CandidateSampler(Op, register=False):
-    """Classes drawn by fixed probabilities, and the expected counts of true and drawn classes."""
+    """Draws classes with fixed probabilities; also returns the expected counts of classes."""
 
     draws = True
     differentiable = False
@@ -43,7 +43,7 @@ class CandidateSampler(Op, register=False):
         if true_classes.ndim != 2 or true_classes.shape[1] != self.num_true:
             raise problem(
                 ValueError,
-                f"{self.name}: the true classes have a wrong shape",
+                f"{self.name}: true_classes has the wrong shape",
                 got=str(true_classes),
                 expected=f"[batch, {self.num_true}]",
             )
@@ -77,11 +77,11 @@ class CandidateSampler(Op, register=False):
         )
 
     def probabilities(self) -> Array:
-        """How likely each class is to be drawn first."""
-        raise problem(RuntimeError, f"{self.name} has no probabilities")
+        """Probability of each class in one draw."""
+        raise problem(RuntimeError, f"{self.name} does not define probabilities")
 
     def expected(self, weights: Array) -> Array:
-        """How often each class is drawn on average."""
+        """Expected count of each class."""
         return self.num_sampled * weights
 
 
@@ -108,7 +108,7 @@ class UniformCandidateSampler(CandidateSampler):
 
 
 class LogUniformCandidateSampler(CandidateSampler):
-    """Candidates drawn with a probability that falls with the class number."""
+    """Candidates drawn log-uniformly: low class indices are more likely."""
 
     num_true: int = 1
     num_sampled: int = 5

@@ -1,4 +1,4 @@
-"""What losses share: checks of shapes and dtypes, and the reduction of many losses to one."""
+"""Shared helpers of losses: checks of shapes and dtypes, and reductions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def check_reduction(owner: str, reduction: Any, allowed: tuple[str, ...] = REDUC
 
 
 def reduced(values: Array, reduction: str, dtype: Any) -> Array:
-    """All losses, their mean or their sum, in `dtype`."""
+    """The losses, their mean, or their sum (by `reduction`), in `dtype`."""
     if reduction == "mean":
         values = summed(values) / values.size
     elif reduction == "sum":
@@ -31,12 +31,12 @@ def reduced(values: Array, reduction: str, dtype: Any) -> Array:
 
 
 def reduced_type(type_: TensorType, reduction: str) -> TensorType:
-    """The type of `reduced` on values of `type_`."""
+    """Result type of `reduced` for values of `type_`."""
     return type_ if reduction == "none" else type_.with_shape(())
 
 
 def check_alike(op: str, first: TensorType, second: TensorType, *, same_dtype: bool = True) -> None:
-    """Both must be float tensors of one shape (and one dtype)."""
+    """Checks that both are float tensors of one shape (and one dtype)."""
     if not first.dtype.is_float:
         raise unsupported_dtype(op, first, "a float tensor")
     if same_dtype and first.dtype is not second.dtype:
@@ -44,7 +44,7 @@ def check_alike(op: str, first: TensorType, second: TensorType, *, same_dtype: b
             TypeError,
             f"{op}: the dtypes differ",
             got=f"{first} and {second}",
-            expected="one dtype for both",
+            expected="the same dtype for both",
             fix="cast one of them: x.astype(mycelia.float32)",
         )
     if first.shape != second.shape:
@@ -52,14 +52,14 @@ def check_alike(op: str, first: TensorType, second: TensorType, *, same_dtype: b
             ValueError,
             f"{op}: the shapes differ",
             got=f"{first} and {second}",
-            expected="one shape for both",
+            expected="the same shape for both",
         )
 
 
 def check_rank(
     op: str, argument: str, type_: TensorType, rank: int, kind: Any = ValueError
 ) -> None:
-    """`type_` must have exactly `rank` dimensions."""
+    """Checks that `type_` has exactly `rank` dimensions."""
     if type_.ndim != rank:
         raise problem(
             kind,
@@ -69,6 +69,6 @@ def check_rank(
 
 
 def check_labels(op: str, labels: TensorType) -> None:
-    """Class indices are int32 or int64."""
+    """Checks that class indices are int32 or int64."""
     if labels.dtype.short not in ("i32", "i64"):
         raise unsupported_dtype(op, labels, "class indices as int32 or int64")

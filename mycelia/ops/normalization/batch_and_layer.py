@@ -1,4 +1,4 @@
-"""Normalization over batches and over the last axes: BatchNorm, LayerNorm, and their gradients."""
+"""Batch and layer normalization, and their gradients."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _IMAGE = ("f32[2,3,4,4]", "f32[3]", "f32[3]", "f32[3]", "f32[3]:positive")
 
 
 class BatchNorm(Op):
-    """Each channel to mean 0 and variance 1 over the batch, then scaled and shifted.
+    """Batch normalization: each channel to mean 0 and variance 1, then scaled and shifted.
 
-    In training the statistics are the batch's, and `mean` and `variance` move towards them by
-    `momentum`; otherwise `mean` and `variance` are used. Gives the result, two unused values, and
-    the batch's statistics (zeros in inference).
+    Training uses the statistics of the batch and updates the running `mean` and `variance` with
+    `momentum`; inference uses `mean` and `variance`. Returns the result, two unused values, and
+    the statistics of the batch (zeros in inference).
     """
 
     is_training: bool = False
@@ -61,7 +61,7 @@ class BatchNorm(Op):
         if input_x.ndim < 2:
             raise problem(
                 ValueError,
-                "BatchNorm: the input needs a batch and a channel axis",
+                "BatchNorm: the input must have a batch and a channel axis",
                 got=str(input_x),
             )
         if not input_x.dtype.is_float:
@@ -72,7 +72,7 @@ class BatchNorm(Op):
             if found.shape != (channels,):
                 raise problem(
                     ValueError,
-                    f"BatchNorm: {name} does not have one value for each channel",
+                    f"BatchNorm: {name} must have one value per channel",
                     got=f"{name} {found} for the input {input_x}",
                     expected=f"shape [{channels}]",
                 )
@@ -111,7 +111,7 @@ class BatchNorm(Op):
 
 
 class BatchNormGrad(Op):
-    """The gradient of BatchNorm by input, scale and bias (in inference, by the statistics too)."""
+    """Gradients of BatchNorm for input, scale, and bias (in inference also the statistics)."""
 
     is_training: bool = True
     epsilon: float = 1e-5
@@ -170,9 +170,9 @@ class BatchNormGrad(Op):
 
 
 class LayerNorm(Op):
-    """The axes from `begin_norm_axis` on to mean 0 and variance 1, then scaled and shifted.
+    """Layer normalization over the axes from `begin_norm_axis` on, then scale and shift.
 
-    Gives the result and the statistics, whose normalized axes have size 1.
+    Returns the result and the statistics, whose normalized axes have size 1.
     """
 
     begin_norm_axis: int = 1
@@ -218,7 +218,7 @@ class LayerNorm(Op):
 
 
 class LayerNormGrad(Op):
-    """The gradient of LayerNorm by its input, gamma and beta."""
+    """Gradients of LayerNorm for its input, gamma, and beta."""
 
     begin_norm_axis: int = 1
     begin_params_axis: int = 1
@@ -285,7 +285,7 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Any:
-    """Batch normalization; in training the running statistics move."""
+    """Batch normalization; training updates the running statistics."""
     op = BatchNorm.of(training, eps, momentum)
     return op(input_x, weight, bias, running_mean, running_var)[0]
 
@@ -303,7 +303,7 @@ def _moved(old: Array, new: Array, momentum: float) -> Array:
 
 
 def _mean(x: Array, axes: tuple[int, ...]) -> Array:
-    """The mean over the last axes, kept as 1."""
+    """Mean over the last axes, which keep size 1."""
     if axes == (x.ndim - 1,) and x.shape[-1]:
         return last_sum(x) / x.shape[-1]
     return jnp.mean(x, axis=axes, keepdims=True)

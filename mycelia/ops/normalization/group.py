@@ -1,4 +1,4 @@
-"""Normalization within one sample: by groups, by instance, by root mean square, by neighbours."""
+"""Group, instance, RMS, and local response normalization."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mycelia.ops.argument_types import FLOATS, REALS, check_axes, check_kinds
 
 
 class GroupNorm(Op):
-    """Each group of channels of a sample to mean 0 and variance 1, then scaled and shifted."""
+    """Group normalization: channel groups to mean 0 and variance 1, then scaled and shifted."""
 
     num_groups: int
     epsilon: float = 1e-5
@@ -31,7 +31,7 @@ class GroupNorm(Op):
         if x.ndim < 2 or x.shape[1] % self.num_groups:
             raise problem(
                 ValueError,
-                "GroupNorm: the channels cannot be cut into equal groups",
+                "GroupNorm: the channels do not split into equal groups",
                 got=f"{x} and {self.num_groups} groups",
                 expected="a number of channels (axis 1) divisible by the number of groups",
             )
@@ -48,9 +48,9 @@ class GroupNorm(Op):
 
 
 class InstanceNorm(Op):
-    """Every channel of every sample to mean 0 and variance 1, then scaled and shifted.
+    """Instance normalization: each channel of a sample to mean 0 and variance 1, then scaled.
 
-    The moving statistics become (1 - momentum) x old + momentum x the mean over the samples.
+    The running statistics become (1 - momentum) x old + momentum x the mean over the samples.
     """
 
     epsilon: float = 1e-5
@@ -91,7 +91,7 @@ class InstanceNorm(Op):
 
 
 class RmsNorm(Op):
-    """x over its root mean square along the axes of gamma, times gamma; and the inverse root."""
+    """RMS normalization: gamma * x / rms(x) over the axes of gamma; also returns 1 / rms(x)."""
 
     epsilon: float = 1e-6
     examples = (case("f32[2,3,4]", "f32[4]"), case("f32[2,3,4]", "f32[3,4]", epsilon=1e-3))
@@ -114,7 +114,7 @@ class RmsNorm(Op):
 
 
 class LRN(Op):
-    """Each value over a power of the sum of squares of its neighbours across channels."""
+    """Local response normalization across neighboring channels."""
 
     depth_radius: int = 5
     bias: float = 1.0
@@ -129,7 +129,7 @@ class LRN(Op):
             (self.depth_radius, self.depth_radius) if i == 1 else (0, 0) for i in range(x.ndim)
         ]
         squares = jnp.square(widened(x))
-        zero = squares.dtype.type(0)  # a constant, which lets XLA see a sum
+        zero = squares.dtype.type(0)  # a constant, so that XLA recognizes a sum
         near = lax.reduce_window(squares, zero, lax.add, window, (1,) * x.ndim, padding)
         return (widened(x) / (self.bias + self.alpha * near) ** self.beta).astype(x.dtype)
 
@@ -137,12 +137,12 @@ class LRN(Op):
 def group_norm(
     input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5
 ) -> Any:
-    """Group normalization; weight and bias have one value for each channel."""
+    """Group normalization; weight and bias have one value per channel."""
     return GroupNorm.of(num_groups, eps)(input, weight, bias)
 
 
 def rms_norm(x: Any, gamma: Any, epsilon: float = 1e-6) -> Any:
-    """Root-mean-square normalization; gives the result and the inverse root."""
+    """Root-mean-square normalization; returns the result and 1 / rms(x)."""
     return RmsNorm.of(epsilon)(x, gamma)
 
 
@@ -175,7 +175,7 @@ def _check_channels(owner: str, x: TensorType, *values: TensorType | None) -> No
         if value is not None and value.shape != (x.shape[1],):
             raise problem(
                 ValueError,
-                f"{owner}: there must be one value for each channel",
+                f"{owner}: there must be one value per channel",
                 got=f"{value} for the input {x}",
                 expected=f"shape [{x.shape[1]}]",
             )

@@ -1,1 +1,1 @@
-"""Optimizer updates, gradient clipping, second-order statistics."""
+"""Optimizer updates, gradient clipping, and second-order statistics."""

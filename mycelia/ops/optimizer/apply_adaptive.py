@@ -1,4 +1,4 @@
-"""MindSpore's operators for one step of one parameter: RMSProp, FTRL, proximal, sign and LARS."""
+"""Updates of one parameter: RMSProp, FTRL, proximal, sign-based, and LARS."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _W, _P, _S = "f32[2,3]", "f32[2,3]:positive", "f32[]:unit"
 
 
 class ApplyRMSProp(ApplyUpdate):
-    """A step of RMSProp."""
+    """RMSProp update."""
 
     writes = ("var", "mean_square", "moment")
     promotes = ("learning_rate", "decay", "momentum", "epsilon")
@@ -54,7 +54,7 @@ class ApplyRMSProp(ApplyUpdate):
 
 
 class ApplyCenteredRMSProp(ApplyUpdate):
-    """A step of centered RMSProp."""
+    """Centered RMSProp update."""
 
     writes = ("var", "mean_gradient", "mean_square", "moment")
     promotes = ("learning_rate", "decay", "momentum", "epsilon")
@@ -85,7 +85,7 @@ class ApplyCenteredRMSProp(ApplyUpdate):
 
 
 class ApplyFtrl(ApplyUpdate):
-    """A step of FTRL."""
+    """FTRL update."""
 
     writes = ("var", "accum", "linear")
     promotes = ("lr", "l1", "l2", "lr_power")
@@ -114,7 +114,7 @@ class ApplyFtrl(ApplyUpdate):
 
 
 class ApplyProximalAdagrad(ApplyUpdate):
-    """A step of Adagrad with L1 and L2 shrinking."""
+    """Proximal Adagrad update, with L1 and L2 regularization."""
 
     writes = ("var", "accum")
     promotes = ("lr", "l1", "l2")
@@ -129,7 +129,7 @@ class ApplyProximalAdagrad(ApplyUpdate):
 
 
 class ApplyGradientDescent(ApplyUpdate):
-    """var - alpha * delta."""
+    """Gradient descent update: var - alpha * delta."""
 
     writes = ("var",)
     promotes = ("alpha",)
@@ -140,7 +140,7 @@ class ApplyGradientDescent(ApplyUpdate):
 
 
 class ApplyProximalGradientDescent(ApplyUpdate):
-    """var - alpha * delta, then shrunk towards zero."""
+    """Proximal gradient descent update, with L1 and L2 regularization."""
 
     writes = ("var",)
     promotes = ("alpha", "l1", "l2")
@@ -154,7 +154,7 @@ class ApplyProximalGradientDescent(ApplyUpdate):
 
 
 class ApplyAddSign(ApplyUpdate):
-    """A step that grows where gradient and momentum agree in sign (Bello et al., 2017)."""
+    """AddSign update: larger where gradient and momentum agree in sign (Bello et al., 2017)."""
 
     writes = ("var", "m")
     promotes = ("lr", "alpha", "sign_decay", "beta")
@@ -178,7 +178,7 @@ class ApplyAddSign(ApplyUpdate):
 
 
 class ApplyPowerSign(ApplyUpdate):
-    """As ApplyAddSign, with the agreement as an exponent."""
+    """PowerSign update: like AddSign, with the sign agreement as an exponent."""
 
     writes = ("var", "m")
     promotes = ("lr", "logbase", "sign_decay", "beta")
@@ -202,7 +202,7 @@ class ApplyPowerSign(ApplyUpdate):
 
 
 class ApplyKerasMomentum(ApplyUpdate):
-    """A step with momentum whose accumulator holds the step itself."""
+    """Momentum update as in Keras: the accumulator holds the step itself."""
 
     writes = ("var", "accum")
     promotes = ("lr", "momentum")
@@ -219,7 +219,7 @@ class ApplyKerasMomentum(ApplyUpdate):
 
 
 class LARSUpdate(Op):
-    """The gradient scaled by LARS, from the sums of squares of weight and gradient."""
+    """LARS scaling of a gradient, from the sums of squares of weight and gradient."""
 
     differentiable = False
     promotes = ("weight_decay", "learning_rate")
@@ -245,7 +245,7 @@ class LARSUpdate(Op):
                 TypeError,
                 "LARSUpdate: weight and gradient differ in shape",
                 got=f"{weight} and {gradient}",
-                expected="one shape",
+                expected="equal shapes",
             )
         amounts = {
             "norm_weight": norm_weight,

@@ -1,4 +1,4 @@
-"""MindSpore's operators for one step of one parameter: momentum, SGD, Adam and Adagrad."""
+"""Updates of one parameter: momentum, SGD, Adam and its variants, Adagrad."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _W, _P, _S = "f32[2,3]", "f32[2,3]:positive", "f32[]:unit"
 
 
 class ApplyMomentum(ApplyUpdate):
-    """A step with momentum: accumulation = accumulation * momentum + gradient."""
+    """Momentum update: accumulation = accumulation * momentum + gradient."""
 
     writes = ("variable", "accumulation")
     promotes = ("learning_rate", "momentum")
@@ -53,7 +53,7 @@ class ApplyMomentum(ApplyUpdate):
 
 
 class SGD(ApplyUpdate):
-    """A step of stochastic gradient descent; `stat` is 1 before the first step and 0 after."""
+    """Stochastic gradient descent update; `stat` is 1 before the first step and 0 after."""
 
     writes = ("parameters", "accum", "stat")
     promotes = ("learning_rate", "momentum")
@@ -69,7 +69,7 @@ class SGD(ApplyUpdate):
         if self.nesterov and self.dampening != 0:
             raise problem(
                 ValueError,
-                "SGD: nesterov needs dampening 0",
+                "SGD: nesterov requires dampening=0",
                 got=f"nesterov=True and dampening={self.dampening}",
                 expected="dampening=0.0",
             )
@@ -101,7 +101,7 @@ class SGD(ApplyUpdate):
 
 
 class Adam(ApplyUpdate):
-    """A step of Adam with the powers of both betas given."""
+    """Adam update; the powers of both betas are arguments."""
 
     writes = ("var", "m", "v")
     promotes = ("beta1_power", "beta2_power", "lr", "beta1", "beta2", "epsilon")
@@ -137,7 +137,7 @@ class Adam(ApplyUpdate):
 
 
 class AdamWeightDecay(ApplyUpdate):
-    """A step of Adam with decoupled decay and without bias correction."""
+    """Adam update with decoupled weight decay and without bias correction."""
 
     writes = ("var", "m", "v")
     promotes = ("lr", "beta1", "beta2", "epsilon", "decay")
@@ -170,7 +170,7 @@ class AdamWeightDecay(ApplyUpdate):
 
 
 class ApplyAdamWithAmsgrad(ApplyUpdate):
-    """A step of AMSGrad; betas and epsilon are fields."""
+    """AMSGrad update; betas and epsilon are attributes."""
 
     writes = ("var", "m", "v", "vhat")
     promotes = ("beta1_power", "beta2_power", "lr")
@@ -204,7 +204,7 @@ class ApplyAdamWithAmsgrad(ApplyUpdate):
 
 
 class ApplyAdamWithAmsgradV2(ApplyUpdate):
-    """A step of AMSGrad; betas and epsilon are arguments."""
+    """AMSGrad update; betas and epsilon are arguments."""
 
     writes = ("var", "m", "v", "vhat")
     promotes = ("beta1_power", "beta2_power", "lr", "beta1", "beta2", "epsilon")
@@ -238,7 +238,7 @@ class ApplyAdamWithAmsgradV2(ApplyUpdate):
 
 
 class ApplyAdaMax(ApplyUpdate):
-    """A step of AdaMax."""
+    """AdaMax update."""
 
     writes = ("var", "m", "v")
     promotes = ("beta1_power", "lr", "beta1", "beta2", "epsilon")
@@ -269,7 +269,7 @@ class ApplyAdaMax(ApplyUpdate):
 
 
 class ApplyAdadelta(ApplyUpdate):
-    """A step of Adadelta."""
+    """Adadelta update."""
 
     writes = ("var", "accum", "accum_update")
     promotes = ("lr", "rho", "epsilon")
@@ -293,7 +293,7 @@ class ApplyAdadelta(ApplyUpdate):
 
 
 class ApplyAdagrad(ApplyUpdate):
-    """A step of Adagrad."""
+    """Adagrad update."""
 
     writes = ("var", "accum")
     promotes = ("lr",)
@@ -308,7 +308,7 @@ class ApplyAdagrad(ApplyUpdate):
 
 
 class ApplyAdagradV2(ApplyUpdate):
-    """A step of Adagrad with `epsilon` added to the root."""
+    """Adagrad update with `epsilon` added to the root."""
 
     writes = ("var", "accum")
     promotes = ("lr",)
@@ -328,7 +328,7 @@ class ApplyAdagradV2(ApplyUpdate):
 
 
 class ApplyAdagradDA(ApplyUpdate):
-    """A step of Adagrad with dual averaging (Duchi et al., 2011)."""
+    """Adagrad update with dual averaging (Duchi et al., 2011)."""
 
     writes = ("var", "gradient_accumulator", "gradient_squared_accumulator")
     promotes = ("lr", "l1", "l2")

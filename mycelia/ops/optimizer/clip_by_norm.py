@@ -1,4 +1,4 @@
-"""Clipping tensors by their norm."""
+"""Gradient clipping by norm."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mycelia.ops.shapes.concat import stack
 
 
 class ClipByGlobalNorm(Op):
-    """All tensors scaled by one factor so that their common norm is at most `clip_norm`."""
+    """Scales all tensors by one factor so that their global norm is at most `clip_norm`."""
 
     promotes = ("clip_norm",)
     examples = (
@@ -47,11 +47,11 @@ class ClipByGlobalNorm(Op):
         return tuple((w * factor).astype(one.dtype) for w, one in zip(wide, x, strict=True))
 
 
-_TINY = 1e-30  # keeps the gradient of the root finite where everything is 0
+_TINY = 1e-30  # keeps the gradient of the root finite if all elements are 0
 
 
 def clip_by_global_norm(x: Any, clip_norm: Any = 1.0, use_norm: Any = None) -> Any:
-    """The tensors of x scaled together so that their common norm is at most `clip_norm`."""
+    """Scales the tensors of x together so that their global norm is at most `clip_norm`."""
     if use_norm is not None:
         raise problem(ValueError, "clip_by_global_norm: use_norm must be None", got=str(use_norm))
     if not isinstance(clip_norm, (int, float, TensorProtocol)):
@@ -66,7 +66,7 @@ def clip_by_global_norm(x: Any, clip_norm: Any = 1.0, use_norm: Any = None) -> A
 def clip_by_norm(
     x: Any, max_norm: Any, norm_type: float = 2.0, error_if_nonfinite: bool = False
 ) -> Any:
-    """x, a tensor or several, scaled together so that the norm is at most `max_norm`."""
+    """Scales a tensor, or several together, so that the norm is at most `max_norm`."""
     check_bool("clip_by_norm", "error_if_nonfinite", error_if_nonfinite)
     if isinstance(max_norm, str) or isinstance(norm_type, str):
         raise wrong_type("clip_by_norm", "max_norm and norm_type", (max_norm, norm_type), "numbers")

@@ -1,9 +1,9 @@
-"""The curvature of layers: moments of their inputs and of gradients, and steps divided by them.
+"""Curvature (K-FAC) statistics of layers: second moments of inputs and output gradients.
 
-The Fisher matrix of a layer's weight is taken as the Kronecker product of two moments (K-FAC,
-Martens and Grosse 2015): of the layer's inputs, and of the gradients at its outputs. Each is kept
-as blocks on its diagonal, (blocks, size, size), or for embeddings as the diagonal alone. A layer's
-`state` says how far its curvature is: see STEP and what follows.
+The Fisher matrix of a layer's weight is approximated by the Kronecker product of two second moments
+(K-FAC, Martens and Grosse 2015): of the layer's inputs and of the gradients at its outputs. Each is
+stored as diagonal blocks, (blocks, size, size), or for embeddings as the diagonal only. A layer's
+`state` tracks the progress of its curvature estimate: see the constants from STEP on.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from mycelia._engine.jax_setup import Array, jnp, lax
 from mycelia._engine.operators.operator import Op
 from mycelia._engine.operators.window import Window
 
-# Steps made, batches looked at, step and trace of the last turn to invert, and whether to look at
-# the next batch: 1 yes, 0 no, -1 never again.
+# Steps taken, batches sampled, step and trace of the last inversion, and whether to sample the next
+# batch: 1 yes, 0 no, -1 never again.
 STEP, SAMPLES, TURN, TRACE, DUE = range(5)
 STATE_SIZE = 5
-_MOST_ROWS = 4096  # patches of images that one moment is taken from
+_MOST_ROWS = 4096  # image patches that contribute to one moment
 
 
 class InputMoment(Op, register=False):
-    """Moves the moment of a layer's inputs towards that of this batch, when its state says so.
+    """Updates the running moment of a layer's inputs with this batch if the state says so.
 
     Inputs are rows, or images under a `window`. With `bias` each row gets a 1 at its end.
     """
@@ -51,7 +51,7 @@ class InputMoment(Op, register=False):
         return None, (_when_due(state, moved, moment),)
 
     def _rows(self, x: Array) -> tuple[Array, float]:
-        """Some rows of inputs as float32, and what to multiply the sum of their squares with."""
+        """Sampled input rows as float32, and the factor for the sum of their squares."""
         if self.window is None:
             rows = x.reshape(-1, x.shape[-1])
             return rows.astype(jnp.float32), 1 / max(len(rows), 1)
@@ -61,7 +61,7 @@ class InputMoment(Op, register=False):
 
 
 class TokenMoment(Op, register=False):
-    """The same for the indices of an embedding: how often each comes."""
+    """InputMoment for the indices of an embedding: the frequency of each index."""
 
     writes = ("moment",)
     differentiable = False
@@ -79,10 +79,10 @@ class TokenMoment(Op, register=False):
 
 
 class GradientProbe(Op, register=False):
-    """A value as it is; the "gradient" of `probe` is the moment of the gradients at the value.
+    """Identity whose `probe` receives, as its "gradient", the moment of the value's gradients.
 
-    So that a loss scale divided out of all gradients is divided out of it, too, it is the moment
-    over the root of its trace; `moment_of_probe` undoes that.
+    The moment is divided by the root of its trace, so that dividing all gradients by a loss scale
+    unscales it too; `moment_of_probe` undoes the division.
     """
 
     data_format: str = ""
@@ -102,7 +102,7 @@ class GradientProbe(Op, register=False):
 
 
 class GradientMoment(Op, register=False):
-    """What the "gradient" of a probe is: see GradientProbe. Zeros when no batch is looked at."""
+    """The "gradient" of a probe: see GradientProbe. Zeros if the batch is not sampled."""
 
     differentiable = False
     data_format: str = ""
@@ -127,10 +127,10 @@ class GradientMoment(Op, register=False):
 
 
 class ScaleProbe(Op, register=False):
-    """A scaled and shifted value; the "gradient" of `probe` has the squares of its gradients.
+    """Scale and shift whose `probe` receives, as its "gradient", the squared gradients.
 
-    They are those by scale (times `normal`, what was scaled) and by shift, over the root of their
-    sum, as in GradientProbe.
+    They are the gradients for the scale (times `normal`, the value before scaling) and the shift,
+    divided by the root of their sum as in GradientProbe.
     """
 
     def infer(self, x: TensorType, normal: Any, probe: TensorType, state: TensorType) -> Any:
@@ -144,7 +144,7 @@ class ScaleProbe(Op, register=False):
 
 
 class ScaleMoment(Op, register=False):
-    """What the "gradient" of a ScaleProbe's probe is."""
+    """The "gradient" of a ScaleProbe's probe."""
 
     differentiable = False
 
@@ -171,7 +171,7 @@ def moment_of_probe(probe: Array) -> Array:
 
 
 def apply_blocks(values: Array, blocks: Array) -> Array:
-    """Rows of values times a matrix that is kept as blocks on its diagonal, or as a diagonal."""
+    """Rows of values times a matrix stored as diagonal blocks or as a diagonal."""
     if blocks.ndim == 1:
         return values * blocks
     count, size, _ = blocks.shape
@@ -185,7 +185,7 @@ def apply_blocks(values: Array, blocks: Array) -> Array:
 
 
 def inverse_blocks(moment: Array, shift: Array) -> Array:
-    """The inverse of a moment with `shift` added on its diagonal."""
+    """Inverse of a moment with `shift` added to its diagonal."""
     if moment.ndim == 1:
         return 1 / (moment + shift)
     unit = jnp.eye(moment.shape[-1], dtype=moment.dtype)
@@ -196,7 +196,7 @@ def inverse_blocks(moment: Array, shift: Array) -> Array:
 
 
 def trace_of(moment: Array) -> Array:
-    """The sum of the diagonal."""
+    """Trace of a moment."""
     return moment.sum() if moment.ndim == 1 else _trace(moment)
 
 
@@ -205,7 +205,7 @@ def _trace(blocks: Array) -> Array:
 
 
 def _moment(rows: Array, shape: Shape) -> Array:
-    """The sum of each row's outer product with itself, as blocks of `shape`."""
+    """Sum over rows of the outer product with themselves, as blocks of `shape`."""
     count, size, _ = shape
     if count == 1:
         return (rows.T @ rows)[None]
@@ -215,7 +215,7 @@ def _moment(rows: Array, shape: Shape) -> Array:
 
 
 def _patches(images: Array, window: Window) -> tuple[Array, int]:
-    """Patches of images (N, C, H, W) as rows, a part of them; and how many an image has."""
+    """Sampled patches of images (N, C, H, W) as rows, and the number of patches per image."""
     sizes = images.shape[2:]
     places = window.output(sizes)
     step = _thinning(len(images), places)
@@ -231,7 +231,7 @@ def _patches(images: Array, window: Window) -> tuple[Array, int]:
 
 
 def _thinning(count: int, places: Shape) -> int:
-    """Only every n-th place of an image, so that the patches of all images are not too many."""
+    """Strides over an image's positions that limit the number of patches in the batch."""
     step = 1
     while step < max(places) and count * prod(-(-n // step) for n in places) > _MOST_ROWS:
         step += 1
@@ -243,7 +243,7 @@ def _positions(kernel: Shape) -> list[Shape]:
 
 
 def _under(window: Window, places: Shape, step: int, at: Shape) -> tuple[slice, ...]:
-    """Where a padded image lies under one place of the kernel."""
+    """Slices of a padded image under one position of the kernel."""
     found = []
     for axis, begin in enumerate(at):
         stride = window.strides[axis]
@@ -257,11 +257,11 @@ def _when_due(state: Array, change: Any, value: Array) -> Array:
 
 
 def _moved(old: Array, new: Array, state: Array, decay: float) -> Array:
-    """The running mean: a plain mean of the first batches, then one that forgets."""
+    """Running mean: a plain mean of the first batches, then an exponential moving average."""
     kept = kept_share(state, decay)
     return kept * old + (1 - kept) * new
 
 
 def kept_share(state: Array, decay: float) -> Array:
-    """How much of the moments so far stays when another batch is looked at."""
+    """Weight of the previous moment when another batch is sampled."""
     return jnp.minimum(decay, state[SAMPLES] / (state[SAMPLES] + 1))

@@ -1,4 +1,4 @@
-"""Operators that refresh roots and eigenvectors of factors, in the steps that are due for it."""
+"""Operators that periodically refresh inverse roots and eigenvectors of Kronecker factors."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _TINY = 1e-30
 
 
 class RefreshedRoots(Op, register=False):
-    """factor ^ (-1 / order) of each factor where `due`, else the roots there are.
+    """Inverse roots factor ^ (-1 / order) of each factor where `due`, else the old roots.
 
-    Before, `eps` times the largest eigenvalue is added to the diagonal.
+    First, `eps` times the largest eigenvalue is added to the diagonal.
     """
 
     differentiable = False
@@ -39,11 +39,11 @@ class RefreshedRoots(Op, register=False):
 
 
 class RefreshedBases(Op, register=False):
-    """The eigenvectors of factors, those of the largest eigenvalues first.
+    """Eigenvectors of factors, in descending order of eigenvalues.
 
-    `stage` says how they come: KEEP gives the bases there are; START exact ones; REFRESH those
-    after one power iteration and a QR step. A refresh may reorder the vectors, and so the numbers
-    that stand beside them: `squares`, along the `axes` of the factors.
+    `stage` selects the method: KEEP returns the old bases, START computes exact ones, and REFRESH
+    applies one power iteration and a QR step. A refresh may reorder the vectors, so it also
+    permutes `squares` along the `axes` of the factors.
     """
 
     differentiable = False

@@ -1,8 +1,8 @@
-"""Optimizer steps for all parameters at once: one XLA program updates every tensor.
+"""Fused optimizer updates: one XLA program updates all parameters.
 
-Parameters, their states and gradients come as tuples. A learning rate is one 0-d tensor, or a tuple
-with one for each parameter. `weight_decay` and `centralize` have one entry for each parameter, or
-none. `decays` (0-d tensors) replaces `weight_decay` when the decay changes from step to step.
+Parameters, their states, and gradients are tuples. A learning rate is one 0-d tensor, or a tuple
+with one per parameter. `weight_decay` and `centralize` are empty or have one entry per parameter.
+`decays` (0-d tensors) replaces `weight_decay` if the decay changes from step to step.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _RATE = "f32[]:unit"
 
 
 class MomentumUpdate(Update):
-    """One step of gradient descent with momentum for all parameters."""
+    """Momentum update of all parameters."""
 
     writes = ("params", "moments")
     use_nesterov: bool = False
@@ -69,7 +69,7 @@ class MomentumUpdate(Update):
 
 
 class DescentUpdate(Update):
-    """One step of gradient descent without momentum for all parameters."""
+    """Gradient descent update of all parameters, without momentum."""
 
     writes = ("params",)
     examples = (
@@ -91,7 +91,7 @@ class DescentUpdate(Update):
 
 
 class SgdUpdate(Update):
-    """One step of stochastic gradient descent for all parameters."""
+    """Stochastic gradient descent update of all parameters."""
 
     writes = ("params", "accumulators", "stats")
     dampening: float = 0.0
@@ -131,7 +131,7 @@ class SgdUpdate(Update):
 
 
 class AdamUpdate(Update):
-    """One step of Adam for all parameters; not empty `largest_moments` make it AMSGrad."""
+    """Adam update of all parameters; non-empty `largest_moments` make it AMSGrad."""
 
     writes = ("params", "moments1", "moments2", "largest_moments", "beta1_power", "beta2_power")
     optional = ("largest_moments",)
@@ -179,7 +179,7 @@ class AdamUpdate(Update):
 
 
 class AdamWeightDecayUpdate(Update):
-    """One step of Adam with decoupled decay and no bias correction, for all parameters."""
+    """Adam update of all parameters, with decoupled weight decay and no bias correction."""
 
     writes = ("params", "moments1", "moments2")
     beta1: float = 0.9
@@ -215,7 +215,7 @@ class AdamWeightDecayUpdate(Update):
 
 
 class LambUpdate(Update):
-    """One step of LAMB for all parameters; `global_step` counts from 1."""
+    """LAMB update of all parameters; `global_step` counts from 1."""
 
     by_norm = True
     writes = ("params", "moments1", "moments2")
@@ -255,7 +255,7 @@ class LambUpdate(Update):
 
 
 class AdagradUpdate(Update):
-    """One step of Adagrad for all parameters."""
+    """Adagrad update of all parameters."""
 
     writes = ("params", "accumulators")
     update_slots: bool = True
@@ -280,7 +280,7 @@ class AdagradUpdate(Update):
 
 
 class RmsPropUpdate(Update):
-    """One step of RMSProp for all parameters; not empty `mean_gradients` make it centered."""
+    """RMSProp update of all parameters; non-empty `mean_gradients` make it centered."""
 
     writes = ("params", "mean_gradients", "mean_squares", "moments")
     optional = ("mean_gradients",)
@@ -314,7 +314,7 @@ class RmsPropUpdate(Update):
 
 
 class FtrlUpdate(Update):
-    """One step of FTRL for all parameters."""
+    """FTRL update of all parameters."""
 
     writes = ("params", "accumulators", "linears")
     l1: float = 0.0
@@ -342,7 +342,7 @@ class FtrlUpdate(Update):
 
 
 class AdaMaxUpdate(Update):
-    """One step of AdaMax for all parameters."""
+    """AdaMax update of all parameters."""
 
     writes = ("params", "moments1", "moments2", "beta1_power")
     beta1: float = 0.9
@@ -376,7 +376,7 @@ class AdaMaxUpdate(Update):
 
 
 class AdadeltaUpdate(Update):
-    """One step of Adadelta for all parameters."""
+    """Adadelta update of all parameters."""
 
     writes = ("params", "accumulators", "accumulated_steps")
     rho: float = 0.9
@@ -403,7 +403,7 @@ class AdadeltaUpdate(Update):
 
 
 class ProximalAdagradUpdate(Update):
-    """One step of Adagrad with L1 and L2 shrinking for all parameters."""
+    """Proximal Adagrad update of all parameters, with L1 and L2 regularization."""
 
     writes = ("params", "accumulators")
     l1: float = 0.0
@@ -429,7 +429,7 @@ class ProximalAdagradUpdate(Update):
 
 
 class LarsScale(Op):
-    """Gradients of all parameters scaled by LARS; those not in `chosen` pass unchanged."""
+    """LARS scaling of the gradients of all parameters; those not in `chosen` stay unchanged."""
 
     differentiable = False
     epsilon: float = 1e-5

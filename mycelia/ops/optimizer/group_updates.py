@@ -1,7 +1,7 @@
-"""Optimizer steps for a group of parameters with common settings and one count of steps.
+"""Optimizer updates of a parameter group that shares its settings and step count.
 
-The formulas are those of torch: Adam's epsilon is added after the correction of the bias, and the
-first step of momentum takes the gradient as it is.
+The formulas follow PyTorch: Adam adds epsilon after the bias correction, and the first momentum
+step uses the gradient unchanged.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _STEP = "f32[]:positive"
 
 
 class AdamGroupUpdate(Update):
-    """One step of Adam; `decoupled` shrinks parameters apart from their gradients (AdamW).
+    """Adam update; `decoupled` applies weight decay to the parameters directly (AdamW).
 
-    Not empty `largest_moments` make it AMSGrad.
+    Non-empty `largest_moments` make it AMSGrad.
     """
 
     writes = ("params", "moments1", "moments2", "largest_moments")
@@ -79,7 +79,7 @@ class AdamGroupUpdate(Update):
 
 
 class MomentumGroupUpdate(Update):
-    """One step of gradient descent with momentum; the first step fills the empty buffers."""
+    """Momentum update; the first step fills the empty buffers."""
 
     writes = ("params", "buffers")
     momentum: float = 0.9

@@ -1,4 +1,4 @@
-"""Gradients of layers divided by their curvature, which is brought up to date now and then."""
+"""Natural gradients: layer gradients times the inverse of a periodically updated curvature."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from mycelia.ops.optimizer.curvature import (
 
 
 class _Curved(Op, register=False):
-    """What both kinds share: when to look at a batch, when to invert, and when to stop.
+    """Base of natural gradients: when to sample a batch, when to invert, and when to stop.
 
-    A layer is looked at every `sampling` steps; its moments are inverted every `frequency` steps,
-    and more often at first. THOR's rule (Chen et al. 2020) compares the
-    trace of the curvature with that at the last inversion: a change below the first of `trace_rule`
-    changes nothing, one below the second ends it for this layer.
+    A layer is sampled every `sampling` steps; its moments are inverted every `frequency` steps, and
+    more often at first. THOR's rule (Chen et al. 2020) compares the trace of the curvature with the
+    trace at the last inversion: a change below the first value of `trace_rule` skips the inversion,
+    and a change below the second one stops updates of this layer.
     """
 
     differentiable = False
@@ -41,7 +41,7 @@ class _Curved(Op, register=False):
         return given["gradients"], tuple(given[name] for name in self.writes)
 
     def moved(self, moment: Array, probe: Array, state: Array) -> Array:
-        """The moment of gradients after this batch."""
+        """Moment of gradients after this batch."""
         kept = kept_share(state, self.decay)
         new = moment_of_probe(probe.astype(moment.dtype) / self.loss_scale)
         return jnp.where(state[DUE] > 0, kept * moment + (1 - kept) * new, moment)
@@ -67,14 +67,14 @@ class _Curved(Op, register=False):
         return (step == 0) | (step - last >= self._pause(last))
 
     def _pause(self, turn: Array) -> Array:
-        """The steps from one turn to the next: few at first, when all changes fast."""
+        """Steps between two inversions: few at first, when the curvature changes fast."""
         return jnp.minimum(self.frequency, 1 + turn // 4)
 
 
 class NaturalGradient(_Curved, register=False):
-    """The gradients of a layer's weight (and bias) times the inverse of its curvature.
+    """Gradients of a layer's weight (and bias) times the inverse of its curvature.
 
-    The curvature gets `damping` added, split between its two factors by their traces.
+    `damping` is added to the curvature, split between its two factors by their traces.
     """
 
     writes = ("gradient_moment", "input_inverse", "gradient_inverse", "state")
@@ -101,7 +101,7 @@ class NaturalGradient(_Curved, register=False):
 
 
 class NaturalScaleGradient(_Curved, register=False):
-    """The gradients of a scale and a shift divided by their curvature, number by number."""
+    """Gradients of a scale and a shift divided elementwise by their curvature."""
 
     writes = ("gradient_moment", "state")
 
@@ -123,7 +123,7 @@ class NaturalScaleGradient(_Curved, register=False):
 
 
 def damped_inverses(inputs: Array, outputs: Array, damping: Array) -> tuple[Array, Array]:
-    """The inverses of both factors, each with its part of the root of the damping."""
+    """Inverses of both factors, each with its share of the root of the damping."""
     mean_in = trace_of(inputs) / _size(inputs)
     mean_out = trace_of(outputs) / _size(outputs)
     tiny = jnp.finfo(inputs.dtype).tiny
@@ -136,7 +136,7 @@ def damped_inverses(inputs: Array, outputs: Array, damping: Array) -> tuple[Arra
 def natural(
     gradients: tuple[Array, ...], input_inverse: Array, gradient_inverse: Array
 ) -> tuple[Array, ...]:
-    """A weight's gradient, and a bias's as its last column, between both inverses."""
+    """Weight gradient (the bias gradient as its last column) multiplied by both inverses."""
     weight, *bias = gradients
     is_table = input_inverse.ndim == 1
     matrix = weight.reshape(weight.shape[0], -1).astype(input_inverse.dtype)

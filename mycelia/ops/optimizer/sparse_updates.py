@@ -1,4 +1,4 @@
-"""Optimizer steps of the rows that a sparse gradient names; gradients of equal rows are added."""
+"""Sparse optimizer updates of indexed rows; gradients of equal indices are added."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _G, _I = "f32[3,2]", "i32[3]:<4"
 
 
 class SparseUpdate(ApplyUpdate, register=False):
-    """An update of some rows: a whole gradient from the rows given, and a rule for the rest."""
+    """Base of sparse updates: a dense gradient from the given rows, and a rule for the rest."""
 
     def bounds(self, *args: Any) -> tuple[IndexBound, ...]:
         return (IndexBound.indices(self.arguments.names.index("indices"), args[0].shape[0]),)
@@ -38,14 +38,14 @@ class SparseUpdate(ApplyUpdate, register=False):
         *amounts: Array,
         every_row: bool = False,
     ) -> Any:
-        """New states by `rule(*states, gradient, *amounts)`, in the named rows or in every row."""
+        """New states by `rule(*states, gradient, *amounts)`, in the indexed rows or all rows."""
         var = states[0]
         if grad.shape[1:] != var.shape[1:] or grad.shape[:1] != indices.shape:
             raise problem(
                 ValueError,
-                f"{self.name}: gradient and indices do not fit",
+                f"{self.name}: gradient and indices do not match",
                 got=f"var {var.shape}, grad {grad.shape}, indices {indices.shape}",
-                expected="one row of the gradient for each index",
+                expected="one row of the gradient per index",
             )
         place = jnp.asarray(indices)
         whole = jnp.zeros(var.shape, grad.dtype).at[place].add(grad, mode="drop")
@@ -60,7 +60,7 @@ class SparseUpdate(ApplyUpdate, register=False):
 
 
 class SparseApplyAdagrad(SparseUpdate):
-    """A step of Adagrad."""
+    """Sparse Adagrad update."""
 
     writes = ("var", "accum")
     lr: float
@@ -77,7 +77,7 @@ class SparseApplyAdagrad(SparseUpdate):
 
 
 class SparseApplyAdagradV2(SparseUpdate):
-    """A step of Adagrad with a small number against division by 0."""
+    """Sparse Adagrad update with an `epsilon` against division by 0."""
 
     writes = ("var", "accum")
     lr: float
@@ -95,7 +95,7 @@ class SparseApplyAdagradV2(SparseUpdate):
 
 
 class SparseApplyAdadelta(SparseUpdate):
-    """A step of Adadelta."""
+    """Sparse Adadelta update."""
 
     writes = ("var", "accum", "accum_update")
     promotes = ("lr", "rho")
@@ -120,7 +120,7 @@ class SparseApplyAdadelta(SparseUpdate):
 
 
 class SparseApplyRMSProp(SparseUpdate):
-    """A step of RMSProp."""
+    """Sparse RMSProp update."""
 
     writes = ("var", "ms", "mom")
     promotes = ("lr",)
@@ -141,7 +141,7 @@ class SparseApplyRMSProp(SparseUpdate):
 
 
 class SparseApplyFtrl(SparseUpdate):
-    """A step of FTRL."""
+    """Sparse FTRL update."""
 
     writes = ("var", "accum", "linear")
     lr: float
@@ -160,11 +160,11 @@ class SparseApplyFtrl(SparseUpdate):
 
 
 class FusedSparseFtrl(SparseApplyFtrl):
-    """A step of FTRL."""
+    """Sparse FTRL update."""
 
 
 class SparseApplyProximalAdagrad(SparseUpdate):
-    """A step of Adagrad with L1 and L2 shrinking."""
+    """Sparse proximal Adagrad update, with L1 and L2 regularization."""
 
     writes = ("var", "accum")
     promotes = ("lr", "l1", "l2")
@@ -188,11 +188,11 @@ class SparseApplyProximalAdagrad(SparseUpdate):
 
 
 class FusedSparseProximalAdagrad(SparseApplyProximalAdagrad):
-    """A step of Adagrad with L1 and L2 shrinking."""
+    """Sparse proximal Adagrad update, with L1 and L2 regularization."""
 
 
 class FusedSparseAdam(SparseUpdate):
-    """A step of Adam; rows without a gradient move on with their moments."""
+    """Sparse Adam update; rows without a gradient still move with their moments."""
 
     writes = ("var", "m", "v")
     promotes = ("beta1_power", "beta2_power", "lr", "beta1", "beta2", "epsilon")
@@ -234,6 +234,6 @@ class FusedSparseAdam(SparseUpdate):
 
 
 class FusedSparseLazyAdam(FusedSparseAdam):
-    """A step of Adam in the rows that have a gradient; the others stay as they are."""
+    """Sparse lazy Adam update: rows without a gradient stay unchanged."""
 
     every_row = False

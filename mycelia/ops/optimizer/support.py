@@ -1,4 +1,4 @@
-"""What optimizer updates share: gradients made ready, precision, new values in old dtypes."""
+"""Shared helpers of optimizer updates: gradient preparation, precision, result dtypes."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ Types = tuple[TensorType, ...]
 
 
 class Update(Op, register=False):
-    """What all updates share: the loss scale divided out, decay added, the gradient centered."""
+    """Base of all updates: unscales the loss, adds weight decay, centralizes the gradient."""
 
     differentiable = False
     each_apart = True
     optional: ClassVar[tuple[str, ...]] = ()  # states that may be empty
-    by_norm: ClassVar[bool] = False  # its rule needs the whole parameter, not each number alone
+    by_norm: ClassVar[bool] = False  # its rule needs the whole parameter, not single elements
     weight_decay: tuple[float, ...] = ()
     loss_scale: float = 1.0
     centralize: tuple[bool, ...] = ()
 
     def infer(self, *args: Any) -> Any:
-        """No result; what is written keeps its types."""
+        """No result; the written tensors keep their types."""
         given = dict(zip(self.arguments.names, args, strict=False))
         params = given["params"]
         for name, value in given.items():
@@ -52,7 +52,7 @@ class Update(Op, register=False):
         return None, tuple(given[name] for name in self.writes)
 
     def _check_alike(self, name: str, found: Types, params: Types) -> None:
-        """Of each state, and of the gradients, there is one in the shape of each parameter."""
+        """Checks that each state and the gradients have one tensor per parameter, of its shape."""
         self._check_count(name, found, len(params))
         for number, (one, param) in enumerate(zip(found, params, strict=True)):
             check_shape(self.name, f"{name}[{number}]", one, param.shape)
@@ -72,9 +72,9 @@ class Update(Op, register=False):
         if len(found) != count:
             raise problem(
                 ShapeError,
-                f"{self.name}: '{name}' has a wrong number of entries",
+                f"{self.name}: '{name}' has the wrong number of entries",
                 got=f"{len(found)} for {count} parameters",
-                expected="one for each parameter",
+                expected="one per parameter",
             )
 
     def decay_of(self, index: int, decays: Arrays | None) -> Any:
@@ -83,7 +83,7 @@ class Update(Op, register=False):
         return self.weight_decay[index] if self.weight_decay else 0.0
 
     def decayed(self, params: Arrays, gradients: Arrays, decays: Arrays | None) -> Arrays:
-        """The gradients in working precision, without the loss scale, with the decay added."""
+        """Gradients in working precision, unscaled, with the weight decay added."""
         found = []
         for index, (param, gradient) in enumerate(zip(params, gradients, strict=True)):
             decay = self.decay_of(index, decays)
@@ -95,7 +95,7 @@ class Update(Op, register=False):
         return tuple(found)
 
     def plain(self, params: Arrays, gradients: Arrays) -> Arrays:
-        """The gradients in working precision for rules that decay the parameter themselves."""
+        """Gradients in working precision, for rules that apply the weight decay themselves."""
         pairs = enumerate(zip(params, gradients, strict=True))
         return tuple(self._centered(i, self._unscaled(p, g)) for i, (p, g) in pairs)
 
@@ -111,13 +111,13 @@ class Update(Op, register=False):
 
 
 class ApplyUpdate(Op, register=False):
-    """One parameter, its states and its gradient in; new values written, in working precision."""
+    """Base of updates of one parameter and its states, computed in working precision."""
 
     differentiable = False
     each_apart = True
 
     def written(self, rule: Callable[..., Any], states: tuple[Array, ...], *amounts: Array) -> Any:
-        """The new states by `rule(*states, *amounts)`, as result and as updates."""
+        """New states by `rule(*states, *amounts)`, as result and as updates."""
         working = jnp.promote_types(states[0].dtype, jnp.float32)
         wide = [jnp.asarray(x).astype(working) for x in (*states, *amounts)]
         new = rule(*wide)
@@ -125,7 +125,7 @@ class ApplyUpdate(Op, register=False):
         return kept, kept
 
     def single(self, rule: Callable[..., Any], states: tuple[Array, ...], *amounts: Array) -> Any:
-        """As `written`, for operators that return the parameter alone."""
+        """As `written`, for operators that return only the parameter."""
         return None, self.written(rule, states, *amounts)[1]
 
 
@@ -143,7 +143,7 @@ def update_all(
 
 
 def rate_each(rates: Rates, count: int) -> Arrays:
-    """One 0-d learning rate for each parameter."""
+    """One 0-d learning rate per parameter."""
     if isinstance(rates, (tuple, list)):
         return tuple(jnp.reshape(rate, ()) for rate in rates)
     return (jnp.reshape(rates, ()),) * count

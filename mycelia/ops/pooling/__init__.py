@@ -1,1 +1,1 @@
-"""Pooling and unpooling."""
+"""Max, average, adaptive, and fractional pooling, and unpooling."""

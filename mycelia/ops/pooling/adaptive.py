@@ -1,4 +1,4 @@
-"""Pooling to a given size: the window of each output follows from the sizes."""
+"""Adaptive average and max pooling to a given output size."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Sizes = tuple[int | None, ...]
 
 
 class AdaptiveAvgPool2D(Op):
-    """Averages over the last two axes of (N, C, H, W) or (C, H, W); None keeps a size."""
+    """Adaptive average pooling of (N, C, H, W) or (C, H, W); None keeps a size."""
 
     output_size: Any
     rank = 2
@@ -60,7 +60,7 @@ class AdaptiveAvgPool2D(Op):
 
 
 class AdaptiveAvgPool3D(AdaptiveAvgPool2D):
-    """Averages over the last three axes of (N, C, D, H, W) or (C, D, H, W); None keeps a size."""
+    """Adaptive average pooling of (N, C, D, H, W) or (C, D, H, W); None keeps a size."""
 
     rank = 3
     examples = (
@@ -73,7 +73,7 @@ class AdaptiveAvgPool3D(AdaptiveAvgPool2D):
 
 
 class AdaptiveMaxPool2D(Op):
-    """Maxima over the last two axes, and their places in each image laid out flat."""
+    """Adaptive max pooling over the last two axes, and the flat indices of the maxima."""
 
     output_size: Any
     examples = (
@@ -92,14 +92,14 @@ class AdaptiveMaxPool2D(Op):
         return values, values.with_dtype(int64)
 
     def lower(self, x: Array) -> tuple[Array, ...]:
-        return _maximum_and_place(x, _pooled(x.shape, self.output_size), 2, int64.numpy)
+        return _maximum_and_index(x, _pooled(x.shape, self.output_size), 2, int64.numpy)
 
     def grad(self, x: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return (AdaptiveMaxPoolGrad.of(2)(dout[0], out[1], x.shape),)
 
 
 class AdaptiveMaxPool3D(Op):
-    """Maxima over the last three axes, and their places in each volume laid out flat."""
+    """Adaptive max pooling over the last three axes, and the flat indices of the maxima."""
 
     static = ("output_size",)
     examples = (
@@ -116,14 +116,14 @@ class AdaptiveMaxPool3D(Op):
 
     def lower(self, x: Array, output_size: Any) -> tuple[Array, ...]:
         sizes = _checked_sizes(self.name, output_size, 3)
-        return _maximum_and_place(x, _pooled(x.shape, sizes), 3, int32.numpy)
+        return _maximum_and_index(x, _pooled(x.shape, sizes), 3, int32.numpy)
 
     def grad(self, x: Any, output_size: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return (AdaptiveMaxPoolGrad.of(3)(dout[0], out[1], x.shape),)
 
 
 class AdaptiveMaxPoolGrad(Op):
-    """Numbers added at their places, on the last `rank` axes of zeros of the given shape."""
+    """Gradient of adaptive max pooling: adds the values at flat indices of the last `rank` axes."""
 
     rank: int
     static = ("shape",)
@@ -164,8 +164,8 @@ def _averaged(x: Array, axis: int, count: int) -> Array:
     return jnp.moveaxis(jnp.tensordot(x, shares, ((axis,), (1,))), -1, axis)
 
 
-def _maximum_and_place(x: Array, shape: Shape, rank: int, dtype: Any) -> tuple[Array, Array]:
-    """Maxima and their flat places, one axis after the other from the last."""
+def _maximum_and_index(x: Array, shape: Shape, rank: int, dtype: Any) -> tuple[Array, Array]:
+    """Maxima and their flat indices, reduced axis by axis from the last."""
     lead = len(shape) - rank
     sizes = x.shape[lead:]
     if not prod(shape):
@@ -181,7 +181,7 @@ def _largest_along(values: Array, places: Array, axis: int, count: int) -> tuple
     starts, stops = _windows(values.shape[axis], count)
     best, where = (jnp.take(a, starts, axis=axis) for a in (values, places))
     for step in range(1, int(np.max(stops - starts, initial=0))):
-        # Past its end a window repeats its last number, which is never larger than the best.
+        # Past its end a window repeats its last element, which never exceeds the maximum.
         index = np.minimum(starts + step, stops - 1)
         value, place = (jnp.take(a, index, axis=axis) for a in (values, places))
         larger = value > best
@@ -190,7 +190,7 @@ def _largest_along(values: Array, places: Array, axis: int, count: int) -> tuple
 
 
 def _windows(size: int, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Where each of `count` windows over `size` numbers begins and ends."""
+    """Start and end of each of `count` windows over `size` elements."""
     steps = np.arange(count)
     return steps * size // max(count, 1), -(-(steps + 1) * size // max(count, 1))
 
@@ -223,7 +223,7 @@ def _check_input(owner: str, x: TensorType, rank: int) -> None:
 
 
 def _even_width(name: str, input: Any, output_size: Any) -> int:
-    """The length of the windows that split (N, C, L) into equal parts."""
+    """Length of the windows that split the last axis of (N, C, L) evenly."""
     count = check_positive_int(name, "output_size", output_size)
     if len(input.shape) != 3 or input.shape[2] < count or input.shape[2] % count:
         raise problem(
@@ -235,35 +235,35 @@ def _even_width(name: str, input: Any, output_size: Any) -> int:
 
 
 def adaptive_avg_pool1d(input: Any, output_size: int) -> Any:
-    """Averages of (N, C, L) in `output_size` equal parts."""
+    """Adaptive average pooling of (N, C, L) to `output_size`, which must divide L."""
     width = _even_width("adaptive_avg_pool1d", input, output_size)
     return WindowAverage.of(read_window("adaptive_avg_pool1d", 1, width, width))(input)
 
 
 def adaptive_max_pool1d(input: Any, output_size: int) -> Any:
-    """Maxima of (N, C, L) in `output_size` equal parts."""
+    """Adaptive max pooling of (N, C, L) to `output_size`, which must divide L."""
     width = _even_width("adaptive_max_pool1d", input, output_size)
     return WindowMaximum.of(read_window("adaptive_max_pool1d", 1, width, width))(input)
 
 
 def adaptive_avg_pool2d(input: Any, output_size: Any) -> Any:
-    """Averages over the last two axes, to `output_size`."""
+    """Adaptive average pooling over the last two axes, to `output_size`."""
     return AdaptiveAvgPool2D.of(_hashable(output_size))(input)
 
 
 def adaptive_avg_pool3d(input: Any, output_size: Any) -> Any:
-    """Averages over the last three axes, to `output_size`."""
+    """Adaptive average pooling over the last three axes, to `output_size`."""
     return AdaptiveAvgPool3D.of(_hashable(output_size))(input)
 
 
 def adaptive_max_pool2d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
-    """Maxima over the last two axes, to `output_size`, and their places if asked."""
+    """Adaptive max pooling over the last two axes, to `output_size`, optionally with indices."""
     values, places = AdaptiveMaxPool2D.of(_hashable(output_size))(input)
     return (values, places) if return_indices else values
 
 
 def adaptive_max_pool3d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
-    """Maxima over the last three axes, to `output_size`, and their places if asked."""
+    """Adaptive max pooling over the last three axes, to `output_size`, optionally with indices."""
     values, places = AdaptiveMaxPool3D.of()(input, output_size)
     return (values, places) if return_indices else values
 

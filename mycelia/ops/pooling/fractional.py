@@ -1,4 +1,4 @@
-"""Fractional pooling: windows whose places random numbers choose (Graham, 2014)."""
+"""Fractional max pooling: windows at random positions (Graham, 2014)."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from mycelia.ops.shapes.reshape import expand_dims, squeeze
 
 
 class FractionalMaximum(Op, register=False):
-    """The largest of each window, and its place; one random number for each axis of an image."""
+    """Maximum of each window and its index; each axis of a channel uses one random sample."""
 
     space: ClassVar[int] = 2
-    order: ClassVar[Shape] = (0, 1)  # which random number belongs to which axis
+    order: ClassVar[Shape] = (0, 1)  # which random sample belongs to which axis
     ksize: Any
     output_shape: Any
 
@@ -38,7 +38,7 @@ class FractionalMaximum(Op, register=False):
         if input_x.ndim != rank + 2 or random_samples.shape != (*input_x.shape[:2], rank):
             raise problem(
                 ValueError,
-                f"{self.name}: give {rank} random numbers for each channel of each image",
+                f"{self.name}: give {rank} random samples for each channel of each image",
                 got=f"input {input_x}, random_samples {random_samples}",
             )
         check_kinds(self.name, REALS, input_x=input_x)
@@ -57,7 +57,7 @@ class FractionalMaximum(Op, register=False):
         sizes, rank = input_x.shape[2:], self.space
         places: Any = 0
         for axis in range(rank):
-            along = self._places(random_samples[..., self.order[axis]], axis, sizes[axis])
+            along = self._window_indices(random_samples[..., self.order[axis]], axis, sizes[axis])
             shape = [*along.shape[:2], *(1 for _ in range(2 * rank))]
             shape[2 + axis], shape[2 + rank + axis] = along.shape[2], along.shape[3]
             places = places * sizes[axis] + jnp.reshape(along, shape)
@@ -70,8 +70,8 @@ class FractionalMaximum(Op, register=False):
         found = [jnp.take_along_axis(part, best, axis=-1)[..., 0] for part in (read, places)]
         return found[0], found[1].astype(jnp.int64)
 
-    def _places(self, sample: Array, axis: int, size: int) -> Array:
-        """Where each window reads along one axis: (batch, channels, windows, points)."""
+    def _window_indices(self, sample: Array, axis: int, size: int) -> Array:
+        """Indices that each window covers along one axis: (batch, channels, windows, points)."""
         kernel, count = self.ksize[axis], self.output_shape[axis]
         step = (size - kernel) / max(count - 1, 1)
         number = jnp.arange(count)
@@ -81,7 +81,7 @@ class FractionalMaximum(Op, register=False):
 
 
 class FractionalMaxPoolWithFixedKsize(FractionalMaximum):
-    """Fractional maximum pooling of images (N, C, H, W)."""
+    """Fractional max pooling of images (N, C, H, W)."""
 
     order = (1, 0)
     data_format: str = "NCHW"
@@ -98,7 +98,7 @@ class FractionalMaxPoolWithFixedKsize(FractionalMaximum):
 
 
 class FractionalMaxPool3DWithFixedKsize(FractionalMaximum):
-    """Fractional maximum pooling of volumes (N, C, D, H, W)."""
+    """Fractional max pooling of volumes (N, C, D, H, W)."""
 
     space = 3
     order = (0, 1, 2)
@@ -126,7 +126,7 @@ def fractional_max_pool2d(
     return_indices: bool = False,
     _random_samples: Any = None,
 ) -> Any:
-    """The largest of each window of images; the windows lie at random places."""
+    """Fractional max pooling of images: the windows lie at random positions."""
     pool = FractionalMaxPoolWithFixedKsize
     sizes = output_size, output_ratio
     return _pooled(
@@ -142,7 +142,7 @@ def fractional_max_pool3d(
     return_indices: bool = False,
     _random_samples: Any = None,
 ) -> Any:
-    """The largest of each window of volumes; the windows lie at random places."""
+    """Fractional max pooling of volumes: the windows lie at random positions."""
     pool = FractionalMaxPool3DWithFixedKsize
     sizes = output_size, output_ratio
     return _pooled(
@@ -175,7 +175,7 @@ def _output(owner: str, sizes: Shape, output_size: Any, output_ratio: Any) -> An
     if output_ratio is None:
         raise problem(
             ValueError,
-            f"{owner}: how large is the result?",
+            f"{owner}: the output size is missing",
             expected="output_size or output_ratio",
         )
     single = isinstance(output_ratio, (int, float))

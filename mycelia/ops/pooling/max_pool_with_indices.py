@@ -1,4 +1,4 @@
-"""Pooling that also tells where the maxima stand, and its inverse."""
+"""Max pooling that also returns the indices of the maxima, and max unpooling."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from mycelia.ops.shapes.reshape import reshape
 
 
 class MaxPoolWithArgmax(Op):
-    """The maxima of windows over (N, C, H, W), and their places in each image laid out flat."""
+    """Max pooling over (N, C, H, W), and the flat indices of the maxima in each channel."""
 
     kernel_size: Any = 1
     strides: Any = 1
@@ -58,7 +58,7 @@ class MaxPoolWithArgmax(Op):
 
 
 class MaxPoolWithArgmaxV2(Op):
-    """As MaxPoolWithArgmax, with padding, dilation and windows that only begin inside."""
+    """As MaxPoolWithArgmax, with padding, dilation, and ceil mode."""
 
     kernel_size: Any
     strides: Any = None
@@ -81,7 +81,7 @@ class MaxPoolWithArgmaxV2(Op):
     def window(self) -> Window:
         strides = self.kernel_size if self.strides is None else self.strides
         sizes = (self.kernel_size, strides, self.dilation)
-        return _places_window(self.name, 2, *sizes, self.pads, self.ceil_mode)
+        return _indices_window(self.name, 2, *sizes, self.pads, self.ceil_mode)
 
     def infer(self, x: TensorType) -> tuple[TensorType, ...]:
         values = pooled_type(self.name, x, self.window, False)
@@ -95,7 +95,7 @@ class MaxPoolWithArgmaxV2(Op):
 
 
 class MaxPool3DWithArgmax(Op):
-    """The maxima of windows over (N, C, D, H, W), and their places in each volume laid out flat."""
+    """Max pooling over (N, C, D, H, W), and the flat indices of the maxima in each channel."""
 
     ksize: Any
     strides: Any
@@ -118,7 +118,7 @@ class MaxPool3DWithArgmax(Op):
     @cached_property
     def window(self) -> Window:
         sizes = (self.ksize, self.strides, self.dilation)
-        return _places_window(self.name, 3, *sizes, self.pads, self.ceil_mode)
+        return _indices_window(self.name, 3, *sizes, self.pads, self.ceil_mode)
 
     def infer(self, x: TensorType) -> tuple[TensorType, ...]:
         values = pooled_type(self.name, x, self.window, False)
@@ -132,7 +132,7 @@ class MaxPool3DWithArgmax(Op):
 
 
 class _MaxUnpool(Op, register=False):
-    """Numbers put back to their places, with zeros everywhere else."""
+    """Puts values back at their indices, with zeros everywhere else."""
 
     ksize: Any
     strides: Any = 0
@@ -149,9 +149,9 @@ class _MaxUnpool(Op, register=False):
         if x.ndim != self.rank + 2 or x.shape != argmax.shape or not argmax.dtype.is_integer:
             raise problem(
                 ValueError,
-                f"{self.name}: the numbers and their places do not fit",
+                f"{self.name}: the values and their indices do not match",
                 got=f"x {x} and argmax {argmax}",
-                expected=f"equal shapes of {self.rank + 2} dimensions, and integer places",
+                expected=f"equal shapes of {self.rank + 2} dimensions, and integer indices",
             )
         return x.with_shape(self._result(x.shape))
 
@@ -177,7 +177,7 @@ class _MaxUnpool(Op, register=False):
 
 
 class MaxUnpool2D(_MaxUnpool):
-    """The inverse of pooling over (N, C, H, W) that told its places."""
+    """Max unpooling of (N, C, H, W): the inverse of max pooling with indices."""
 
     examples = (
         case("f32[1,1,2,2]", "i64[1,1,2,2]:<2", ksize=2, strides=2, differentiate=False),
@@ -186,7 +186,7 @@ class MaxUnpool2D(_MaxUnpool):
 
 
 class MaxUnpool3D(_MaxUnpool):
-    """The inverse of pooling over (N, C, D, H, W) that told its places."""
+    """Max unpooling of (N, C, D, H, W): the inverse of max pooling with indices."""
 
     data_format: str = "NCDHW"
     rank = 3
@@ -197,7 +197,7 @@ def max_unpool1d(
     x: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0,
     output_size: Any = None,
 ) -> Any:  # fmt: skip
-    """The inverse of pooling over (N, C, L) or (C, L)."""
+    """Max unpooling of (N, C, L) or (C, L): the inverse of max pooling with indices."""
     lead = (1,) * (3 - len(x.shape))
     flat = (*lead, *x.shape[:-1], 1, x.shape[-1])
     kernel, step, pad = (
@@ -214,7 +214,7 @@ def max_unpool2d(
     x: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0,
     output_size: Any = None,
 ) -> Any:  # fmt: skip
-    """The inverse of pooling over (N, C, H, W) or (C, H, W)."""
+    """Max unpooling of (N, C, H, W) or (C, H, W): the inverse of max pooling with indices."""
     return _unpool(MaxUnpool2D, x, indices, kernel_size, stride, padding, output_size)
 
 
@@ -222,7 +222,7 @@ def max_unpool3d(
     x: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0,
     output_size: Any = None,
 ) -> Any:  # fmt: skip
-    """The inverse of pooling over (N, C, D, H, W) or (C, D, H, W)."""
+    """Max unpooling of (N, C, D, H, W) or (C, D, H, W): the inverse of max pooling."""
     return _unpool(MaxUnpool3D, x, indices, kernel_size, stride, padding, output_size)
 
 
@@ -238,10 +238,10 @@ def _unpool(
     return reshape(result, result.shape[1:])
 
 
-def _places_window(
+def _indices_window(
     owner: str, rank: int, kernel: Any, strides: Any, dilation: Any, pads: Any, ceil: bool
 ) -> Window:
-    """A window with one padding for each axis, at most half the kernel."""
+    """A window with one padding per axis, at most half the kernel."""
     if not is_int(pads) and (not isinstance(pads, tuple) or len(pads) != rank):
         raise wrong_value(owner, "pads", pads, f"an int or a tuple of {rank} ints")
     around = (pads,) * rank if is_int(pads) else pads
@@ -250,7 +250,7 @@ def _places_window(
     if any(2 * p > k for p, k in zip(around, window.kernel, strict=True)):
         raise problem(
             ValueError,
-            f"{owner}: the padding is more than half of the kernel",
+            f"{owner}: the padding exceeds half of the kernel",
             got=f"pads {around} and kernel {window.kernel}",
         )
     return window

@@ -1,4 +1,4 @@
-"""Pooling under MindSpore's names: maxima, averages and power averages of windows."""
+"""Max, average, and power-average (Lp) pooling."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mycelia.ops.shapes.reshape import reshape
 
 
 class _Pooling(Op, register=False):
-    """MindSpore's fields in front of an operator that pools over any window."""
+    """MindSpore's attributes for an operator that pools over any window."""
 
     def normalize(self) -> dict[str, Any]:
         listed = {name: freeze(value) for name, value in vars(self).items()}
@@ -31,7 +31,7 @@ class _Pooling(Op, register=False):
 
     @abstractmethod
     def window_pooling(self) -> Any:
-        """The operator that does the work."""
+        """The general pooling operator that computes the result."""
 
     @cached_property
     def work(self) -> Any:
@@ -51,7 +51,7 @@ class _Pooling(Op, register=False):
 
 
 class MaxPool(_Pooling):
-    """The largest number of every window over (N, C, H, W)."""
+    """Max pooling over (N, C, H, W)."""
 
     kernel_size: Any = 1
     strides: Any = 1
@@ -71,7 +71,7 @@ class MaxPool(_Pooling):
 
 
 class AvgPool(_Pooling):
-    """The average of every window over (N, C, H, W); padding does not count."""
+    """Average pooling over (N, C, H, W); padding does not count."""
 
     kernel_size: Any = 1
     strides: Any = 1
@@ -90,7 +90,7 @@ class AvgPool(_Pooling):
 
 
 class MaxPool3D(_Pooling):
-    """The largest number of every window over (N, C, D, H, W)."""
+    """Max pooling over (N, C, D, H, W)."""
 
     kernel_size: Any = 1
     strides: Any = 1
@@ -122,7 +122,7 @@ class MaxPool3D(_Pooling):
 
 
 class AvgPool3D(_Pooling):
-    """The average of every window over (N, C, D, H, W)."""
+    """Average pooling over (N, C, D, H, W)."""
 
     kernel_size: Any = 1
     strides: Any = 1
@@ -153,7 +153,7 @@ class AvgPool3D(_Pooling):
 
 
 class LpPool(Op):
-    """The `norm_type`-th root of the summed powers of every window."""
+    """Power-average pooling: the `norm_type`-norm of every window."""
 
     norm_type: float
     window: Window
@@ -178,7 +178,7 @@ def avg_pool1d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Any:
-    """The average of every window over (N, C, L)."""
+    """Average pooling over (N, C, L)."""
     window = _function_window("avg_pool1d", 1, kernel_size, stride, padding, 1, ceil_mode)
     return WindowAverage.of(window, count_include_pad)(input_x)
 
@@ -192,7 +192,7 @@ def avg_pool2d(
     count_include_pad: bool = True,
     divisor_override: int = 0,
 ) -> Any:
-    """The average of every window over (N, C, H, W)."""
+    """Average pooling over (N, C, H, W)."""
     window = _function_window("avg_pool2d", 2, kernel_size, stride, padding, 1, ceil_mode)
     return WindowAverage.of(window, count_include_pad, divisor_override)(input_x)
 
@@ -206,7 +206,7 @@ def avg_pool3d(
     count_include_pad: bool = True,
     divisor_override: int = 0,
 ) -> Any:
-    """The average of every window over (N, C, D, H, W)."""
+    """Average pooling over (N, C, D, H, W)."""
     window = _function_window("avg_pool3d", 3, kernel_size, stride, padding, 1, ceil_mode)
     return WindowAverage.of(window, count_include_pad, divisor_override)(input_x)
 
@@ -220,7 +220,7 @@ def max_pool2d(
     return_indices: bool = False,
     ceil_mode: bool = False,
 ) -> Any:
-    """The largest number of every window over (N, C, H, W), and its place if asked."""
+    """Max pooling over (N, C, H, W), optionally with the indices of the maxima."""
     kernel, step = freeze(kernel_size), freeze(kernel_size if stride is None else stride)
     pads, spread = freeze(padding), freeze(dilation)
     op = MaxPoolWithArgmaxV2.of(kernel, step, pads, spread, ceil_mode)
@@ -236,7 +236,7 @@ def max_pool3d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The largest number of every window over (N, C, D, H, W), and its place if asked."""
+    """Max pooling over (N, C, D, H, W), optionally with the indices of the maxima."""
     kernel, step = freeze(kernel_size), freeze(kernel_size if stride is None else stride)
     pads, spread = freeze(padding), freeze(dilation)
     op = MaxPool3DWithArgmax.of(kernel, step, pads, spread, ceil_mode)
@@ -246,14 +246,14 @@ def max_pool3d(
 def lp_pool1d(
     x: Any, norm_type: float, kernel_size: int, stride: Any = None, ceil_mode: bool = False
 ) -> Any:
-    """The root of the summed powers of every window over (N, C, L) or (C, L)."""
+    """Power-average pooling over (N, C, L) or (C, L): the `norm_type`-norm of every window."""
     return _lp_pool("lp_pool1d", 1, x, norm_type, kernel_size, stride, ceil_mode)
 
 
 def lp_pool2d(
     x: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
 ) -> Any:
-    """The root of the summed powers of every window over (N, C, H, W) or (C, H, W)."""
+    """Power-average pooling over (N, C, H, W) or (C, H, W)."""
     return _lp_pool("lp_pool2d", 2, x, norm_type, kernel_size, stride, ceil_mode)
 
 

@@ -1,4 +1,4 @@
-"""The operators behind all pooling: maximum and average over any window, and their gradients."""
+"""General max and average pooling over any window, and their gradients."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mycelia.ops.argument_types import check_same_dtypes, check_shape
 
 
 class WindowMaximum(Op):
-    """The largest number of every position of a window."""
+    """Maximum of every window."""
 
     window: Window
     channels_last: bool = False
@@ -40,7 +40,7 @@ class WindowMaximum(Op):
 
 
 class MaxPoolGrad(Op):
-    """The gradient of pooling with maxima: each window gives its number to its first maximum."""
+    """Gradient of max pooling: each window adds its gradient to its first maximum."""
 
     window: Window
     channels_last: bool = False
@@ -68,7 +68,7 @@ class MaxPoolGrad(Op):
 
 
 class WindowAverage(Op):
-    """The average of every position of a window; `divisor` replaces the number of elements."""
+    """Average of every window; `divisor` replaces the number of elements."""
 
     window: Window
     include_pad: bool = True
@@ -96,7 +96,7 @@ class WindowAverage(Op):
 
 
 class AvgPoolGrad(Op):
-    """The gradient of pooling with averages: each window's number spread over its places."""
+    """Gradient of average pooling: spreads each window's gradient over its elements."""
 
     window: Window
     include_pad: bool = True
@@ -127,7 +127,7 @@ class AvgPoolGrad(Op):
 
 
 def pooled_type(owner: str, x: TensorType, window: Window, channels_last: bool) -> TensorType:
-    """The type of what pooling gives, or an error that names `owner`."""
+    """Result type of pooling, or an error that names `owner`."""
     if not x.dtype.is_float:
         raise unsupported_dtype(owner, x, "a float tensor")
     if x.ndim != window.rank + 2:
@@ -135,7 +135,7 @@ def pooled_type(owner: str, x: TensorType, window: Window, channels_last: bool) 
             ValueError,
             f"{owner}: the input must have {window.rank + 2} dimensions",
             got=str(x),
-            expected="batch, channels and the axes the window moves along",
+            expected="batch, channels, and the axes the window moves along",
         )
     batch, *middle = x.shape
     channels, sizes = (middle[-1], middle[:-1]) if channels_last else (middle[0], middle[1:])

@@ -1,1 +1,1 @@
-"""Random numbers: distributions, sampling, dropout."""
+"""Random operators: distributions, sampling, and dropout."""

@@ -1,4 +1,4 @@
-"""Random numbers from distributions: normal, uniform, Laplace, gamma, Poisson."""
+"""Samples from distributions: normal, uniform, Laplace, gamma, Poisson."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mycelia.ops.shapes.reshape import cast
 
 
 class Drawn(Op, register=False):
-    """Random numbers of a given shape from the stream of the key and two seeds."""
+    """Random values of a given shape, drawn from the key and two seeds."""
 
     draws = True
     differentiable = False
@@ -41,7 +41,7 @@ class Drawn(Op, register=False):
 
 
 class StandardNormal(Drawn):
-    """Numbers from the normal distribution of mean 0 and deviation 1."""
+    """Samples from the standard normal distribution."""
 
     examples = (case((2, 3)), case((), seed=3), case((0, 2), seed2=1))
 
@@ -53,7 +53,7 @@ class StandardNormal(Drawn):
 
 
 class StandardLaplace(Drawn):
-    """Numbers from the Laplace distribution of mean 0 and scale 1."""
+    """Samples from the standard Laplace distribution (mean 0, scale 1)."""
 
     examples = (case((2, 3)), case((), seed=3), case((0, 2), seed2=1))
 
@@ -65,7 +65,7 @@ class StandardLaplace(Drawn):
 
 
 class UniformReal(Drawn):
-    """Numbers from 0 (included) to 1 (excluded)."""
+    """Samples from the uniform distribution on [0, 1)."""
 
     examples = (case((2, 3)), case((), seed=3), case((0, 2), seed2=1))
 
@@ -77,7 +77,7 @@ class UniformReal(Drawn):
 
 
 class UniformInt(Drawn):
-    """Integers from `minval` (included) to `maxval` (excluded)."""
+    """Uniform random integers from [minval, maxval)."""
 
     examples = (
         case((2, 3), "i32[]:zeros", "i32[]:<9"),
@@ -96,7 +96,7 @@ class UniformInt(Drawn):
 
 
 class RandomInteger(Drawn):
-    """Integers from `low` (included) to `high` (excluded), both fixed."""
+    """Uniform random integers from [low, high), which are attributes."""
 
     low: int = 0
     high: int = 1
@@ -121,7 +121,7 @@ class RandomInteger(Drawn):
 
 
 class Gamma(Drawn):
-    """Numbers from gamma distributions of shape `alpha` and scale `beta`."""
+    """Samples from gamma distributions with shape `alpha` and scale `beta`."""
 
     examples = (
         case((3, 1, 2), "f32[2,2]:positive", "f32[1]:positive"),
@@ -140,7 +140,7 @@ class Gamma(Drawn):
 
 
 class RandomGamma(Drawn):
-    """`shape` numbers from each of the gamma distributions of shape `alpha` and scale 1."""
+    """`shape` samples from each gamma distribution with shape `alpha` and scale 1."""
 
     examples = (case((2, 3), "f32[2]:positive"), case((), "f64[1]:positive", seed=4))
 
@@ -155,7 +155,7 @@ class RandomGamma(Drawn):
 
 
 class Poisson(Drawn):
-    """Counts from Poisson distributions of the given means."""
+    """Samples from Poisson distributions with the given means."""
 
     examples = (case((2, 3), "f32[3]:positive"), case((4,), "f32[]:positive", seed=1))
 
@@ -169,7 +169,7 @@ class Poisson(Drawn):
 
 
 class RandomPoisson(Drawn):
-    """`shape` counts from each of the Poisson distributions of the given rates."""
+    """`shape` samples from each Poisson distribution with the given rates."""
 
     dtype: DType = int64
     examples = (case((2, 3), "f32[2]:positive"), case((), "f32[]:positive", dtype=float32))
@@ -187,7 +187,7 @@ class RandomPoisson(Drawn):
 
 
 class TruncatedNormal(Op):
-    """Numbers from the standard normal distribution cut off at two deviations."""
+    """Samples from the standard normal distribution truncated at two standard deviations."""
 
     draws = True
     differentiable = False
@@ -209,7 +209,7 @@ class TruncatedNormal(Op):
 
 
 class LogNormalReverse(Op):
-    """Numbers from a log-normal distribution, in the shape and dtype of the input."""
+    """Samples from a log-normal distribution, with the shape and dtype of the input."""
 
     draws = True
     differentiable = False
@@ -226,24 +226,24 @@ class LogNormalReverse(Op):
 
 
 def standard_normal(shape: Any, seed: int | None = None) -> Any:
-    """Numbers from the normal distribution of mean 0 and deviation 1."""
+    """Samples from the standard normal distribution."""
     return StandardNormal.of(check_seed("standard_normal", seed))(_tuple("standard_normal", shape))
 
 
 def standard_laplace(shape: Any, seed: int | None = None) -> Any:
-    """Numbers from the Laplace distribution of mean 0 and scale 1."""
+    """Samples from the standard Laplace distribution (mean 0, scale 1)."""
     sizes = _tuple("standard_laplace", shape)
     return StandardLaplace.of(check_seed("standard_laplace", seed))(sizes)
 
 
 def normal(shape: Any, mean: Any, stddev: Any, seed: int | None = None) -> Any:
-    """Numbers from normal distributions, as float32; mean and deviation broadcast."""
+    """Samples (float32) from normal distributions; mean and standard deviation broadcast."""
     drawn = StandardNormal.of(check_seed("normal", seed))(_tuple("normal", shape))
     return _moved(drawn, mean, stddev)
 
 
 def laplace(shape: Any, mean: Any, lambda_param: Any, seed: int | None = None) -> Any:
-    """Numbers from Laplace distributions, as float32; mean and scale broadcast."""
+    """Samples (float32) from Laplace distributions; mean and scale broadcast."""
     drawn = StandardLaplace.of(check_seed("laplace", seed))(_tuple("laplace", shape))
     return _moved(drawn, mean, lambda_param)
 
@@ -251,7 +251,7 @@ def laplace(shape: Any, mean: Any, lambda_param: Any, seed: int | None = None) -
 def uniform(
     shape: Any, minval: Any, maxval: Any, seed: int | None = None, dtype: Any = float32
 ) -> Any:
-    """Numbers from minval (included) to maxval (excluded): float32, or int32 for whole ones."""
+    """Samples from the uniform distribution on [minval, maxval), as float32 or int32."""
     kind = as_dtype(dtype)
     if kind not in (float32, int32):
         raise wrong_type("uniform", "dtype", dtype, "mycelia.int32 or mycelia.float32")
@@ -266,7 +266,7 @@ def uniform(
 
 
 def gamma(shape: Any, alpha: Any, beta: Any, seed: int | None = None) -> Any:
-    """Numbers from gamma distributions of shape alpha and scale beta, broadcasting."""
+    """Samples from gamma distributions with shape alpha and scale beta, which broadcast."""
     return Gamma.of(check_seed("gamma", seed))(_tuple("gamma", shape), alpha, beta)
 
 
@@ -276,37 +276,37 @@ def random_gamma(shape: Any, alpha: Any, seed: int | None = None) -> Any:
 
 
 def poisson(shape: Any, mean: Any, seed: int | None = None) -> Any:
-    """Counts from Poisson distributions of the given means, broadcasting."""
+    """Samples from Poisson distributions with the given means, which broadcast."""
     return Poisson.of(check_seed("poisson", seed))(_tuple("poisson", shape), mean)
 
 
 def random_poisson(shape: Any, rate: Any, seed: int | None = None, dtype: Any = float32) -> Any:
-    """`shape` counts from each of the Poisson distributions of the given rates."""
+    """`shape` samples from each Poisson distribution with the given rates."""
     return RandomPoisson.of(check_seed("random_poisson", seed), 0, as_dtype(dtype))(shape, rate)
 
 
 @entry_point
 def rand(*size: Any, dtype: Any = None, seed: int | None = None) -> Any:
-    """Numbers from 0 to 1 in the given sizes (one number if none is given)."""
+    """Uniform random tensor on [0, 1) of the given sizes (a scalar without sizes)."""
     kind = _float_dtype("rand", dtype, float32)
     return cast(UniformReal.of(check_seed("rand", seed))(_sizes("rand", size)), kind)
 
 
 def rand_like(input: Any, seed: int | None = None, *, dtype: Any = None) -> Any:
-    """Numbers from 0 to 1 in the shape (and dtype) of input."""
+    """Uniform random tensor on [0, 1) with the shape (and dtype) of input."""
     kind = _float_dtype("rand_like", dtype, input.dtype)
     return cast(UniformReal.of(check_seed("rand_like", seed))(input.shape), kind)
 
 
 @entry_point
 def randn(*size: Any, dtype: Any = None, seed: int | None = None) -> Any:
-    """Numbers from the standard normal distribution in the given sizes."""
+    """Standard normal random tensor of the given sizes."""
     kind = _float_dtype("randn", dtype, float32)
     return cast(StandardNormal.of(check_seed("randn", seed))(_sizes("randn", size)), kind)
 
 
 def randn_like(input: Any, seed: int | None = None, *, dtype: Any = None) -> Any:
-    """Numbers from the standard normal distribution in the shape of input."""
+    """Standard normal random tensor with the shape of input."""
     default = input.dtype if input.dtype.is_float else float32
     kind = _float_dtype("randn_like", dtype, default)
     return cast(StandardNormal.of(check_seed("randn_like", seed))(input.shape), kind)
@@ -314,14 +314,14 @@ def randn_like(input: Any, seed: int | None = None, *, dtype: Any = None) -> Any
 
 @entry_point
 def randint(low: int, high: int, size: Any, seed: int | None = None, *, dtype: Any = None) -> Any:
-    """Integers from low (included) to high (excluded)."""
+    """Uniform random integers from [low, high)."""
     return _integers("randint", low, high, _tuple("randint", size), seed, dtype or int64)
 
 
 def randint_like(
     input: Any, low: int, high: int, seed: int | None = None, *, dtype: Any = None
 ) -> Any:
-    """Integers from low (included) to high (excluded) in the shape (and dtype) of input."""
+    """Uniform random integers from [low, high) with the shape (and dtype) of input."""
     return _integers("randint_like", low, high, input.shape, seed, dtype or input.dtype)
 
 
@@ -356,14 +356,14 @@ def _float_dtype(owner: str, dtype: Any, default: DType) -> DType:
 
 
 def _sizes(owner: str, size: tuple[Any, ...]) -> Shape:
-    """`rand(2, 3)`, `rand((2, 3))` and `rand()`, which gives one number."""
+    """Shape from the calls `rand(2, 3)`, `rand((2, 3))`, and `rand()` (a scalar)."""
     if not size:
         return (1,)
     return check_shape(owner, size[0] if len(size) == 1 else size)
 
 
 def _tuple(owner: str, shape: Any) -> Any:
-    """A shape given as a tuple, a list or a Tensor, but not as a single int."""
+    """Shape from a tuple, a list, or a Tensor, but not from a single int."""
     if not isinstance(shape, (tuple, list, TensorProtocol)):
         raise wrong_type(owner, "shape", shape, "tuple")
     return shape

@@ -1,4 +1,4 @@
-"""Dropout: elements or whole channels set to 0 at random, the rest scaled up."""
+"""Dropout of elements or whole channels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mycelia.ops.shapes.reshape import expand_dims, squeeze
 
 
 class Dropout(Op):
-    """x with elements kept with `keep_prob` and scaled by its inverse, and the mask (1 or 0)."""
+    """Dropout: keeps elements with probability `keep_prob`, scaled by its inverse; and the mask."""
 
     draws = True
     keep_prob: float = 0.5
@@ -57,7 +57,7 @@ class Dropout(Op):
 
 
 class Masked(Op, register=False):
-    """x divided by `keep_prob` where the mask is not 0, and 0 elsewhere."""
+    """Applies a dropout mask: x / keep_prob where the mask is not 0, and 0 elsewhere."""
 
     keep_prob: float
 
@@ -119,7 +119,7 @@ class Dropout3D(ChannelDropout):
 
 
 def dropout(input: Any, p: float = 0.5, training: bool = True, seed: int | None = None) -> Any:
-    """Each element 0 with probability p, else scaled by 1 / (1 - p), when training."""
+    """Dropout: in training, zeroes elements with probability p, scales the rest by 1 / (1 - p)."""
     check_bool("dropout", "training", training)
     if not training:
         return input

@@ -1,4 +1,4 @@
-"""Dropout in two steps: a mask of bits, eight in a byte, and its application."""
+"""Dropout in two steps: generating a bit mask (eight bits per byte) and applying it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from mycelia._engine.operators.operator import Op, unsupported_dtype
 from mycelia._engine.operators.random_streams import stream
 from mycelia.ops.argument_types import REALS, check_kinds, check_one_number
 
-_ALIGNED = 128  # bits in a block; masks have whole blocks
+_ALIGNED = 128  # bits per block; masks consist of whole blocks
 
 
 class DropoutGenMask(Op):
-    """Random bits for a tensor of `shape`, each 1 with the probability `keep_prob`."""
+    """Dropout bit mask for a tensor of `shape`; each bit is 1 with probability `keep_prob`."""
 
     draws = True
     differentiable = False
@@ -41,7 +41,7 @@ class DropoutGenMask(Op):
 
 
 class DropoutDoMask(Op):
-    """x over `keep_prob` where the bits of a mask are 1, and 0 elsewhere."""
+    """Applies a dropout bit mask: x / keep_prob where the bit is 1, and 0 elsewhere."""
 
     promotes = ("keep_prob",)
     examples = (
@@ -55,7 +55,7 @@ class DropoutDoMask(Op):
         if mask.dtype is not uint8 or mask.shape != (_mask_bytes(x.shape),):
             raise problem(
                 ValueError,
-                "DropoutDoMask: the mask does not fit",
+                "DropoutDoMask: the mask has the wrong size",
                 got=f"x {x}, mask {mask}",
                 expected=f"{_mask_bytes(x.shape)} bytes from DropoutGenMask",
             )

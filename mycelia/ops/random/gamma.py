@@ -1,4 +1,4 @@
-"""Random numbers from gamma distributions that pass gradients on to their form."""
+"""Differentiable samples from gamma distributions."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from mycelia.ops.random.distributions import Drawn
 
 
 class StandardGamma(Drawn):
-    """Numbers of `shape` from gamma distributions of form `alpha` and scale 1.
+    """Samples of `shape` from gamma distributions with shape parameter `alpha` and scale 1.
 
-    The gradient is the implicit one: how a number moves with `alpha` at the same quantile
-    (Figurnov et al., 2018, "Implicit Reparameterization Gradients"). Draws go by rejection, so the
-    numbers of one key do not move that way: differences do not show this gradient, means do.
+    The gradient is implicit: how a sample moves with `alpha` at a fixed quantile (Figurnov et al.,
+    2018, "Implicit Reparameterization Gradients"). Sampling uses rejection, so the samples of one
+    key do not move that way: finite differences do not match this gradient, but means do.
     """
 
     differentiable = True

@@ -1,4 +1,4 @@
-"""Random choices: classes, permutations, masked positions, coins."""
+"""Random sampling: categorical draws, permutations, masked positions, Bernoulli."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from mycelia.ops.argument_types import NUMBERS, REALS, check_kinds, check_shape
 
 
 class Multinomial(Op):
-    """Class numbers drawn in proportion to the rows of `x`, with repeats."""
+    """Samples class indices in proportion to the rows of `x`, with replacement."""
 
     draws = True
     differentiable = False
@@ -51,7 +51,7 @@ class Multinomial(Op):
 
 
 class MultinomialOnce(Op):
-    """Class numbers drawn in proportion to the rows of `x`, none twice."""
+    """Samples class indices in proportion to the rows of `x`, without replacement."""
 
     draws = True
     differentiable = False
@@ -68,7 +68,7 @@ class MultinomialOnce(Op):
 
 
 class MultinomialWithReplacement(Op):
-    """Class numbers drawn in proportion to the rows of `x`; a seed repeats the draw exactly."""
+    """Samples class indices in proportion to the rows of `x`; a seed makes it reproducible."""
 
     draws = True
     differentiable = False
@@ -92,7 +92,7 @@ class MultinomialWithReplacement(Op):
 
 
 class RandomCategorical(Op):
-    """Class numbers drawn by the softmax of the logits; a seed repeats the draw exactly."""
+    """Samples class indices from the softmax of the logits; a seed makes it reproducible."""
 
     draws = True
     differentiable = False
@@ -111,7 +111,7 @@ class RandomCategorical(Op):
                 ValueError,
                 f"{self.name}: the logits must have 2 dimensions",
                 got=str(logits),
-                expected="one row of logits for each draw",
+                expected="one row of logits per draw",
             )
         return TensorType(self.dtype, _drawn_shape(self.name, logits, num_sample))
 
@@ -122,7 +122,7 @@ class RandomCategorical(Op):
 
 
 class RandomChoiceWithMask(Op):
-    """Positions of `count` random True elements, and which of them are real, not padding."""
+    """Indices of `count` random True elements, and a mask of those that are not padding."""
 
     draws = True
     differentiable = False
@@ -163,7 +163,7 @@ class RandomChoiceWithMask(Op):
 
 
 class Randperm(Op):
-    """The numbers 0 to n - 1 in random order, padded to `max_length`."""
+    """Random permutation of the integers 0 to n - 1, padded to `max_length`."""
 
     draws = True
     differentiable = False
@@ -185,7 +185,7 @@ class Randperm(Op):
 
 
 class RandpermV2(Op):
-    """The numbers 0 to n - 1 in random order."""
+    """Random permutation of the integers 0 to n - 1."""
 
     draws = True
     differentiable = False
@@ -211,7 +211,7 @@ class RandpermV2(Op):
 
 
 class RandomShuffle(Op):
-    """The rows of `x` in random order."""
+    """Shuffles `x` along its first axis."""
 
     draws = True
     seed: int = 0
@@ -229,7 +229,7 @@ class RandomShuffle(Op):
 
 
 class Bernoulli(Op):
-    """1 with probability `p`, else 0, in the shape and dtype of `x`; a seed repeats exactly."""
+    """Bernoulli samples (1 with probability `p`, else 0) with the shape and dtype of `x`."""
 
     draws = True
     differentiable = False
@@ -254,7 +254,7 @@ class Bernoulli(Op):
 
 
 class GumbelSoftmax(Op):
-    """The softmax of logits with Gumbel noise; `hard` makes it one-hot with the soft gradient."""
+    """Gumbel-softmax; `hard` returns one-hot samples with the gradient of the soft ones."""
 
     draws = True
     tau: float = 1.0
@@ -288,7 +288,7 @@ class GumbelSoftmax(Op):
 def multinomial(
     input: Any, num_samples: int, replacement: bool = True, seed: int | None = None
 ) -> Any:
-    """Class numbers drawn in proportion to the rows of input, with or without repeats."""
+    """Samples class indices in proportion to the rows of input, with or without replacement."""
     check_bool("multinomial", "replacement", replacement)
     number = check_seed("multinomial", seed)
     if replacement:
@@ -299,32 +299,32 @@ def multinomial(
 def multinomial_with_replacement(
     x: Any, seed: int, offset: int, numsamples: int, replacement: bool = False
 ) -> Any:
-    """Class numbers drawn in proportion to the rows of x; a seed repeats the draw exactly."""
+    """Samples class indices in proportion to the rows of x; a seed makes it reproducible."""
     return MultinomialWithReplacement.of(numsamples, replacement)(x, seed, offset)
 
 
 def random_categorical(logits: Any, num_sample: int, seed: int = 0, dtype: Any = int64) -> Any:
-    """Class numbers drawn by the softmax of the logits; a seed repeats the draw exactly."""
+    """Samples class indices from the softmax of the logits; a seed makes it reproducible."""
     return RandomCategorical.of(as_dtype(dtype))(logits, num_sample, seed)
 
 
 def choice_with_mask(input_x: Any, count: int = 256, seed: int | None = None) -> Any:
-    """Positions of `count` random True elements, and which of them are real, not padding."""
+    """Indices of `count` random True elements, and a mask of those that are not padding."""
     return RandomChoiceWithMask.of(count, check_seed("choice_with_mask", seed))(input_x)
 
 
 def randperm(n: int, seed: int = 0, offset: int = 0, dtype: Any = int64) -> Any:
-    """The numbers 0 to n - 1 in random order."""
+    """Random permutation of the integers 0 to n - 1."""
     return RandpermV2.of(seed, offset, as_dtype(dtype))(n)
 
 
 def shuffle(x: Any, seed: int | None = None) -> Any:
-    """The rows of x in random order."""
+    """Shuffles x along its first axis."""
     return RandomShuffle.of(check_seed("shuffle", seed))(x)
 
 
 def bernoulli(input: Any, p: Any = 0.5, seed: int | None = None) -> Any:
-    """1 with probability p, else 0, in the shape and dtype of input; a seed repeats exactly."""
+    """Bernoulli samples (1 with probability p, else 0) with the shape and dtype of input."""
     if not isinstance(p, TensorProtocol) and not 0 <= p <= 1:
         raise wrong_value("bernoulli", "p", p, "in range of [0, 1]")
     number = -1 if seed is None else check_positive_int("bernoulli", "seed", seed)
@@ -332,18 +332,18 @@ def bernoulli(input: Any, p: Any = 0.5, seed: int | None = None) -> Any:
 
 
 def gumbel_softmax(logits: Any, tau: float = 1.0, hard: bool = False, dim: int = -1) -> Any:
-    """The softmax of logits with Gumbel noise; `hard` makes it one-hot with the soft gradient."""
+    """Gumbel-softmax; `hard` returns one-hot samples with the gradient of the soft ones."""
     temperature = check_positive_float("gumbel_softmax", "tau", tau)
     check_bool("gumbel_softmax", "hard", hard)
     return GumbelSoftmax.of(temperature, hard, check_int("gumbel_softmax", "dim", dim))(logits)
 
 
 def _drawn_shape(op: str, x: TensorType, count: Any, *, once: bool = False) -> tuple[int, ...]:
-    """The shape of `count` classes for each row, which has as many if each is drawn `once`."""
+    """Shape of `count` classes per row; checks that a row has enough if drawn `once`."""
     if x.ndim not in (1, 2):
         raise problem(ValueError, f"{op}: the input must have 1 or 2 dimensions", got=str(x))
     if x.shape[-1] == 0:
-        raise problem(ValueError, f"{op}: there are no classes to draw from", got=str(x))
+        raise problem(ValueError, f"{op}: there are no classes to sample from", got=str(x))
     check_kinds(op, REALS, input=x)
     shape = (*x.shape[:-1], check_non_negative_int(op, "num_samples", count))
     if once and count > x.shape[-1]:
@@ -356,7 +356,7 @@ def _drawn_shape(op: str, x: TensorType, count: Any, *, once: bool = False) -> t
 
 
 def _draw_with_repeats(random: Array, weights: Array, count: int) -> Array:
-    """`count` classes for each row of weights, by looking uniform numbers up in running sums."""
+    """`count` classes per row of weights, by inverting the cumulative sum."""
     rows = jnp.reshape(weights, (-1, weights.shape[-1]))
     sums = jnp.cumsum(rows, axis=-1, dtype=rows.dtype)
     drawn = jax.random.uniform(random, (rows.shape[0], count), rows.dtype) * sums[:, -1:]
@@ -366,13 +366,13 @@ def _draw_with_repeats(random: Array, weights: Array, count: int) -> Array:
 
 
 def _draw_once(random: Array, log_weights: Array, count: int) -> Array:
-    """`count` different classes for each row: the largest after adding Gumbel noise."""
+    """`count` distinct classes per row: the top k after adding Gumbel noise."""
     noise = jax.random.gumbel(random, log_weights.shape, log_weights.dtype)
     return lax.top_k(log_weights + noise, count)[1]
 
 
 def _repeatable(key: Array, seed: int, offset: int) -> Array:
-    """The stream of the seed alone if there is one, else the stream of the key."""
+    """Key made from the seed if there is one, else the given key."""
     if seed <= 0:
         return stream(key, offset)
     return stream(jnp.zeros_like(jnp.asarray(key)), seed, offset)

@@ -1,4 +1,4 @@
-"""MindSpore's recurrent operators: DynamicRNN, DynamicGRUV2 and LSTM, with their packed weights."""
+"""MindSpore's recurrent operators with packed weights: DynamicRNN, DynamicGRUV2, LSTM."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from mycelia.ops.shapes.views import swapaxes
 
 
 class DynamicRNN(Op):
-    """An LSTM over (time, batch, features); gates in the order input, cell, forget, output.
+    """LSTM over (time, batch, features); gates in the order input, cell, forget, output.
 
-    Gives the outputs, the states, the gates and the tanh of the cells, all for every moment.
+    Returns the outputs, the states, the gates, and the tanh of the cells for every time step.
     """
 
     cell_type: str = "LSTM"
@@ -115,10 +115,10 @@ class DynamicRNN(Op):
 
 
 class DynamicGRUV2(Op):
-    """A gated recurrent unit over (time, batch, features).
+    """Gated recurrent unit (GRU) over (time, batch, features).
 
-    Gives outputs and states, then update, reset and new gates, and what the state gives to the
-    new gate, all for every moment.
+    Returns outputs and states, then the update, reset, and new gates, and the contribution of the
+    state to the new gate, all for every time step.
     """
 
     direction: str = "UNIDIRECTIONAL"
@@ -214,7 +214,7 @@ class DynamicGRUV2(Op):
 
 
 class LSTM(CheckedKeywords):
-    """A stacked LSTM over (time, batch, features) with all weights in one tensor.
+    """Stacked LSTM over (time, batch, features) with all weights in one tensor.
 
     The weight holds, layer by layer: the input weights of each direction, the state weights of
     each, then both biases of each. Gates are in the order input, forget, cell, output. With
@@ -262,7 +262,7 @@ class LSTM(CheckedKeywords):
         return found, concat(tuple(last_h), 0), concat(tuple(last_c), 0), empty, empty
 
     def _run(self, x: Any, h: Any, c: Any, weights: tuple[Any, ...]) -> tuple[Any, Any, Any]:
-        """One layer in one direction: its outputs, last state and last cell."""
+        """One layer in one direction: its outputs, last state, and last cell."""
         *given, projection = weights
         if projection is None:
             return LSTMLayer.of()(x, h, c, *given, None)[:3]
@@ -279,7 +279,7 @@ class LSTM(CheckedKeywords):
         return stack(outputs, 0), h, c
 
     def _weights(self, flat: Any) -> list[list[tuple[Any, ...]]]:
-        """The weights of each layer and direction, cut out of the one tensor."""
+        """Weights of each layer and direction, sliced from the packed tensor."""
         rows, start, layers = 4 * self.hidden_size, 0, []
 
         def cut(count: int) -> Any:
@@ -291,7 +291,7 @@ class LSTM(CheckedKeywords):
         if flat.shape[0] not in (total, self._total(2 if self.has_bias else 0)):
             raise problem(
                 ValueError,
-                "LSTM: the weight has a wrong size",
+                "LSTM: the weight has the wrong size",
                 got=f"{flat.shape[0]} numbers",
                 expected=f"{total} numbers",
             )
@@ -312,11 +312,11 @@ class LSTM(CheckedKeywords):
 
     @property
     def _biases(self) -> int:
-        """How many biases are used: one with a projection, as in MindSpore."""
+        """Number of biases: one with a projection, as in MindSpore."""
         return 0 if not self.has_bias else 1 if self.proj_size else 2
 
     def _total(self, bias: int) -> int:
-        """How many numbers all weights together have."""
+        """Number of elements of all weights."""
         rows = 4 * self.hidden_size
         widths = [self._width(n) + self._state_size + bias for n in range(self.num_layers)]
         projections = self.num_layers * self.proj_size * self.hidden_size
@@ -328,7 +328,7 @@ def _only(owner: str, **settings: tuple[Any, Any]) -> None:
         if value != allowed:
             raise problem(
                 ValueError,
-                f"{owner}: '{name}' has one possible value",
+                f"{owner}: '{name}' supports only one value",
                 got=f"{name}={value!r}",
                 expected=f"{name}={allowed!r}",
             )

@@ -1,11 +1,11 @@
-"""Recurrent layers over whole sequences: one layer, one direction, one program.
+"""LSTM, GRU, and vanilla RNN layers over whole sequences, and their gradient.
 
-Sequences are (time, batch, features). With `seq_length` (one number for each sequence of the batch)
-outputs after the end are zero and the last state is the one at the end. The last result is what
-the gradient needs of each moment and would else compute again.
+Sequences are (time, batch, features). With `seq_length` (one length per sequence of the batch),
+outputs after the end are zero, and the last state is the one at the end. The last result holds the
+residuals of every time step that the gradient would otherwise recompute.
 
-Inside, everything of a moment has the batch last: see `recurrent_arrays.py`. An LSTM with a large
-batch has kernels of its own on CPU: see `recurrent_native.py`.
+Internally, the arrays of a time step have the batch as the last axis: see `recurrent_arrays.py`. An
+LSTM with a large batch uses native kernels on CPU: see `recurrent_native.py`.
 """
 
 from __future__ import annotations
@@ -45,30 +45,30 @@ from mycelia.ops.shapes.creation import zeros_like
 
 _Pull = Callable[[State, Any, State | None], tuple[State, Array, Array]]
 _LSTM_GATES = ("s", "s", "t", "s")
-_UNROLLED = 2  # moments in one pass of the forward loop
-_WIDE = 32  # columns from which it is as fast as one product for all moments
+_UNROLLED = 2  # time steps per iteration of the forward loop
+_WIDE = 32  # columns from which it is as fast as one product for all time steps
 _LSTM_EXAMPLE = ("f32[3,2,4]", "f32[2,5]", "f32[2,5]", "f32[20,4]", "f32[20,5]")
 
 
 class Recurrent(Op, register=False):
-    """What the layers share: checks, and the loop over time. `gates` is the number of gates.
+    """Base of recurrent layers: checks, and the loop over time. `gates` is the number of gates.
 
-    `step` moves the state by one moment, from what the input and what the hidden state (the first
-    part of the state) give to the gates; it also says what to keep of the moment.
+    `step` advances the state by one time step, from the contributions of the input and the hidden
+    state (the first element of the state) to the gates; it also returns the residuals.
     """
 
     gates = 1
-    adds_up = False  # input and hidden state give to the gates alike: their gradients are the same
+    adds_up = False  # input and hidden state have the same gate gradients
     takes_missing_gradients = True
 
     def step(self, state: State, from_input: Array, from_hidden: Array) -> tuple[State, State]:
-        raise TypeError(f"{self.name} does not say its step")
+        raise TypeError(f"{self.name} does not define its step")
 
     def pulls(self, states: State, from_input: Array, kept: State) -> tuple[_Pull, Any]:
-        """How a gradient goes back through one moment, and what that needs of each moment.
+        """Backward function of one time step, and the residuals that it needs of each step.
 
-        `states` are the hidden state before each moment, and the other parts of the first state.
-        Here, what is kept is what the hidden state gave to the gates.
+        `states` are the hidden state before each time step, and the rest of the first state.
+        Here, the residual is the contribution of the hidden state to the gates.
         """
 
         def pull(d_after: State, moment: Any, d_kept: State | None) -> tuple[State, Array, Array]:
@@ -80,15 +80,15 @@ class Recurrent(Op, register=False):
         return pull, (states, by_moment, kept[0])
 
     def outputs(self, x: TensorType, h: TensorType) -> TensorType:
-        """The type of all hidden states."""
+        """Type of all hidden states."""
         return x.with_shape((*x.shape[:2], h.shape[1]))
 
     def kept(self, x: TensorType, h: TensorType) -> tuple[TensorType, ...]:
-        """The types of what is kept of all moments."""
+        """Types of the residuals of all time steps."""
         return (x.with_shape((x.shape[0], h.shape[0], self.gates, h.shape[1])),)
 
     def gradients(self, x: Any, state: tuple[Any, ...], *args: Any) -> tuple[Any, ...]:
-        """The gradients of the input, of the parts of the state, and of the weights."""
+        """Gradients of the input, the state, and the weights."""
         *rest, out, dout = args
         d_outputs, *d_last = _filled(dout[:-1], out[:-1])
         d_kept = dout[-1]
@@ -105,7 +105,7 @@ class Recurrent(Op, register=False):
         biases: tuple[TensorType | None, TensorType | None],
         seq_length: TensorType | None,
     ) -> None:
-        """All but the lengths are floats of one dtype, in the shapes of input and `w_hh`."""
+        """Checks that all but the lengths are floats of one dtype, with matching shapes."""
         w_ih, w_hh = weights
         if x.ndim != 3:
             raise problem(
@@ -126,7 +126,7 @@ class Recurrent(Op, register=False):
             if found is not None and found.shape != shape:
                 raise problem(
                     ValueError,
-                    f"{self.name}: {name} has a wrong shape",
+                    f"{self.name}: {name} has the wrong shape",
                     got=f"{found} for the input {x}",
                     expected=f"shape {list(shape)}",
                 )
@@ -137,7 +137,7 @@ class Recurrent(Op, register=False):
 
 
 class LSTMLayer(Recurrent):
-    """Long short-term memory; gates in the order input, forget, cell, output."""
+    """Long short-term memory (LSTM) layer; gates in the order input, forget, cell, output."""
 
     gates, adds_up = 4, True
     examples = (
@@ -183,7 +183,7 @@ class LSTMLayer(Recurrent):
         return native.FORM if seq_length is None and kernels.are_fitting(x, h, *given) else ""
 
     def kept(self, x: TensorType, h: TensorType) -> tuple[TensorType, ...]:
-        """The gates, and the cells after each moment."""
+        """The gates, and the cells after each time step."""
         return (*super().kept(x, h), self.outputs(x, h))
 
     def step(self, state: State, from_input: Array, from_hidden: Array) -> tuple[State, State]:
@@ -193,7 +193,7 @@ class LSTMLayer(Recurrent):
         return (o * tanh_of(cell), cell), (gates, cell)
 
     def pulls(self, states: State, from_input: Array, kept: State) -> tuple[_Pull, Any]:
-        """All slopes are computed for all moments at once; the way back only multiplies."""
+        """Computes derivatives for all time steps together; the backward loop only multiplies."""
         gates, cells = kept
         i, f, g, o = jnp.moveaxis(gates, 1, 0)
         before, after = jnp.concatenate([states[1][None], cells[:-1]]), tanh_of(cells)
@@ -218,7 +218,7 @@ class LSTMLayer(Recurrent):
 
 
 class OneState(Recurrent, register=False):
-    """A recurrent layer whose only state is its output."""
+    """Base of recurrent layers whose only state is their output."""
 
     def infer(
         self,
@@ -251,7 +251,7 @@ class OneState(Recurrent, register=False):
 
 
 class GRULayer(OneState):
-    """Gated recurrent unit; gates in the order reset, update, new."""
+    """Gated recurrent unit (GRU) layer; gates in the order reset, update, new."""
 
     gates = 3
     examples = (
@@ -266,12 +266,12 @@ class GRULayer(OneState):
         return (after,), (gates, fresh, from_hidden[2])
 
     def kept(self, x: TensorType, h: TensorType) -> tuple[TensorType, ...]:
-        """The gates, the new state, and what the hidden state gives to it without reset."""
+        """The gates, the new state, and the hidden state's contribution to it before the reset."""
         part = self.outputs(x, h)
         return x.with_shape((x.shape[0], h.shape[0], 2, h.shape[1])), part, part
 
     def pulls(self, states: State, from_input: Array, kept: State) -> tuple[_Pull, Any]:
-        """All slopes are computed for all moments at once; the way back only multiplies."""
+        """Computes derivatives for all time steps together; the backward loop only multiplies."""
         (reset, keep), fresh, hidden = jnp.moveaxis(kept[0], 1, 0), *kept[1:]
         to_fresh = (1 - keep) * (1 - fresh * fresh)
         to_keep = (states[0] - fresh) * keep * (1 - keep)
@@ -292,7 +292,7 @@ class GRULayer(OneState):
 
 
 class RNNLayer(OneState):
-    """The plain recurrent layer, with tanh or relu."""
+    """Vanilla recurrent layer, with tanh or relu."""
 
     nonlinearity: str = "tanh"
     examples = (
@@ -314,10 +314,10 @@ class RNNLayer(OneState):
 
 
 class RecurrentGrad(Op, register=False):
-    """The gradients of a layer, from its outputs; only the state goes back moment by moment.
+    """Gradients of a recurrent layer; only the state is differentiated step by step.
 
-    The gradients of input and weights are computed at the end, for all moments at once: large
-    products, where a loop would have many small ones.
+    The gradients of input and weights are computed at the end, for all time steps together: a few
+    large products instead of many small ones in the loop.
     """
 
     op: Recurrent
@@ -385,10 +385,11 @@ class RecurrentGrad(Op, register=False):
         d_outputs: Array,
         d_last: State,
     ) -> tuple[State, tuple[Array, ...], tuple[Array, ...]]:
-        """The gradients of the first state, and of what input and hidden state give to the gates.
+        """Gradients of the first state, and of the input's and hidden state's gate contributions.
 
-        The latter are (gates and features, moments, batch), one if they are the same; their sums
-        over moments and batch come last. What few have comes first: `seq_length` and `d_kept`.
+        The latter are (gates and features, time steps, batch), one if they are the same; their
+        sums over time steps and batch are the last result. `special` holds the optional arguments
+        `seq_length` and `d_kept`.
         """
         seq_length, d_kept = special
         batch, (rows, features) = x.shape[1], w_hh.shape
@@ -433,12 +434,12 @@ def _filled(gradients: Any, values: Any) -> tuple[Any, ...]:
 
 
 def _blank(like: Array, shape: Shape) -> Array:
-    """What each moment writes its columns to. What is there before does not matter: zeros cost."""
+    """Uninitialized output buffer for the columns of each time step; zeros would cost time."""
     return like.reshape(shape) if like.size == size(shape) else jnp.zeros(shape, like.dtype)
 
 
 def _from_kept(kept: Sequence[Array], d_kept: State) -> tuple[Array, Array]:
-    """The gradients of what input and hidden state give to a GRU, by those of what is kept."""
+    """Gradients of the input's and hidden state's GRU contributions, from the residuals' ones."""
     (reset, keep), fresh, hidden = kept
     (d_reset, d_keep), d_fresh, d_hidden = d_kept
     d_fresh = d_fresh * (1 - fresh * fresh)
@@ -449,10 +450,10 @@ def _from_kept(kept: Sequence[Array], d_kept: State) -> tuple[Array, Array]:
 def _over_time(
     op: Recurrent, state: State, x: Array, weights: tuple[Any, ...], seq_length: Array | None
 ) -> tuple[Any, ...]:
-    """Run `op` over axis 0; gives hidden states, the last state, what is kept.
+    """Runs `op` over axis 0; returns hidden states, the last state, and the residuals.
 
-    Where a moment has many columns, the products with the input are made moment by moment, too:
-    they fill the time in which the state has to wait, and need not be written and turned around.
+    If a time step has many columns, the products with the input are computed step by step too: they
+    overlap with the wait for the state, and need not be written and transposed.
     """
     w_ih, w_hh, b_ih, b_hh = weights
     batch, features = state[0].shape

@@ -1,1 +1,1 @@
-"""Reductions, cumulative operators, argmax, quantiles."""
+"""Reductions, cumulative operators, argmax, and quantiles."""

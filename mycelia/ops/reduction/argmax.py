@@ -1,4 +1,4 @@
-"""Which element: positions of the largest and smallest, medians."""
+"""Indices of the largest and smallest elements, and medians."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _CHOICES = (
 
 
 class Argmax(Op):
-    """The position of the largest element along `axis`; the first one of equals."""
+    """Index of the largest element along `axis`; the first one among equals."""
 
     axis: int = -1
     output_type: DType = int32
@@ -68,14 +68,14 @@ class Argmax(Op):
 
 
 class Argmin(Argmax):
-    """The position of the smallest element along `axis`; the first one of equals."""
+    """Index of the smallest element along `axis`; the first one among equals."""
 
     def lower(self, input: Array) -> Array:
         return argmin_along(input, self.axis).astype(self.output_type.numpy)
 
 
 class ArgMaxWithValue(Op):
-    """The largest element along `axis`: its position and itself."""
+    """Index and value of the largest element along `axis`."""
 
     axis: int = 0
     keep_dims: bool = False
@@ -103,21 +103,21 @@ class ArgMaxWithValue(Op):
         return jnp.squeeze(place, self.axis), jnp.squeeze(value, self.axis)
 
     def place(self, input: Array) -> Array:
-        """The position along the axis, which stays as 1."""
+        """Index along the axis, which keeps size 1."""
         return argmax_along(input, self.axis, keepdims=True)
 
 
 class ArgMinWithValue(ArgMaxWithValue):
-    """The smallest element along `axis`: its position and itself."""
+    """Index and value of the smallest element along `axis`."""
 
     def place(self, input: Array) -> Array:
         return argmin_along(input, self.axis, keepdims=True)
 
 
 class Median(Op):
-    """The middle element along `axis` (the lower of two middle ones) and its position.
+    """Median along `axis` (the lower of two middle elements) and its index.
 
-    With `global_median` it is taken over all axes, and its position is given as 0.
+    With `global_median`, the median of all elements; the index is then 0.
     """
 
     global_median: bool = False
@@ -154,8 +154,8 @@ class Median(Op):
 
 
 def _middle(x: Array, axis: int, ignore_nan: bool) -> Array:
-    """The position of the lower median along `axis`, which stays as 1."""
-    order = jnp.argsort(x, axis=axis, stable=True)  # what is not a number comes last
+    """Index of the lower median along `axis`, which keeps size 1."""
+    order = jnp.argsort(x, axis=axis, stable=True)  # NaN sorts last
     nans = jnp.sum(jnp.isnan(x), axis=axis, keepdims=True, dtype=np.int64)
     count = x.shape[axis]
     middle = (count - 1) // 2
@@ -174,7 +174,7 @@ def max(
     initial: Any = None,
     where: Any = None,
 ) -> tuple[Any, Any]:
-    """The largest element along `axis` and its position (given as 0 when axis is None)."""
+    """Maximum along `axis` and its index (0 when axis is None)."""
     masked = with_initial("max", input, initial, where, maximum)
     if axis is None:
         return _of_all(ReduceMax.of()(masked))
@@ -190,7 +190,7 @@ def min(
     initial: Any = None,
     where: Any = None,
 ) -> tuple[Any, Any]:
-    """The smallest element along `axis` and its position (given as 0 when axis is None)."""
+    """Minimum along `axis` and its index (0 when axis is None)."""
     masked = with_initial("min", input, initial, where, minimum)
     if axis is None:
         return _of_all(ReduceMin.of()(masked))
@@ -200,7 +200,7 @@ def min(
 
 @entry_point
 def argmax(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The position (int64) of the largest element along `dim`, or in the flattened tensor."""
+    """Index (int64) of the largest element along `dim`, or in the flattened tensor."""
     check_tensors("argmax", input=input)
     ordered = cast(input, int32) if input.dtype.is_bool else input
     return _position(Argmax, ordered, dim, keepdim, int64)
@@ -208,18 +208,18 @@ def argmax(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
 
 @entry_point
 def argmin(input: Any, axis: int | None = None, keepdims: bool = False) -> Any:
-    """The position (int32) of the smallest element along `axis`, or in the flattened tensor."""
+    """Index (int32) of the smallest element along `axis`, or in the flattened tensor."""
     check_tensors("argmin", input=input)
     return _position(Argmin, input, axis, keepdims, int64 if input.shape == () else int32)
 
 
 def median(input: Any, axis: int = -1, keepdims: bool = False) -> tuple[Any, Any]:
-    """The middle element along `axis` and its position."""
+    """Median along `axis` and its index."""
     return Median.of(False, axis, keepdims)(input)
 
 
 def nanmedian(input: Any, axis: int = -1, keepdims: bool = False) -> tuple[Any, Any]:
-    """The middle element along `axis` of what is a number, and its position."""
+    """Median along `axis`, ignoring NaN, and its index."""
     return Median.of(False, axis, keepdims, True)(input)
 
 
@@ -231,7 +231,7 @@ def _position(op: type[Argmax], x: Any, axis: int | None, keep: bool, dtype: DTy
 
 
 def _of_all(value: Any) -> tuple[Any, Any]:
-    """A value with the position 0."""
+    """A value with the index 0."""
     return value, Argmax.of(0, int64)(reshape(value, (1,)))
 
 
@@ -243,4 +243,4 @@ def _axis(owner: str, axis: Any) -> int:
 
 def _check_choice(owner: str, x: TensorType, axis: int) -> None:
     if x.ndim and x.shape[axis] == 0:
-        raise problem(ValueError, f"{owner}: nothing to choose from", got=str(x))
+        raise problem(ValueError, f"{owner}: the tensor has no elements", got=str(x))

@@ -1,4 +1,4 @@
-"""Running results along an axis: sums, products, extremes."""
+"""Cumulative operators along an axis: sum, product, maximum, minimum, logsumexp."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SCANS = (
 
 
 class _Scan(Op, register=False):
-    """A running result: `exclusive` leaves the element itself out, `reverse` starts at the end."""
+    """Base of scans: `exclusive` leaves out the element itself, `reverse` starts at the end."""
 
     exclusive: bool = False
     reverse: bool = False
@@ -37,11 +37,11 @@ class _Scan(Op, register=False):
     def infer(self, input: TensorType, axis: Any) -> TensorType:
         if input.dtype.kind not in self.kinds:
             raise unsupported_dtype(self.name, input, f"a tensor of kind {', '.join(self.kinds)}")
-        _place_in(self.name, input, axis)
+        _normalized_axis(self.name, input, axis)
         return input
 
     def shifted(self, x: Array, axis: int, start: Any) -> Array:
-        """For exclusive scans: x moved on by one, with `start` at the beginning."""
+        """For exclusive scans: x shifted by one, with `start` at the beginning."""
         if not self.exclusive or x.shape[axis] == 0:
             return x
         size = x.shape[axis]
@@ -52,12 +52,12 @@ class _Scan(Op, register=False):
 
 
 class CumSum(_Scan):
-    """The running sum along `axis`."""
+    """Cumulative sum along `axis`."""
 
     examples = (*_SCANS, case("i32[2,3]", 1))
 
     def lower(self, input: Array, axis: Any) -> Array:
-        place = _place_in(self.name, input, axis)
+        place = _normalized_axis(self.name, input, axis)
         moved = self.shifted(jnp.asarray(input), place, 0)
         return lax.cumsum(moved, place, reverse=self.reverse)
 
@@ -66,18 +66,18 @@ class CumSum(_Scan):
 
 
 class CumProd(_Scan):
-    """The running product along `axis`."""
+    """Cumulative product along `axis`."""
 
     examples = (*_SCANS, case("i32[2,3]", 1))
 
     def lower(self, x: Array, axis: Any) -> Array:
-        place = _place_in(self.name, x, axis)
+        place = _normalized_axis(self.name, x, axis)
         moved = self.shifted(jnp.asarray(x), place, 1)
         return lax.cumprod(moved, place, reverse=self.reverse)
 
 
 class CumulativeLogsumexp(_Scan):
-    """The logarithm of the running sum of exponentials along `axis`, without overflow."""
+    """Cumulative logsumexp along `axis`, without overflow."""
 
     kinds = ("float",)
     examples = (
@@ -88,14 +88,14 @@ class CumulativeLogsumexp(_Scan):
     )
 
     def lower(self, x: Array, axis: Any) -> Array:
-        place = _place_in(self.name, x, axis)
+        place = _normalized_axis(self.name, x, axis)
         lowest = jnp.finfo(x.dtype).min
         moved = self.shifted(jnp.asarray(x), place, lowest)
         return lax.cumlogsumexp(moved, place, reverse=self.reverse)
 
 
 class _RunningExtreme(Op, register=False):
-    """The best element so far along `axis`, and its position: the last one of equals."""
+    """Base of cummax and cummin: values and indices; the last one among equals."""
 
     axis: int
     examples = (
@@ -112,11 +112,11 @@ class _RunningExtreme(Op, register=False):
     def infer(self, input: TensorType) -> tuple[TensorType, TensorType]:
         if input.dtype.kind not in ("int", "uint", "float"):
             raise unsupported_dtype(self.name, input, "a tensor of integers or floats")
-        _place_in(self.name, input, self.axis)
+        _normalized_axis(self.name, input, self.axis)
         return input, input.with_dtype(self.index_dtype)
 
     def lower(self, input: Array) -> tuple[Array, Array]:
-        axis = _place_in(self.name, input, self.axis)
+        axis = _normalized_axis(self.name, input, self.axis)
         x = jnp.asarray(input)
         best = self.scan(lax.stop_gradient(x), axis)
         here = lax.broadcasted_iota(np.int32, x.shape, axis)
@@ -125,19 +125,19 @@ class _RunningExtreme(Op, register=False):
         return value, position.astype(self.index_dtype.numpy)
 
     def scan(self, x: Array, axis: int) -> Array:
-        """The best value so far."""
-        raise TypeError(f"{self.name} does not say what is best")
+        """Running extreme values."""
+        raise TypeError(f"{self.name} does not define its scan")
 
 
 class Cummax(_RunningExtreme):
-    """The largest element so far along `axis`, and its position (int64)."""
+    """Cumulative maximum along `axis`, and its index (int64)."""
 
     def scan(self, x: Array, axis: int) -> Array:
         return lax.cummax(x, axis)
 
 
 class Cummin(_RunningExtreme):
-    """The smallest element so far along `axis`, and its position (int32)."""
+    """Cumulative minimum along `axis`, and its index (int32)."""
 
     index_dtype = int32
 
@@ -146,35 +146,35 @@ class Cummin(_RunningExtreme):
 
 
 def cumsum(x: Any, axis: int, dtype: Any = None) -> Any:
-    """The running sum along `axis`, in `dtype` if one is given."""
+    """Cumulative sum along `axis`, in `dtype` if given."""
     check_tensors("cumsum", x=x)
     return CumSum.of()(_in_dtype(x, dtype), axis)
 
 
 def cumprod(input: Any, dim: int, dtype: Any = None) -> Any:
-    """The running product along `dim`; integers are multiplied as int64."""
+    """Cumulative product along `dim`; integers are multiplied as int64."""
     check_tensors("cumprod", input=input)
     wanted = int64 if dtype is None and not input.dtype.is_inexact else dtype
     return CumProd.of()(_in_dtype(input, wanted), dim)
 
 
 def cummax(input: Any, axis: int) -> tuple[Any, Any]:
-    """The largest element so far along `axis`, and its position."""
+    """Cumulative maximum along `axis`, and its index."""
     return Cummax.of(axis)(input)
 
 
 def cummin(input: Any, axis: int) -> tuple[Any, Any]:
-    """The smallest element so far along `axis`, and its position."""
+    """Cumulative minimum along `axis`, and its index."""
     return Cummin.of(axis)(input)
 
 
 def logcumsumexp(input: Any, axis: int) -> Any:
-    """The logarithm of the running sum of exponentials along `axis`."""
+    """Cumulative logsumexp along `axis`."""
     return CumulativeLogsumexp.of()(input, axis)
 
 
-def _place_in(owner: str, x: Any, axis: Any) -> int:
-    """`axis` counted from 0; a scalar has none."""
+def _normalized_axis(owner: str, x: Any, axis: Any) -> int:
+    """Non-negative `axis`; a scalar raises an error."""
     if len(x.shape) == 0:
         raise problem(ValueError, f"{owner}: a scalar has no axis", expected="at least 1 dimension")
     return normalize_axis(axis, len(x.shape), owner)

@@ -1,4 +1,4 @@
-"""Differences, areas, powers and products of neighbouring numbers: diff, trapz, vander, cross."""
+"""Differences, integrals, and related functions: diff, trapz, vander, cross, cov, renorm."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from mycelia.ops.shapes.concat import concat
 from mycelia.ops.shapes.ranges import arange
 from mycelia.ops.shapes.reshape import broadcast_to, cast, expand_dims, reshape, squeeze, transpose
 
-_NO_AXIS = -65530  # MindSpore's number for "the first axis of size 3"
+_NO_AXIS = -65530  # MindSpore's value for "the first axis of size 3"
 
 
 class Cross(Op):
-    """The vector product along an axis of size 3."""
+    """Cross product along an axis of size 3."""
 
     promotes = ("input", "other")
     dim: int = _NO_AXIS
@@ -66,7 +66,7 @@ class Cross(Op):
 
 
 class Renorm(Op):
-    """Slices along `dim` shortened to the length `maxnorm` where they are longer."""
+    """Scales slices along `dim` down to the norm `maxnorm` where theirs is larger."""
 
     p: float
     dim: int
@@ -94,19 +94,19 @@ class Renorm(Op):
 
 
 def cross(input: Any, other: Any, dim: int | None = None) -> Any:
-    """The vector product along `dim`, by default the first axis of size 3."""
+    """Cross product along `dim`, by default the first axis of size 3."""
     return Cross.of(_NO_AXIS if dim is None else dim)(input, other)
 
 
 def renorm(input: Any, p: Any, axis: int, maxnorm: float) -> Any:
-    """Slices along `axis` shortened to the p-norm `maxnorm` where it is larger."""
+    """Scales slices along `axis` down to the p-norm `maxnorm` where theirs is larger."""
     if not isinstance(p, (int, float)) or p <= 0:
         raise problem(ValueError, "renorm: p must be positive", got=f"p={p!r}")
     return Renorm.of(p, axis, float(maxnorm))(input)
 
 
 def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
-    """The differences of neighbours along `axis`, `n` times over."""
+    """The n-th discrete difference along `axis`."""
     if not isinstance(x, TensorProtocol):
         raise wrong_type("diff", "x", x, "Tensor")
     if not x.shape:
@@ -124,18 +124,20 @@ def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 
 
 def diff_ext(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
-    """The differences of neighbours along `dim`, `n` times over."""
+    """The n-th discrete difference along `dim`."""
     return diff(input, n, dim, prepend, append)
 
 
 def trapz(y: Any, x: Any = None, *, dx: float = 1.0, dim: int = -1) -> Any:
-    """The area under the points `y` by the trapezoid rule, at the places `x` or `dx` apart."""
+    """Integral of `y` by the trapezoidal rule, sampled at `x` or `dx` apart."""
     check_tensors("trapz", y=y)
     values = y if y.dtype.is_inexact else cast(y, float32)
     place = normalize_axis(dim, len(y.shape), "trapz")
     count = y.shape[place] - 1
     if count < 0:
-        raise problem(ValueError, "trapz: there are no points", got=f"shape {list(y.shape)}")
+        raise problem(
+            ValueError, "trapz: y must have at least 1 dimension", got=f"shape {list(y.shape)}"
+        )
     heights = add(narrow(values, place, 0, count), narrow(values, place, 1, count))
     return div(total(mul(heights, _widths(x, values, dx, place)), place), 2.0)
 
@@ -150,7 +152,7 @@ def _widths(x: Any, values: Any, dx: float, place: int) -> Any:
 
 
 def vander(x: Any, N: int | None = None) -> Any:
-    """The powers of the numbers of a vector, the highest first, a row for each number."""
+    """Vandermonde matrix: the powers of a vector's elements, the highest first."""
     if not isinstance(x, TensorProtocol):
         raise wrong_type("vander", "x", x, "Tensor")
     if len(x.shape) != 1:
@@ -161,7 +163,7 @@ def vander(x: Any, N: int | None = None) -> Any:
 
 
 def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
-    """How the rows vary together, with frequencies and weights of the observations."""
+    """Covariance matrix of the rows, with frequencies and weights of the observations."""
     check_tensors("cov", input=input)
     if len(input.shape) > 2:
         raise problem(

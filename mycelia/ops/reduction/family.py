@@ -1,4 +1,4 @@
-"""What all reductions share: which dtypes they take, which axes, how gradients spread back."""
+"""Base of all reductions: accepted dtypes, axes, and broadcasting of gradients."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mycelia.ops.shapes.reshape import BroadcastTo, cast, reshape
 
 
 class OverAxes(Reduction, register=False):
-    """A reduction of tensors of some kinds. No axes means all of them."""
+    """Base of reductions over axes; no axes means all of them."""
 
     kinds: ClassVar[tuple[str, ...]] = ("bool", "int", "uint", "float", "complex")
 
@@ -31,20 +31,20 @@ class OverAxes(Reduction, register=False):
         return normalize_axes(axis, rank, self.name) if rank else ()
 
     def spread(self, x: Any, axis: Any, dout: Any) -> Any:
-        """`dout` repeated along the axes that were reduced."""
+        """`dout` broadcast along the reduced axes."""
         return BroadcastTo.of(x.shape)(reshape(dout, self.kept(x, axis)))
 
     def count(self, x: Any, axis: Any) -> int:
-        """How many elements meet in one result."""
+        """Number of elements that are reduced to one result."""
         return math.prod(x.shape[i] for i in self.axes(x, axis))
 
 
 def with_initial(owner: str, x: Any, initial: Any, where: Any, meet: Any) -> Any:
-    """x with `initial` where `where` is false, and met with `initial` everywhere else."""
+    """x with `initial` where `where` is false, combined with `initial` by `meet` elsewhere."""
     where = None if where is True else where
     if where is not None and initial is None:
         raise problem(
-            ValueError, f"{owner}: `where` needs an initial value", fix="give initial= as well"
+            ValueError, f"{owner}: `where` requires an initial value", fix="pass initial= as well"
         )
     if initial is None:
         return x

@@ -1,4 +1,4 @@
-"""Order along an axis: quantiles, the n-th element, bounds in sorted rows, the first k."""
+"""Order statistics along an axis: quantiles, n-th element, binary search, top-k membership."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mycelia.ops.shapes.reshape import scalar_to_tensor
 
 
 class Quantile(Op):
-    """The values below which the shares `q` of the elements lie, between two elements linearly."""
+    """Quantiles `q` along an axis, with linear interpolation."""
 
     dim: int | None = None
     keep_dims: bool = False
@@ -62,7 +62,7 @@ class Quantile(Op):
 
 
 class NthElement(Op):
-    """The element that would be at place `n` if the last axis were sorted."""
+    """The n-th smallest element along the last axis."""
 
     static = ("n",)
     reverse: bool = False
@@ -88,7 +88,7 @@ class NthElement(Op):
 
 
 class LowerBound(Op):
-    """Where values would go in sorted rows, before elements that are equal."""
+    """Insertion indices of values in sorted rows, before equal elements."""
 
     side = "left"
     differentiable = False
@@ -113,13 +113,13 @@ class LowerBound(Op):
 
 
 class UpperBound(LowerBound):
-    """Where values would go in sorted rows, after elements that are equal."""
+    """Insertion indices of values in sorted rows, after equal elements."""
 
     side = "right"
 
 
 class InTopK(Op):
-    """Whether the element each target names is among the `k` largest of its row."""
+    """Whether the target class of each row is among its `k` largest scores."""
 
     k: int
     differentiable = False
@@ -132,7 +132,7 @@ class InTopK(Op):
         if x1.ndim != 2 or x2.ndim != 1 or x1.shape[0] != x2.shape[0]:
             raise problem(
                 ValueError,
-                "InTopK: give rows of scores and one target a row",
+                "InTopK: the inputs must be rows of scores and one target per row",
                 got=f"x1 {x1}, x2 {x2}",
             )
         if not x1.dtype.is_float or not x2.dtype.is_integer:
@@ -149,17 +149,17 @@ class InTopK(Op):
 
 
 def quantile(input: Any, q: Any, axis: int | None = None, keepdims: bool = False) -> Any:
-    """The values below which the shares `q` of the elements lie."""
+    """Quantiles `q` of the elements along `axis`."""
     return Quantile.of(axis, keepdims)(input, _shares("quantile", input, q))
 
 
 def nanquantile(input: Any, q: Any, axis: int | None = None, keepdims: bool = False) -> Any:
-    """`quantile` of the elements that are numbers."""
+    """Quantiles `q` of the elements along `axis`, ignoring NaN."""
     return Quantile.of(axis, keepdims, True)(input, _shares("nanquantile", input, q))
 
 
 def intopk(x1: Any, x2: Any, k: int) -> Any:
-    """Whether the element each target names is among the `k` largest of its row."""
+    """Whether the target class of each row is among its `k` largest scores."""
     return InTopK.of(k)(x1, x2)
 
 
@@ -171,5 +171,5 @@ def _shares(owner: str, input: Any, q: Any) -> Any:
     if not isinstance(q, float):
         raise wrong_type(owner, "q", q, "float or Tensor")
     if not 0 <= q <= 1:
-        raise problem(ValueError, f"{owner}: q must lie between 0 and 1", got=f"q={q}")
+        raise problem(ValueError, f"{owner}: q must be between 0 and 1", got=f"q={q}")
     return scalar_to_tensor(q, input.dtype)

@@ -1,4 +1,4 @@
-"""Reductions over axes: sums, means, products, extremes, truth values."""
+"""Reductions over axes: sum, mean, product, maximum, minimum, all, any, logsumexp."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _DISTINCT = (
 
 
 class ReduceSum(OverAxes):
-    """The sum over axes, in the dtype of x. With `skip_mode`, no axes means no reduction."""
+    """Sum over axes, in the dtype of x. With `skip_mode`, no axes means no reduction."""
 
     skip_mode: bool = False
     examples = (
@@ -68,14 +68,17 @@ class ReduceSum(OverAxes):
 
 
 class ReduceMean(OverAxes):
-    """The mean over axes, in the dtype of x; means of integers lose their fraction."""
+    """Mean over axes, in the dtype of x; means of integers are truncated."""
 
     examples = (*_AXES, case("i32[2,3]", 0), case("u8[4]", ()))
 
     def infer(self, x: TensorType, axis: Any = ()) -> TensorType:
         if x.dtype.is_bool:
             raise problem(
-                RuntimeError, f"{self.name}: bools have no mean", got=str(x), fix="cast them first"
+                RuntimeError,
+                f"{self.name}: the mean of bools is undefined",
+                got=str(x),
+                fix="cast them first",
             )
         return super().infer(x, axis)
 
@@ -92,14 +95,14 @@ class ReduceMean(OverAxes):
 
 
 class _Extreme(OverAxes, register=False):
-    """The largest or smallest element over axes. Elements that tie share the gradient."""
+    """Base of maximum and minimum over axes. Tied elements share the gradient."""
 
     kinds = ("int", "uint", "float")
     examples = _DISTINCT
 
     def infer(self, x: TensorType, axis: Any = ()) -> TensorType:
         if x.ndim and self.count(x, axis) == 0:
-            raise problem(ValueError, f"{self.name}: nothing to choose from", got=str(x))
+            raise problem(ValueError, f"{self.name}: the tensor has no elements", got=str(x))
         return super().infer(x, axis)
 
     def grad(self, x: Any, axis: Any, out: Any, dout: Any) -> tuple[Any, ...]:
@@ -110,21 +113,21 @@ class _Extreme(OverAxes, register=False):
 
 
 class ReduceMax(_Extreme):
-    """The largest element over axes."""
+    """Maximum over axes."""
 
     def lower(self, x: Array, axis: Any = ()) -> Array:
         return largest(x, self.axes(x, axis), self.keep_dims)
 
 
 class ReduceMin(_Extreme):
-    """The smallest element over axes."""
+    """Minimum over axes."""
 
     def lower(self, x: Array, axis: Any = ()) -> Array:
         return smallest(x, self.axes(x, axis), self.keep_dims)
 
 
 class ReduceProd(OverAxes):
-    """The product over axes, in the dtype of x."""
+    """Product over axes, in the dtype of x."""
 
     examples = (*_AXES, case("i32[2,3]", 0), case("bool[2]", ()))
 
@@ -136,7 +139,7 @@ class ReduceProd(OverAxes):
 
 
 class _Truth(OverAxes, register=False):
-    """A bool from many truth values; a number counts as true unless it is 0."""
+    """Base of all and any; a number counts as true unless it is 0."""
 
     differentiable = False
     examples = (
@@ -151,7 +154,7 @@ class _Truth(OverAxes, register=False):
 
 
 class ReduceAll(_Truth):
-    """Whether every element over axes is true."""
+    """Logical AND over axes: whether all elements are true."""
 
     def lower(self, x: Array, axis: Any = ()) -> Array:
         return jnp.all(x, axis=self.axes(x, axis), keepdims=self.keep_dims)
@@ -161,7 +164,7 @@ class ReduceAll(_Truth):
 
 
 class ReduceAny(_Truth):
-    """Whether some element over axes is true."""
+    """Logical OR over axes: whether any element is true."""
 
     def lower(self, x: Array, axis: Any = ()) -> Array:
         return jnp.any(x, axis=self.axes(x, axis), keepdims=self.keep_dims)
@@ -171,7 +174,7 @@ class ReduceAny(_Truth):
 
 
 class LogSumExp(OverAxes):
-    """The logarithm of the sum of exponentials over axes, without overflow."""
+    """Logarithm of the sum of exponentials over axes, without overflow."""
 
     kinds = ("float",)
     examples = _AXES
@@ -187,58 +190,58 @@ class LogSumExp(OverAxes):
 
 
 def reduce_sum(x: Any, axis: Any = ()) -> Any:
-    """The sum over `axis`, in the dtype of x."""
+    """Sum over `axis`, in the dtype of x."""
     return ReduceSum.of()(x, axis)
 
 
 def reduce_mean(x: Any, axis: Any = ()) -> Any:
-    """The mean over `axis`, in the dtype of x."""
+    """Mean over `axis`, in the dtype of x."""
     return ReduceMean.of()(x, axis)
 
 
 def reduce_max(x: Any, axis: Any = ()) -> Any:
-    """The largest element over `axis`."""
+    """Maximum over `axis`."""
     return ReduceMax.of()(x, axis)
 
 
 def reduce_min(x: Any, axis: Any = ()) -> Any:
-    """The smallest element over `axis`."""
+    """Minimum over `axis`."""
     return ReduceMin.of()(x, axis)
 
 
 def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """The sum over `dim` (all axes when None); small integers are summed as int64."""
+    """Sum over `dim` (all axes when None); small integers are summed as int64."""
     check_tensors("sum", input=input)
     return ReduceSum.of(keepdim)(_accumulated(input, dtype), _axes("sum", dim))
 
 
 def mean(x: Any, axis: Any = None, keep_dims: bool = False) -> Any:
-    """The mean over `axis` (all axes when None), in the dtype of x."""
+    """Mean over `axis` (all axes when None), in the dtype of x."""
     return ReduceMean.of(keep_dims)(x, _axes("mean", axis))
 
 
 def prod(input: Any, axis: Any = None, keep_dims: bool = False, dtype: Any = None) -> Any:
-    """The product over `axis` (all axes when None); small integers are multiplied as int64."""
+    """Product over `axis` (all axes when None); small integers are multiplied as int64."""
     check_tensors("prod", input=input)
     if axis is None and keep_dims:
-        raise problem(ValueError, "prod: keep_dims=True needs an axis", got="axis=None")
+        raise problem(ValueError, "prod: keep_dims=True requires an axis", got="axis=None")
     return ReduceProd.of(keep_dims)(_accumulated(input, dtype), _axes("prod", axis))
 
 
 def all(input: Any, axis: Any = None, keep_dims: bool = False) -> Any:
-    """Whether every element over `axis` is true."""
+    """Logical AND over `axis`: whether all elements are true."""
     return ReduceAll.of(check_bool("all", "keep_dims", keep_dims))(input, _axes("all", axis))
 
 
 def any(input: Any, axis: Any = None, keep_dims: bool = False) -> Any:
-    """Whether some element over `axis` is true."""
+    """Logical OR over `axis`: whether any element is true."""
     return ReduceAny.of(check_bool("any", "keep_dims", keep_dims))(input, _axes("any", axis))
 
 
 def amax(
     input: Any, axis: Any = None, keepdims: bool = False, *, initial: Any = None, where: Any = None
 ) -> Any:
-    """The largest element over `axis`, `initial` and only where `where` is true."""
+    """Maximum over `axis` of `initial` and the elements where `where` is true."""
     check_tensors("amax", input=input)
     masked = with_initial("amax", input, initial, where, maximum)
     return ReduceMax.of(keepdims)(masked, _axes("amax", axis))
@@ -247,30 +250,30 @@ def amax(
 def amin(
     input: Any, axis: Any = None, keepdims: bool = False, *, initial: Any = None, where: Any = None
 ) -> Any:
-    """The smallest element over `axis`, `initial` and only where `where` is true."""
+    """Minimum over `axis` of `initial` and the elements where `where` is true."""
     check_tensors("amin", input=input)
     masked = with_initial("amin", input, initial, where, minimum)
     return ReduceMin.of(keepdims)(masked, _axes("amin", axis))
 
 
 def aminmax(input: Any, *, axis: int | None = 0, keepdims: bool = False) -> tuple[Any, Any]:
-    """The smallest and the largest element over `axis`."""
+    """Minimum and maximum over `axis`."""
     return amin(input, axis, keepdims), amax(input, axis, keepdims)
 
 
 def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Any:
-    """The logarithm of the sum of exponentials over `dim`."""
+    """Logarithm of the sum of exponentials over `dim`."""
     return LogSumExp.of(keepdim)(input, _axes("logsumexp", dim))
 
 
 def count_nonzero(x: Any, axis: Any = (), keep_dims: bool = False, dtype: Any = int32) -> Any:
-    """How many elements over `axis` are not 0."""
+    """Number of nonzero elements over `axis`."""
     counted = cast(not_equal(x, 0), int64)
     return cast(ReduceSum.of(keep_dims)(counted, _axes("count_nonzero", axis)), dtype)
 
 
 def nansum(input: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None) -> Any:
-    """The sum over `axis` of what is a number."""
+    """Sum over `axis`, ignoring NaN."""
     check_tensors("nansum", input=input)
     known = _without_nans(cast(input, int64) if input.dtype.is_bool else input)
     total = ReduceSum.of(keepdims)(known, _axes("nansum", axis))
@@ -278,7 +281,7 @@ def nansum(input: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any =
 
 
 def nanmean(input: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None) -> Any:
-    """The mean over `axis` of what is a number."""
+    """Mean over `axis`, ignoring NaN."""
     check_tensors("nanmean", input=input)
     if not input.dtype.is_float:
         raise unsupported_dtype("nanmean", TensorType(input.dtype, input.shape), "a float tensor")

@@ -23,7 +23,7 @@ from mycelia.ops.shapes.reshape import cast, reshape
 
 
 class ReduceStd(Op):
-    """The standard deviation and the mean over axes (all when none are named)."""
+    """Standard deviation and mean over axes (all axes when empty)."""
 
     axis: tuple[int, ...] = ()
     unbiased: bool = True
@@ -55,13 +55,13 @@ class ReduceStd(Op):
 
 
 def var(input: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False) -> Any:
-    """The variance over `axis`, divided by the count less `ddof`."""
+    """Variance over `axis`, with the divisor count - ddof."""
     check_tensors("var", input=input)
     return var_mean(input, axis, ddof, keepdims)[0]
 
 
 def std(input: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False) -> Any:
-    """The standard deviation over `axis`."""
+    """Standard deviation over `axis`."""
     check_tensors("std", input=input)
     return sqrt(var(input, axis, ddof, keepdims))
 
@@ -69,7 +69,7 @@ def std(input: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False) -> 
 def var_mean(
     input: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False
 ) -> tuple[Any, Any]:
-    """The variance and the mean over `axis`."""
+    """Variance and mean over `axis`."""
     check_tensors("var_mean", input=input)
     if input.dtype.is_complex:
         raise unsupported_dtype("var", TensorType(input.dtype, input.shape), "a real tensor")
@@ -88,7 +88,7 @@ def var_mean(
 def std_mean(
     input: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False
 ) -> tuple[Any, Any]:
-    """The standard deviation and the mean over `axis`."""
+    """Standard deviation and mean over `axis`."""
     check_tensors("std_mean", input=input)
     variance, mean = var_mean(input, axis, ddof, keepdims)
     return sqrt(variance), mean

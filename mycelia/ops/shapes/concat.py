@@ -1,4 +1,4 @@
-"""Operators that join tensors and take them apart along an axis: concat, stack, split, unstack."""
+"""Joining and splitting tensors along an axis: concat, stack, split, unstack."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mycelia.ops.shapes.views import atleast_1d, atleast_2d, atleast_3d
 
 
 class Concat(Op):
-    """Tensors one after the other along an existing axis."""
+    """Concatenates tensors along an existing axis."""
 
     axis: int = 0
     examples = (
@@ -42,9 +42,9 @@ class Concat(Op):
         ):
             raise problem(
                 ValueError,
-                "Concat: the shapes do not fit together",
+                "Concat: the shapes do not match",
                 got=" and ".join(str(t) for t in tensors),
-                expected=f"at least one dimension, and equal sizes but for axis {axis}",
+                expected=f"at least one dimension, and equal sizes except along axis {axis}",
             )
         total = sum(t.shape[axis] for t in tensors)
         return first.with_shape((*first.shape[:axis], total, *first.shape[axis + 1 :]))
@@ -63,7 +63,7 @@ class Concat(Op):
 
 
 class Stack(Op):
-    """Tensors of one shape side by side along a new axis."""
+    """Stacks tensors of one shape along a new axis."""
 
     axis: int = 0
     examples = (
@@ -100,11 +100,11 @@ class Stack(Op):
 
 
 class Pack(Stack):
-    """The older name of Stack."""
+    """Former name of Stack."""
 
 
 class Unstack(Op):
-    """The slices of a tensor along one axis, without that axis."""
+    """Splits a tensor into its slices along one axis, which is removed."""
 
     axis: int = 0
     num: int | None = None
@@ -141,16 +141,16 @@ class Unstack(Op):
 
     def _axis(self, shape: Shape) -> int:
         if not shape:
-            raise problem(ValueError, f"{self.name}: a 0-d tensor has no axis to take apart")
+            raise problem(ValueError, f"{self.name}: a 0-d tensor has no axis to split")
         return normalize_axis(self.axis, len(shape), self.name)
 
 
 class Unpack(Unstack):
-    """The older name of Unstack."""
+    """Former name of Unstack."""
 
 
 class Split(Op):
-    """A tensor cut into `output_num` equal parts along an axis."""
+    """Splits a tensor into `output_num` equal parts along an axis."""
 
     axis: int = 0
     output_num: int = 1
@@ -190,7 +190,7 @@ class Split(Op):
         if shape[axis] % self.output_num:
             raise problem(
                 ValueError,
-                "Split: the axis cannot be cut into equal parts",
+                "Split: the axis does not split into equal parts",
                 got=f"shape {list(shape)}, axis {axis}, {self.output_num} parts",
                 fix="use ops.split or ops.tensor_split for parts of different sizes",
             )
@@ -198,7 +198,7 @@ class Split(Op):
 
 
 class SplitV(Op):
-    """A tensor cut along an axis into parts of the given sizes."""
+    """Splits a tensor along an axis into parts of the given sizes."""
 
     size_splits: tuple[int, ...]
     split_dim: int
@@ -247,16 +247,18 @@ class SplitV(Op):
 
 
 def with_part(x: Any, axis: int, start: int, value: Any) -> Any:
-    """`x` with the part along `axis` that begins at `start` replaced by `value`."""
+    """Copy of `x` whose slice along `axis` from `start` on is replaced by `value`."""
     stop = start + value.shape[axis]
     box = [slice(start, stop) if i == axis else slice(0, n) for i, n in enumerate(x.shape)]
     return with_box(x, box, value)
 
 
 def check_alike(owner: str, tensors: Any) -> TensorType:
-    """The first of several tensors, after checking that there is one and all share its dtype."""
+    """The first tensor, after checking that there is one and all have the same dtype."""
     if not isinstance(tensors, (tuple, list)):
-        raise problem(TypeError, f"{owner}: give a tuple of tensors", got=str(tensors))
+        raise problem(
+            TypeError, f"{owner}: the inputs must be a tuple of tensors", got=str(tensors)
+        )
     if not tensors:
         raise problem(ValueError, f"{owner}: there are no tensors to join", got="an empty tuple")
     if any(t.dtype is not tensors[0].dtype for t in tensors):
@@ -274,33 +276,33 @@ def _cut(x: Array, bounds: list[int], axis: int) -> tuple[Array, ...]:
 
 
 def concat(tensors: Any, axis: int = 0) -> Any:
-    """Tensors one after the other along `axis`."""
+    """Concatenates tensors along `axis`."""
     return Concat.of(check_int("concat", "axis", axis))(tuple(tensors))
 
 
 def cat(tensors: Any, axis: int = 0) -> Any:
-    """Tensors one after the other along `axis`."""
+    """Concatenates tensors along `axis`."""
     return concat(tensors, axis)
 
 
 def stack(tensors: Any, axis: int = 0) -> Any:
-    """Tensors of one shape side by side along a new `axis`."""
+    """Stacks tensors of one shape along a new `axis`."""
     listed = (tensors,) if isinstance(tensors, TensorProtocol) else tuple(tensors)
     return Stack.of(check_int("stack", "axis", axis))(listed)
 
 
 def unstack(input_x: Any, axis: int = 0) -> Any:
-    """The slices of a tensor along `axis`, without that axis."""
+    """Splits a tensor into its slices along `axis`, which is removed."""
     return Unstack.of(check_int("unstack", "axis", axis))(input_x)
 
 
 def unbind(input: Any, dim: int = 0) -> Any:
-    """The slices of a tensor along `dim`, without that axis."""
+    """Splits a tensor into its slices along `dim`, which is removed."""
     return unstack(input, dim)
 
 
 def split(tensor: Any, split_size_or_sections: Any, axis: int = 0) -> Any:
-    """Parts of a given size (the last may be smaller), or of the listed sizes."""
+    """Splits a tensor into parts of a given size (the last may be smaller) or the listed sizes."""
     place = normalize_axis(axis, len(tensor.shape), "split")
     length = tensor.shape[place]
     if is_int(split_size_or_sections):
@@ -317,7 +319,7 @@ def split(tensor: Any, split_size_or_sections: Any, axis: int = 0) -> Any:
 
 
 def chunk(input: Any, chunks: int, axis: int = 0) -> Any:
-    """At most `chunks` parts of equal size along `axis`; the last may be smaller."""
+    """Splits a tensor into at most `chunks` equal parts along `axis`; the last may be smaller."""
     check_tensors("chunk", input=input)
     count = check_positive_int("chunk", "chunks", chunks)
     place = normalize_axis(axis, len(input.shape), "chunk")
@@ -325,7 +327,7 @@ def chunk(input: Any, chunks: int, axis: int = 0) -> Any:
 
 
 def tensor_split(input: Any, indices_or_sections: Any, axis: int = 0) -> Any:
-    """`indices_or_sections` nearly equal parts, or the parts between the listed places."""
+    """Splits a tensor into n nearly equal parts, or at the listed indices."""
     check_tensors("tensor_split", input=input)
     place = normalize_axis(axis, len(input.shape), "tensor_split")
     length = input.shape[place]
@@ -374,28 +376,28 @@ def _split_axis(owner: str, x: Any, indices_or_sections: Any, axis: int) -> Any:
 
 
 def hstack(tensors: Any) -> Any:
-    """Tensors joined along the second axis; vectors along their only one."""
+    """Concatenates tensors along the second axis; vectors along their only axis."""
     listed = atleast_1d(tuple(tensors))
     return concat(listed, 0 if len(listed[0].shape) == 1 else 1)
 
 
 def vstack(inputs: Any) -> Any:
-    """Tensors joined along the first axis; vectors count as rows."""
+    """Concatenates tensors along the first axis; vectors count as rows."""
     return concat(atleast_2d(tuple(inputs)), 0)
 
 
 def row_stack(tensors: Any) -> Any:
-    """Tensors joined along the first axis; vectors count as rows."""
+    """Concatenates tensors along the first axis; vectors count as rows."""
     return vstack(tensors)
 
 
 def dstack(tensors: Any) -> Any:
-    """Tensors joined along the third axis."""
+    """Concatenates tensors along the third axis."""
     return concat(atleast_3d(tuple(tensors)), 2)
 
 
 def column_stack(tensors: Any) -> Any:
-    """Tensors joined along the second axis; vectors count as columns."""
+    """Concatenates tensors along the second axis; vectors count as columns."""
 
     def column(x: Any) -> Any:
         return expand_dims(x, 1) if len(x.shape) == 1 else x

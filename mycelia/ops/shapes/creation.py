@@ -1,4 +1,4 @@
-"""Operators that make tensors from Python values: zeros, full, eye, one_hot."""
+"""Tensor creation: zeros, ones, full, eye, one_hot, tril_indices."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ANY_SIZE = 2**62
 
 
 class Creation(Op, register=False):
-    """An operator with static arguments alone; numpy makes its result, so nothing is compiled."""
+    """Base of operators with static arguments only; NumPy creates the result without compiling."""
 
     differentiable = False
     host_limit = ANY_SIZE
@@ -36,7 +36,7 @@ class Creation(Op, register=False):
 
 
 class Zeros(Creation):
-    """A tensor of zeros."""
+    """Tensor of zeros."""
 
     static = ("size", "dtype")
     examples = (
@@ -57,7 +57,7 @@ class Zeros(Creation):
 
 
 class Ones(Creation):
-    """A tensor of ones."""
+    """Tensor of ones."""
 
     static = ("shape", "dtype")
     examples = (case((2, 3), "float32"), case(2, "int8"), case((), "bfloat16"))
@@ -73,7 +73,7 @@ class Ones(Creation):
 
 
 class Fill(Creation):
-    """A tensor with one value everywhere; without a dtype, in the one of the value."""
+    """Tensor filled with one value; without a dtype, in the dtype of the value."""
 
     static = ("type", "shape", "value")
     examples = (case("float32", (2, 2), 3), case("int32", (2,), 3.7), case(None, (), 2.5))
@@ -96,7 +96,7 @@ class Fill(Creation):
 
 
 class FillV2(Op):
-    """A tensor with the one element of another everywhere."""
+    """Tensor filled with the single element of another tensor."""
 
     static = ("shape",)
     examples = (case((2, 3), "f32[]"), case((2,), "i32[1]"), case((0,), "f32[]"))
@@ -114,7 +114,7 @@ class FillV2(Op):
 
 
 class ZerosLike(Op):
-    """Zeros in the shape and dtype of a tensor."""
+    """Zeros with the shape and dtype of a tensor."""
 
     differentiable = False
     host_limit = ANY_SIZE
@@ -129,7 +129,7 @@ class ZerosLike(Op):
 
 
 class OnesLike(Op):
-    """Ones in the shape and dtype of a tensor."""
+    """Ones with the shape and dtype of a tensor."""
 
     differentiable = False
     host_limit = ANY_SIZE
@@ -144,7 +144,7 @@ class OnesLike(Op):
 
 
 class Eye(Creation):
-    """A matrix with ones on the main diagonal."""
+    """Matrix with ones on the main diagonal."""
 
     static = ("n", "m", "dtype")
     examples = (case(2, 3, "float32"), case(0, 0, "int32"), case(2, 2, "bool_"))
@@ -164,7 +164,7 @@ class Eye(Creation):
 
 
 class OneHot(Op):
-    """`on_value` at each index along a new axis of length `depth`, `off_value` elsewhere."""
+    """One-hot encoding along a new axis of length `depth`."""
 
     static = ("depth",)
     axis: int = -1
@@ -213,13 +213,13 @@ class OneHot(Op):
             raise problem(
                 ValueError,
                 f"OneHot: axis {self.axis} is out of range",
-                expected=f"a number from -1 to {rank}",
+                expected=f"an integer from -1 to {rank}",
             )
         return rank if self.axis == -1 else self.axis
 
 
 class TrilIndices(Creation):
-    """Rows and columns of the lower triangle of a matrix, as the two rows of a matrix."""
+    """Row and column indices of the lower triangle of a matrix, as a tensor of two rows."""
 
     row: int
     col: int
@@ -243,56 +243,56 @@ class TrilIndices(Creation):
 
 
 class TriuIndices(TrilIndices):
-    """Rows and columns of the upper triangle of a matrix, as the two rows of a matrix."""
+    """Row and column indices of the upper triangle of a matrix, as a tensor of two rows."""
 
     def host(self) -> Any:
         return np.stack(np.triu_indices(self.row, self.offset, self.col)).astype(self.dtype.numpy)
 
 
 def zeros(size: Any, dtype: Any = None) -> Any:
-    """A tensor of zeros, float32 by default."""
+    """Tensor of zeros, float32 by default."""
     return Zeros.of()(size, as_dtype(dtype or float32))
 
 
 def ones(shape: Any, dtype: Any = None) -> Any:
-    """A tensor of ones, float32 by default."""
+    """Tensor of ones, float32 by default."""
     return Ones.of()(shape, as_dtype(dtype or float32))
 
 
 def zeros_like(input: Any, *, dtype: Any = None) -> Any:
-    """Zeros in the shape of `input`, and in its dtype unless another is given."""
+    """Zeros with the shape of `input`, and its dtype unless `dtype` is given."""
     _check_tensor("zeros_like", input)
     return Zeros.of()(input.shape, as_dtype(dtype or input.dtype))
 
 
 def ones_like(input: Any, *, dtype: Any = None) -> Any:
-    """Ones in the shape of `input`, and in its dtype unless another is given."""
+    """Ones with the shape of `input`, and its dtype unless `dtype` is given."""
     _check_tensor("ones_like", input)
     return Ones.of()(input.shape, as_dtype(dtype or input.dtype))
 
 
 def fill(type: Any, shape: Any, value: Any) -> Any:
-    """`value` everywhere; `type` is the dtype, None for the one of the value."""
+    """Tensor filled with `value`; `type` is the dtype, None for the dtype of the value."""
     if isinstance(value, TensorProtocol):
         return broadcast_to(cast(value, type or value.dtype), shape)
     return Fill.of()(type and as_dtype(type), shape, value)
 
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None) -> Any:
-    """`fill_value` everywhere, int64 unless another dtype is given."""
+    """Tensor filled with `fill_value`, int64 unless `dtype` is given."""
     if not isinstance(size, (tuple, list)):
         raise wrong_type("full", "size", size, "tuple or list of ints")
     return fill(dtype or int64, size, fill_value)
 
 
 def full_like(input: Any, fill_value: Any, *, dtype: Any = None) -> Any:
-    """`fill_value` in the shape of `input`, and in its dtype unless another is given."""
+    """Tensor filled with `fill_value`, with the shape of `input`, and its dtype unless given."""
     _check_tensor("full_like", input)
     return fill(dtype or input.dtype, input.shape, fill_value)
 
 
 def fills(x: Any, value: Any) -> Any:
-    """`value` in the shape and dtype of `x`."""
+    """Tensor filled with `value`, with the shape and dtype of `x`."""
     return full_like(x, value)
 
 
@@ -302,17 +302,17 @@ def eye(n: int, m: int | None = None, dtype: Any = None) -> Any:
 
 
 def one_hot(indices: Any, depth: Any, on_value: Any = 1, off_value: Any = 0, axis: int = -1) -> Any:
-    """`on_value` at each index along a new axis of length `depth`, `off_value` elsewhere."""
+    """One-hot encoding along a new axis of length `depth`."""
     return OneHot.of(axis)(indices, depth, _as_tensor(on_value), _as_tensor(off_value))
 
 
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = int64) -> Any:
-    """Rows and columns of the lower triangle of a `row` by `col` matrix."""
+    """Row and column indices of the lower triangle of a `row` by `col` matrix."""
     return TrilIndices.of(row, col, offset, dtype)()
 
 
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = int64) -> Any:
-    """Rows and columns of the upper triangle of a `row` by `col` matrix."""
+    """Row and column indices of the upper triangle of a `row` by `col` matrix."""
     return TriuIndices.of(row, col, offset, dtype)()
 
 

@@ -1,4 +1,4 @@
-"""Operators that reorder elements along axes: flip, roll, rot90, reverse_sequence."""
+"""Reordering elements along axes: flip, roll, rot90, reverse_sequence."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mycelia.ops.shapes.views import swapaxes
 
 
 class ReverseV2(Op):
-    """The named axes backwards."""
+    """Reverses the elements along the given axes."""
 
     axis: tuple[int, ...]
     examples = (
@@ -57,7 +57,7 @@ class ReverseV2(Op):
 
 
 class ReverseSequence(Op):
-    """The first `seq_lengths[i]` slices along `seq_dim` backwards, for each i along `batch_dim`."""
+    """Reverses the first `seq_lengths[i]` slices along `seq_dim` for each batch index i."""
 
     seq_dim: int
     batch_dim: int = 0
@@ -70,11 +70,11 @@ class ReverseSequence(Op):
         check_indices(self.name, seq_lengths)
         sequence, batch = self._axes(x.ndim)
         if sequence == batch:
-            raise wrong_value(self.name, "batch_dim", self.batch_dim, "another axis than seq_dim")
+            raise wrong_value(self.name, "batch_dim", self.batch_dim, "an axis other than seq_dim")
         if seq_lengths.shape != (x.shape[batch],):
             raise problem(
                 ValueError,
-                "ReverseSequence: there must be one length for each slice along batch_dim",
+                "ReverseSequence: there must be one length per slice along batch_dim",
                 got=f"lengths {seq_lengths} for axis {batch} of {x}",
             )
         return x
@@ -109,7 +109,7 @@ class ReverseSequence(Op):
 
 
 class Roll(Op):
-    """Elements shifted along axes, those pushed out coming in again; flattened without axes."""
+    """Rolls a tensor cyclically along axes; without axes, as if it were flattened."""
 
     shifts: tuple[int, ...]
     dims: tuple[int, ...] | None = None
@@ -125,7 +125,7 @@ class Roll(Op):
         if len(shifts) != (1 if dims is None else len(dims)):
             raise problem(
                 ValueError,
-                "Roll: there must be one shift for each axis",
+                "Roll: there must be one shift per axis",
                 got=f"shifts {self.shifts}, dims {self.dims}",
             )
         return {"shifts": shifts, "dims": dims}
@@ -149,40 +149,40 @@ class Roll(Op):
 
 
 def flip(input: Any, dims: Any) -> Any:
-    """`input` with the axes `dims` backwards."""
+    """Reverses `input` along the axes `dims`."""
     if not isinstance(dims, (tuple, list)):
         raise wrong_type("flip", "dims", dims, "tuple or list of ints")
     return ReverseV2.of(tuple(dims))(input)
 
 
 def fliplr(input: Any) -> Any:
-    """`input` with its second axis backwards."""
+    """Reverses `input` along its second axis (left to right)."""
     return ReverseV2.of((1,))(input)
 
 
 def flipud(input: Any) -> Any:
-    """`input` with its first axis backwards."""
+    """Reverses `input` along its first axis (up to down)."""
     return ReverseV2.of((0,))(input)
 
 
 def reverse(x: Any, axis: Any) -> Any:
-    """`x` with the axes `axis` backwards."""
+    """Reverses `x` along the axes `axis`."""
     return flip(x, axis)
 
 
 def reverse_sequence(x: Any, seq_lengths: Any, seq_dim: int, batch_dim: int = 0) -> Any:
-    """The first `seq_lengths[i]` slices along `seq_dim` backwards, for each i along `batch_dim`."""
+    """Reverses the first `seq_lengths[i]` slices along `seq_dim` for each batch index i."""
     return ReverseSequence.of(seq_dim, batch_dim)(x, seq_lengths)
 
 
 def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
-    """`input` shifted along `dims`, elements pushed out coming in again at the other end."""
+    """Rolls `input` cyclically along `dims`."""
     axes = None if dims is None else as_shape(dims, "roll")
     return Roll.of(as_shape(shifts, "roll"), axes)(input)
 
 
 def rot90(input: Any, k: int, dims: Any) -> Any:
-    """`input` turned by `k` quarters, from the first axis of `dims` towards the second."""
+    """Rotates `input` by `k` times 90 degrees, from the first axis of `dims` to the second."""
     check_tensors("rot90", input=input)
     if len(dims) != 2:
         raise wrong_value("rot90", "dims", dims, "two axes")

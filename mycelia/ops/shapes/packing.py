@@ -1,4 +1,4 @@
-"""Small operators on layouts: bits in bytes, orders of image axes, sparse lists, patches."""
+"""Data layout operators: bit packing, image axis orders, sparse tensors, volume patches."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FORMATS = ("NHWC", "NCHW")
 
 
 class CompareAndBitpack(Op):
-    """Whether numbers are larger than a threshold, eight answers in a byte, the first highest."""
+    """Compares elements with a threshold and packs eight results per byte, highest bit first."""
 
     differentiable = False
     examples = (case("f32[2,8]", "f32[]"), case("i32[16]", "i32[]"))
@@ -33,7 +33,7 @@ class CompareAndBitpack(Op):
         if not x.ndim or x.shape[-1] % 8 or threshold.ndim:
             raise problem(
                 ValueError,
-                "CompareAndBitpack: the last axis must hold whole bytes, the threshold one number",
+                "CompareAndBitpack: the last axis must be a multiple of 8, the threshold a scalar",
                 got=f"x {x}, threshold {threshold}",
             )
         return TensorType(uint8, (*x.shape[:-1], x.shape[-1] // 8))
@@ -43,7 +43,7 @@ class CompareAndBitpack(Op):
 
 
 class DataFormatDimMap(Op):
-    """The numbers of axes of one image format as those of another."""
+    """Maps axis indices of one image format to another."""
 
     src_format: str = "NHWC"
     dst_format: str = "NCHW"
@@ -64,7 +64,7 @@ class DataFormatDimMap(Op):
 
 
 class DataFormatVecPermute(Op):
-    """Four sizes (or pairs) of one image format in the order of another."""
+    """Permutes four sizes (or pairs) of one image format to the order of another."""
 
     src_format: str = "NHWC"
     dst_format: str = "NCHW"
@@ -78,7 +78,7 @@ class DataFormatVecPermute(Op):
         if input_x.shape not in ((4,), (4, 2)):
             raise problem(
                 ValueError,
-                "DataFormatVecPermute: give four numbers or four pairs",
+                "DataFormatVecPermute: the input must have four elements or four pairs",
                 got=str(input_x),
             )
         return input_x
@@ -89,7 +89,7 @@ class DataFormatVecPermute(Op):
 
 
 class NoRepeatNGram(Op):
-    """Log-probabilities with the least float for words that would repeat a run of words."""
+    """Sets log-probabilities of words that would repeat an n-gram to the lowest float."""
 
     ngram_size: int = 1
     differentiable = False
@@ -128,7 +128,7 @@ class NoRepeatNGram(Op):
 
 
 class SparseToDense(Op):
-    """A tensor of zeros with values at the positions that rows of indices name."""
+    """Dense tensor from a sparse one: values at the given indices, zeros elsewhere."""
 
     static = ("sparse_shape",)
     examples = (case("i64[3,2]:<3", "f32[3]", (3, 4)), case("i32[2,2]:<2", "i32[2]", (2, 2)))
@@ -137,7 +137,7 @@ class SparseToDense(Op):
         if indices.ndim != 2 or values.shape != indices.shape[:1]:
             raise problem(
                 ValueError,
-                "SparseToDense: give one position for each value",
+                "SparseToDense: there must be one row of indices per value",
                 got=f"indices {indices}, values {values}",
             )
         check_shape(self.name, "indices", indices, (indices.shape[0], len(sparse_shape)))
@@ -154,7 +154,7 @@ class SparseToDense(Op):
 
 
 class Coalesce(SizedByValues):
-    """A sparse tensor, its positions as columns, sorted and with the values of equal ones added."""
+    """Sorts the indices (columns) of a sparse tensor and adds the values of equal ones."""
 
     examples = (case("i64[2,4]:<2", "f32[4]", "i64[2]:<9"),)
 
@@ -165,7 +165,7 @@ class Coalesce(SizedByValues):
         if x_indices.ndim != 2 or x_values.shape != x_indices.shape[1:]:
             raise problem(
                 ValueError,
-                "coalesce: give one column of indices for each value",
+                "coalesce: there must be one column of indices per value",
                 got=f"indices {x_indices.shape}, values {x_values.shape}",
             )
 
@@ -178,7 +178,7 @@ class Coalesce(SizedByValues):
 
 
 class ExtractVolumePatches(Op):
-    """Every window of volumes (N, C, D, H, W), its numbers in the channels."""
+    """Patches of volumes (N, C, D, H, W), with the elements of each patch as channels."""
 
     kernel_size: Shape
     strides: Shape
@@ -203,7 +203,7 @@ class ExtractVolumePatches(Op):
 
 
 def coalesce(x_indices: Any, x_values: Any, x_shape: Any) -> tuple[Any, Any, Any]:
-    """A sparse tensor with its positions sorted and the values of equal positions added."""
+    """Sorts the indices of a sparse tensor and adds the values of equal indices."""
     return Coalesce.of()(x_indices, x_values, x_shape)
 
 

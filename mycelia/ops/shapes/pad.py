@@ -1,4 +1,4 @@
-"""Growing tensors at their edges: constant, reflected, repeated and circular padding."""
+"""Padding of tensors: constant, reflect, replicate, and circular."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NUMPY_MODES = {"reflect": "reflect", "edge": "edge", "circular": "wrap"}
 
 
 class Pad(Op):
-    """Zeros before and after each axis."""
+    """Zero padding before and after each axis."""
 
     paddings: Paddings
     examples = (
@@ -42,7 +42,7 @@ class Pad(Op):
     def infer(self, input_x: TensorType) -> TensorType:
         pairs = _check_pairs(self.name, input_x.shape, self.paddings)
         if any(n < 0 for pair in pairs for n in pair):
-            raise problem(ValueError, "Pad: a padding is negative", got=str(self.paddings))
+            raise problem(ValueError, "Pad: paddings must not be negative", got=str(self.paddings))
         return input_x.with_shape(_padded(input_x.shape, pairs))
 
     def lower(self, input_x: Array) -> Array:
@@ -55,7 +55,7 @@ class Pad(Op):
 
 
 class ConstantPad(Op):
-    """One value before and after each axis; negative paddings cut off."""
+    """Constant padding before and after each axis; negative paddings crop."""
 
     paddings: Paddings
     examples = (
@@ -86,7 +86,7 @@ class ConstantPad(Op):
 
 
 class PadV3(Op):
-    """Padding in a mode: constant, reflect, edge or circular.
+    """Padding in a mode: constant, reflect, edge, or circular.
 
     `paddings` lists a pair for the last axis first, then the one before it; without
     `paddings_contiguous` all the lower paddings come before all the upper ones.
@@ -134,7 +134,7 @@ class PadV3(Op):
 
 
 class MirrorPad(Op):
-    """Padding with what lies inside, mirrored: REFLECT without the edge, SYMMETRIC with it."""
+    """Mirror padding: REFLECT excludes the edge element, SYMMETRIC includes it."""
 
     static = ("paddings",)
     mode: str = "REFLECT"
@@ -162,7 +162,7 @@ class MirrorPad(Op):
 
 
 class Padding(Op):
-    """The last axis, of size 1, grown with zeros to `pad_dim_size`."""
+    """Pads the last axis, of size 1, with zeros to `pad_dim_size`."""
 
     pad_dim_size: int = 8
     examples = (case("f32[2,1]", pad_dim_size=4), case("i32[1]"))
@@ -171,7 +171,7 @@ class Padding(Op):
         if not x.ndim or x.shape[-1] != 1 or not is_int(self.pad_dim_size) or self.pad_dim_size < 1:
             raise problem(
                 ValueError,
-                "Padding: the last axis must have size 1, and grow",
+                "Padding: the last axis must have size 1, and pad_dim_size must be larger",
                 got=f"{x}, pad_dim_size={self.pad_dim_size}",
             )
         return x.with_shape((*x.shape[:-1], self.pad_dim_size))
@@ -182,11 +182,11 @@ class Padding(Op):
 
 
 def pairs_from_last(owner: str, shape: Shape, numbers: tuple[int, ...]) -> Paddings:
-    """Pairs listed from the last axis on, as one pair for each axis in order."""
+    """One padding pair per axis, from a flat list that starts with the last axis."""
     if len(numbers) % 2 or len(numbers) > 2 * len(shape):
         raise problem(
             ValueError,
-            f"{owner}: the paddings do not fit the tensor",
+            f"{owner}: the paddings do not match the tensor",
             got=f"paddings {list(numbers)} for a tensor of shape {list(shape)}",
             expected="a pair for the last axis, a pair for the one before it, ...",
         )
@@ -200,7 +200,7 @@ def _check_pairs(owner: str, shape: Shape, paddings: Any) -> Paddings:
     if len(pairs) != len(shape) or any(len(pair) != 2 for pair in pairs):
         raise problem(
             ValueError,
-            f"{owner}: there must be one pair of paddings for each axis",
+            f"{owner}: there must be one pair of paddings per axis",
             got=f"paddings {paddings} for a tensor of shape {list(shape)}",
         )
     return pairs
@@ -211,21 +211,21 @@ def _check_reflect(owner: str, shape: Shape, pairs: Paddings, kept: int) -> None
         if max(pair) > n - kept:
             raise problem(
                 ValueError,
-                f"{owner}: a reflected padding is larger than what it reflects",
+                f"{owner}: a reflected padding is too large for its axis",
                 got=f"padding {pair} for an axis of size {n}",
                 expected=f"at most {max(n - kept, 0)}",
             )
 
 
 def _check_repeated(owner: str, shape: Shape, pairs: Paddings) -> None:
-    """Where elements are repeated, some must be left after negative paddings cut theirs off."""
+    """Checks that cropped axes still have elements to repeat."""
     for n, (a, b) in zip(shape, pairs, strict=True):
         if max(a, b) > 0 and n + min(a, 0) + min(b, 0) <= 0:
             raise problem(
                 ValueError,
-                f"{owner}: there is nothing to repeat",
+                f"{owner}: an axis has no elements left to repeat",
                 got=f"padding {(a, b)} for an axis of size {n}",
-                expected="at least one element that is not cut off",
+                expected="at least one element that is not cropped",
             )
 
 
@@ -234,27 +234,29 @@ def _padded(shape: Shape, pairs: Paddings) -> Shape:
     if any(n < 0 for n in sizes):
         raise problem(
             ValueError,
-            "pad: more is cut off than there is",
+            "pad: the negative paddings exceed the size of an axis",
             got=f"paddings {pairs} for the shape {list(shape)}",
         )
     return sizes
 
 
 def _cut(shape: Shape, pairs: Paddings) -> tuple[slice, ...]:
-    """What negative paddings leave of each axis."""
+    """Slices of each axis that remain after negative paddings."""
     return tuple(slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(shape, pairs, strict=True))
 
 
 def pad(input_x: Any, padding: Any, mode: str = "constant", value: Any = None) -> Any:
-    """`input_x` grown at its edges; `padding` lists pairs from the last axis on.
+    """Pads `input_x`; `padding` lists pairs, starting with the last axis.
 
-    Modes: constant (with `value`), reflect, replicate, circular. Negative paddings cut off.
+    Modes: constant (with `value`), reflect, replicate, circular. Negative paddings crop.
     """
     numbers = as_shape(freeze(padding), "pad")
     kind = "edge" if mode == "replicate" else mode
     check_string("pad", "mode", kind, ("constant", *_NUMPY_MODES))
     if kind != "constant" and value is not None:
-        raise problem(ValueError, f"pad: mode {mode!r} takes no value", got=f"value={value}")
+        raise problem(
+            ValueError, f"pad: mode {mode!r} does not accept a value", got=f"value={value}"
+        )
     pairs = pairs_from_last("pad", input_x.shape, numbers)
     if not any(n for pair in pairs for n in pair):
         return identity(input_x)
@@ -275,10 +277,10 @@ def pad(input_x: Any, padding: Any, mode: str = "constant", value: Any = None) -
 
 
 def mirror_pad(input_x: Any, paddings: Any, mode: str) -> Any:
-    """`input_x` grown with what lies inside, mirrored at the edge."""
+    """Pads `input_x` with its own elements, mirrored at the edge."""
     return MirrorPad.of(mode)(input_x, paddings)
 
 
 def padding(x: Any, pad_dim_size: int = 8) -> Any:
-    """The last axis, of size 1, grown with zeros to `pad_dim_size`."""
+    """Pads the last axis, of size 1, with zeros to `pad_dim_size`."""
     return Padding.of(pad_dim_size)(x)

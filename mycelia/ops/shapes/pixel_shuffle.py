@@ -1,4 +1,4 @@
-"""Moving elements between channels, batch and space: depth_to_space, pixel_shuffle, ..."""
+"""Moving elements between channels, batch, and space: depth_to_space, pixel_shuffle, ..."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mycelia.ops.shapes.reshape import reshape, transpose
 
 
 class DepthToSpace(Op):
-    """Blocks of channels of an NCHW tensor laid out as squares of pixels."""
+    """Rearranges blocks of channels of an NCHW tensor into squares of pixels."""
 
     block_size: int
     examples = (case("f32[1,8,1,2]", block_size=2), case("f32[0,4,2,2]", block_size=2))
@@ -45,7 +45,7 @@ class DepthToSpace(Op):
 
 
 class SpaceToDepth(Op):
-    """Squares of pixels of an NCHW tensor laid out as blocks of channels."""
+    """Rearranges squares of pixels of an NCHW tensor into blocks of channels."""
 
     block_size: int
     examples = (case("f32[1,2,2,4]", block_size=2), case("f32[0,1,2,2]", block_size=2))
@@ -72,7 +72,7 @@ class SpaceToDepth(Op):
 
 
 class SpaceToBatchND(Op):
-    """The last axes padded with zeros, then cut into blocks that become batch entries."""
+    """Pads the last axes with zeros, then moves blocks of them to the batch axis."""
 
     block_shape: tuple[int, ...]
     paddings: tuple[tuple[int, int], ...]
@@ -90,7 +90,7 @@ class SpaceToBatchND(Op):
         if any(n % b for n, b in zip(grown, self.block_shape, strict=True)):
             raise problem(
                 RuntimeError,
-                f"{self.name}: the padded sizes are no multiples of the blocks",
+                f"{self.name}: the padded sizes must be multiples of the blocks",
                 got=f"{input_x} padded to {grown}, blocks {self.block_shape}",
             )
         cut = [n // b for n, b in zip(grown, self.block_shape, strict=True)]
@@ -112,7 +112,7 @@ class SpaceToBatchND(Op):
 
 
 class BatchToSpaceND(Op):
-    """Batch entries put together as blocks of the last axes, whose edges are then cropped."""
+    """Moves batch entries to blocks of the last axes, then crops their edges."""
 
     block_shape: tuple[int, ...]
     crops: tuple[tuple[int, int], ...]
@@ -129,7 +129,7 @@ class BatchToSpaceND(Op):
         if lead[0] % prod(self.block_shape):
             raise problem(
                 ValueError,
-                f"{self.name}: the batch is no multiple of the blocks",
+                f"{self.name}: the batch must be a multiple of the blocks",
                 got=f"{input_x}, blocks {self.block_shape}",
                 expected=f"a first axis that {prod(self.block_shape)} divides",
             )
@@ -159,7 +159,7 @@ class BatchToSpaceND(Op):
 
 
 class SpaceToBatch(Op):
-    """The height and width of an NCHW tensor cut into square blocks that become batch entries."""
+    """Moves square blocks of height and width of an NCHW tensor to the batch axis."""
 
     block_size: int
     paddings: tuple[tuple[int, int], ...]
@@ -181,7 +181,7 @@ class SpaceToBatch(Op):
 
 
 class BatchToSpace(Op):
-    """Batch entries put together as square blocks of an NCHW tensor, its edges cropped."""
+    """Moves batch entries to square blocks of an NCHW tensor, then crops its edges."""
 
     block_size: int
     crops: tuple[tuple[int, int], ...]
@@ -203,7 +203,7 @@ class BatchToSpace(Op):
 
 
 class ChannelShuffle(Op):
-    """Channels dealt out in turn: from `group` groups, the first of each, then the second, ..."""
+    """Channel shuffle: interleaves the channels of `group` groups."""
 
     group: int
     examples = (case("f32[1,6,1,2]", group=2), case("f32[2,4,2,1]", group=4))
@@ -214,7 +214,9 @@ class ChannelShuffle(Op):
 
     def infer(self, x: TensorType) -> TensorType:
         if x.ndim <= 3:
-            raise problem(TypeError, "ChannelShuffle: give more than 3 dimensions", got=str(x))
+            raise problem(
+                TypeError, "ChannelShuffle: the input must have more than 3 dimensions", got=str(x)
+            )
         if x.shape[1] % self.group:
             raise wrong_value(self.name, "channels", x.shape[1], f"a multiple of {self.group}")
         return x
@@ -229,22 +231,22 @@ class ChannelShuffle(Op):
 
 
 def batch_to_space_nd(input_x: Any, block_shape: Any, crops: Any) -> Any:
-    """Batch entries put together as blocks of the last axes, whose edges are then cropped."""
+    """Moves batch entries to blocks of the last axes, then crops their edges."""
     return BatchToSpaceND.of(freeze(block_shape), freeze(crops))(input_x)
 
 
 def space_to_batch_nd(input_x: Any, block_size: Any, paddings: Any) -> Any:
-    """The last axes padded with zeros, then cut into blocks that become batch entries."""
+    """Pads the last axes with zeros, then moves blocks of them to the batch axis."""
     return SpaceToBatchND.of(freeze(block_size), freeze(paddings))(input_x)
 
 
 def channel_shuffle(x: Any, groups: int) -> Any:
-    """Channels dealt out in turn from `groups` groups."""
+    """Channel shuffle: interleaves the channels of `groups` groups."""
     return ChannelShuffle.of(groups)(x)
 
 
 def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
-    """(..., C·r², H, W) laid out as (..., C, H·r, W·r)."""
+    """Pixel shuffle: rearranges (..., C·r², H, W) to (..., C, H·r, W·r)."""
     check_tensors("pixel_shuffle", input=input)
     r = check_positive_int("pixel_shuffle", "upscale_factor", upscale_factor)
     lead, (c, h, w) = _image("pixel_shuffle", input)
@@ -257,7 +259,7 @@ def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
 
 
 def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
-    """(..., C, H·r, W·r) laid out as (..., C·r², H, W)."""
+    """Inverse of pixel shuffle: rearranges (..., C, H·r, W·r) to (..., C·r², H, W)."""
     r = check_positive_int("pixel_unshuffle", "downscale_factor", downscale_factor)
     lead, (c, h, w) = _image("pixel_unshuffle", input)
     if h % r or w % r:
@@ -276,7 +278,7 @@ def _image(owner: str, x: Any) -> tuple[Shape, Shape]:
 
 def _four_axes(owner: str, x: TensorType) -> Shape:
     if x.ndim != 4:
-        raise problem(ValueError, f"{owner}: give an NCHW tensor", got=str(x))
+        raise problem(ValueError, f"{owner}: the input must be an NCHW tensor", got=str(x))
     return x.shape
 
 
@@ -291,7 +293,7 @@ def _check_blocks(owner: str, blocks: Any, argument: str, pairs: Any) -> dict[st
     for size in sizes:
         check_positive_int(owner, "block_shape", size)
     if len(sizes) != len(ends) or any(len(e) != 2 or min(e) < 0 for e in ends):
-        raise wrong_value(owner, argument, pairs, "one pair of numbers >= 0 for each block size")
+        raise wrong_value(owner, argument, pairs, "one pair of numbers >= 0 per block size")
     return {"block_shape": sizes, argument: ends}
 
 

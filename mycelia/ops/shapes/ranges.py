@@ -1,4 +1,4 @@
-"""Operators that make rows of evenly spaced numbers: arange, linspace, logspace."""
+"""Evenly spaced values: arange, linspace, logspace."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from mycelia.ops.shapes.reshape import cast, scalar_to_tensor
 
 
 class Range(Creation):
-    """The numbers from `start` up to (not including) `limit`: int64, or float32 for fractions."""
+    """Values from `start` up to (not including) `limit`: int64, or float32 for fractions."""
 
     static = ("start", "limit", "delta")
     maxlen: int = 1000000
@@ -42,14 +42,14 @@ class Range(Creation):
         if not all(is_number(n) for n in numbers) or len({is_int(n) for n in numbers}) > 1:
             raise problem(
                 TypeError,
-                "Range: start, limit and delta must be numbers of one kind",
+                "Range: start, limit, and delta must be all ints or all floats",
                 got=", ".join(f"{n!r}" for n in numbers),
             )
         return _steps(self.name, start, limit, delta, int64 if is_int(start) else float32)
 
 
 class LinSpace(Op):
-    """`num` evenly spaced numbers from `start` to `stop`, both included."""
+    """`num` evenly spaced values from `start` to `stop`, both included."""
 
     static = ("num",)
     examples = (case("f32[]", "f32[]", 5), case("f64[]", "f64[]", 1), case("f32[]", "f32[]", 2))
@@ -69,7 +69,7 @@ class LinSpace(Op):
 
 
 class LogSpace(Op):
-    """`steps` powers of `base`, their exponents evenly spaced from `start` to `end`."""
+    """`steps` values from base ** start to base ** end, evenly spaced on a log scale."""
 
     steps: int = 10
     base: int = 10
@@ -96,27 +96,27 @@ class LogSpace(Op):
 
 @entry_point
 def linspace(start: Any, end: Any, steps: Any) -> Any:
-    """`steps` evenly spaced numbers from `start` to `end`, both included."""
+    """`steps` evenly spaced values from `start` to `end`, both included."""
     return LinSpace.of()(_as_float(start), _as_float(end), steps)
 
 
 def logspace(start: Any, end: Any, steps: int, base: int = 10, *, dtype: Any = float32) -> Any:
-    """`steps` powers of `base`, their exponents evenly spaced from `start` to `end`."""
+    """`steps` values from base ** start to base ** end, evenly spaced on a log scale."""
     return LogSpace.of(steps, base, as_dtype(dtype))(_as_float(start), _as_float(end))
 
 
 def range(start: Any, end: Any, step: Any, maxlen: int = 1000000) -> Any:
-    """The numbers from `start` up to (not including) `end`: int64, or float32 for fractions."""
+    """Values from `start` up to (not including) `end`: int64, or float32 for fractions."""
     return Range.of(maxlen)(start, end, step)
 
 
 def tensor_range(start: Any, end: Any, step: Any) -> Any:
-    """The numbers from `start` up to (not including) `end`: int64, or float32 for fractions."""
+    """Values from `start` up to (not including) `end`: int64, or float32 for fractions."""
     return range(start, end, step)
 
 
 def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None) -> Any:
-    """The numbers from `start` (0 when only one is given) up to `end`, in steps."""
+    """Values from `start` (default 0) up to (not including) `end`, `step` apart."""
     if end is None:
         start, end = 0, start
     bounds = tuple(freeze(v) for v in (start, end, step))
@@ -133,7 +133,7 @@ def _steps(owner: str, start: Any, limit: Any, delta: Any, dtype: Any) -> np.nda
     if delta == 0 or (limit - start) * delta < 0:
         raise problem(
             ValueError,
-            f"{owner}: the step leads away from the end",
+            f"{owner}: the step has the wrong sign or is 0",
             got=f"from {start} to {limit} in steps of {delta}",
             expected="a step that is not 0 and has the sign of end - start",
         )

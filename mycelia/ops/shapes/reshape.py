@@ -1,4 +1,4 @@
-"""Operators that change shape or dtype and keep the elements: reshape, transpose, cast, ..."""
+"""Changing shape or dtype: reshape, transpose, cast, squeeze, broadcast_to, identity."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mycelia.ops.argument_types import NUMBERS, check_kinds, check_spreads_to
 
 
 class Cast(Op):
-    """The same numbers in another dtype; a Python number becomes a 0-d tensor."""
+    """Casts to another dtype; a Python number becomes a 0-d tensor."""
 
     static = ("dtype",)
     promotes = ("x",)
@@ -50,7 +50,7 @@ class Cast(Op):
 
 
 class Reshape(Op):
-    """The same elements in another shape; one size may be -1."""
+    """Reshapes a tensor; one size may be -1, which is inferred."""
 
     static = ("shape",)
     keeps_order = view_may_copy = True
@@ -76,7 +76,7 @@ class Reshape(Op):
 
 
 def resolve_shape(old: Shape, new: Any) -> Shape:
-    """`new` with its -1 worked out, or a ValueError when the sizes do not fit."""
+    """`new` with its -1 resolved, or a ValueError if the sizes do not match."""
     wanted = as_shape(new, "Reshape")
     known = size(tuple(n for n in wanted if n != -1))
     if wanted.count(-1) == 1 and known and size(old) % known == 0:
@@ -84,7 +84,7 @@ def resolve_shape(old: Shape, new: Any) -> Shape:
     if -1 in wanted or size(wanted) != size(old):
         raise problem(
             ValueError,
-            "Reshape: the sizes do not fit",
+            "Reshape: the sizes do not match",
             got=f"shape {list(old)} ({size(old)} elements) and the new shape {list(wanted)}",
             expected="the same number of elements, with at most one -1",
         )
@@ -92,7 +92,7 @@ def resolve_shape(old: Shape, new: Any) -> Shape:
 
 
 class Transpose(Op):
-    """The axes in another order."""
+    """Permutes the axes of a tensor."""
 
     static = ("perm",)
     examples = (case("f32[2,3]", (1, 0)), case("f32[2,3,4]", (2, 0, -2)))
@@ -122,7 +122,7 @@ class Transpose(Op):
         if sorted(order) != list(range(rank)):
             raise problem(
                 ValueError,
-                "Transpose: the permutation does not name every axis once",
+                "Transpose: the permutation must name every axis once",
                 got=f"{tuple(perm)} for a tensor of {rank} dimensions",
                 expected=f"the numbers 0 to {rank - 1} in any order",
             )
@@ -130,7 +130,7 @@ class Transpose(Op):
 
 
 class BroadcastTo(Op):
-    """Repeat along axes of size 1, and along new leading axes, up to `shape`; -1 keeps a size."""
+    """Broadcasts a tensor to `shape`; -1 keeps a size."""
 
     shape: tuple[int, ...]
     examples = (
@@ -165,7 +165,7 @@ class BroadcastTo(Op):
         if extra < 0 or -1 in target or broadcast(shape, target, op=self.name) != target:
             raise problem(
                 ValueError,
-                "BroadcastTo: the shape cannot be reached",
+                "BroadcastTo: the input does not broadcast to the shape",
                 got=f"a tensor of shape {list(shape)} and the target {list(self.shape)}",
                 expected="each size equal to the target's, or 1",
             )
@@ -173,7 +173,7 @@ class BroadcastTo(Op):
 
 
 class SumTo(Op):
-    """The opposite of broadcasting: sum until the result has `shape`."""
+    """Inverse of broadcasting: sums until the result has `shape`."""
 
     static = ("shape",)
     examples = (case("f32[2,3]", (3,)), case("f32[2,3]", (2, 1)), case("f32[2,3,4]", (1, 4)))
@@ -200,7 +200,7 @@ def sum_to(x: Any, shape: Shape) -> Any:
 
 
 class ExpandDims(Op):
-    """One new axis of size 1."""
+    """Inserts an axis of size 1."""
 
     static = ("axis",)
     keeps_order = True
@@ -227,7 +227,7 @@ class ExpandDims(Op):
 
 
 class Squeeze(Op):
-    """Axes of size 1 removed: those of them that are named, or all."""
+    """Removes axes of size 1: the given ones, or all."""
 
     axis: tuple[int, ...] = ()
     keeps_order = True
@@ -267,7 +267,7 @@ class Squeeze(Op):
 
 
 class Flatten(Op):
-    """All axes but the first merged into one."""
+    """Flattens all axes but the first."""
 
     keeps_order = view_may_copy = True
     examples = (case("f32[2,3,4]"), case("f32[3]"), case("f32[0,3]"))
@@ -276,7 +276,7 @@ class Flatten(Op):
         if not x.ndim:
             raise problem(
                 RuntimeError,
-                "Flatten: a 0-d tensor has no first axis to keep",
+                "Flatten: the input must have at least 1 dimension",
                 got=str(x),
                 fix="reshape it first: x.reshape((1,))",
             )
@@ -299,7 +299,7 @@ class Flatten(Op):
 
 
 class Identity(Op):
-    """The tensor itself."""
+    """Identity of a tensor."""
 
     examples = (case("f32[2,3]"), case("i32[]"), case("f32[0]"))
 
@@ -317,7 +317,7 @@ class Identity(Op):
 
 
 class IdentityN(Op):
-    """A tuple of tensors itself."""
+    """Identity of a tuple of tensors."""
 
     examples = (case(("f32[2]", "i32[]")), case(("f32[0]",)))
 
@@ -329,9 +329,9 @@ class IdentityN(Op):
 
 
 class Barrier(Op):
-    """A tuple of tensors itself, but not before those of `after` are there.
+    """Identity of a tuple of tensors, available only after the tensors of `after`.
 
-    The engine may not look through it: what is computed from the result is computed anew.
+    Optimizations do not see through it: values derived from the result are computed again.
     """
 
     examples = (case(("f32[2]", "i32[]"), ("f32[2]",)), case(("f32[3]",), ("f32[2,2]", "i32[2]")))
@@ -348,7 +348,7 @@ class Barrier(Op):
 
 
 class StopGradient(Op):
-    """The tensor itself, as a constant: gradients do not flow through it."""
+    """Identity that blocks gradients."""
 
     differentiable = False
     keeps_order = True
@@ -371,7 +371,7 @@ class StopGradient(Op):
 
 
 class ScalarToTensor(Op):
-    """A Python number as a 0-d tensor."""
+    """Converts a Python number to a 0-d tensor."""
 
     static = ("input_x", "dtype")
     differentiable = False
@@ -381,7 +381,7 @@ class ScalarToTensor(Op):
         if not isinstance(input_x, bool) and not is_number(input_x):
             raise problem(
                 TypeError,
-                "ScalarToTensor: this is not a number",
+                "ScalarToTensor: the input must be a number",
                 got=f"{input_x!r} of type {type(input_x).__name__}",
                 expected="a bool, int or float",
             )
@@ -396,12 +396,12 @@ class ScalarToTensor(Op):
 
 
 def copied(view: Any) -> np.ndarray:
-    """A numpy array of its own, so that what users write into one tensor shows in no other."""
+    """Copy of a NumPy view, so that in-place writes to one tensor do not change another."""
     return np.array(view, order="C")
 
 
 def cast(input: Any, dtype: Any) -> Any:
-    """`input` in another dtype."""
+    """Casts `input` to another dtype."""
     wanted = as_dtype(dtype)
     if isinstance(input, bool) or is_number(input):
         return ScalarToTensor.of()(input, wanted)
@@ -409,42 +409,42 @@ def cast(input: Any, dtype: Any) -> Any:
 
 
 def scalar_to_tensor(input_x: Any, dtype: Any = "float32") -> Any:
-    """A Python number as a 0-d tensor of `dtype`."""
+    """Converts a Python number to a 0-d tensor of `dtype`."""
     return ScalarToTensor.of()(input_x, as_dtype(dtype))
 
 
 def reshape(input: Any, shape: Any) -> Any:
-    """The same elements in another shape; one size may be -1."""
+    """Reshapes a tensor; one size may be -1, which is inferred."""
     return Reshape.of()(input, shape)
 
 
 def transpose(input: Any, dims: Any) -> Any:
-    """The axes of `input` in the order `dims`."""
+    """Permutes the axes of `input` to the order `dims`."""
     return Transpose.of()(input, dims)
 
 
 def broadcast_to(input: Any, shape: Any) -> Any:
-    """`input` repeated up to `shape`; -1 keeps a size."""
+    """Broadcasts `input` to `shape`; -1 keeps a size."""
     return BroadcastTo.of(as_shape(shape, "broadcast_to"))(input)
 
 
 def expand_dims(input_x: Any, axis: int) -> Any:
-    """One new axis of size 1 at `axis`."""
+    """Inserts an axis of size 1 at `axis`."""
     return ExpandDims.of()(input_x, axis)
 
 
 def squeeze(input: Any, axis: Any = None) -> Any:
-    """`input` without its axes of size 1, or without those of them in `axis`."""
+    """Removes the axes of size 1 of `input`, or only those in `axis`."""
     return Squeeze.of(() if axis is None else as_shape(axis, "squeeze"))(input)
 
 
 def stop_gradient(value: Any) -> Any:
-    """`value` as a constant; tuples and lists part by part, what is no tensor as it is."""
+    """Blocks gradients through `value`: a tensor, or tensors in tuples and lists."""
     if isinstance(value, (tuple, list)):
         return type(value)(stop_gradient(one) for one in value)
     return StopGradient.of()(value) if isinstance(value, TensorProtocol) else value
 
 
 def identity(x: Any) -> Any:
-    """`x` itself: a tensor as a new one, anything else as it is."""
+    """Identity: tensors as new tensors, anything else unchanged."""
     return Identity.of()(x) if isinstance(x, TensorProtocol) else x

@@ -1,4 +1,4 @@
-"""What is known of a tensor without its numbers (shape, size, rank, dtype), and Python values."""
+"""Shape, size, rank, and dtype of tensors, and functions of Python scalars and tuples."""
 
 from __future__ import annotations
 
@@ -19,49 +19,49 @@ from mycelia._engine.operators.operator import Op
 
 
 class Shape(Primitive):
-    """The shape of a tensor, as a tuple of ints."""
+    """Shape of a tensor, as a tuple of ints."""
 
     def __call__(self, input_x: Any) -> tuple[int, ...]:
         return _tensor(self.name, input_x).shape
 
 
 class Size(Primitive):
-    """The number of elements of a tensor, as an int."""
+    """Number of elements of a tensor, as an int."""
 
     def __call__(self, input_x: Any) -> int:
         return prod(_tensor(self.name, input_x).shape)
 
 
 class Rank(Primitive):
-    """The number of axes of a tensor, as an int."""
+    """Rank (number of axes) of a tensor, as an int."""
 
     def __call__(self, input_x: Any) -> int:
         return len(_tensor(self.name, input_x).shape)
 
 
 class DType(Primitive):
-    """The dtype of a tensor."""
+    """Dtype of a tensor."""
 
     def __call__(self, input_x: Any) -> Any:
         return _tensor(self.name, input_x).dtype
 
 
 class ScalarCast(Primitive):
-    """A Python number converted to the Python type of a dtype."""
+    """Converts a Python number to the Python type of a dtype."""
 
     def __call__(self, input_x: Any, input_y: Any) -> Any:
         return as_dtype(input_y)(input_x)
 
 
 class InvertPermutation(Primitive):
-    """The permutation that undoes a permutation, both as tuples of ints."""
+    """Inverse of a permutation, both as tuples of ints."""
 
     def __call__(self, input_x: Any) -> tuple[int, ...]:
         order = tuple(input_x)
         if sorted(order) != list(range(len(order))):
             raise problem(
                 ValueError,
-                "InvertPermutation: this is not a permutation",
+                "InvertPermutation: the input is not a permutation",
                 got=str(order),
                 expected=f"the numbers 0 to {len(order) - 1}, each once",
             )
@@ -69,14 +69,14 @@ class InvertPermutation(Primitive):
 
 
 class TensorToTuple(Primitive):
-    """The numbers of a 1-d tensor as a tuple."""
+    """Elements of a 1-d tensor, as a tuple."""
 
     def __call__(self, input_x: Any) -> tuple[Any, ...]:
         return tuple(np.asarray(_tensor(self.name, input_x)).tolist())
 
 
 class TensorShape(Op):
-    """The shape of a tensor, as an int64 tensor."""
+    """Shape of a tensor, as an int64 tensor."""
 
     differentiable = False
     examples = (case("f32[2,3]"), case("f32[]"), case("i32[0,4]"))
@@ -92,7 +92,7 @@ class TensorShape(Op):
 
 
 class TupleToArray(Op):
-    """A tuple of numbers as a tensor: whole numbers as int32, others as float32."""
+    """Converts a tuple of numbers to a tensor: ints to int32, floats to float32."""
 
     static = ("input_x",)
     differentiable = False
@@ -119,7 +119,7 @@ class TupleToArray(Op):
 
 
 class ScalarToArray(Op):
-    """A Python number as a 0-d tensor of the dtype it would have on its own."""
+    """Converts a Python number to a 0-d tensor of its default dtype."""
 
     static = ("input_x",)
     differentiable = False
@@ -136,37 +136,37 @@ class ScalarToArray(Op):
 
 
 def shape(input_x: Any) -> tuple[int, ...]:
-    """The shape of a tensor, as a tuple of ints."""
+    """Shape of a tensor, as a tuple of ints."""
     return _tensor("shape", input_x).shape
 
 
 def shape_(input_x: Any) -> tuple[int, ...]:
-    """The shape of a tensor, as a tuple of ints."""
+    """Shape of a tensor, as a tuple of ints."""
     return shape(input_x)
 
 
 def size(input_x: Any) -> int:
-    """The number of elements of a tensor."""
+    """Number of elements of a tensor."""
     return prod(_tensor("size", input_x).shape)
 
 
 def numel(input: Any) -> int:
-    """The number of elements of a tensor."""
+    """Number of elements of a tensor."""
     return size(input)
 
 
 def rank(input_x: Any) -> int:
-    """The number of axes of a tensor."""
+    """Rank (number of axes) of a tensor."""
     return len(_tensor("rank", input_x).shape)
 
 
 def dtype(x: Any) -> Any:
-    """The dtype of a tensor."""
+    """Dtype of a tensor."""
     return _tensor("dtype", x).dtype
 
 
 def dyn_shape(input_x: Any) -> Any:
-    """The shape of a tensor, as an int64 tensor."""
+    """Shape of a tensor, as an int64 tensor."""
     return TensorShape.of()(input_x)
 
 
@@ -176,22 +176,22 @@ def is_tensor(obj: Any) -> bool:
 
 
 def scalar_cast(input_x: Any, input_y: Any) -> Any:
-    """A Python number converted to the Python type of the dtype `input_y`."""
+    """Converts a Python number to the Python type of the dtype `input_y`."""
     return as_dtype(input_y)(input_x)
 
 
 def scalar_to_array(input_x: Any) -> Any:
-    """A Python number as a 0-d tensor of the dtype it would have on its own."""
+    """Converts a Python number to a 0-d tensor of its default dtype."""
     return ScalarToArray.of()(input_x)
 
 
 def tuple_to_array(input_x: Any) -> Any:
-    """A tuple of numbers as a tensor: whole numbers as int32, others as float32."""
+    """Converts a tuple of numbers to a tensor: ints to int32, floats to float32."""
     return TupleToArray.of()(input_x)
 
 
 def tuple_len(x: Any) -> int:
-    """The length of a tuple."""
+    """Length of a tuple."""
     return len(x)
 
 
@@ -201,7 +201,7 @@ def tuple_getitem(x: Any, index: int) -> Any:
 
 
 def tuple_reversed(x: Any) -> tuple[Any, ...]:
-    """A tuple backwards."""
+    """Reversed tuple."""
     return tuple(reversed(x))
 
 
@@ -211,12 +211,12 @@ def make_tuple(*elements: Any) -> tuple[Any, ...]:
 
 
 def make_range(*bounds: int) -> tuple[int, ...]:
-    """The numbers of Python's `range`, as a tuple."""
+    """Python's `range`, as a tuple."""
     return tuple(range(*bounds))
 
 
 def shape_mul(shape: Iterable[int]) -> int:
-    """The product of the sizes of a shape."""
+    """Product of the sizes of a shape."""
     return prod(shape)
 
 

@@ -1,4 +1,4 @@
-"""Operators that repeat or combine whole tensors: tile, repeat_interleave, meshgrid, block_diag."""
+"""Repeating and combining tensors: tile, repeat_interleave, meshgrid, block_diag."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from mycelia.ops.shapes.reshape import (
 
 
 class Tile(Op):
-    """A tensor repeated `multiples` times along each axis; missing axes are added in front."""
+    """Tiles a tensor `multiples` times along each axis; missing axes are added in front."""
 
     static = ("multiples",)
     examples = (case("f32[2]", (3,)), case("f32[2,3]", (2,)), case("f32[2,1]", (2, 1, 3)))
@@ -53,19 +53,19 @@ class Tile(Op):
         return (reshape(summed, input_x.shape),)
 
     def _pairs(self, shape: Shape, multiples: Any) -> list[tuple[int, int]]:
-        """For each axis of the result: how often it repeats, and its size in the input."""
+        """For each axis of the result: its repetitions and its size in the input."""
         if not isinstance(multiples, tuple):
             raise problem(TypeError, "Tile: multiples must be a tuple", got=repr(multiples))
         times = as_shape(multiples, self.name)
         if any(n < 0 for n in times):
-            raise problem(ValueError, "Tile: a negative number of repetitions", got=str(times))
+            raise problem(ValueError, "Tile: the multiples must not be negative", got=str(times))
         rank = max(len(times), len(shape))
         times = (1,) * (rank - len(times)) + times
         return list(zip(times, (1,) * (rank - len(shape)) + tuple(shape), strict=True))
 
 
 class RepeatInterleave(Op):
-    """Each slice along `axis` repeated as often as `repeats` says for it."""
+    """Repeats each slice along `axis` by its count in `repeats`."""
 
     static = ("repeats", "axis")
     examples = (case("f32[3,2]", (1, 0, 2), 0), case("f32[2,2]", (2, 1), -1))
@@ -75,9 +75,9 @@ class RepeatInterleave(Op):
         if len(repeats) != x.shape[place] or any(n < 0 for n in repeats):
             raise problem(
                 ValueError,
-                "repeat_interleave: the repeats do not fit the axis",
+                "repeat_interleave: the repeats do not match the axis",
                 got=f"repeats {repeats} for axis {place} of {x}",
-                expected=f"{x.shape[place]} numbers of at least 0",
+                expected=f"{x.shape[place]} non-negative numbers",
             )
         return x.with_shape((*x.shape[:place], sum(repeats), *x.shape[place + 1 :]))
 
@@ -93,7 +93,7 @@ class RepeatInterleave(Op):
 
 
 class Meshgrid(Op):
-    """Vectors spread out over the grid they span, one grid for each."""
+    """Coordinate grids: each vector broadcast over the grid that the vectors span."""
 
     indexing: str = "xy"
     examples = (
@@ -132,7 +132,7 @@ class Meshgrid(Op):
 
 
 class BlockDiag(Op):
-    """Matrices along the diagonal of a larger one; vectors count as rows."""
+    """Block diagonal matrix of the given matrices; vectors count as rows."""
 
     examples = (case(("f32[2,2]", "f32[3]", "f32[]")), case(("i32[1,2]", "i32[2,0]")))
 
@@ -164,12 +164,12 @@ class BlockDiag(Op):
 
 
 def tile(input: Any, dims: Any) -> Any:
-    """`input` repeated `dims` times along each axis."""
+    """Tiles `input` `dims` times along each axis."""
     return Tile.of()(input, dims)
 
 
 def repeat_elements(x: Any, rep: int, axis: int = 0) -> Any:
-    """Each slice of `x` along `axis` repeated `rep` times, one after the other."""
+    """Repeats each slice of `x` along `axis` `rep` times in a row."""
     check_tensors("repeat_elements", x=x)
     count = check_positive_int("repeat_elements", "rep", rep)
     place = normalize_axis(axis, len(x.shape), "repeat_elements")
@@ -179,7 +179,7 @@ def repeat_elements(x: Any, rep: int, axis: int = 0) -> Any:
 
 
 def repeat_interleave(input: Any, repeats: Any, axis: int | None = None) -> Any:
-    """Each slice along `axis` (each element for None) repeated; `repeats` is one number or many."""
+    """Repeats each slice along `axis` (each element for None) by one or several counts."""
     if axis is None:
         input, axis = reshape(input, (-1,)), 0
     place = normalize_axis(axis, len(input.shape), "repeat_interleave")
@@ -195,23 +195,23 @@ def repeat_interleave(input: Any, repeats: Any, axis: int | None = None) -> Any:
 
 
 def meshgrid(*inputs: Any, indexing: str = "xy") -> Any:
-    """Vectors spread out over the grid they span, one grid for each."""
+    """Coordinate grids: each vector broadcast over the grid that the vectors span."""
     return Meshgrid.of(indexing)(inputs)
 
 
 def block_diag(*inputs: Any) -> Any:
-    """Matrices along the diagonal of a larger one; vectors count as rows."""
+    """Block diagonal matrix of the given matrices; vectors count as rows."""
     return BlockDiag.of()(inputs)
 
 
 def cartesian_prod(*inputs: Any) -> Any:
-    """Every choice of one element from each vector, as the rows of a matrix."""
+    """Cartesian product of vectors, as the rows of a matrix."""
     grids = meshgrid(*inputs, indexing="ij")
     return stack(tuple(reshape(g, (-1,)) for g in grids), -1)
 
 
 class Combinations(Op):
-    """Every choice of `r` elements of a vector, in order, as the rows of a matrix."""
+    """Combinations of `r` elements of a vector, as the rows of a matrix."""
 
     r: int = 2
     with_replacement: bool = False
@@ -219,7 +219,7 @@ class Combinations(Op):
 
     def infer(self, x: TensorType) -> TensorType:
         if x.ndim != 1:
-            raise problem(ValueError, "combinations: give a vector", got=str(x))
+            raise problem(ValueError, "combinations: the input must be a vector", got=str(x))
         return x.with_shape(self._rows(x.shape[0]).shape)
 
     def lower(self, x: Array) -> Array:
@@ -235,5 +235,5 @@ class Combinations(Op):
 
 
 def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
-    """Every choice of `r` elements of a vector, in order, as the rows of a matrix."""
+    """Combinations of `r` elements of a vector, as the rows of a matrix."""
     return Combinations.of(r, with_replacement)(input)

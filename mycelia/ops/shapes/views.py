@@ -1,4 +1,4 @@
-"""Shape functions written with reshape, transpose and broadcast: flatten, permute, ..."""
+"""Shape functions built on reshape, transpose, and broadcast: flatten, permute, unsqueeze, ..."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mycelia.ops.shapes.reshape import (
 
 
 def flatten(input: Any, order: str = "C", *, start_dim: int = 1, end_dim: int = -1) -> Any:
-    """The axes from `start_dim` to `end_dim` merged; order 'F' reverses all axes first."""
+    """Flattens the axes from `start_dim` to `end_dim`; order 'F' reverses all axes first."""
     _check_tensor("flatten", "input", input)
     check_string("flatten", "order", order, ("C", "F"))
     check_int("flatten", "start_dim", start_dim)
@@ -45,39 +45,39 @@ def flatten(input: Any, order: str = "C", *, start_dim: int = 1, end_dim: int = 
 
 
 def ravel(input: Any) -> Any:
-    """All elements in one axis."""
+    """Flattens a tensor to one axis."""
     return reshape(input, (-1,))
 
 
 def view_as(input: Any, other: Any) -> Any:
-    """`input` in the shape of `other`."""
+    """Reshapes `input` to the shape of `other`."""
     check_tensors("view_as", input=input, other=other)
     return reshape(input, other.shape)
 
 
 def reshape_(input: Any, shape: Any) -> Any:
-    """The same elements in another shape; one size may be -1."""
+    """Reshapes a tensor; one size may be -1, which is inferred."""
     return reshape(input, shape)
 
 
 def unsqueeze(input: Any, dim: int) -> Any:
-    """One new axis of size 1 at `dim`."""
+    """Inserts an axis of size 1 at `dim`."""
     return expand_dims(input, dim)
 
 
 def permute(input: Any, axis: Any) -> Any:
-    """The axes of `input` in the order `axis`."""
+    """Permutes the axes of `input` to the order `axis`."""
     return transpose(input, axis)
 
 
 def t(input: Any) -> Any:
-    """A matrix transposed; a tensor of any other rank as it is."""
+    """Transposes a matrix; tensors of other ranks are returned unchanged."""
     check_tensors("t", input=input)
     return transpose(input, (1, 0)) if len(input.shape) == 2 else identity(input)
 
 
 def swapaxes(input: Any, axis0: int, axis1: int) -> Any:
-    """Two axes of `input` exchanged."""
+    """Swaps two axes of `input`."""
     _check_tensor("swapaxes", "input", input)
     rank = len(input.shape)
     first = normalize_axis(axis0, rank, "swapaxes")
@@ -88,19 +88,19 @@ def swapaxes(input: Any, axis0: int, axis1: int) -> Any:
 
 
 def swapdims(input: Any, dim0: int, dim1: int) -> Any:
-    """Two axes of `input` exchanged."""
+    """Swaps two axes of `input`."""
     return swapaxes(input, dim0, dim1)
 
 
 def movedim(x: Any, source: Any, destination: Any) -> Any:
-    """The axes `source` moved to the places `destination`; the others keep their order."""
+    """Moves the axes `source` to the positions `destination`; the others keep their order."""
     rank = len(x.shape)
     sources = [normalize_axis(a, rank, "movedim") for a in as_shape(source, "movedim")]
     places = [normalize_axis(a, rank, "movedim") for a in as_shape(destination, "movedim")]
     if len(sources) != len(places) or len(set(sources)) < len(sources):
         raise problem(
             ValueError,
-            "movedim: source and destination must name equally many axes, each once",
+            "movedim: source and destination must name the same number of axes, each once",
             got=f"source={source}, destination={destination}",
         )
     order = [a for a in range(rank) if a not in sources]
@@ -110,39 +110,39 @@ def movedim(x: Any, source: Any, destination: Any) -> Any:
 
 
 def moveaxis(x: Any, source: Any, destination: Any) -> Any:
-    """The axes `source` moved to the places `destination`; the others keep their order."""
+    """Moves the axes `source` to the positions `destination`; the others keep their order."""
     return movedim(x, source, destination)
 
 
 def expand(input_x: Any, size: Any) -> Any:
-    """`input_x` repeated up to `size`; -1 keeps a size."""
+    """Broadcasts `input_x` to `size`; -1 keeps a size."""
     return broadcast_to(input_x, freeze(size))
 
 
 def expand_as(input: Any, other: Any) -> Any:
-    """`input` repeated up to the shape of `other`."""
+    """Broadcasts `input` to the shape of `other`."""
     check_tensors("expand_as", input=input, other=other)
     return broadcast_to(input, other.shape)
 
 
 def type_as(input: Any, other: Any) -> Any:
-    """`input` in the dtype of `other`."""
+    """Casts `input` to the dtype of `other`."""
     check_tensors("type_as", input=input, other=other)
     return cast(input, other.dtype)
 
 
 def deepcopy(input_x: Any) -> Any:
-    """A copy of `input_x`."""
+    """Copy of `input_x`."""
     return identity(input_x)
 
 
 def atleast_1d(inputs: Any) -> Any:
-    """A tensor (or each of a sequence) with at least one axis."""
+    """Tensor (or each of a sequence) with at least one axis."""
     return _each(inputs, lambda x: x if x.shape else reshape(x, (1,)), "atleast_1d")
 
 
 def atleast_2d(inputs: Any) -> Any:
-    """A tensor (or each of a sequence) with at least two axes; new axes come first."""
+    """Tensor (or each of a sequence) with at least two axes; new axes come first."""
 
     def grown(x: Any) -> Any:
         return reshape(x, (1,) * (2 - len(x.shape)) + x.shape) if len(x.shape) < 2 else x
@@ -151,7 +151,7 @@ def atleast_2d(inputs: Any) -> Any:
 
 
 def atleast_3d(inputs: Any) -> Any:
-    """A tensor (or each of a sequence) with at least three axes; a vector goes in the middle."""
+    """Tensor (or each of a sequence) with at least three axes; a vector becomes the middle one."""
 
     def grown(x: Any) -> Any:
         match len(x.shape):

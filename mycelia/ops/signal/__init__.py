@@ -1,1 +1,1 @@
-"""Fourier and cosine transforms, window functions."""
+"""Fourier and cosine transforms, and window functions."""

@@ -1,4 +1,4 @@
-"""The discrete cosine transform and its inverse, by Fourier transforms of the same length."""
+"""The discrete cosine transform (DCT) and its inverse, computed by FFTs of the same length."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mycelia.ops.argument_types import check_axes
 
 
 class CosineTransform(Op):
-    """The orthonormal cosine transform of type II along an axis, or its inverse (type III).
+    """Orthonormal discrete cosine transform (type II) along an axis, or its inverse (type III).
 
     Makhoul (1980), "A fast cosine transform in one and two dimensions".
     """
@@ -63,7 +63,7 @@ def _result_dtype(dtype: DType) -> DType:
 
 
 def _resized(rows: Array, size: int) -> Array:
-    """Rows cut, or filled up with zeros, to a size."""
+    """Rows truncated or zero-padded to `size`."""
     missing = max(0, size - rows.shape[-1])
     return jnp.pad(rows, [(0, 0)] * (rows.ndim - 1) + [(0, missing)])[..., :size]
 
@@ -91,7 +91,7 @@ def _turns(size: int) -> Any:
 
 
 def _weights(size: int) -> Any:
-    """What makes the transform orthonormal."""
+    """Factors that make the transform orthonormal."""
     weights = np.full(size, np.sqrt(2 / size))
     weights[0] = np.sqrt(1 / size)
     return weights

@@ -1,4 +1,4 @@
-"""Fourier transforms over one, two or any axes, and the short-time transform."""
+"""Fourier transforms (FFT) over one, two, or more axes, and the short-time transform (STFT)."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _KINDS = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
 
 
 class FourierTransform(Op):
-    """The transform of `kind` over the axes `dim`, cut or filled with zeros to the sizes `s`.
+    """Fourier transform of `kind` over the axes `dim`, truncated or zero-padded to sizes `s`.
 
-    The r kinds give (and take back) half of a spectrum, for real numbers; the h kinds are for
-    signals whose spectrum is real.
+    The r kinds map real signals to half of their spectrum and back; the h kinds are for signals
+    whose spectrum is real.
     """
 
     kind: str = "fft"
@@ -90,7 +90,7 @@ class FourierTransform(Op):
 
 
 class FFTWithSize(Op):
-    """The transform over the last `signal_ndim` axes, of complex or of real numbers."""
+    """Fourier transform over the last `signal_ndim` axes, of complex or real signals."""
 
     signal_ndim: int
     inverse: bool
@@ -128,7 +128,7 @@ class FFTWithSize(Op):
 
 
 class STFT(Op):
-    """The spectrum of every frame of `n_fft` numbers, a step of `hop_length` apart."""
+    """Short-time Fourier transform: spectra of frames of `n_fft` samples, `hop_length` apart."""
 
     n_fft: int
     hop_length: int
@@ -153,7 +153,7 @@ class STFT(Op):
             raise problem(
                 ValueError,
                 "stft: the signal is shorter than one frame",
-                got=f"{signal.shape[-1]} numbers, n_fft={self.n_fft}",
+                got=f"{signal.shape[-1]} samples, n_fft={self.n_fft}",
             )
         before = (self.n_fft - self.win_length) // 2
         after = self.n_fft - self.win_length - before
@@ -170,113 +170,113 @@ class STFT(Op):
 
 
 def fft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
-    """The discrete Fourier transform along `dim`."""
+    """Discrete Fourier transform along `dim`."""
     return _along("fft", input, n, dim, norm)
 
 
 def ifft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
-    """The inverse of `fft`."""
+    """Inverse discrete Fourier transform along `dim`."""
     return _along("ifft", input, n, dim, norm)
 
 
 def rfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
-    """Half of the spectrum of real numbers; the other half mirrors it."""
+    """Discrete Fourier transform of a real signal: the non-redundant half of the spectrum."""
     return _along("rfft", input, n, dim, norm)
 
 
 def irfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
-    """The inverse of `rfft`: `n` real numbers."""
+    """Inverse of `rfft`: a real signal of length `n`."""
     return _along("irfft", input, n, dim, norm)
 
 
 def hfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
-    """The real spectrum of a signal of which half is given."""
+    """Fourier transform of a Hermitian-symmetric signal (half of it is given); it is real."""
     return _along("hfft", input, n, dim, norm)
 
 
 def ihfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
-    """The inverse of `hfft`: half of the signal."""
+    """Inverse of `hfft`: half of the Hermitian-symmetric signal."""
     return _along("ihfft", input, n, dim, norm)
 
 
 def fft2(input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
-    """`fft` over two axes."""
+    """Two-dimensional discrete Fourier transform."""
     return _over("fft", input, s, dim, norm)
 
 
 def ifft2(input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
-    """The inverse of `fft2`."""
+    """Inverse of `fft2`."""
     return _over("ifft", input, s, dim, norm)
 
 
 def rfft2(input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
-    """`rfft` over the last axis of two, `fft` over the other."""
+    """Two-dimensional transform of a real signal: `rfft` over the last axis, `fft` the other."""
     return _over("rfft", input, s, dim, norm)
 
 
 def irfft2(input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
-    """The inverse of `rfft2`."""
+    """Inverse of `rfft2`."""
     return _over("irfft", input, s, dim, norm)
 
 
 def hfft2(input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
-    """`hfft` over the last axis of two, `fft` over the other."""
+    """Two-dimensional Hermitian transform: `hfft` over the last axis, `fft` over the other."""
     return _over("hfft", input, s, dim, norm)
 
 
 def ihfft2(input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
-    """The inverse of `hfft2`."""
+    """Inverse of `hfft2`."""
     return _over("ihfft", input, s, dim, norm)
 
 
 def fftn(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
-    """`fft` over the axes `dim`, all by default."""
+    """Discrete Fourier transform over the axes `dim`, by default all."""
     return _over("fft", input, s, dim, norm)
 
 
 def ifftn(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
-    """The inverse of `fftn`."""
+    """Inverse of `fftn`."""
     return _over("ifft", input, s, dim, norm)
 
 
 def rfftn(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
-    """`rfft` over the last of the axes `dim`, `fft` over the others."""
+    """N-dimensional transform of a real signal: `rfft` over the last axis, `fft` the rest."""
     return _over("rfft", input, s, dim, norm)
 
 
 def irfftn(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
-    """The inverse of `rfftn`."""
+    """Inverse of `rfftn`."""
     return _over("irfft", input, s, dim, norm)
 
 
 def hfftn(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
-    """`hfft` over the last of the axes `dim`, `fft` over the others."""
+    """N-dimensional Hermitian transform: `hfft` over the last axis, `fft` over the rest."""
     return _over("hfft", input, s, dim, norm)
 
 
 def ihfftn(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
-    """The inverse of `hfftn`."""
+    """Inverse of `hfftn`."""
     return _over("ihfft", input, s, dim, norm)
 
 
 def fftshift(input: Any, dim: Any = None) -> Any:
-    """The zero frequency moved to the middle of the axes `dim`."""
+    """Shifts the zero frequency to the center of the axes `dim`."""
     return _shifted("fftshift", input, dim, lambda n: n // 2)
 
 
 def ifftshift(input: Any, dim: Any = None) -> Any:
-    """The inverse of `fftshift`."""
+    """Inverse of `fftshift`."""
     return _shifted("ifftshift", input, dim, lambda n: -(n // 2))
 
 
 def fftfreq(n: int, d: float = 1.0, dtype: Any = None) -> Any:
-    """The frequencies of `fft` for `n` numbers a distance `d` apart."""
+    """Sample frequencies of `fft` for `n` samples with spacing `d`."""
     check_positive_int("fftfreq", "n", n)
     return cast(tuple_to_array(freeze(np.fft.fftfreq(n, d))), as_dtype(dtype or float32))
 
 
 def rfftfreq(n: int, d: float = 1.0, dtype: Any = None) -> Any:
-    """The frequencies of `rfft` for `n` numbers a distance `d` apart."""
+    """Sample frequencies of `rfft` for `n` samples with spacing `d`."""
     check_positive_int("rfftfreq", "n", n)
     return cast(tuple_to_array(freeze(np.fft.rfftfreq(n, d))), as_dtype(dtype or float32))
 
@@ -293,7 +293,7 @@ def stft(
     onesided: bool | None = None,
     return_complex: bool | None = None,
 ) -> Any:
-    """The short-time Fourier transform of signals (batch, time) or (time,)."""
+    """Short-time Fourier transform of signals (batch, time) or (time,)."""
     check_positive_int("stft", "n_fft", n_fft)
     step = n_fft // 4 if hop_length is None else hop_length
     hop = check_positive_int("stft", "hop_length", step)
@@ -309,7 +309,7 @@ def stft(
 
 
 def _centred(x: Any, reach: int, mode: str) -> Any:
-    """Signals grown by `reach` at both ends."""
+    """Signals padded by `reach` at both ends."""
     rows = reshape(x, (-1, 1, x.shape[-1]))
     grown = pad(rows, (reach, reach), "constant" if mode == "constant" else mode)
     return reshape(grown, (*x.shape[:-1], grown.shape[-1]))

@@ -1,4 +1,4 @@
-"""Windows for cutting frames out of signals: Hann, Hamming, Blackman, Bartlett, Kaiser."""
+"""Window functions: Hann, Hamming, Blackman, Bartlett, Kaiser."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LENGTHS = (case(5), case(4, periodic=False), case(1), case(0))
 
 
 class SignalWindow(Op, register=False):
-    """`window_length` weights; periodic ones lack the last of a symmetric window."""
+    """Base of windows of `window_length` weights; periodic ones omit the last weight."""
 
     static = ("window_length",)
     differentiable = False
@@ -34,12 +34,12 @@ class SignalWindow(Op, register=False):
 
     @property
     def kind(self) -> DType:
-        """The dtype of the weights; it is the last field, as in the functions."""
+        """Dtype of the weights; it is the last attribute, as in the functions."""
         return self.__dict__["dtype"]
 
-    def weights(self, places: np.ndarray, steps: int) -> np.ndarray:
-        """The weights at `places` of a window that ends at `steps`."""
-        raise TypeError(f"{self.name} does not say its weights")
+    def weights(self, positions: np.ndarray, steps: int) -> np.ndarray:
+        """Weights at `positions` of a window that ends at `steps`."""
+        raise TypeError(f"{self.name} does not define its weights")
 
     def infer(self, window_length: Any) -> TensorType:
         return TensorType(self.kind, (_length(self.name, window_length),))
@@ -56,28 +56,28 @@ class SignalWindow(Op, register=False):
 
 
 class BartlettWindow(SignalWindow):
-    """A triangle."""
+    """Bartlett (triangular) window."""
 
     dtype: DType = float32
     examples = _LENGTHS
 
-    def weights(self, places: np.ndarray, steps: int) -> np.ndarray:
-        return 1 - np.abs(2 * places / steps - 1)
+    def weights(self, positions: np.ndarray, steps: int) -> np.ndarray:
+        return 1 - np.abs(2 * positions / steps - 1)
 
 
 class BlackmanWindow(SignalWindow):
-    """A sum of two cosines that almost touches zero."""
+    """Blackman window: a sum of two cosines that almost reaches zero at its ends."""
 
     dtype: DType = float32
     examples = _LENGTHS
 
-    def weights(self, places: np.ndarray, steps: int) -> np.ndarray:
-        turn = 2 * np.pi * places / steps
+    def weights(self, positions: np.ndarray, steps: int) -> np.ndarray:
+        turn = 2 * np.pi * positions / steps
         return 0.42 - 0.5 * np.cos(turn) + 0.08 * np.cos(2 * turn)
 
 
 class HammingWindow(SignalWindow):
-    """`alpha` minus `beta` times a cosine."""
+    """Hamming window: `alpha` minus `beta` times a cosine."""
 
     alpha: float = 0.54
     beta: float = 0.46
@@ -89,22 +89,22 @@ class HammingWindow(SignalWindow):
             check_float("HammingWindow", name, getattr(self, name))
         return super().normalize()
 
-    def weights(self, places: np.ndarray, steps: int) -> np.ndarray:
-        return self.alpha - self.beta * np.cos(2 * np.pi * places / steps)
+    def weights(self, positions: np.ndarray, steps: int) -> np.ndarray:
+        return self.alpha - self.beta * np.cos(2 * np.pi * positions / steps)
 
 
 class HannWindow(SignalWindow):
-    """A cosine raised to touch zero."""
+    """Hann window: a raised cosine that reaches zero at its ends."""
 
     dtype: DType = float32
     examples = _LENGTHS
 
-    def weights(self, places: np.ndarray, steps: int) -> np.ndarray:
-        return 0.5 - 0.5 * np.cos(2 * np.pi * places / steps)
+    def weights(self, positions: np.ndarray, steps: int) -> np.ndarray:
+        return 0.5 - 0.5 * np.cos(2 * np.pi * positions / steps)
 
 
 class KaiserWindow(SignalWindow):
-    """A window whose width `beta` sets, by the Bessel function of order 0."""
+    """Kaiser window: `beta` sets its width, through the Bessel function of order 0."""
 
     beta: float = 12.0
     dtype: DType = float32
@@ -114,23 +114,23 @@ class KaiserWindow(SignalWindow):
         check_float("KaiserWindow", "beta", self.beta)
         return super().normalize()
 
-    def weights(self, places: np.ndarray, steps: int) -> np.ndarray:
-        height = np.sqrt(np.maximum(0.0, 1 - (2 * places / steps - 1) ** 2))
+    def weights(self, positions: np.ndarray, steps: int) -> np.ndarray:
+        height = np.sqrt(np.maximum(0.0, 1 - (2 * positions / steps - 1) ** 2))
         return np.i0(self.beta * height) / np.i0(self.beta)
 
 
 def bartlett_window(window_length: Any, periodic: bool = True, *, dtype: Any = None) -> Any:
-    """A triangle of `window_length` weights."""
+    """Bartlett (triangular) window of `window_length` weights."""
     return _made(BartlettWindow, window_length, periodic, dtype=dtype)
 
 
 def blackman_window(window_length: Any, periodic: bool = True, *, dtype: Any = None) -> Any:
-    """A Blackman window of `window_length` weights."""
+    """Blackman window of `window_length` weights."""
     return _made(BlackmanWindow, window_length, periodic, dtype=dtype)
 
 
 def hann_window(window_length: Any, periodic: bool = True, *, dtype: Any = None) -> Any:
-    """A Hann window of `window_length` weights."""
+    """Hann window of `window_length` weights."""
     return _made(HannWindow, window_length, periodic, dtype=dtype or float64)
 
 
@@ -142,14 +142,14 @@ def hamming_window(
     *,
     dtype: Any = None,
 ) -> Any:
-    """A Hamming window of `window_length` weights."""
+    """Hamming window of `window_length` weights."""
     return _made(HammingWindow, window_length, periodic, alpha, beta, dtype=dtype)
 
 
 def kaiser_window(
     window_length: Any, periodic: bool = True, beta: float = 12.0, *, dtype: Any = None
 ) -> Any:
-    """A Kaiser window of `window_length` weights."""
+    """Kaiser window of `window_length` weights."""
     return _made(KaiserWindow, window_length, periodic, beta, dtype=dtype or float64)
 
 
