@@ -1,3 +1,3 @@
-"""Parts whose interface is newer: optimizers with parameter groups, and their schedulers."""
+"""Experimental interfaces: optimizers with parameter groups, and their schedulers."""
 
 from mycelia.experimental import optim as optim

@@ -1,4 +1,4 @@
-"""Optimizers whose settings live in parameter groups, and schedulers that change them."""
+"""Optimizers with parameter groups, as in PyTorch, and learning rate schedulers."""
 
 from mycelia.experimental.optim import lr_scheduler as lr_scheduler
 from mycelia.experimental.optim.adaptive import Adadelta as Adadelta

@@ -1,4 +1,4 @@
-"""Optimizers by the sizes of earlier gradients or steps: Adagrad, Adadelta, RMSprop, Rprop."""
+"""Adaptive optimizers: Adagrad, Adadelta, RMSprop, Rprop."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mycelia.ops.shapes.creation import full_like
 
 
 class Adagrad(Optimizer):
-    """Steps divided by the root of all squares so far (Duchi et al., 2011)."""
+    """The Adagrad optimizer (Duchi et al., 2011)."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Adagrad(Optimizer):
 
 
 class Adadelta(Optimizer):
-    """Steps measured by the running size of the steps before (Zeiler, 2012)."""
+    """The Adadelta optimizer (Zeiler, 2012)."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class Adadelta(Optimizer):
 
 
 class RMSprop(Optimizer):
-    """Steps divided by the root of the running mean square (Hinton, 2012)."""
+    """The RMSprop optimizer (Hinton, 2012)."""
 
     def __init__(
         self,
@@ -141,7 +141,7 @@ class RMSprop(Optimizer):
 
 
 class Rprop(Optimizer):
-    """Steps that grow while a gradient keeps its sign (Riedmiller and Braun, 1993)."""
+    """The Rprop optimizer: steps grow while a gradient keeps its sign (Riedmiller, Braun, 1993)."""
 
     def __init__(
         self,

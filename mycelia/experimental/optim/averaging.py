@@ -1,4 +1,4 @@
-"""Weights averaged over training steps, for evaluation."""
+"""Exponential moving average of weights, for evaluation."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from mycelia.tensor.tensor import Tensor
 
 
 class ExponentialMovingAverage(Cell):
-    """An optimizer that also keeps a running mean of its parameters (Polyak and Juditsky, 1992).
+    """Optimizer wrapper that also averages its parameters (Polyak and Juditsky, 1992).
 
-    It stands where the optimizer stood, in `Model`, `TrainOneStepCell` or a function of one's own,
-    and each of its steps is one of the optimizer's, then one of the mean, in one program. What it
-    has not itself, such as `learning_rate`, is the optimizer's. Given parameters in place of an
-    optimizer, it keeps their mean whenever `update` is called. Checkpoints contain the means.
+    Pass it instead of the optimizer to `Model`, `TrainOneStepCell`, or a custom training function.
+    Each step runs the optimizer, then updates the mean, in one program. Other attributes, such as
+    `learning_rate`, are the optimizer's. If constructed from parameters instead of an optimizer, it
+    updates their mean whenever `update` is called. Checkpoints contain the means.
 
-    Each step keeps the share `decay` of the mean; with `warm_up` at most (1 + n) / (10 + n) after
-    n steps, so that the weights of the start are soon forgotten.
+    The mean decays by `decay` in each step; with `warm_up`, by at most (1 + n) / (10 + n) after n
+    steps, which quickly forgets the initial weights.
     """
 
     def __init__(self, optimizer: Any, decay: float = 0.999, warm_up: bool = True) -> None:
@@ -39,7 +39,7 @@ class ExponentialMovingAverage(Cell):
                 ValueError,
                 f"{owner}: 'decay' is out of range",
                 got=str(decay),
-                expected="a number from 0 and below 1",
+                expected="a number in [0, 1)",
             )
         self.decay, self.warm_up = float(decay), check_bool(owner, "warm_up", warm_up)
         if isinstance(optimizer, Cell):
@@ -58,7 +58,7 @@ class ExponentialMovingAverage(Cell):
         return result
 
     def update(self) -> None:
-        """Take the weights as they are now into the mean."""
+        """Update the mean with the current weights."""
         count = assign(self.updates, self.updates + 1.0)
         kept = minimum((1.0 + count) / (10.0 + count), self.decay) if self.warm_up else self.decay
         for average, parameter in zip(self.averages, self.parameters, strict=True):
@@ -66,7 +66,7 @@ class ExponentialMovingAverage(Cell):
             assign(average, cast(moved, average.dtype))
 
     def swap(self) -> None:
-        """Exchange weights and means; a second time brings both back."""
+        """Swap weights and means; a second call swaps them back."""
         for average, parameter in zip(self.averages, self.parameters, strict=True):
             weight = Tensor(parameter.asnumpy().copy())
             parameter.set_data(Tensor(average.asnumpy().copy()))
@@ -74,7 +74,7 @@ class ExponentialMovingAverage(Cell):
 
     @contextmanager
     def applied(self) -> Iterator[None]:
-        """Inside `with`, the network has the means for weights."""
+        """Context manager in which the network uses the means as weights."""
         self.swap()
         try:
             yield
@@ -91,7 +91,7 @@ class ExponentialMovingAverage(Cell):
 
 
 def _averaged_parameters(owner: str, optimizer: Any) -> ParameterTuple:
-    """The parameters of an optimizer, or those given in its place."""
+    """Parameters of an optimizer, or the given parameters."""
     if isinstance(optimizer, Cell) and hasattr(optimizer, "parameters"):
         return ParameterTuple(optimizer.parameters)
     if isinstance(optimizer, (list, tuple)) and optimizer:

@@ -1,4 +1,4 @@
-"""Gradient descent: SGD and its average, ASGD."""
+"""Stochastic gradient descent: SGD and averaged SGD (ASGD)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mycelia.ops.elementwise.where import where
 
 
 class SGD(Optimizer):
-    """Gradient descent, with momentum and Nesterov's look ahead on request."""
+    """Stochastic gradient descent, with optional momentum and Nesterov acceleration."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class SGD(Optimizer):
 
 
 class ASGD(Optimizer):
-    """Gradient descent that also keeps the mean of where it went (Polyak and Juditsky, 1992)."""
+    """Averaged SGD: also keeps the mean of the parameters (Polyak and Juditsky, 1992)."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""K-FAC: natural gradients with factors that are inverted at fixed intervals."""
+"""The K-FAC optimizer: natural gradients with Kronecker factors inverted at fixed intervals."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from mycelia.nn.optim.thor import Thor
 
 
 class KFAC(Thor):
-    """Momentum on gradients divided by Kronecker factors (Martens and Grosse, 2015).
+    """The K-FAC optimizer: momentum on natural gradients (Martens and Grosse, 2015).
 
-    It takes the network, whose layers it watches. A batch is looked at every `factor_update_freq`
-    steps, the factors are inverted every `inv_update_freq` steps (more often at first). `radius`
-    is the longest step before the rate, measured by the curvature. `parameters` are those to take
-    gradients for.
+    It requires the network, because it observes the inputs of its layers. A batch is sampled every
+    `factor_update_freq` steps, and the factors are inverted every `inv_update_freq` steps (more
+    often at first). `radius` limits the step length, measured by the curvature, before the learning
+    rate is applied. Differentiate with respect to `parameters`.
     """
 
     def __init__(

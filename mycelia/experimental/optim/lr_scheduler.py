@@ -1,4 +1,4 @@
-"""Schedulers: they give the groups of an optimizer other learning rates as epochs pass."""
+"""Learning rate schedulers of optimizers with parameter groups."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from mycelia.tensor.tensor import Tensor
 
 
 class LRScheduler(CheckedKeywords):
-    """A rate for each group and epoch, which a subclass computes in `rate_at`.
+    """Base class of learning rate schedulers; a subclass defines the rates in `rate_at`.
 
-    Making a scheduler sets the rates of the first epoch; each `step` sets those of the next. The
+    Creating a scheduler sets the rates of the first epoch; each `step` sets those of the next. The
     epoch is a Parameter, so that a compiled program advances it with each call.
     """
 
@@ -38,27 +38,27 @@ class LRScheduler(CheckedKeywords):
         self.step()
 
     def rate_at(self, epoch: Any, base: float, place: int) -> Any:
-        """The rate of the group at `place`, which started with `base`, in an epoch.
+        """Learning rate in an epoch of the group at index `place`, whose initial rate is `base`.
 
-        In a program being compiled, the epoch is a Tensor, and so is the rate.
+        While a function is traced, the epoch is a Tensor, and so is the rate.
         """
         raise problem(
             NotImplementedError,
-            f"{type(self).__name__} does not say its rates",
+            f"{type(self).__name__} does not define its rates",
             fix="define get_lr(self), or rate_at(self, epoch, base, place)",
         )
 
     def get_lr(self) -> list[Any]:
-        """The rates of this epoch, one for each group."""
+        """Learning rates of this epoch, one per group."""
         epoch = _known(self.last_epoch)
         return [self.rate_at(epoch, base, place) for place, base in enumerate(self.base_lrs)]
 
     def get_last_lr(self) -> list[Any]:
-        """The rates the optimizer has now."""
+        """Current learning rates of the optimizer."""
         return [group["lr"].value() for group in self.optimizer.param_groups]
 
     def step(self, epoch: int | None = None) -> None:
-        """Go to the next epoch, or to a given one."""
+        """Advance to the next epoch, or to a given one."""
         ops.assign(self.last_epoch, self.last_epoch + 1 if epoch is None else epoch)
         self._set(call_user_function(self.get_lr))
 
@@ -68,7 +68,7 @@ class LRScheduler(CheckedKeywords):
 
 
 class StepLR(LRScheduler):
-    """The rate times `gamma` every `step_size` epochs."""
+    """Multiplies the rate by `gamma` every `step_size` epochs."""
 
     def __init__(
         self, optimizer: Any, step_size: int, gamma: float = 0.1, last_epoch: int = -1
@@ -83,7 +83,7 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """The rate times `gamma` at each milestone."""
+    """Multiplies the rate by `gamma` at each milestone."""
 
     def __init__(
         self, optimizer: Any, milestones: Any, gamma: float = 0.1, last_epoch: int = -1
@@ -99,7 +99,7 @@ class MultiStepLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """The rate times `gamma` every epoch."""
+    """Multiplies the rate by `gamma` every epoch."""
 
     def __init__(self, optimizer: Any, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = _float("ExponentialLR", "gamma", gamma)
@@ -110,7 +110,7 @@ class ExponentialLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """The rate down to 0 in `total_iters` epochs along a power."""
+    """Polynomial decay of the rate to 0 in `total_iters` epochs."""
 
     def __init__(
         self, optimizer: Any, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1
@@ -126,7 +126,7 @@ class PolynomialLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """The rate times a factor that goes along a line in `total_iters` epochs."""
+    """Multiplies the rate by a factor that changes linearly over `total_iters` epochs."""
 
     def __init__(
         self,
@@ -159,7 +159,7 @@ class LinearLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """The rate times `factor` for the first `total_iters` epochs."""
+    """Multiplies the rate by `factor` for the first `total_iters` epochs."""
 
     def __init__(
         self, optimizer: Any, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
@@ -178,7 +178,7 @@ class ConstantLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """The rate down to `eta_min` and up again along a cosine (Loshchilov and Hutter, 2017)."""
+    """Cosine annealing of the rate to `eta_min` and back (Loshchilov and Hutter, 2017)."""
 
     def __init__(
         self, optimizer: Any, T_max: int, eta_min: float = 0.0, last_epoch: int = -1
@@ -193,7 +193,7 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """The rate down along a cosine, again and again, each time `T_mult` times as long."""
+    """Cosine annealing with warm restarts; each cycle is `T_mult` times as long as the last."""
 
     def __init__(
         self, optimizer: Any, T_0: int, T_mult: int = 1, eta_min: float = 0, last_epoch: int = -1
@@ -213,7 +213,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 
 class CyclicLR(LRScheduler):
-    """The rate up and down between `base_lr` and `max_lr` (Smith, 2017)."""
+    """Cyclical rate between `base_lr` and `max_lr` (Smith, 2017)."""
 
     def __init__(
         self,
@@ -259,7 +259,7 @@ class CyclicLR(LRScheduler):
         )
 
 
-# How high each cycle goes; exp_range counts epochs, with the scheduler's own gamma.
+# Amplitude of each cycle; exp_range counts epochs, with the scheduler's gamma.
 _SCALES: dict[str, Callable[[float], float] | None] = {
     "triangular": lambda cycle: 1.0,
     "triangular2": lambda cycle: 0.5 ** (cycle - 1),
@@ -268,7 +268,7 @@ _SCALES: dict[str, Callable[[float], float] | None] = {
 
 
 class LambdaLR(LRScheduler):
-    """The first rate times what a function gives for the epoch."""
+    """Multiplies the initial rate by a function of the epoch."""
 
     def __init__(self, optimizer: Any, lr_lambda: Any, last_epoch: int = -1) -> None:
         self.lr_lambdas = _functions("LambdaLR", optimizer, lr_lambda)
@@ -279,7 +279,7 @@ class LambdaLR(LRScheduler):
 
 
 class MultiplicativeLR(LRScheduler):
-    """The rate times what a function gives for the epoch, again and again."""
+    """Multiplies the current rate by a function of the epoch, in each epoch."""
 
     def __init__(self, optimizer: Any, lr_lambda: Any, last_epoch: int = -1) -> None:
         self.lr_lambdas = _functions("MultiplicativeLR", optimizer, lr_lambda)
@@ -295,7 +295,7 @@ class MultiplicativeLR(LRScheduler):
 
 
 class SequentialLR(CheckedKeywords):
-    """One scheduler after another, each from its milestone on."""
+    """Runs schedulers one after another, switching at the milestones."""
 
     def __init__(
         self, optimizer: Any, schedulers: Any, milestones: Any, last_epoch: int = -1
@@ -317,7 +317,7 @@ class SequentialLR(CheckedKeywords):
         self.step()
 
     def step(self) -> None:
-        """Go to the next epoch."""
+        """Advance to the next epoch."""
         ops.assign(self.last_epoch, self.last_epoch + 1)
         epoch = int(self.last_epoch)
         place = bisect_right(self._milestones, epoch)
@@ -325,12 +325,12 @@ class SequentialLR(CheckedKeywords):
         self._schedulers[place].step(epoch - start)
 
     def get_last_lr(self) -> list[Any]:
-        """The rates the optimizer has now."""
+        """Current learning rates of the optimizer."""
         return [group["lr"].value() for group in self.optimizer.param_groups]
 
 
 class ReduceLROnPlateau(CheckedKeywords):
-    """The rate times `factor` when a value has not become better for `patience` epochs."""
+    """Multiplies the rate by `factor` if a metric has not improved for `patience` epochs."""
 
     def __init__(
         self,
@@ -364,13 +364,13 @@ class ReduceLROnPlateau(CheckedKeywords):
 
     @property
     def in_cooldown(self) -> bool:
-        """Whether the rate was lowered so lately that waiting does not count."""
+        """Whether the scheduler is in the cooldown after a reduction of the rate."""
         return self.cooldown_counter > 0
 
     def step(self, metrics: Any) -> bool:
-        """Look at the value of an epoch, and lower the rates if it is time."""
+        """Report the metric of an epoch, and reduce the rates if it has stopped improving."""
         ops.assign(self.last_epoch, self.last_epoch + 1)
-        int(self.last_epoch)  # a program being compiled is told that this runs with each call
+        int(self.last_epoch)  # marks this step for compiled programs, which run it with each call
         value = float(metrics)
         if self._is_better(value):
             self.best, self.wait = value, 0
@@ -385,7 +385,7 @@ class ReduceLROnPlateau(CheckedKeywords):
         return True
 
     def get_last_lr(self) -> list[Any]:
-        """The rates the optimizer has now."""
+        """Current learning rates of the optimizer."""
         return [group["lr"].value() for group in self.optimizer.param_groups]
 
     def _is_better(self, value: float) -> bool:
@@ -409,7 +409,7 @@ def _epoch_parameter(scheduler: Any, epoch: int) -> Parameter:
 
 
 def _known(epoch: Parameter) -> Any:
-    """The epoch as a number; in a program being compiled, as a Tensor."""
+    """The epoch as a number; while a function is traced, as a Tensor."""
     return int(epoch) if handlers.force is None else epoch.value()
 
 
@@ -435,7 +435,7 @@ def _float(owner: str, argument: str, value: Any) -> float:
 
 
 def _each(argument: str, value: Any, count: int) -> list[float]:
-    """One number for each group, from one for all or a list."""
+    """One number per group, from one number for all or a list."""
     values = list(value) if isinstance(value, (list, tuple)) else [value] * count
     if len(values) != count:
         raise problem(
@@ -454,7 +454,7 @@ def _functions(owner: str, optimizer: Any, given: Any) -> list[Callable[[int], f
     if len(functions) != count:
         raise problem(
             ValueError,
-            f"{owner}: there must be one function for each parameter group",
+            f"{owner}: there must be one function per parameter group",
             got=f"{len(functions)} for {count} groups",
         )
     for function in functions:

@@ -1,4 +1,4 @@
-"""Optimizers by running means of gradients and of their squares: Adam and its kin."""
+"""The Adam optimizer and its variants: AdamW, Adamax, NAdam, RAdam."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mycelia.ops.elementwise.where import where
 
 
 class MomentsOptimizer(Optimizer):
-    """Keeps the running means, and checks the settings that all of these share."""
+    """Base class of Adam variants: the running means, and checks of the shared settings."""
 
     def __init__(self, params: Any, **settings: Any) -> None:
         check_rate(type(self).__name__, settings["lr"])
@@ -31,7 +31,7 @@ class MomentsOptimizer(Optimizer):
         return {"exp_avg": "zeros", "exp_avg_sq": "zeros"}
 
     def means(self, place: int, gradient: Any, group: Group) -> tuple[Any, Any]:
-        """The running means of the gradient and of its square, with this one in."""
+        """Running means of the gradient and its square, updated with this gradient."""
         beta1, beta2 = group["betas"]
         first = self.exp_avg[place] * beta1 + gradient * (1.0 - beta1)
         second = self.exp_avg_sq[place] * beta2 + gradient * gradient * (1.0 - beta2)
@@ -39,7 +39,7 @@ class MomentsOptimizer(Optimizer):
 
 
 class Adam(MomentsOptimizer):
-    """Steps of a size of their own for each number (Kingma and Ba, 2015)."""
+    """The Adam optimizer (Kingma and Ba, 2015)."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class Adam(MomentsOptimizer):
         self.step_by(place, self.decayed(place, gradient, group), group, step)
 
     def step_by(self, place: int, gradient: Any, group: Group, step: Any) -> None:
-        """Move one parameter by its corrected means."""
+        """Update one parameter by its bias-corrected means."""
         beta1, beta2 = group["betas"]
         first, second = self.means(place, gradient, group)
         if group["amsgrad"]:
@@ -80,7 +80,7 @@ class Adam(MomentsOptimizer):
 
 
 class AdamW(Adam):
-    """Adam with a weight decay of its own, apart from the gradient (Loshchilov, Hutter, 2019)."""
+    """The AdamW optimizer: Adam with decoupled weight decay (Loshchilov and Hutter, 2019)."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class AdamW(Adam):
 
 
 class Adamax(MomentsOptimizer):
-    """Adam with the largest gradient in place of the mean square (Kingma and Ba, 2015)."""
+    """The Adamax optimizer: Adam with the infinity norm (Kingma and Ba, 2015)."""
 
     def __init__(
         self,
@@ -130,7 +130,7 @@ class Adamax(MomentsOptimizer):
 
 
 class NAdam(MomentsOptimizer):
-    """Adam that looks ahead (Dozat, 2016)."""
+    """The NAdam optimizer: Adam with Nesterov momentum (Dozat, 2016)."""
 
     def __init__(
         self,
@@ -169,7 +169,7 @@ class NAdam(MomentsOptimizer):
 
 
 class RAdam(MomentsOptimizer):
-    """Adam that trusts its squares only when it has seen enough (Liu et al., 2020)."""
+    """The RAdam optimizer: Adam with rectified variance (Liu et al., 2020)."""
 
     def __init__(
         self,

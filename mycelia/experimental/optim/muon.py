@@ -1,4 +1,4 @@
-"""Muon: momentum whose matrices are made orthogonal before the step."""
+"""The Muon optimizer: orthogonalized momentum for hidden matrices."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ _WIDER = {
 
 
 class Muon(Optimizer):
-    """Steps of hidden matrices along their orthogonalised momentum (Jordan et al., 2024).
+    """The Muon optimizer: orthogonalized momentum for hidden matrices (Jordan et al., 2024).
 
-    A parameter of more than two axes is read as a matrix of its first axis and all others. AdamW
-    updates what is no hidden matrix: parameters of fewer than two axes, those whose name contains
-    one of `adamw_names` (write embeddings and output layers there), and groups with
-    `use_muon=False`. Its rate is `adamw_lr` (in a group with `use_muon=False`, the group's `lr`),
-    and changes in proportion when a scheduler changes the rate of the group.
+    A parameter with more than two axes is flattened to a matrix that keeps its first axis. AdamW
+    updates all other parameters: those with fewer than two axes, those whose name contains one of
+    `adamw_names` (list embeddings and output layers there), and groups with `use_muon=False`. Its
+    learning rate is `adamw_lr` (in a group with `use_muon=False`, the group's `lr`), which scales
+    along if a scheduler changes the learning rate of the group.
 
-    `adjust_lr` fits the rate to the shape: "original" by sqrt(max(1, rows / columns)),
-    "match_rms_adamw" by 0.2 sqrt(max(rows, columns)), so that rates of AdamW can be used (Liu et
-    al., 2025), None not at all.
+    `adjust_lr` scales the learning rate by shape: "original" by sqrt(max(1, rows / columns)),
+    "match_rms_adamw" by 0.2 sqrt(max(rows, columns)), which allows learning rates tuned for AdamW
+    (Liu et al., 2025), and None not at all.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Muon(Optimizer):
             self.step_by_adamw(place, gradient, group, step)
 
     def step_orthogonally(self, place: int, gradient: Any, group: Group) -> None:
-        """Move one hidden matrix."""
+        """Update one hidden matrix by Muon."""
         rate, momentum = group["lr"], group["momentum"]
         mean = self.slots[place]["momentum_buffer"] * momentum + gradient * (1.0 - momentum)
         mean = self.keep_slot("momentum_buffer", place, mean)
@@ -114,7 +114,7 @@ class Muon(Optimizer):
         self.move(place, -(rate * wider) * reshape(matrix, gradient.shape))
 
     def step_by_adamw(self, place: int, gradient: Any, group: Group, step: Any) -> None:
-        """Move one parameter that is no hidden matrix."""
+        """Update one parameter that is not a hidden matrix."""
         rate, (beta1, beta2) = group["lr"] * group["adamw_ratio"], group["adamw_betas"]
         first = self.slots[place]["exp_avg"] * beta1 + gradient * (1.0 - beta1)
         second = self.slots[place]["exp_avg_sq"] * beta2 + gradient * gradient * (1.0 - beta2)
@@ -127,10 +127,10 @@ class Muon(Optimizer):
 
 
 def orthogonalized(matrix: Any, steps: int) -> Any:
-    """Nearly the orthogonal matrix nearest to `matrix`, by steps of Newton and Schulz.
+    """Approximate nearest orthogonal matrix, by Newton-Schulz iterations.
 
-    The polynomial of Jordan et al. (2024) takes all singular values to between 0.7 and 1.2 fast,
-    instead of to 1 slowly.
+    The polynomial of Jordan et al. (2024) moves all singular values quickly to between 0.7 and 1.2,
+    instead of slowly to 1.
     """
     a, b, c = _QUINTIC
     rows, columns = matrix.shape
@@ -145,12 +145,12 @@ def orthogonalized(matrix: Any, steps: int) -> Any:
 
 
 def matrix_shape(shape: tuple[int, ...]) -> tuple[int, int]:
-    """The shape of a matrix with the first axis as rows and all others as columns."""
+    """Matrix shape with the first axis as rows and all others as columns."""
     return shape[0], math.prod(shape[1:])
 
 
 def is_hidden_matrix(parameter: Parameter, group: Group) -> bool:
-    """Whether Muon, not AdamW, moves a parameter."""
+    """Whether Muon, not AdamW, updates a parameter."""
     named = any(part in parameter.name for part in group["adamw_names"])
     return bool(group["use_muon"]) and parameter.ndim >= 2 and not named
 
@@ -165,7 +165,7 @@ def _check(settings: Group) -> None:
     check_rate("Muon", settings["lr"])
     check_rate("Muon", settings["adamw_lr"])
     if float(settings["lr"]) == 0.0:
-        raise problem(ValueError, "Invalid learning rate: 0", expected="a number above 0")
+        raise problem(ValueError, "Invalid learning rate: 0", expected="a positive number")
     check_betas(settings["adamw_betas"])
     check_betas((settings["momentum"], 0.0))
     check_at_least("weight_decay value", settings["weight_decay"], 0.0)

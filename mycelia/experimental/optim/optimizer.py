@@ -1,4 +1,4 @@
-"""What optimizers with parameter groups share: the groups, their states, one step over all."""
+"""Base class of optimizers with parameter groups."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ Group = dict[str, Any]
 
 
 class Optimizer(AtomicStep):
-    """Parameters in groups; a group's settings are those it names, else the defaults.
+    """Base class of optimizers with parameter groups; groups override the default settings.
 
-    The learning rate of a group is a Parameter, so that schedulers can change it and compiled steps
-    follow. A subclass says in `states` which tensors of a parameter's shape it keeps beside each
-    parameter, in `own_states` which of other shapes, and in `update` what one parameter does in a
-    step.
+    The learning rate of a group is a Parameter, so that schedulers can change it without
+    recompiling a step. A subclass defines `states`, the state tensors with the shape of each
+    parameter, `own_states`, the state tensors of other shapes, and `update`, the step of one
+    parameter.
     """
 
     @entry_point
@@ -44,7 +44,7 @@ class Optimizer(AtomicStep):
             self.add_param_group(group)
 
     def add_param_group(self, param_group: Group) -> None:
-        """Update more parameters, with settings of their own."""
+        """Add a group of parameters with separate settings."""
         if not isinstance(param_group, dict):
             raise wrong_type("Optimizer", "param_group", param_group, "dict")
         members = param_group.get("params", ())
@@ -75,18 +75,18 @@ class Optimizer(AtomicStep):
         return slots
 
     def states(self) -> dict[str, Any]:
-        """The tensors kept beside each parameter: their names, and what they start as."""
+        """State tensors of each parameter: their names and initializers."""
         return {}
 
     def own_states(self, parameter: Parameter, group: Group) -> dict[str, Tensor]:
-        """The tensors kept beside this one parameter: their names and first values."""
+        """State tensors specific to this parameter: their names and initial values."""
         return {}
 
     def update(self, place: int, gradient: Any, group: Group, step: Any) -> None:
-        """Change the parameter at `place`; `step` counts from 1."""
+        """Update the parameter at index `place`; `step` counts from 1."""
         raise problem(
             NotImplementedError,
-            f"{type(self).__name__} does not say how to update parameters",
+            f"{type(self).__name__} does not define an update",
             fix="define update(self, place, gradient, group, step), or construct(self, gradients)",
         )
 
@@ -104,17 +104,17 @@ class Optimizer(AtomicStep):
         return True
 
     def decayed(self, place: int, gradient: Any, group: Group) -> Any:
-        """The gradient with the weight decay of its group added."""
+        """Gradient with the weight decay of its group added."""
         decay = group["weight_decay"]
         return gradient if decay == 0 else gradient + self.parameters[place] * decay
 
     def keep(self, name: str, place: int, value: Any) -> Any:
-        """Give the state `name` of one parameter a new value, and that value back."""
+        """Set the state `name` of one parameter, and return the new value."""
         state = getattr(self, name)[place]
         return assign(state, cast(value, state.dtype))
 
     def keep_slot(self, name: str, place: int, value: Any) -> Any:
-        """Give the state `name` of a parameter's own a new value, and that value back."""
+        """Set the parameter-specific state `name`, and return the new value."""
         state = self.slots[place][name]
         return assign(state, cast(value, state.dtype))
 
@@ -129,7 +129,7 @@ class Optimizer(AtomicStep):
         if len(gradients) != len(self.parameters):
             raise problem(
                 ValueError,
-                f"{type(self).__name__}: there must be one gradient for each parameter",
+                f"{type(self).__name__}: there must be one gradient per parameter",
                 got=f"{len(gradients)} gradients for {len(self.parameters)} parameters",
             )
         for parameter, gradient in zip(self.parameters, gradients, strict=True):
@@ -153,28 +153,30 @@ class Optimizer(AtomicStep):
 
 
 def zeros_beside(parameter: Parameter, shape: tuple[int, ...] | None = None) -> Tensor:
-    """Zeros of a parameter's shape, or another, in its dtype, but in no half precision."""
+    """Zeros with a parameter's shape, or another, in its dtype, but float32 for half precision."""
     kind = np.float64 if parameter.dtype == dtypes.float64 else np.float32
     return Tensor(np.zeros(parameter.shape if shape is None else shape, kind))
 
 
 def check_rate(owner: str, lr: Any) -> None:
-    """Raise unless `lr` is a learning rate: a number, or a Tensor of one, from 0."""
+    """Raise unless `lr` is a learning rate: a non-negative number, or a Tensor of one."""
     if not (is_number(lr) or isinstance(lr, Tensor)):
         raise wrong_type(owner, "lr", lr, "a number or a Tensor of one")
     check_at_least("learning rate", lr, 0.0)
 
 
 def check_at_least(what: str, value: Any, low: float) -> None:
-    """Raise unless a setting is a number from `low`."""
+    """Raise unless a setting is a number of at least `low`."""
     if not (is_number(value) or isinstance(value, Tensor)):
         raise wrong_type("Optimizer", what, value, "float")
     if float(value) < low:
-        raise problem(ValueError, f"Invalid {what}: {value}", expected=f"a number from {low}")
+        raise problem(
+            ValueError, f"Invalid {what}: {value}", expected=f"a number of at least {low}"
+        )
 
 
 def check_betas(betas: Any) -> None:
-    """Raise unless both shares are from 0 and below 1."""
+    """Raise unless both betas are in [0, 1)."""
     if not isinstance(betas, (tuple, list)) or len(betas) != 2:
         raise wrong_type("Optimizer", "betas", betas, "a tuple of two floats")
     for place, beta in enumerate(betas):
@@ -186,7 +188,7 @@ def _checked_params(params: Any) -> list[Any]:
     if isinstance(params, Cell):
         raise problem(
             TypeError,
-            "Optimizer: the parameters must come as a list, not as a network",
+            "Optimizer: the parameters must be a list, not a network",
             got=f"a {type(params).__name__}",
             fix="pass net.trainable_params()",
         )

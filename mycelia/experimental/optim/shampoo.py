@@ -1,4 +1,4 @@
-"""Shampoo: gradients divided by the roots of their Kronecker factors."""
+"""The Shampoo optimizer: gradients preconditioned by roots of Kronecker factors."""
 
 from __future__ import annotations
 
@@ -33,16 +33,17 @@ _TINY = 1e-30
 
 
 class Shampoo(Optimizer):
-    """Steps by inverse roots of one factor for each axis (Gupta et al., 2018; Anil et al., 2020).
+    """The Shampoo optimizer (Gupta et al., 2018; Anil et al., 2020).
 
-    The factors are running means with the share `betas[1]`, or sums where that is 1. Every
-    `precondition_frequency` steps their roots, of order twice the number of factors, come anew
-    from eigenvectors. An axis of more than `max_preconditioner_dim` numbers gets no factor, nor
-    does a parameter of one axis unless `precondition_1d`.
+    Each axis of a gradient has a Kronecker factor, whose inverse roots precondition the step. The
+    factors are running means with decay `betas[1]`, or sums if that is 1. Their roots, of order
+    twice the number of factors, are recomputed every `precondition_frequency` steps. Axes with more
+    than `max_preconditioner_dim` elements have no factor, nor have parameters of one axis unless
+    `precondition_1d` is set.
 
-    `grafting` gives each step the length of another method's: "rmsprop", "sgd", or None for
-    Shampoo's own. That method takes the steps before the first roots, and those of parameters
-    without factors.
+    `grafting` scales each step to the length of another optimizer's step: "rmsprop", "sgd", or None
+    for Shampoo's length. That optimizer also makes the steps before the first roots, and those of
+    parameters without factors.
     """
 
     def __init__(
@@ -90,7 +91,7 @@ class Shampoo(Optimizer):
         return states
 
     def axes(self, parameter: Any, group: Group) -> tuple[int, ...]:
-        """The axes of a parameter that have factors."""
+        """Axes of a parameter that have factors."""
         return factored_axes(
             parameter.shape, group["max_preconditioner_dim"], group["precondition_1d"]
         )
@@ -113,14 +114,14 @@ class Shampoo(Optimizer):
         self.move(place, -group["lr"] * mean)
 
     def preconditioned(self, place: int, gradient: Any, group: Group, step: Any) -> Any:
-        """The gradient times the roots of its factors, which it first grows."""
+        """Updates the factors, and multiplies the gradient by their inverse roots."""
         slots, axes, beta2 = self.slots[place], self.axes(gradient, group), group["betas"][1]
         factors = []
         for axis in axes:
-            grown = _grown(slots[f"factor_{axis}"], factor(gradient, axis), beta2)
+            grown = _accumulated(slots[f"factor_{axis}"], factor(gradient, axis), beta2)
             factors.append(self.keep_slot(f"factor_{axis}", place, grown))
         refreshed = RefreshedRoots.of(2 * len(axes), float(group["eps"]))
-        share = _share(beta2, step)
+        share = _bias_correction(beta2, step)
         roots = refreshed(
             step % group["precondition_frequency"] == 0.0,
             tuple(each / share for each in factors),
@@ -131,22 +132,22 @@ class Shampoo(Optimizer):
         return contracted(gradient, dict(zip(axes, roots, strict=True)), 0)
 
     def grafting_step(self, place: int, gradient: Any, group: Group, step: Any) -> Any:
-        """The step that the grafting method would take."""
+        """The step of the grafting optimizer."""
         if group["grafting"] != "rmsprop":
             return gradient
         beta2 = group["betas"][1]
-        squares = _grown(self.slots[place]["exp_avg_sq"], gradient * gradient, beta2)
-        squares = self.keep_slot("exp_avg_sq", place, squares) / _share(beta2, step)
+        squares = _accumulated(self.slots[place]["exp_avg_sq"], gradient * gradient, beta2)
+        squares = self.keep_slot("exp_avg_sq", place, squares) / _bias_correction(beta2, step)
         return gradient / (sqrt(squares) + group["grafting_eps"])
 
 
-def _grown(mean: Any, new: Any, beta: float) -> Any:
-    """A running mean with `new` in; a sum where `beta` is 1."""
+def _accumulated(mean: Any, new: Any, beta: float) -> Any:
+    """Running mean updated with `new`; a sum if `beta` is 1."""
     return mean + new if beta == 1.0 else mean * beta + new * (1.0 - beta)
 
 
-def _share(beta: float, step: Any) -> Any:
-    """How much of a running mean of `step` numbers is numbers, not the zero it started from."""
+def _bias_correction(beta: float, step: Any) -> Any:
+    """Adam's bias correction 1 - beta ** step; for sums (`beta` of 1), 1."""
     return 1.0 if beta == 1.0 else 1.0 - pow(beta, step)
 
 

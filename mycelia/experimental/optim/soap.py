@@ -1,4 +1,4 @@
-"""SOAP: Adam in the eigenbasis of Shampoo's factors."""
+"""The SOAP optimizer: Adam in the eigenbasis of Shampoo's factors."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from mycelia.tensor.tensor import Tensor
 
 
 class SOAP(Optimizer):
-    """Adam's steps, taken where the gradients are least correlated (Vyas et al., 2024).
+    """The SOAP optimizer: Adam in the eigenbasis of Shampoo's factors (Vyas et al., 2024).
 
-    Each axis of at most `max_precond_dim` numbers has a factor, a running mean with the share
-    `shampoo_beta` (`betas[1]` where that is negative), and its eigenvectors, refreshed every
+    Each axis with at most `max_precond_dim` elements has a factor, a running mean with decay
+    `shampoo_beta` (`betas[1]` if that is negative), and its eigenvectors, refreshed every
     `precondition_frequency` steps by one power iteration and a QR step. Parameters of one axis
-    are updated by plain Adam unless `precondition_1d`. The first gradient only makes the basis:
-    it moves nothing, so that no step is measured by the gradient it takes.
+    are updated by plain Adam unless `precondition_1d` is set. The first gradient only initializes
+    the basis and updates no parameter, so that no step is scaled by its own gradient.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class SOAP(Optimizer):
         return states
 
     def axes(self, parameter: Any, group: Group) -> tuple[int, ...]:
-        """The axes of a parameter that have a basis."""
+        """Axes of a parameter that have a basis."""
         return factored_axes(parameter.shape, group["max_precond_dim"], group["precondition_1d"])
 
     def update(self, place: int, gradient: Any, group: Group, step: Any) -> None:
@@ -92,7 +92,7 @@ class SOAP(Optimizer):
             self.refresh_bases(place, gradient, group, step - 1.0)
 
     def step_in_basis(self, place: int, gradient: Any, group: Group, step: Any) -> None:
-        """Move one parameter by Adam, whose squares are those in the basis; not in step 0."""
+        """Update one parameter by Adam with squares in the eigenbasis; nothing in step 0."""
         slots, (beta1, beta2) = self.slots[place], group["betas"]
         bases = {axis: slots[f"basis_{axis}"] for axis in self.axes(gradient, group)}
         moving, count = minimum(step, 1.0), maximum(step, 1.0)
@@ -110,7 +110,7 @@ class SOAP(Optimizer):
             self.move(place, -self.parameters[place] * decay)
 
     def refresh_bases(self, place: int, gradient: Any, group: Group, step: Any) -> None:
-        """Take the gradient into the factors of its axes, and new bases from them when due."""
+        """Update the factors of the axes with the gradient, and refresh the bases when due."""
         slots, axes = self.slots[place], self.axes(gradient, group)
         beta = group["shampoo_beta"] if group["shampoo_beta"] >= 0 else group["betas"][1]
         factors = []
