@@ -1,4 +1,4 @@
-"""Rewriting networks: reading a Cell into nodes, changing them, making a new Cell."""
+"""Rewriting networks: parse a Cell into nodes, edit them, and generate a new Cell."""
 
 from mycelia.rewrite.node import Node as Node
 from mycelia.rewrite.node_type import NodeType as NodeType

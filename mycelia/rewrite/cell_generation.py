@@ -1,4 +1,4 @@
-"""Making the new network: new classes, and cells that share what did not change."""
+"""Generation of the new network: new classes, and cells that share unchanged parts."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from mycelia.rewrite.statement import ParsedCell, ParsedFunction, StatementBlock
 
 _FILES = count(1)
 _PARTS = ("_cells", "_params", "_flags")
-_OF_ONE_CELL = ("_program",)  # what a cell keeps for itself
+_OF_ONE_CELL = ("_program",)  # attributes that each cell owns
 
 
 def network_text(root: ParsedCell) -> str:
-    """The code of all classes that a new network needs, the network's own last."""
+    """Code of all classes that a new network needs; the class of the network is the last."""
     return _SourcePlan(root).text
 
 
 def build_network(root: ParsedCell) -> Cell:
-    """A new cell of a new class; parameters and unchanged parts are those of the old one."""
+    """Create a cell of a new class that shares parameters and unchanged parts with the old one."""
     for tree in trees_below(root):
         for routine in rewritten_routines(tree):
             _check_names(routine)
@@ -49,13 +49,13 @@ def build_network(root: ParsedCell) -> Cell:
 
 
 def trees_below(root: ParsedCell) -> list[ParsedCell]:
-    """The trees whose nodes can be reached from `root`, itself last."""
+    """Trees whose nodes are reachable from `root`, with `root` last."""
     found = [s.tree for s in inside(root.construct.body, subtrees=True) if s.tree is not None]
     return [*dict.fromkeys(tree for tree in found if tree is not root), root]
 
 
 class _SourcePlan:
-    """What is written: the names of classes and functions, and the text."""
+    """Names of the generated classes and functions, and their source code."""
 
     def __init__(self, root: ParsedCell) -> None:
         self.trees = [t for t in trees_below(root) if t is root or tree_is_changed(t)]
@@ -72,7 +72,7 @@ class _SourcePlan:
 
 
 def _classes(plan: _SourcePlan) -> dict[ParsedCell, type]:
-    """The classes of a plan. Their functions see the globals and outer variables they had."""
+    """Classes of a plan. Their functions keep their globals and closure variables."""
     file = f"<rewritten {type(plan.trees[-1].cell).__name__} {next(_FILES)}>"
     linecache.cache[file] = (len(plan.text), None, plan.text.splitlines(keepends=True), file)
     free = {n for t in plan.trees for r in rewritten_routines(t) for n in _outer_names(r)}
@@ -97,14 +97,14 @@ def _classes(plan: _SourcePlan) -> dict[ParsedCell, type]:
 
 
 def _compiled(module: ast.Module, file: str, free: list[str]) -> dict[tuple[str, str], CodeType]:
-    """The code of each function by class and name; the names `free` are variables around it."""
+    """Code of each function by class and name; the names `free` are closure variables."""
     args = ast.arguments([], [ast.arg(name) for name in free], None, [], [], None, [])
     around = ast.FunctionDef("around", args, module.body, [], lineno=1, col_offset=0)
     module.body = [around]
     code = compile(ast.fix_missing_locations(module), file, "exec")
     found: dict[tuple[str, str], CodeType] = {}
     for outer in _inner_codes(_inner_codes(code)[0]):
-        if outer.co_flags & 0x2:  # the code of a function has variables of its own, a class has not
+        if outer.co_flags & 0x2:  # function code has its own local variables, class code does not
             found["", outer.co_name] = outer
         else:
             found |= {(outer.co_name, inner.co_name): inner for inner in _inner_codes(outer)}
@@ -120,7 +120,7 @@ def _outer_names(routine: ParsedFunction) -> set[str]:
 
 
 def _function(code: CodeType, routine: ParsedFunction) -> FunctionType:
-    """A function of new code that stands where the old one stood."""
+    """Function with new code and the globals, defaults, and closure of the old one."""
     old = routine.function
     held = cells_of(old)
     cells = tuple(
@@ -145,7 +145,7 @@ def _outer_value(routine: ParsedFunction, name: str) -> Any:
 
 
 def _connect(function: FunctionType, functions: dict[str, Any]) -> None:
-    """Let a function see the rewritten functions of its tree."""
+    """Make the rewritten functions of its tree visible to a function."""
     for name, cell in cells_of(function).items():
         if name in functions:
             cell.cell_contents = functions[name]
@@ -162,7 +162,7 @@ def _defaults(routine: ParsedFunction) -> tuple[Any, ...]:
 
 
 class _CellRebuilder:
-    """Copies of cells, as far down as something changed."""
+    """Copies cells down to the changed ones."""
 
     def __init__(self, root: ParsedCell, classes: dict[ParsedCell, type]) -> None:
         self._forest = root.forest
@@ -170,7 +170,7 @@ class _CellRebuilder:
         self._made: dict[int, Any] = {}
 
     def rebuilt(self, cell: Any) -> Any:
-        """The new cell for an old one: the same one if nothing in it changed."""
+        """New cell for an old one; the same cell if nothing in it changed."""
         if id(cell) not in self._made:
             self._made[id(cell)] = cell
             self._made[id(cell)] = self._copied(cell)
@@ -180,7 +180,7 @@ class _CellRebuilder:
         tree = self._forest.trees.get(id(cell))
         made_class = None if tree is None else self._classes.get(tree)
         block = self._forest.containers.get(id(cell))
-        own = {name: self._part(value) for name, value in vars(cell).items()}
+        own = {name: self._rebuilt_value(value) for name, value in vars(cell).items()}
         parts = {name: self.rebuilt(c) for name, c in cell._cells.items() if c is not None}
         is_same = all(own[name] is value for name, value in vars(cell).items()) and all(
             parts[name] is cell._cells[name] for name in parts
@@ -200,20 +200,20 @@ class _CellRebuilder:
         _take_along(copy, cell)
         return copy
 
-    def _part(self, value: Any) -> Any:
-        """An attribute of a copy: a cell, a plain list of cells, or anything else."""
+    def _rebuilt_value(self, value: Any) -> Any:
+        """Attribute of a copy: a cell, a plain list of cells, or any other value."""
         if isinstance(value, Cell):
             return self.rebuilt(value)
         if type(value) not in (list, tuple) or not any(isinstance(v, Cell) for v in value):
             return value
         block = self._forest.containers.get(id(value))
         items = value if block is None else [s.instance for s in block.statements]
-        made = [self._part(item) for item in items]
+        made = [self._rebuilt_value(item) for item in items]
         is_same = len(made) == len(value) and all(a is b for a, b in zip(made, value, strict=True))
         return value if is_same else type(value)(made)
 
     def _refill(self, container: Any, block: StatementBlock) -> None:
-        """The cells of a changed container; numbers are given anew, names are kept."""
+        """Refill a changed container: renumbers its cells, but keeps names."""
         old = {id(cell): name for name, cell in container._cells.items()}
         for name in container._cells:
             container.__dict__.pop(name, None)
@@ -247,7 +247,7 @@ def _is_changed(block: StatementBlock | None) -> bool:
 
 
 def _take_along(copy: Any, cell: Cell) -> None:
-    """Methods that the old cell kept of itself, and its description of inputs."""
+    """Copy the methods that the old cell stores as attributes, and its input description."""
     for name, value in vars(cell).items():
         if isinstance(value, MethodType) and value.__self__ is cell:
             object.__setattr__(copy, name, MethodType(getattr(type(copy), value.__name__), copy))
@@ -257,7 +257,7 @@ def _take_along(copy: Any, cell: Cell) -> None:
 
 
 def _name_parameters(network: Cell, old: Cell) -> None:
-    """Name the parameters that are new in the network by their paths."""
+    """Name new parameters of the network by their paths."""
     kept = {id(p) for p in old.get_parameters()}
     names = UniqueNames(p.name for p in network.get_parameters() if id(p) in kept)
     for path, parameter in list(network.parameters_and_names()):
@@ -266,7 +266,7 @@ def _name_parameters(network: Cell, old: Cell) -> None:
 
 
 def _check_names(routine: ParsedFunction) -> None:
-    """Raise if the code reads a variable that nothing assigns any more."""
+    """Raise if the code reads a variable that is no longer assigned."""
     outer = _outer_names(routine)
     around = f"def around({', '.join(sorted(outer - {'__class__'}))}):\n"
     text = around + textwrap.indent(routine_text(routine), "    ")
@@ -278,12 +278,12 @@ def _check_names(routine: ParsedFunction) -> None:
             RuntimeError,
             f"SymbolTree: in {name}, nothing assigns {', '.join(lost)}, which is still read",
             got=routine_text(routine),
-            fix="let the users of an erased node take another value: node.set_arg(index, name)",
+            fix="pass another value to the users of an erased node: node.set_arg(index, name)",
         )
 
 
 def _global_names(table: symtable.SymbolTable) -> Iterator[str]:
-    """The names that the functions of a text look for outside of it."""
+    """Global names that the functions of a source text refer to."""
     for inner in table.get_children():
         yield from (s.get_name() for s in inner.get_symbols() if s.is_global())
         yield from _global_names(inner)

@@ -1,4 +1,4 @@
-"""Which statement gives which argument: worked out from the code, block by block."""
+"""Data flow between statements, derived from the code block by block."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from mycelia.rewrite.statement import Statement, StatementBlock, inside
 Provider = tuple[Statement, int]  # a statement and which of its targets
 Use = tuple[Statement, int]  # a statement and which of its arguments
 
-_OPAQUE = (NodeType.Python, NodeType.ControlFlow)  # the last assignment inside is not known
+_OPAQUE = (NodeType.Python, NodeType.ControlFlow)  # the last assignment inside is unknown
 
 
 def providers(statement: Statement) -> dict[int, Provider]:
-    """For each argument that a statement before gives: that statement and which target it is.
+    """For each argument assigned by an earlier statement: that statement and its target.
 
-    Statements inside control flow and outside of it are not linked, nor are variables that
-    control flow or a Python node may have assigned: which statement gave them is not known.
+    Statements inside and outside of control flow are not connected, nor are variables that control
+    flow or a Python node may have assigned, because the assigning statement is unknown.
     """
     block = statement.block
     if block is None:
@@ -37,7 +37,7 @@ def providers(statement: Statement) -> dict[int, Provider]:
 
 
 def users(statement: Statement) -> dict[int, list[Use]]:
-    """For each target that is taken, the statements that take it, and as which argument."""
+    """For each used target, the statements that use it, and as which argument."""
     block = statement.block
     if block is None:
         return {}
@@ -49,7 +49,7 @@ def users(statement: Statement) -> dict[int, list[Use]]:
 
 
 def _last_to_assign(name: str, earlier: Sequence[Statement]) -> Provider | None:
-    """The last statement to assign `name`, if it can be known."""
+    """The last statement that assigns `name`, if it is known."""
     for statement in reversed(earlier):
         if name in bound(statement):
             names = [str(target) for target in targets(statement)]
@@ -59,7 +59,7 @@ def _last_to_assign(name: str, earlier: Sequence[Statement]) -> Provider | None:
 
 
 def _uses(name: str, later: Sequence[Statement]) -> list[Use]:
-    """Who takes `name` until it is assigned again."""
+    """Uses of `name` until it is assigned again."""
     found: list[Use] = []
     for statement in later:
         for place, slot in enumerate(slots(statement)):
@@ -71,7 +71,7 @@ def _uses(name: str, later: Sequence[Statement]) -> list[Use]:
 
 
 def readers(statement: Statement) -> set[Statement]:
-    """All statements that may read what this one assigns, hidden uses included."""
+    """All statements that may read the targets of this one, including indirect uses."""
     block = statement.block
     assert block is not None
     if block.is_container:
@@ -80,14 +80,14 @@ def readers(statement: Statement) -> set[Statement]:
 
 
 def bound(statement: Statement) -> set[str]:
-    """The variables that a statement assigns, wherever in it."""
+    """Variables that a statement assigns anywhere in it."""
     if statement.kind is NodeType.Input:
         return {statement.code.arg}
     return {name for code in _codes(statement) for name in _stored(code)}
 
 
 def read(statement: Statement) -> set[str]:
-    """The variables that a statement reads, wherever in it."""
+    """Variables that a statement reads anywhere in it."""
     return {
         node.id
         for code in _codes(statement)
@@ -105,12 +105,12 @@ def _readers_of(statement: Statement, name: str) -> Iterator[Statement]:
             yield later
         if name in bound(later) and later.kind is not NodeType.ControlFlow:
             return
-    if block is not block.routine.body:  # it may live on, after the control flow or in a next pass
+    if block is not block.routine.body:  # a later use or iteration may read it
         yield from (s for s in inside(block.routine.body) if _own(s, block) and name in read(s))
 
 
 def _own(statement: Statement, block: StatementBlock) -> bool:
-    """Whether a statement is of the same function, and no head with all that is in it."""
+    """Whether a statement is in the same function and is not a control flow head."""
     return (
         statement.block is not None
         and statement.block.routine is block.routine
@@ -123,7 +123,7 @@ def _roots(statement: Statement) -> set[str]:
 
 
 def _codes(statement: Statement) -> Iterator[ast.AST]:
-    """The code of a statement and, of control flow, of all in it."""
+    """Code of a statement and, for control flow, of everything inside."""
     if statement.kind is NodeType.Input:
         return
     if statement.code is not None:

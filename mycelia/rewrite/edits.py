@@ -1,4 +1,4 @@
-"""Changing blocks: putting statements in, taking them out."""
+"""Edits of statement blocks: insert, erase, replace."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mycelia.rewrite.statement import ParsedCell, ParsedFunction, Statement, Sta
 
 @dataclass(frozen=True)
 class Position:
-    """The place just before or just after a node."""
+    """The position directly before or after a node."""
 
     statement: Statement
     is_after: bool
@@ -28,33 +28,33 @@ class Position:
         if self.statement.block is None:
             raise problem(
                 ValueError,
-                "SymbolTree: the position is beside a node that is not in the tree any more",
+                "SymbolTree: the position refers to a node that is no longer in the tree",
                 got=self.statement.name,
             )
         return self.statement.block
 
 
 def insert(position: Position, statement: Statement) -> None:
-    """Put a statement at a position, and let its code find what it calls."""
+    """Insert a statement at a position, and make its callee available to its code."""
     if statement.block is not None:
         raise problem(
             ValueError,
             "SymbolTree: a node in a tree cannot be inserted again",
             got=statement.name,
-            fix="erase it first, or make a new node",
+            fix="erase it first, or create a new node",
         )
     block = position.block
     if block.is_container:
         _check_is_cell(statement)
-    place = _place(position, block, statement.kind is NodeType.Input)
+    index = _index_of(position, block, statement.kind is NodeType.Input)
     if statement.kind is NodeType.Input:
-        _check_signature([*block.statements[:place], statement, *block.statements[place:]])
-    _settle(statement, block)
-    block.put(place, statement)
+        _check_signature([*block.statements[:index], statement, *block.statements[index:]])
+    _register(statement, block)
+    block.put(index, statement)
 
 
 def erase(statement: Statement) -> None:
-    """Take a statement out, an if, for or while with its else."""
+    """Remove a statement; an if, for, or while together with its else."""
     block = statement.block
     assert block is not None
     for other in [s for s in block.statements if s.head is statement]:
@@ -64,7 +64,7 @@ def erase(statement: Statement) -> None:
 
 
 def replace(old: Statement, new: Sequence[Statement]) -> None:
-    """Put statements in the place of one."""
+    """Replace one statement by several."""
     if old.kind is NodeType.Input:
         raise problem(ValueError, "SymbolTree: an input cannot be replaced", got=old.name)
     for statement in new:
@@ -73,42 +73,42 @@ def replace(old: Statement, new: Sequence[Statement]) -> None:
 
 
 def splice(statement: Statement, inside: StatementBlock, erase_after_return: bool) -> None:
-    """Put the statements of a control flow's body in its place."""
+    """Replace a control flow statement by the statements of its body."""
     block = statement.block
     assert block is not None
     moved = list(inside.statements)
-    place = block.statements.index(statement)
+    index = block.statements.index(statement)
     for offset, inner in enumerate(moved):
         inside.take(inner)
-        block.put(place + offset, inner)
+        block.put(index + offset, inner)
     erase(statement)
     if erase_after_return and any(inner.kind is NodeType.Output for inner in moved):
-        for later in block.statements[place + len(moved) :]:
+        for later in block.statements[index + len(moved) :]:
             block.take(later)
 
 
-def _place(position: Position, block: StatementBlock, is_input: bool) -> int:
-    """Where in the list a new statement goes: else stays with its if, inputs stay in front."""
-    beside = position.statement
+def _index_of(position: Position, block: StatementBlock, is_input: bool) -> int:
+    """List index of a new statement: an else stays with its if, and inputs come first."""
+    anchor = position.statement
     statements = block.statements
-    if not position.is_after and beside.head is not None:
-        beside = beside.head
-    place = statements.index(beside) + position.is_after
-    while place < len(statements) and statements[place].head is not None:
-        place += 1
+    if not position.is_after and anchor.head is not None:
+        anchor = anchor.head
+    index = statements.index(anchor) + position.is_after
+    while index < len(statements) and statements[index].head is not None:
+        index += 1
     inputs = sum(s.kind is NodeType.Input for s in statements)
-    if is_input and (block.is_container or place > inputs or not _is_top(block)):
+    if is_input and (block.is_container or index > inputs or not _is_top(block)):
         raise problem(
             ValueError,
-            "SymbolTree: an input stands beside other inputs",
-            got=f"a position beside {beside.name}",
+            "SymbolTree: an input must be next to other inputs",
+            got=f"a position next to {anchor.name}",
             fix="insert it before or after an input node",
         )
-    return place if is_input else max(place, inputs)
+    return index if is_input else max(index, inputs)
 
 
 def _check_signature(statements: Sequence[Statement]) -> None:
-    """Raise if the inputs among `statements` are no arguments that Python takes."""
+    """Raise if the inputs among `statements` do not form a valid Python signature."""
     inputs = [(s.code.arg, s.argument) for s in statements if s.argument is not None]
     names = [name for name, _ in inputs]
     plain = [a.default is not None for _, a in inputs if a.place in ("posonlyargs", "args")]
@@ -116,9 +116,9 @@ def _check_signature(statements: Sequence[Statement]) -> None:
         return
     raise problem(
         ValueError,
-        "SymbolTree: these inputs cannot be the arguments of a function",
+        "SymbolTree: these inputs do not form a valid function signature",
         got=", ".join(names),
-        expected="different names, and no input without a default after one with a default",
+        expected="different names, and inputs without a default before inputs with a default",
     )
 
 
@@ -130,28 +130,28 @@ def _check_is_cell(statement: Statement) -> None:
     if not isinstance(statement.instance, Cell):
         raise problem(
             TypeError,
-            "SymbolTree: a container holds cells only",
+            "SymbolTree: a container can hold only cells",
             got=f"a node of type {statement.kind.name}",
-            fix="make the node with Node.create_call_cell",
+            fix="create the node with Node.create_call_cell",
         )
 
 
-def _settle(statement: Statement, block: StatementBlock) -> None:
-    """Give a statement its name in the tree, and make its callee known there."""
+def _register(statement: Statement, block: StatementBlock) -> None:
+    """Register a statement's name and callee in the tree."""
     tree = block.tree
     if statement.home is tree:
         return
     statement.name = tree.node_names.unique(statement.name)
     if statement.opens:
-        found = read_cell(statement.instance, statement.name, tree)
-        statement.kind, statement.body, statement.tree = found.kind, found.body, found.tree
+        parsed = read_cell(statement.instance, statement.name, tree)
+        statement.kind, statement.body, statement.tree = parsed.kind, parsed.body, parsed.tree
     if statement.instance is None or block.routine is None:
         return
     statement.code.value.func = _callee(statement, block.routine)
 
 
 def _callee(statement: Statement, routine: ParsedFunction) -> ast.expr:
-    """The expression by which the code of `routine` calls what a node holds."""
+    """Expression with which the code of `routine` calls the object of a node."""
     instance, tree = statement.instance, routine.tree
     if isinstance(instance, Cell) or not hasattr(instance, "__name__"):
         return _attached(instance, statement.name, routine)
@@ -177,7 +177,7 @@ def _attached(instance: Any, name: str, routine: ParsedFunction) -> ast.expr:
 
 
 def _detach(statement: Statement, tree: ParsedCell) -> None:
-    """Forget the attribute that was added for a node, which may come back."""
+    """Remove the attribute that was added for a node, which may be inserted again."""
     callee = getattr(getattr(statement.code, "value", None), "func", None)
     name = callee.attr if isinstance(callee, ast.Attribute) else ""
     if name in tree.attributes and tree.attributes[name] is statement.instance:

@@ -1,4 +1,4 @@
-"""Names that no two things share."""
+"""Unique names."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from itertools import count
 
 
 class UniqueNames:
-    """The names that are taken, and new ones beside them."""
+    """Set of used names that generates unused ones."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self.taken = set(taken)
 
     def unique(self, name: str) -> str:
-        """`name`, or `name_1`, `name_2`, ... if it is taken; taken from now on."""
-        found = name
+        """Reserve and return `name`, or `name_1`, `name_2`, ... if it is taken."""
+        candidate = name
         numbers = count(1)
-        while found in self.taken:
-            found = f"{name}_{next(numbers)}"
-        self.taken.add(found)
-        return found
+        while candidate in self.taken:
+            candidate = f"{name}_{next(numbers)}"
+        self.taken.add(candidate)
+        return candidate

@@ -1,4 +1,4 @@
-"""Nodes as users see them."""
+"""Node: the public interface of the statements of a network."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _FUNCTIONS = (FunctionType, type, BuiltinFunctionType)
 
 
 class Node:
-    """One statement of a network: what it calls, what it takes, what it assigns."""
+    """One statement of a network: its callee, arguments, and targets."""
 
-    tree_view: type[SymbolTree]  # set by the module of SymbolTree, which is above this one
+    tree_view: type[SymbolTree]  # set by the module of SymbolTree, which imports this one
 
     def __init__(self, node: Statement) -> None:
         check_instance("Node", "node", node, Statement)
@@ -53,7 +53,7 @@ class Node:
     def __repr__(self) -> str:
         return f"Node({self.get_name()}: {self.get_node_type().name})"
 
-    # ---- making nodes -----------------------------------------------------------------------
+    # ---- construction -----------------------------------------------------------------------
 
     @staticmethod
     def create_call_cell(
@@ -64,12 +64,12 @@ class Node:
         name: str = "",
         is_sub_net: bool = False,
     ) -> Node:
-        """A node `targets = self.name(*args, **kwargs)`; a sub-net is read into a tree, too."""
+        """Create a node `targets = self.name(*args, **kwargs)`; a sub-net is parsed into a tree."""
         check_instance("Node", "cell", cell, (Cell, Primitive))
         check_instance("Node", "name", name, str)
         check_instance("Node", "is_sub_net", is_sub_net, bool)
         if name and not name.isidentifier():
-            raise wrong_value("Node", "name", name, "a name of Python")
+            raise wrong_value("Node", "name", name, "a valid Python name")
         kind = NodeType.CallCell if isinstance(cell, Cell) else NodeType.CallPrimitive
         opens = is_sub_net and isinstance(cell, Cell)
         code = _call(cell, targets, args, kwargs)
@@ -80,14 +80,14 @@ class Node:
     def create_call_function(
         function: Any, targets: Targets, args: Args = None, kwargs: Kwargs = None
     ) -> Node:
-        """A node `targets = function(*args, **kwargs)`; the function is not opened."""
+        """Create a node `targets = function(*args, **kwargs)`; the function is not expanded."""
         check_instance("create_call_function", "function", function, _FUNCTIONS)
         code = _call(function, targets, args, kwargs)
         return Node(Statement(NodeType.CallFunction, function.__name__, code, function))
 
     @staticmethod
     def create_input(param_name: str, default: ScopedValue | None = None) -> Node:
-        """A node for one more argument of `construct`."""
+        """Create a node for an additional argument of `construct`."""
         check_instance("Node", "param_name", param_name, str)
         argument = Argument("args")
         if default is not None:
@@ -97,33 +97,33 @@ class Node:
         name = f"input_{param_name}"
         return Node(Statement(NodeType.Input, name, code, argument=argument))
 
-    # ---- what it is -------------------------------------------------------------------------
+    # ---- properties -------------------------------------------------------------------------
 
     def get_handler(self) -> Statement:
-        """The statement behind this node."""
+        """Statement of this node."""
         return self._statement
 
     def get_name(self) -> str:
-        """The name, which no other node of the tree has."""
+        """Name of the node, unique in its tree."""
         return self._statement.name
 
     def get_node_type(self) -> NodeType:
-        """What the statement does."""
+        """Type of the node."""
         return self._statement.kind
 
     def get_instance(self) -> Any:
-        """The cell, operator or function that is called; None if that is not known."""
+        """The called cell, operator, or function; None if unknown."""
         return self._statement.instance
 
     def get_instance_type(self) -> Any:
-        """The class of what is called; of functions, the function itself."""
+        """Class of the callee; for a function, the function itself."""
         instance = self._statement.instance
         if getattr(instance, "__module__", "") == "builtins":
             return type(None)
         return instance if isinstance(instance, (FunctionType, type)) else type(instance)
 
     def get_attributes(self) -> dict[str, Any]:
-        """The attributes of the cell or operator, its class as `cls`, and what was set."""
+        """Attributes of the cell or operator, its class as `cls`, and those set on the node."""
         found: dict[str, Any] = {}
         if self.get_node_type() in (NodeType.CallCell, NodeType.CallPrimitive):
             instance = self.get_instance()
@@ -137,17 +137,17 @@ class Node:
         return self.get_attributes().get(key)
 
     def set_attribute(self, key: str, value: Any) -> None:
-        """Keep a value with this node; the cell itself does not change."""
+        """Store an attribute in this node; the cell itself does not change."""
         check_instance("Node", "key", key, str)
         self._statement.attributes[key] = value
 
     def get_symbol_tree(self) -> SymbolTree | None:
-        """The tree this node is in, or None."""
+        """Tree that contains this node, or None."""
         block = self._statement.block
         return None if block is None else _view(block.tree)
 
     def get_sub_tree(self) -> SymbolTree:
-        """The tree of the cell that a node of type Tree calls."""
+        """Tree of the cell that a node of type Tree calls."""
         if self._statement.tree is None:
             kind = self.get_node_type()
             raise problem(
@@ -157,57 +157,57 @@ class Node:
             )
         return _view(self._statement.tree)
 
-    # ---- what it takes and gives ------------------------------------------------------------
+    # ---- arguments and targets --------------------------------------------------------------
 
     def get_targets(self) -> list[ScopedValue]:
-        """The variables it assigns."""
+        """Variables that the node assigns."""
         return targets(self._statement)
 
     def get_args(self) -> list[ScopedValue]:
-        """The arguments by position."""
+        """Positional arguments."""
         return [as_value(slot.get()) for slot in positional(self._statement)]
 
     def get_kwargs(self) -> dict[str, ScopedValue]:
-        """The arguments by name."""
+        """Keyword arguments."""
         return {n: as_value(slot.get()) for n, slot in by_keyword(self._statement).items()}
 
     def get_inputs(self) -> list[Node]:
-        """The nodes that give its arguments."""
+        """Nodes that provide the arguments."""
         return [Node(provider) for provider, _ in data_flow.providers(self._statement).values()]
 
     def get_users(self) -> list[Node]:
-        """The nodes that take what it gives, each once."""
+        """Nodes that use the targets, each once."""
         uses = data_flow.users(self._statement).values()
         return list(dict.fromkeys(Node(user) for found in uses for user, _ in found))
 
     def get_arg_providers(self) -> dict[int, tuple[Node, int]]:
-        """For each argument: the node that gives it, and which of its targets it is."""
+        """For each argument: the node that provides it, and the index of its target."""
         found = data_flow.providers(self._statement)
         return {place: (Node(provider), target) for place, (provider, target) in found.items()}
 
     def get_target_users(self, index: int = -1) -> Any:
-        """For each target, or for one: the nodes that take it, and as which argument."""
+        """For each target, or for one: the nodes that use it, and as which argument."""
         check_int("Node", "index", index)
         uses = data_flow.users(self._statement).items()
         found = {target: [(Node(user), place) for user, place in by] for target, by in uses}
         return found if index == -1 else found.get(index, [])
 
     def set_arg(self, index: int, arg: ScopedValue | str) -> None:
-        """Let argument `index` (by position, then by name) be another value."""
+        """Replace argument `index` (positional arguments first, then keywords)."""
         check_int("Node", "index", index)
         check_instance("Node", "arg", arg, (ScopedValue, str))
         value = ScopedValue.create_naming_value(arg) if isinstance(arg, str) else arg
         self._slot(index).set(as_expression(value))
 
     def set_arg_by_node(self, arg_idx: int, src_node: Node, out_idx: int | None = None) -> None:
-        """Let argument `arg_idx` be what another node assigns."""
+        """Replace argument `arg_idx` by a target of another node."""
         check_int("Node", "arg_idx", arg_idx)
         check_instance("Node", "src_node", src_node, Node)
         found = src_node.get_targets()
         if out_idx is None and len(found) != 1:
             raise problem(
                 RuntimeError,
-                "Node: out_idx is needed if a node has not exactly one target",
+                "Node: out_idx is required unless the node has exactly one target",
                 got=f"{src_node.get_name()} assigns {found}",
             )
         place = 0 if out_idx is None else check_int("Node", "out_idx", out_idx)
@@ -224,7 +224,7 @@ class Node:
         if block is not None and block.is_container:
             raise problem(
                 ValueError,
-                "Node: a cell of a container takes what the container gives it",
+                "Node: the arguments of a cell in a container are fixed",
                 got=self.get_name(),
             )
         found = slots(self._statement)
@@ -238,7 +238,7 @@ class Node:
 
 
 def _call(callee: Any, names: Targets, args: Args, kwargs: Kwargs) -> ast.stmt:
-    """The code of a new call."""
+    """Code of a new call."""
     check_instance("Node", "targets", names, (list, tuple))
     check_instance("Node", "args", args, (list, tuple, type(None)))
     check_instance("Node", "kwargs", kwargs, (dict, type(None)))
@@ -259,7 +259,7 @@ def _call(callee: Any, names: Targets, args: Args, kwargs: Kwargs) -> ast.stmt:
 
 
 def _plain(value: ScopedValue) -> Any:
-    """The Python value of a default."""
+    """Python value of a default."""
     match value.type:
         case ValueType.ConstantValue | ValueType.CustomObjValue:
             return value.value

@@ -1,4 +1,4 @@
-"""Nested expressions as a row of simple statements, in the order in which Python works them out."""
+"""Flattening of nested expressions to simple statements, in Python's evaluation order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mycelia.rewrite.operands import is_path
 
 
 class Flattener:
-    """Takes statements apart; results in between go to new variables."""
+    """Splits statements; new variables hold the intermediate results."""
 
     def __init__(self, variables: UniqueNames, is_container: Callable[[ast.expr], bool]) -> None:
         self._variables = variables
@@ -19,7 +19,7 @@ class Flattener:
         self._before: list[ast.stmt] = []
 
     def flatten(self, statement: ast.stmt) -> list[ast.stmt]:
-        """The statement and what must be worked out before it."""
+        """The statement, preceded by the statements that compute its operands."""
         if _assigns_inside(statement):
             return [statement]
         self._before = []
@@ -41,7 +41,7 @@ class Flattener:
         return [*self._before, statement]
 
     def _one_level(self, value: ast.expr) -> ast.expr:
-        """The same expression over simple operands. What Python may skip stays where it is."""
+        """The same expression over simple operands. Operands that Python may skip stay in place."""
         match value:
             case ast.Call():
                 value.func = self._callee(value.func)
@@ -70,7 +70,7 @@ class Flattener:
         return value
 
     def _simple(self, value: ast.expr) -> ast.expr:
-        """A name, an attribute of a name or a constant in the place of `value`."""
+        """A name, an attribute of a name, or a constant that replaces `value`."""
         if self._is_container(value):
             return self._put(value)
         match value:
@@ -95,7 +95,7 @@ class Flattener:
         return self._simple(function)
 
     def _index(self, index: ast.expr) -> ast.expr:
-        """An index, with its calls taken out."""
+        """An index with its calls extracted."""
         match index:
             case ast.Tuple():
                 index.elts = [self._index(e) for e in index.elts]
@@ -110,7 +110,7 @@ class Flattener:
         return self._simple(index) if has_call else index
 
     def _put(self, value: ast.expr) -> ast.expr:
-        """A new variable for `value`."""
+        """Assign `value` to a new variable, and return the variable."""
         name = self._variables.unique(_variable_for(value))
         target = ast.Name(name, ast.Store())
         self._before.append(ast.copy_location(ast.Assign([target], value), value))
@@ -118,7 +118,7 @@ class Flattener:
 
 
 def has_plain_targets(statement: ast.Assign) -> bool:
-    """Whether it assigns names and attributes of names, once."""
+    """Whether the statement assigns only names and attributes of names, once."""
     if len(statement.targets) > 1:
         return False
     target = statement.targets[0]
@@ -127,7 +127,7 @@ def has_plain_targets(statement: ast.Assign) -> bool:
 
 
 def last_name(function: ast.expr) -> str:
-    """The name by which a callee is known: `conv` for `self.conv`, `blocks_0` for an item."""
+    """Short name of a callee: `conv` for `self.conv`, `blocks_0` for an item."""
     match function:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name
@@ -137,7 +137,7 @@ def last_name(function: ast.expr) -> str:
 
 
 def operator_name(value: Any) -> str:
-    """`add`, `gt`, `not`: an operator of Python in one word."""
+    """Name of a Python operator: `add`, `gt`, `not`."""
     operator = value.ops[0] if isinstance(value, ast.Compare) else value.op
     return type(operator).__name__.lower()
 
@@ -155,7 +155,7 @@ def _variable_for(value: ast.expr) -> str:
 
 
 def _assigns_inside(statement: ast.stmt) -> bool:
-    """Whether an expression of the statement assigns (`:=`), so that it must stay in one piece."""
+    """Whether an expression of the statement assigns (`:=`), so it cannot be split."""
     heads = [child for child in ast.iter_child_nodes(statement) if not isinstance(child, ast.stmt)]
     return any(isinstance(n, ast.NamedExpr) for head in heads for n in ast.walk(head))
 
@@ -169,7 +169,7 @@ def _is_super(value: ast.expr) -> bool:
 
 
 def _is_constant_item(function: ast.expr) -> bool:
-    """`self.blocks[0]`, which can be called as it stands."""
+    """Whether the callee is an item such as `self.blocks[0]`, which needs no variable."""
     return (
         isinstance(function, ast.Subscript)
         and is_path(function.value)

@@ -1,4 +1,4 @@
-"""The values in the code of a statement: reading its arguments and targets, and setting them."""
+"""Getting and setting the arguments and targets in the code of a statement."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SEQUENCES: dict[Any, tuple[ValueType, type]] = {
 
 @dataclass(frozen=True)
 class ExpressionPosition:
-    """A place of one expression in a syntax tree."""
+    """Position of one expression in a syntax tree."""
 
     holder: Any
     field: str
@@ -38,7 +38,7 @@ class ExpressionPosition:
 
 
 def positional(statement: Statement) -> list[ExpressionPosition]:
-    """The places of the arguments by position."""
+    """Positions of the positional arguments."""
     code = statement.code
     if statement.head is not None:
         return positional(statement.head)
@@ -82,7 +82,7 @@ def _listed(holder: Any, field: str) -> list[ExpressionPosition]:
 
 
 def by_keyword(statement: Statement) -> dict[str, ExpressionPosition]:
-    """The places of the arguments by name."""
+    """Positions of the keyword arguments."""
     value = getattr(statement.code, "value", None)
     if statement.kind is NodeType.Python:
         return {}
@@ -101,12 +101,12 @@ def by_keyword(statement: Statement) -> dict[str, ExpressionPosition]:
 
 
 def slots(statement: Statement) -> list[ExpressionPosition]:
-    """All arguments: by position, then by name."""
+    """Positions of all arguments: positional ones, then keywords."""
     return [*positional(statement), *by_keyword(statement).values()]
 
 
 def targets(statement: Statement) -> list[ScopedValue]:
-    """The variables a statement assigns."""
+    """Variables that a statement assigns."""
     code = statement.code
     if statement.kind is NodeType.Input:
         return [ScopedValue.create_naming_value(code.arg)]
@@ -118,12 +118,12 @@ def targets(statement: Statement) -> list[ScopedValue]:
 
 
 def set_targets(statement: Statement, values: Sequence[ScopedValue]) -> None:
-    """Let a statement assign other variables."""
+    """Change the variables that a statement assigns."""
     statement.code = assignment(values, statement.code.value)
 
 
 def assignment(values: Sequence[ScopedValue], expression: ast.expr) -> ast.stmt:
-    """`a, b = expression`; without targets, the expression alone."""
+    """Statement `a, b = expression`; without targets, only the expression."""
     if not values:
         return ast.Expr(expression)
     parts = [as_expression(value) for value in values]
@@ -134,7 +134,7 @@ def assignment(values: Sequence[ScopedValue], expression: ast.expr) -> ast.stmt:
 
 
 def as_value(expression: ast.expr) -> ScopedValue:
-    """What an expression stands for."""
+    """Value of an expression."""
     if isinstance(expression, ast.Constant):
         value: Any = expression.value
         return ScopedValue.create_variable_value(
@@ -160,7 +160,7 @@ def as_value(expression: ast.expr) -> ScopedValue:
 
 
 def as_expression(value: ScopedValue) -> ast.expr:
-    """The expression of a value."""
+    """Expression of a value."""
     match value.type:
         case ValueType.ConstantValue:
             return ast.Constant(value.value)
@@ -179,12 +179,12 @@ def as_expression(value: ScopedValue) -> ast.expr:
         return ast.parse(str(value), mode="eval").body
     except SyntaxError:
         raise problem(
-            ValueError, "ScopedValue: the name is no name of Python", got=repr(str(value))
+            ValueError, "ScopedValue: the name is not a valid Python name", got=repr(str(value))
         ) from None
 
 
 def is_path(expression: ast.expr) -> bool:
-    """Whether it is a name with attributes: `a.b.c`."""
+    """Whether an expression is a name with attributes: `a.b.c`."""
     while isinstance(expression, ast.Attribute):
         expression = expression.value
     return isinstance(expression, ast.Name)

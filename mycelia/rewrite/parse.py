@@ -1,4 +1,4 @@
-"""Reading cells: the code of `construct` becomes statements, and what they call is found."""
+"""Parsing cells: turns the code of `construct` into statements and resolves their callees."""
 
 from __future__ import annotations
 
@@ -44,32 +44,32 @@ _HEADS = {ast.If: "if_node", ast.For: "for_node", ast.While: "while_node"}
 
 
 def read_network(cell: Cell) -> ParsedCell:
-    """Read a network; an error tells what of it cannot be read."""
+    """Parse a network; raises an error that names the unsupported code."""
     function = _construct_of(cell)
     if type(cell).construct is SequentialCell.construct:
         return _read_tree(cell, _IN_SEQUENCE, ParsedNetwork())
     if not isinstance(function, FunctionType) or "construct" in vars(cell):
         raise _refused(cell, None, f"construct of {type(cell).__name__} is not a plain method")
-    found = _why_unreadable(function)
+    found = _parse_obstacle(function)
     if found is not None:
         raise _refused(cell, *found)
     return _read_tree(cell, function, ParsedNetwork())
 
 
 def read_subtree(cell: Cell, forest: ParsedNetwork) -> ParsedCell | None:
-    """The tree of a cell inside a network; None if it is not the user's or cannot be read."""
+    """Parse a cell inside a network; None if it is not user code or cannot be parsed."""
     if id(cell) in forest.trees:
         return forest.trees[id(cell)]
     function = _construct_of(cell)
     if not isinstance(function, FunctionType) or "construct" in vars(cell):
         return None
-    if not is_read(function) or _why_unreadable(function) is not None:
+    if not is_read(function) or _parse_obstacle(function) is not None:
         return None
     return _read_tree(cell, function, forest)
 
 
 def read_cell(cell: Cell, name: str, tree: ParsedCell) -> Statement:
-    """A cell as a statement that calls it; the statement has no code yet."""
+    """Statement that calls a cell; it has no code yet."""
     if type(cell).construct is SequentialCell.construct:
         body = read_container(cell, tree)
         return Statement(NodeType.CellContainer, name, None, cell, body=body)
@@ -80,7 +80,7 @@ def read_cell(cell: Cell, name: str, tree: ParsedCell) -> Statement:
 
 
 def read_container(container: Any, tree: ParsedCell) -> StatementBlock:
-    """The cells of a container as statements."""
+    """Statements for the cells of a container."""
     known = tree.forest.containers.get(id(container))
     if known is not None:
         return known
@@ -94,7 +94,7 @@ def read_container(container: Any, tree: ParsedCell) -> StatementBlock:
 
 
 def contained(cell: Cell, tree: ParsedCell) -> Statement:
-    """A cell of a container; its code only shows what happens to it."""
+    """Statement for a cell of a container; its code is for display only."""
     kind = type(cell).__name__
     statement = read_cell(cell, tree.node_names.unique(kind), tree)
     statement.code = ast.parse(f"x = {kind}(x)").body[0]
@@ -122,19 +122,19 @@ def _read_routine(function: FunctionType, tree: ParsedCell, is_method: bool) -> 
     definition = definition_of(function)
     node: Any = copy.deepcopy(definition.node)
     if is_method:
-        _unmangle(node, function)
+        _mangle(node, function)
     routine = ParsedFunction(function, tree, is_method=is_method)
     tree.routines[function] = routine
     if is_method:
         routine.first = (node.args.posonlyargs + node.args.args)[0].arg
     tree.variables.taken |= _names_in(node)
-    _RoutineReader(routine, definition).read(node)
+    _FunctionParser(routine, definition).read(node)
     routine.original = routine_text(routine)
     return routine
 
 
-class _RoutineReader:
-    """Reads one function."""
+class _FunctionParser:
+    """Parses one function."""
 
     def __init__(self, routine: ParsedFunction, definition: FunctionDefinition) -> None:
         self._routine = routine
@@ -185,7 +185,7 @@ class _RoutineReader:
             block.add(self._statement(code))
 
     def _add_control_flow(self, block: StatementBlock, code: Any) -> None:
-        """The head with its body, and after it a node for its else."""
+        """Add the head with its body, followed by a node for its else."""
         inside, other = code.body, code.orelse
         code.body, code.orelse = [], []
         head = Statement(NodeType.ControlFlow, self._named(_HEADS[type(code)]), code)
@@ -233,7 +233,7 @@ class _RoutineReader:
         return named and is_path(value) and contents(self._scope.resolve(value)) is not None
 
     def _call(self, code: Any, value: ast.Call) -> Statement:
-        """A call, by what is known of the callee."""
+        """Statement of a call, classified by its callee."""
         found = self._scope.resolve(value.func)
         name = self._named(last_name(value.func))
         if isinstance(found, Cell):
@@ -253,12 +253,12 @@ class _RoutineReader:
         return Statement(NodeType.CallFunction, name, code)
 
     def _opened(self, function: Any, is_method: bool) -> ParsedFunction | None:
-        """A function of the user's, read; None for others and for what cannot be read."""
+        """Parse a user function; None for other functions and those that cannot be parsed."""
         if not isinstance(function, FunctionType) or not is_read(function):
             return None
         if function in self._tree.routines:
             return self._tree.routines[function]
-        if _why_unreadable(function, is_method) is not None:
+        if _parse_obstacle(function, is_method) is not None:
             return None
         return _read_routine(function, self._tree, is_method)
 
@@ -270,15 +270,15 @@ def _construct_of(cell: Cell) -> Any:
     return inspect.getattr_static(type(cell), "construct")
 
 
-def _why_unreadable(
+def _parse_obstacle(
     function: FunctionType, is_method: bool = True
 ) -> tuple[Span | None, str] | None:
-    """What keeps a function from being read, and where; None if nothing does."""
+    """Why and where a function cannot be parsed; None if it can."""
     wrapped = getattr(function, "__mycelia_compiled__", None) or inspect.unwrap(function)
     try:
         definition = definition_of(wrapped)
     except (RuntimeError, SyntaxError):
-        return None, f"the source of {function.__name__} cannot be found"
+        return None, f"the source of {function.__name__} is not available"
     node = definition.node
     decorators = getattr(node, "decorator_list", [])
     if decorators or wrapped is not function:
@@ -288,7 +288,7 @@ def _why_unreadable(
         kind = "a generator" if definition.is_generator else "not an ordinary function"
         return _span(definition, node), f"{definition.name} is {kind}"
     if is_method and not (node.args.posonlyargs or node.args.args):
-        return _span(definition, node), f"{definition.name} has no argument self"
+        return _span(definition, node), f"{definition.name} does not have a self argument"
     return None
 
 
@@ -303,7 +303,7 @@ def _refused(cell: Cell, span: Span | None, why: str) -> Exception:
         TypeError,
         f"SymbolTree: {why}, so {type(cell).__name__} cannot be rewritten",
         expected="a construct that is a plain method in a source file",
-        fix="write def construct(self, ...) in a file, without decorators and yield",
+        fix="define construct(self, ...) in a file, without decorators or yield",
         span=span or current_span(),
     )
 
@@ -313,8 +313,8 @@ def _names_in(node: ast.AST) -> set[str]:
     return arguments | {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
 
 
-def _unmangle(node: ast.AST, function: FunctionType) -> None:
-    """Write private attributes as Python stores them: the new class has another name."""
+def _mangle(node: ast.AST, function: FunctionType) -> None:
+    """Mangle private attribute names as Python does, because the new class has another name."""
     parts = function.__qualname__.split(".")
     owner = parts[-2].lstrip("_") if len(parts) > 1 else ""
     for inner in ast.walk(node):

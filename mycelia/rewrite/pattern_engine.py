@@ -1,4 +1,4 @@
-"""Patterns: finding groups of linked nodes, and putting others in their place."""
+"""Pattern matching: finding and replacing groups of connected nodes."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ Matched = OrderedDict[str, Node]
 
 
 class PatternNode(CheckedKeywords):
-    """One node of a pattern: the type of what is called, and patterns of the inputs.
+    """One node of a pattern: the type of the callee, and patterns of the inputs.
 
-    Without patterns for the inputs, any inputs will do.
+    Without patterns for the inputs, any inputs match.
     """
 
     def __init__(
@@ -42,13 +42,13 @@ class PatternNode(CheckedKeywords):
 
     @staticmethod
     def from_node(node: Node) -> PatternNode:
-        """The pattern of one node, without its inputs."""
+        """Create the pattern of one node, without its inputs."""
         check_instance("PatternNode", "node", node, Node)
         return PatternNode(node.get_name(), node.get_instance_type())
 
     @staticmethod
     def create_pattern_from_node(node: Node) -> PatternNode:
-        """The pattern of a node and of all that its inputs come from."""
+        """Create the pattern of a node and of all nodes that it depends on."""
         pattern = PatternNode.from_node(node)
         for source in node.get_inputs():
             pattern.add_input(PatternNode.create_pattern_from_node(source))
@@ -56,10 +56,10 @@ class PatternNode(CheckedKeywords):
 
     @staticmethod
     def create_pattern_from_list(type_list: Sequence[Any]) -> PatternNode:
-        """A chain: each type takes the result of the one before; the last is the root."""
+        """Create a chain: each type consumes the previous result; the last one is the root."""
         check_instance("PatternNode", "type_list", type_list, (list, tuple))
         if not type_list:
-            raise problem(ValueError, "PatternNode: a pattern needs at least one type")
+            raise problem(ValueError, "PatternNode: type_list must have at least one type")
         pattern: PatternNode | None = None
         for place, kind in enumerate(type_list):
             inputs = [] if pattern is None else [pattern]
@@ -68,12 +68,12 @@ class PatternNode(CheckedKeywords):
         return pattern
 
     def add_input(self, node: PatternNode) -> None:
-        """One more input."""
+        """Append an input pattern."""
         check_instance("PatternNode", "node", node, PatternNode)
         self._inputs.append(node)
 
     def set_inputs(self, inputs: Sequence[PatternNode]) -> None:
-        """The patterns of all inputs, in order."""
+        """Set the patterns of all inputs, in order."""
         check_instance("PatternNode", "inputs", inputs, (list, tuple))
         for node in inputs:
             check_instance("PatternNode", "inputs", node, PatternNode)
@@ -83,7 +83,7 @@ class PatternNode(CheckedKeywords):
         return self._inputs
 
     def match(self, node: Node) -> bool:
-        """Whether this one node fits, whatever its inputs are."""
+        """Whether this single node matches, regardless of its inputs."""
         check_instance("PatternNode", "node", node, Node)
         return node.get_instance_type() == self._type
 
@@ -95,7 +95,7 @@ class PatternNode(CheckedKeywords):
 
 
 class VarNode(PatternNode):
-    """A node of a pattern that fits any node; what it fits is not replaced."""
+    """A pattern node that matches any node; the matched node is not replaced."""
 
     def __init__(self) -> None:
         super().__init__("placeholder", Cell)
@@ -105,16 +105,16 @@ class VarNode(PatternNode):
 
 
 class Replacement(ABC):
-    """Makes the nodes that take the place of a match."""
+    """Creates the nodes that replace a match."""
 
     @abstractmethod
     def build(
         self, pattern: PatternNode, is_chain_pattern: bool, matched: Matched
     ) -> Sequence[Node]:
-        """The new nodes in order; none to leave the match as it is.
+        """Return the new nodes in order, or none to leave the match unchanged.
 
-        `matched` has the nodes by the names of their patterns, inputs first. The last new node
-        takes over the targets of the root of the match.
+        `matched` maps pattern names to nodes, inputs first. The last new node inherits the targets
+        of the root of the match.
         """
 
     def __call__(
@@ -126,7 +126,7 @@ class Replacement(ABC):
 
 
 class PatternEngine(CheckedKeywords):
-    """Replaces what fits a pattern, in a tree and in everything inside it."""
+    """Replaces all matches of a pattern, in a tree and its subtrees."""
 
     def __init__(
         self, pattern: PatternNode | Sequence[Any], replacement: Replacement | None = None
@@ -138,13 +138,13 @@ class PatternEngine(CheckedKeywords):
         self._replacement: Any = replacement
 
     def pattern(self) -> PatternNode:
-        """The root of the pattern."""
+        """Root of the pattern."""
         return self._pattern
 
     def apply(self, stree: SymbolTree) -> bool:
-        """Replace every match; whether there was one.
+        """Replace every match; return whether there was one.
 
-        A group is left alone if something outside of it reads a value from inside it.
+        A match is skipped if a node outside of it reads one of its intermediate values.
         """
         check_instance("PatternEngine", "stree", stree, SymbolTree)
         body = stree.get_handler().construct.body
@@ -159,7 +159,7 @@ class PatternEngine(CheckedKeywords):
             if statement.block is None:
                 continue
             group = _MatchedNodes(self._pattern)
-            if not group.fits(self._pattern, Node(statement)) or not group.stands_alone():
+            if not group.fits(self._pattern, Node(statement)) or not group.is_isolated():
                 continue
             new = self._replacement(self._pattern, is_chain, group.matched)
             if new:
@@ -169,15 +169,15 @@ class PatternEngine(CheckedKeywords):
 
 
 class _MatchedNodes:
-    """Nodes that fit a pattern."""
+    """Nodes that match a pattern."""
 
     def __init__(self, root: PatternNode) -> None:
         self._root = root
         self.matched: Matched = OrderedDict()
-        self._own: list[Statement] = []  # what is replaced; the root is the last
+        self._own: list[Statement] = []  # the nodes to replace; the root is the last
 
     def fits(self, pattern: PatternNode, node: Node) -> bool:
-        """Match a node and, if the pattern says anything about them, its inputs."""
+        """Match a node and, if the pattern has input patterns, its inputs."""
         if not pattern.match(node):
             return False
         wanted, given = pattern.get_inputs(), node.get_inputs()
@@ -190,10 +190,10 @@ class _MatchedNodes:
             self._own.append(node.get_handler())
         return True
 
-    def stands_alone(self) -> bool:
-        """Whether nothing outside reads what only the group should know.
+    def is_isolated(self) -> bool:
+        """Whether no node outside reads an intermediate value of the group.
 
-        And whether the arguments of its nodes still mean the same where the root stands.
+        Also checks that the arguments of its nodes still have the same value at the root.
         """
         *parts, root = self._own
         outside = {other for part in parts for other in readers(part)} - {*self._own}

@@ -1,4 +1,4 @@
-"""What names in the code of a function mean before it runs."""
+"""Static resolution of names in the code of a function."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UNKNOWN: Any = object()
 
 @dataclass(frozen=True)
 class Scope:
-    """The names a function sees; `first` is its name of the cell."""
+    """Names visible to a function; `first` is its name for the cell."""
 
     function: FunctionType
     assigned: Collection[str]
@@ -26,7 +26,7 @@ class Scope:
     cell: Cell
 
     def resolve(self, expression: ast.expr) -> Any:
-        """What a name, an attribute or an item is, if that cannot change while the code runs."""
+        """Object of a name, an attribute, or an item that cannot change while the code runs."""
         match expression:
             case ast.Name(id=name):
                 return self._named(name)
@@ -51,12 +51,12 @@ class Scope:
 
 
 def cells_of(function: FunctionType) -> dict[str, Any]:
-    """The variables of outer functions that a function uses."""
+    """Closure variables of a function."""
     return dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
 
 
 def contents(value: Any) -> tuple[Cell, ...] | None:
-    """The cells of a container, which is a cell or a plain list; None for anything else."""
+    """Cells of a container (a cell or a plain list); None for anything else."""
     if isinstance(value, (CellList, SequentialCell, list, tuple)):
         items = tuple(value)
     elif isinstance(value, CellDict):

@@ -12,7 +12,7 @@ from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 
 
 class ValueType(Enum):
-    """The kinds of values."""
+    """Kinds of values."""
 
     ConstantValue = 0
     TupleValue = 20
@@ -30,7 +30,7 @@ _SEQUENCES: dict[Any, ValueType] = {tuple: ValueType.TupleValue, list: ValueType
 class ScopedValue(CheckedKeywords):
     """One value: `scope.value` for names, the value itself for constants and objects.
 
-    The value of an expression that is none of these (UnsupportedValue) is its text.
+    The value of any other expression (UnsupportedValue) is its source text.
     """
 
     def __init__(self, arg_type: ValueType, scope: str = "", value: Any = None) -> None:
@@ -41,7 +41,7 @@ class ScopedValue(CheckedKeywords):
 
     @classmethod
     def create_variable_value(cls, value: Any) -> Self:
-        """A Python value: a constant, a tuple, list or dict of values, or any other object."""
+        """Create a value from a Python constant, a tuple, list, or dict, or any other object."""
         if isinstance(value, _CONSTANTS):
             return cls(ValueType.ConstantValue, "", value)
         if type(value) in _SEQUENCES:
@@ -57,7 +57,7 @@ class ScopedValue(CheckedKeywords):
 
     @classmethod
     def create_naming_value(cls, name: str, scope: str = "") -> Self:
-        """A variable, or an attribute `scope.name`."""
+        """Create a variable, or an attribute `scope.name`."""
         check_instance("ScopedValue", "name", name, str)
         check_instance("ScopedValue", "scope", scope, str)
         return cls(ValueType.NamingValue, scope, name)
@@ -66,7 +66,7 @@ class ScopedValue(CheckedKeywords):
     def create_name_values(
         names: Sequence[str], scopes: Sequence[str] | None = None
     ) -> list[ScopedValue]:
-        """Several variables, each in its scope."""
+        """Create several variables, each with its scope."""
         check_instance("ScopedValue", "names", names, (list, tuple))
         if scopes is None:
             scopes = [""] * len(names)

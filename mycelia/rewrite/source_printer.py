@@ -1,4 +1,4 @@
-"""Writing statements as Python: the text of functions and of the classes they belong to."""
+"""Python source code from statements: functions and the classes they belong to."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _EXPLANATION = "# Made from the attributes of the network it was read from, and 
 
 
 def routine_text(routine: ParsedFunction, names: Mapping[ParsedFunction, str] | None = None) -> str:
-    """The definition of a routine; `names` are those of rewritten functions that it may call."""
+    """Definition of a routine; `names` are the rewritten functions that it may call."""
     names = names or {}
     name = names.get(routine, routine.function.__name__)
     body = _written(routine.body, names) or [ast.Pass()]
@@ -34,7 +34,7 @@ def routine_text(routine: ParsedFunction, names: Mapping[ParsedFunction, str] | 
 
 
 def statement_text(statement: Statement) -> str:
-    """The code of one node; of control flows, the head only."""
+    """Code of one node; of control flow, only the head."""
     if statement.head is not None:
         return "else:"
     if statement.kind is NodeType.Input:
@@ -55,7 +55,7 @@ def tree_is_changed(tree: ParsedCell) -> bool:
 
 
 def rewritten_routines(tree: ParsedCell) -> list[ParsedFunction]:
-    """The routines of a tree that need new definitions: functions first, `construct` last."""
+    """Routines of a tree that need new definitions: functions first, `construct` last."""
     changed = {r for r in tree.routines.values() if routine_text(r) != r.original}
     while True:
         more = {
@@ -73,12 +73,12 @@ def rewritten_routines(tree: ParsedCell) -> list[ParsedFunction]:
 def function_names(
     routines: Collection[ParsedFunction], names: UniqueNames
 ) -> dict[ParsedFunction, str]:
-    """New names for rewritten functions; methods keep theirs."""
+    """New names of rewritten functions; methods keep their names."""
     return {r: names.unique(r.function.__name__) for r in routines if not r.is_method}
 
 
 def class_text(tree: ParsedCell, name: str, functions: Mapping[ParsedFunction, str]) -> str:
-    """The class of a rewritten cell, after the functions it calls."""
+    """Class of a rewritten cell, after the functions it calls."""
     routines = rewritten_routines(tree)
     parts = [routine_text(r, functions) for r in routines if not r.is_method]
     methods = [routine_text(r, functions) for r in routines if r.is_method]
@@ -90,8 +90,8 @@ def class_text(tree: ParsedCell, name: str, functions: Mapping[ParsedFunction, s
     return "\n\n\n".join([*parts, f"{head}\n\n{body}"])
 
 
-def place_of(held: EmbeddedObject, routine: ParsedFunction) -> ast.expr:
-    """The expression for an object in code: an attribute of the cell, or a name."""
+def reference_to(held: EmbeddedObject, routine: ParsedFunction) -> ast.expr:
+    """Expression that refers to an object in code: an attribute of the cell, or a name."""
     tree = routine.tree
     holder = tree.attributes if routine.first else routine.added
     name = next((n for n, value in holder.items() if value is held.value), None)
@@ -104,7 +104,7 @@ def place_of(held: EmbeddedObject, routine: ParsedFunction) -> ast.expr:
 
 
 def attribute_name(tree: ParsedCell, name: str) -> str:
-    """`name`, or a number behind it, so that the cell has no such attribute yet."""
+    """`name`, with a number appended if the cell already has such an attribute."""
     taken = UniqueNames({*dir(tree.cell), *tree.attributes, *tree.cell._params, *tree.cell._cells})
     return taken.unique(name)
 
@@ -122,7 +122,7 @@ def _calls(caller: ParsedFunction, callees: Collection[ParsedFunction]) -> bool:
 
 
 def _written(block: StatementBlock, names: Mapping[ParsedFunction, str]) -> list[ast.stmt]:
-    """The code of a block, control flows with their bodies."""
+    """Code of a block, including the bodies of control flow."""
     assert block.routine is not None
     others = {s.head: s for s in block.statements if s.head is not None}
     found: list[ast.stmt] = []
@@ -170,18 +170,18 @@ def _arguments(routine: ParsedFunction) -> ast.arguments:
 
 
 class _ObjectNameSubstitution(ast.NodeTransformer):
-    """Objects in code, by the names under which the routine finds them."""
+    """Replaces objects in code by the names that refer to them in the routine."""
 
     def __init__(self, routine: ParsedFunction) -> None:
         self._routine = routine
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
         held: Any = node.value
-        return place_of(held, self._routine) if isinstance(held, EmbeddedObject) else node
+        return reference_to(held, self._routine) if isinstance(held, EmbeddedObject) else node
 
 
 class _ObjectTypeSubstitution(ast.NodeTransformer):
-    """Objects in code, by their types: for the reader only."""
+    """Replaces objects in code by their types, for display only."""
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
         held: Any = node.value

@@ -1,4 +1,4 @@
-"""What a network is read into: trees, routines, blocks, and the statements that are its nodes."""
+"""Data structures of a parsed network: trees, routines, blocks, and statements (nodes)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mycelia.rewrite.node_type import NodeType
 
 @dataclass(eq=False)
 class EmbeddedObject:
-    """An object standing as a constant in code; it becomes an attribute of the new network."""
+    """Object embedded in code as a constant; it becomes an attribute of the new network."""
 
     value: Any
 
@@ -24,14 +24,14 @@ class EmbeddedObject:
 
 
 def held(value: Any) -> ast.expr:
-    """An object as an expression."""
+    """Expression of an embedded object."""
     constant: Any = EmbeddedObject(value)
     return ast.Constant(constant)
 
 
 @dataclass(eq=False)
 class Argument:
-    """How an input is declared: a field of `ast.arguments`, and its default if it has one."""
+    """Declaration of an input: a field of `ast.arguments`, and its default if there is one."""
 
     place: str
     default: ast.expr | None = None
@@ -40,28 +40,28 @@ class Argument:
 
 @dataclass(eq=False)
 class Statement:
-    """One node: a simple statement, the head of a control flow, an argument, or a held cell.
+    """One node: a simple statement, a control flow head, an argument, or a contained cell.
 
-    The code is the truth: arguments and targets are read from it and set in it.
+    The code is authoritative: arguments and targets are read from it and written to it.
     """
 
     kind: NodeType
     name: str
     code: Any  # ast.stmt; ast.arg of an input; None of an else
-    instance: Any = None  # the cell, operator or function that is called
-    body: StatementBlock | None = None  # of a control flow, or the cells of a container
-    routine: ParsedFunction | None = None  # what a called function of the user's does
+    instance: Any = None  # the called cell, operator, or function
+    body: StatementBlock | None = None  # of control flow, or the cells of a container
+    routine: ParsedFunction | None = None  # the body of a called user function
     tree: ParsedCell | None = None
     argument: Argument | None = None
     head: Statement | None = None  # the if, for or while that an else belongs to
-    block: StatementBlock | None = None  # where it stands; None before it is inserted
-    home: ParsedCell | None = None  # whose attributes and names its code means
-    opens: bool = False  # whether a cell that is inserted is to be read, too
+    block: StatementBlock | None = None  # the enclosing block; None before it is inserted
+    home: ParsedCell | None = None  # the tree that its attributes and names refer to
+    opens: bool = False  # whether an inserted cell is parsed too
     attributes: dict[str, Any] = field(default_factory=dict)
 
     @property
     def inner(self) -> StatementBlock | None:
-        """The block inside: of a control flow, a container, or a function."""
+        """Inner block of control flow, a container, or a function."""
         return self.body if self.routine is None else self.routine.body
 
 
@@ -72,8 +72,10 @@ class StatementBlock:
     tree: ParsedCell
     statements: list[Statement] = field(default_factory=list)
     routine: ParsedFunction | None = None  # None for containers
-    cells: tuple[Cell, ...] | None = None  # what a container held when it was read
-    is_chain: bool = False  # whether each cell of a container takes the result of the last
+    cells: tuple[Cell, ...] | None = None  # the contents of a container when it was parsed
+    is_chain: bool = (
+        False  # whether each cell of a container receives the result of the previous one
+    )
 
     def add(self, statement: Statement) -> None:
         self.put(len(self.statements), statement)
@@ -94,14 +96,14 @@ class StatementBlock:
 
 @dataclass(eq=False)
 class ParsedFunction:
-    """A function read into statements; `construct` of a cell is one."""
+    """Function parsed into statements, such as the `construct` of a cell."""
 
     function: FunctionType
     tree: ParsedCell
     first: str | None = None  # the name of `self`, for methods
     is_method: bool = False
-    original: str = ""  # its text when it was read
-    added: dict[str, Any] = field(default_factory=dict)  # functions that edits call, by name
+    original: str = ""  # its source when it was parsed
+    added: dict[str, Any] = field(default_factory=dict)  # functions called by edits, by name
     body: StatementBlock = field(init=False)
 
     def __post_init__(self) -> None:
@@ -110,19 +112,19 @@ class ParsedFunction:
 
 @dataclass(eq=False)
 class ParsedCell:
-    """One cell of the user's, read."""
+    """A parsed user cell."""
 
     cell: Cell
     forest: ParsedNetwork
     routines: dict[FunctionType, ParsedFunction] = field(default_factory=dict)
-    attributes: dict[str, Any] = field(default_factory=dict)  # what edits add to `self`
+    attributes: dict[str, Any] = field(default_factory=dict)  # attributes that edits add to `self`
     node_names: UniqueNames = field(default_factory=UniqueNames)
     variables: UniqueNames = field(default_factory=UniqueNames)
     file_name: str = ""
     construct: ParsedFunction = field(init=False)
 
     def statements(self) -> Iterator[Statement]:
-        """All statements of this tree in order of the code, opened functions included."""
+        """All statements of this tree in code order, including expanded functions."""
         yield from inside(self.construct.body)
 
     def find(self, name: str) -> Statement | None:
@@ -131,17 +133,17 @@ class ParsedCell:
 
 @dataclass(eq=False)
 class ParsedNetwork:
-    """All that was read of one network. Each cell, container and function is read once."""
+    """Everything parsed of one network. Each cell, container, and function is parsed once."""
 
     trees: dict[int, ParsedCell] = field(default_factory=dict)
     containers: dict[int, StatementBlock] = field(default_factory=dict)
-    kept: list[Any] = field(default_factory=list)  # what the keys above are the ids of
+    kept: list[Any] = field(default_factory=list)  # the objects whose ids are the keys above
 
 
 def inside(
     block: StatementBlock, subtrees: bool = False, seen: set[int] | None = None
 ) -> Iterator[Statement]:
-    """The statements of a block, each followed by those inside it; shared parts once."""
+    """Statements of a block, each followed by those inside it; shared parts appear once."""
     seen = {id(block)} if seen is None else seen
     for statement in list(block.statements):
         yield statement

@@ -1,4 +1,4 @@
-"""Conditions of a network that are known before it runs."""
+"""Evaluation of conditions that are known before the network runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PLAIN = (bool, int, float, str, type(None))
 
 
 def choose_known_branches(tree: ParsedCell) -> None:
-    """Put the branch that will be taken in the place of each if with a known condition."""
+    """Replace each if with a known condition by the branch that is taken."""
     for statement in list(tree.statements()):
         if isinstance(statement.code, ast.If) and statement.block is not None:
             _choose(statement)
@@ -40,7 +40,7 @@ def _choose(statement: Statement) -> None:
 
 
 def _value(expression: ast.expr, statement: Statement) -> Any:
-    """What an expression gives at a statement: plain values and `is None` of anything."""
+    """Static value of an expression at a statement: plain values, and `is None` of anything."""
     known: dict[str, Any] = {}
     leaves = _KnownNameSubstitution(statement, known)
     text = leaves.visit(ast.Expression(copy.deepcopy(expression)))
@@ -52,7 +52,7 @@ def _value(expression: ast.expr, statement: Statement) -> Any:
 
 
 class _KnownNameSubstitution(ast.NodeTransformer):
-    """Puts known objects in the place of the names in a condition."""
+    """Substitutes known objects for the names in a condition."""
 
     def __init__(self, statement: Statement, known: dict[str, Any]) -> None:
         self._statement = statement
@@ -64,7 +64,7 @@ class _KnownNameSubstitution(ast.NodeTransformer):
         return node
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        """`a is None` may ask about any object; other comparisons are of plain values only."""
+        """`a is None` accepts any object; other comparisons accept only plain values."""
         by_identity = all(isinstance(op, (ast.Is, ast.IsNot)) for op in node.ops)
         node.left = self._leaf(node.left, by_identity)
         node.comparators = [self._leaf(c, by_identity) for c in node.comparators]
@@ -112,6 +112,6 @@ class _KnownNameSubstitution(ast.NodeTransformer):
 
 
 def scope_of(routine: ParsedFunction) -> Scope:
-    """What the names in a routine mean."""
+    """Scope of the names in a routine."""
     assigned = definition_of(routine.function).assigned | routine.tree.variables.taken
     return Scope(routine.function, assigned, routine.first, routine.tree.cell)

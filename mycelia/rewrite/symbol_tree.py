@@ -1,4 +1,4 @@
-"""The tree of a network: reading it, changing it, making the new network."""
+"""SymbolTree: parses a network, edits its nodes, and generates the new network."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _FILE = "./network_define.py"
 
 
 class SymbolTree(CheckedKeywords):
-    """A network as nodes, one for each statement of `construct`.
+    """A network as nodes, one per statement of `construct`.
 
-    A cell of the user's that is called inside has a tree of its own; the nodes of all trees, of
-    control flow, of containers and of the user's functions are changed through any of the trees.
+    A user cell that is called inside has a separate tree. Any of the trees can edit the nodes of
+    all trees, of control flow, of containers, and of user functions.
     """
 
     def __init__(self, handler: ParsedCell) -> None:
@@ -37,7 +37,7 @@ class SymbolTree(CheckedKeywords):
 
     @classmethod
     def create(cls, network: Any) -> SymbolTree:
-        """Read a network."""
+        """Parse a network."""
         check_instance("SymbolTree", "network", network, Cell)
         return cls(read_network(network))
 
@@ -48,37 +48,37 @@ class SymbolTree(CheckedKeywords):
         return id(self._tree)
 
     def get_handler(self) -> ParsedCell:
-        """What was read."""
+        """The parsed network."""
         return self._tree
 
     def get_origin_network(self) -> Cell:
-        """The network that was read."""
+        """The network that was parsed."""
         return self._tree.cell
 
-    # ---- looking ----------------------------------------------------------------------------
+    # ---- queries ----------------------------------------------------------------------------
 
     def nodes(self, all_nodes: bool = False) -> Iterator[Node]:
-        """The nodes of `construct`; with `all_nodes`, each followed by those inside it."""
+        """Nodes of `construct`; with `all_nodes`, each followed by those inside it."""
         check_instance("nodes", "all_nodes", all_nodes, bool)
         return (Node(statement) for statement in self._statements(all_nodes))
 
     def all_nodes(self, subtree_nodes: bool = True) -> Iterator[Node]:
-        """All nodes of this tree, and of the trees inside if wished."""
+        """All nodes of this tree; with `subtree_nodes`, also of the trees inside."""
         check_instance("all_nodes", "subtree_nodes", subtree_nodes, bool)
         return (Node(s) for s in inside(self._tree.construct.body, subtree_nodes))
 
     def get_node(self, node_name: str) -> Node | None:
-        """The node of this tree with that name, control flow and functions included, or None."""
+        """Node of this tree with that name, including control flow and functions, or None."""
         check_instance("SymbolTree", "node_name", node_name, str)
         found = self._tree.find(node_name)
         return None if found is None else Node(found)
 
     def get_inputs(self) -> list[Node]:
-        """The nodes of the arguments of `construct`."""
+        """Nodes of the arguments of `construct`."""
         return [node for node in self.nodes() if node.get_node_type() is NodeType.Input]
 
     def print_node_tabulate(self, all_nodes: bool = False) -> None:
-        """Print the nodes as a table: type, name, code, and how they are linked."""
+        """Print the nodes as a table: type, name, code, and connections."""
         check_instance("print_node_tabulate", "all_nodes", all_nodes, bool)
         print(table(self._statements(all_nodes)))
 
@@ -89,18 +89,18 @@ class SymbolTree(CheckedKeywords):
             print(f"{type(tree.cell).__name__}:")
             print(table(inside(tree.construct.body)))
 
-    # ---- changing ---------------------------------------------------------------------------
+    # ---- edits ------------------------------------------------------------------------------
 
     def before(self, node: Node | str) -> Position:
         """The position before a node."""
-        return Position(self._found(node), False)
+        return Position(self._statement_of(node), False)
 
     def after(self, node: Node | str) -> Position:
         """The position after a node."""
-        return Position(self._found(node), True)
+        return Position(self._statement_of(node), True)
 
     def insert(self, position: Position, node: Node) -> Node:
-        """Put a new node at a position."""
+        """Insert a new node at a position."""
         check_instance("SymbolTree", "position", position, Position)
         check_instance("SymbolTree", "node", node, Node)
         if not self._owns(position.block):
@@ -113,37 +113,37 @@ class SymbolTree(CheckedKeywords):
         return node
 
     def append(self, node: Node) -> Node:
-        """Put a new node at the end, before the last return."""
+        """Insert a new node at the end, before the last return."""
         check_instance("SymbolTree", "node", node, Node)
         last = self._tree.construct.body.statements[-1]
         return self.insert(Position(last, last.kind is not NodeType.Output), node)
 
     def erase(self, node: Node | str) -> Node | None:
-        """Take a node out. Who reads what it assigned must get another value."""
-        statement = self._found(node)
+        """Remove a node. Users of its targets must be given another value first."""
+        statement = self._statement_of(node)
         edits.erase(statement)
         return Node(statement)
 
     def replace(self, old_node: Node, new_nodes: Sequence[Node]) -> Node:
-        """Put nodes in the place of one; the last of them is given back."""
+        """Replace a node by new nodes, and return the last of them."""
         check_instance("SymbolTree", "old_node", old_node, Node)
         check_instance("SymbolTree", "new_nodes", new_nodes, (list, tuple))
         for node in new_nodes:
             check_instance("SymbolTree", "new_nodes", node, Node)
         if not new_nodes:
             raise problem(
-                ValueError, "SymbolTree: replace needs new nodes", fix="erase the node instead"
+                ValueError, "SymbolTree: new_nodes must not be empty", fix="erase the node instead"
             )
-        edits.replace(self._found(old_node), [node.get_handler() for node in new_nodes])
+        edits.replace(self._statement_of(old_node), [node.get_handler() for node in new_nodes])
         return new_nodes[-1]
 
     def set_output(self, index: int, return_value: str) -> Node:
-        """Let the network return the variable `return_value`."""
+        """Make the network return the variable `return_value`."""
         check_int("SymbolTree", "index", index)
         check_instance("SymbolTree", "return_value", return_value, str)
         returns = [n for n in self.nodes() if n.get_node_type() is NodeType.Output]
         if not returns:
-            raise problem(RuntimeError, "SymbolTree: construct has no return at its end")
+            raise problem(RuntimeError, "SymbolTree: construct must end with a return")
         returns[-1].set_arg(index, return_value)
         return returns[-1]
 
@@ -153,9 +153,9 @@ class SymbolTree(CheckedKeywords):
         return self._tree.variables.unique(name)
 
     def flatten_nodes(self, node: Node, erase_nodes_after_return: bool = False) -> None:
-        """Put the body of a control flow in its place."""
+        """Replace a control flow node by the nodes of its body."""
         check_instance("flatten_nodes", "node", node, Node)
-        statement = self._found(node)
+        statement = self._statement_of(node)
         if statement.kind is not NodeType.ControlFlow:
             raise problem(
                 ValueError,
@@ -166,24 +166,24 @@ class SymbolTree(CheckedKeywords):
         edits.splice(statement.head or statement, statement.body, erase_nodes_after_return)
 
     def flatten_static_if_control_flow(self) -> None:
-        """Keep only the taken branch of each if whose condition is known before the run."""
+        """Keep only the taken branch of each if whose condition is a compile-time constant."""
         choose_known_branches(self._tree)
 
     # ---- the new network --------------------------------------------------------------------
 
     def get_code(self) -> str:
-        """The code of the network as it is now, the changed cells inside it first."""
+        """Code of the edited network; changed cells inside it come first."""
         return network_text(self._tree)
 
     def get_network(self) -> Cell:
-        """A new network that runs the changed code, in both modes.
+        """Create a network that runs the edited code, in both modes.
 
-        It shares parameters and unchanged cells with the network that was read.
+        It shares parameters and unchanged cells with the original network.
         """
         return build_network(self._tree)
 
     def set_saved_file_name(self, file_name: str) -> None:
-        """Where `save_network_to_file` writes; `.py` is added if it is missing."""
+        """Set the file that `save_network_to_file` writes; `.py` is appended if missing."""
         check_instance("SymbolTree", "file_name", file_name, str)
         self._tree.file_name = file_name if file_name.endswith(".py") else f"{file_name}.py"
 
@@ -191,7 +191,7 @@ class SymbolTree(CheckedKeywords):
         return self._tree.file_name or _FILE
 
     def save_network_to_file(self) -> None:
-        """Write the code of the network, for people to read."""
+        """Write the code of the network to a file, for reading."""
         write_atomically(Path(self.get_saved_file_name()), [self.get_code().encode()])
 
     # ---- inside -----------------------------------------------------------------------------
@@ -200,8 +200,8 @@ class SymbolTree(CheckedKeywords):
         body = self._tree.construct.body
         return inside(body, subtrees=True) if all_nodes else iter(list(body.statements))
 
-    def _found(self, node: Node | str) -> Statement:
-        """The statement of a node of this tree or of a tree inside it."""
+    def _statement_of(self, node: Node | str) -> Statement:
+        """Statement of a node of this tree or of a tree inside it."""
         check_instance("SymbolTree", "node", node, (Node, str))
         found = self._tree.find(node) if isinstance(node, str) else node.get_handler()
         if found is None or found.block is None or not self._owns(found.block):

@@ -1,4 +1,4 @@
-"""Nodes as a table for people."""
+"""Nodes as a readable table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _TITLES = ("node type", "name", "codes", "arg providers", "target users")
 
 
 def table(statements: Iterable[Statement]) -> str:
-    """One line a node: its type, name, code, who gives its arguments, who takes its targets."""
+    """One line per node: type, name, code, providers of arguments, and users of targets."""
     rows = [_TITLES, *(_row(statement) for statement in statements)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_TITLES))]
     rule = "  ".join("-" * width for width in widths)

@@ -300,9 +300,9 @@ def test_containers_grow_and_shrink_and_the_old_one_stays():
     np.testing.assert_allclose(
         rewritten.seq(X).asnumpy(), np.maximum(dense(X).asnumpy(), 0), rtol=1e-6
     )
-    with pytest.raises(TypeError, match="a container holds cells only"):
+    with pytest.raises(TypeError, match="a container can hold only cells"):
         tree.insert(tree.after(nodes["Dense"]), Node.create_call_function(ops.exp, ["x"]))
-    with pytest.raises(ValueError, match="takes what the container gives"):
+    with pytest.raises(ValueError, match="in a container are fixed"):
         nodes["Dense"].set_arg(0, "y")
 
 
@@ -396,21 +396,21 @@ def test_wrong_arguments():
         tree.insert(other.after("tanh"), new)
     with pytest.raises(ValueError, match="cannot be inserted again"):
         tree.insert(tree.after("tanh"), node)
-    with pytest.raises(ValueError, match="an input stands beside other inputs"):
+    with pytest.raises(ValueError, match="an input must be next to other inputs"):
         tree.insert(tree.after("tanh"), Node.create_input("z"))
     tree.insert(tree.after("input_x"), Node.create_input("a", ScopedValue.create_variable_value(1)))
     for name in ("x", "b"):
-        with pytest.raises(ValueError, match="cannot be the arguments of a function"):
+        with pytest.raises(ValueError, match="do not form a valid function signature"):
             tree.insert(tree.after("input_a"), Node.create_input(name))
     with pytest.raises(TypeError, match="'default' must be a constant"):
         Node.create_input("c", NAME("x"))
-    with pytest.raises(ValueError, match="'name' must be a name of Python"):
+    with pytest.raises(ValueError, match="'name' must be a valid Python name"):
         Node.create_call_cell(nn.ReLU(), ["x"], name="my relu")
     with pytest.raises(RuntimeError, match="does not belong"):
         tree.erase(other.get_node("tanh"))
     with pytest.raises(TypeError, match="'new_nodes' must be list or tuple"):
         tree.replace(node, new)
-    with pytest.raises(ValueError, match="replace needs new nodes"):
+    with pytest.raises(ValueError, match="new_nodes must not be empty"):
         tree.replace(node, [])
     with pytest.raises(ValueError, match="an input cannot be replaced"):
         tree.replace(tree.get_node("input_x"), [new])
@@ -418,13 +418,13 @@ def test_wrong_arguments():
         node.set_arg(5, "x")
     with pytest.raises(TypeError, match="'arg' must be ScopedValue or str"):
         node.set_arg(0, 3)
-    with pytest.raises(ValueError, match="no name of Python"):
+    with pytest.raises(ValueError, match="not a valid Python name"):
         node.set_arg(0, "not a name")
     with pytest.raises(TypeError, match="'src_node' must be Node"):
         node.set_arg_by_node(0, "exp")
     with pytest.raises(RuntimeError, match="out_idx is out of range"):
         node.set_arg_by_node(0, tree.get_node("exp"), 2)
-    with pytest.raises(RuntimeError, match="out_idx is needed"):
+    with pytest.raises(RuntimeError, match="out_idx is required"):
         node.set_arg_by_node(0, tree.get_node("return"))
     with pytest.raises(TypeError, match="must be NodeType.Tree, but got NodeType.CallCell"):
         node.get_sub_tree()
@@ -475,7 +475,7 @@ def test_what_cannot_be_read_is_an_error_with_the_line():
 
     namespace = {"nn": nn}
     exec("class Typed(nn.Cell):\n    def construct(self, x):\n        return x", namespace)
-    with pytest.raises(TypeError, match=r"source of construct cannot be found(.|\n)*in a file"):
+    with pytest.raises(TypeError, match=r"source of construct is not available(.|\n)*in a file"):
         SymbolTree.create(namespace["Typed"]())
 
 
