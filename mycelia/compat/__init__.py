@@ -1,4 +1,4 @@
-"""MindSpore's module paths served from Mycelia, so that `import mindspore` works unchanged."""
+"""MindSpore compatibility: serves MindSpore's module paths, so `import mindspore` works."""
 
 from mycelia.compat.coverage_report import coverage as coverage
 from mycelia.compat.importer import install as install

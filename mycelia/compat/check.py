@@ -1,4 +1,4 @@
-"""`mycelia check`: which of MindSpore's names scripts use, and which of them are served."""
+"""`mycelia check`: the MindSpore names that scripts use, and which of them are supported."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GOOD, MISSING, UNREADABLE = 0, 1, 2
 
 @dataclass
 class Report:
-    """What a set of files uses: for each path its places, and the files that cannot be read."""
+    """Names that a set of files uses: the locations of each path, and unreadable files."""
 
     files: int
     places: dict[str, list[str]]
@@ -52,7 +52,7 @@ class Report:
 
 
 def report(paths: list[str]) -> Report:
-    """Read files and folders, without running anything."""
+    """Analyze files and folders without running anything."""
     found = Report(0, {}, [])
     for path in python_files(paths):
         found.files += 1
@@ -70,14 +70,14 @@ def report(paths: list[str]) -> Report:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="scripts, or folders of them")
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="scripts, or folders of scripts")
     parser.add_argument("--all", action="store_true", help="list the served names, too")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what was found. Exit code: 0 all served, 1 names missing, 2 files unreadable."""
+    """Print the report. Exit code: 0 all served, 1 names missing, 2 files unreadable."""
     absent = [path for path in options.paths if not Path(path).exists()]
     if absent:
         print(f"mycelia check: no such file or folder: {', '.join(absent)}", file=sys.stderr)
@@ -99,11 +99,10 @@ def _lines(found: Report, everything: bool) -> list[str]:
     if everything:
         lines += [f"served      {p}  {_places(found.places[p])}" for p in found.served]
     for name, places in sorted(found.unknown_names.items()):
-        lines.append(f"unknown     {name}  {_places(places)}: bound by nothing but an import of *")
+        lines.append(f"unknown     {name}  {_places(places)}: bound only by `import *`, if at all")
     if found.unknown_methods:
         lines.append(
-            f"not looked at: {found.unknown_methods} methods of objects whose class the source "
-            "does not tell"
+            f"not checked: {found.unknown_methods} method calls on objects of unknown class"
         )
     count = len(found.places)
     lines.append(f"{found.files} file(s), {count} names used, {len(found.served)} served")

@@ -1,4 +1,4 @@
-"""How much of MindSpore's public interface is served, name by name."""
+"""Coverage of MindSpore's public API, name by name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NOTHING = object()
 
 @dataclass(frozen=True)
 class NameStatus:
-    """What is here for one name: `state`, and how the signature differs if it does."""
+    """Support status of one name: `state`, and how the signature differs, if it does."""
 
     name: Name
     state: str
@@ -31,18 +31,18 @@ class NameStatus:
 
 @dataclass(frozen=True)
 class Coverage:
-    """The state of all names; its text is a table by module."""
+    """Support status of all names; prints as a table by module."""
 
     states: tuple[NameStatus, ...]
 
     @property
     def names(self) -> float:
-        """The part of the names that are served."""
+        """Fraction of the names that are served."""
         return len(self.served) / len(self.states)
 
     @property
     def uses(self) -> float:
-        """The part of the uses in real scripts that are served."""
+        """Fraction of the uses in real scripts that are served."""
         return self._uses(self.served) / self._uses(self.states)
 
     @property
@@ -54,11 +54,11 @@ class Coverage:
         return tuple(s for s in self.states if s.state == ABSENT)
 
     def within(self, *modules: str) -> Coverage:
-        """The same for some modules, with what is below them."""
+        """Coverage of some modules, including their submodules."""
         return Coverage(tuple(s for s in self.states if _is_within(s.name.module, modules)))
 
     def without(self, *modules: str) -> Coverage:
-        """The same without some modules."""
+        """Coverage without some modules."""
         return Coverage(tuple(s for s in self.states if not _is_within(s.name.module, modules)))
 
     def __str__(self) -> str:
@@ -80,12 +80,12 @@ class Coverage:
 
 
 def coverage() -> Coverage:
-    """What of MindSpore's public interface is served here. `print(coverage())` shows a table."""
+    """Coverage of MindSpore's public API. `print(coverage())` shows a table."""
     return Coverage(tuple(map(status, names())))
 
 
 def status(name: Name) -> NameStatus:
-    """What is here for a name, under its own path or one of its aliases."""
+    """Support status of a name, under its path or one of its aliases."""
     paths = (name.path, *name.aliases)
     found = next((f for f in map(resolve, paths) if f is not _NOTHING), _NOTHING)
     if found is _NOTHING:
@@ -95,7 +95,7 @@ def status(name: Name) -> NameStatus:
 
 
 def resolve(path: str) -> Any:
-    """The object that `path` gives through the alias, or a mark that there is none."""
+    """Object at `path` under the `mindspore` alias, or a sentinel if there is none."""
     parts = path.split(".")
     for count in range(len(parts) - 1, 0, -1):
         modules = targets(".".join(parts[:count]))
@@ -108,7 +108,7 @@ def resolve(path: str) -> Any:
 
 
 def is_there(path: str) -> bool:
-    """Whether the alias serves a path."""
+    """Whether the `mindspore` alias serves a path."""
     return resolve(path) is not _NOTHING
 
 
@@ -126,7 +126,7 @@ def _is_within(module: str, above: tuple[str, ...]) -> bool:
 
 @cache
 def tested_names() -> frozenset[str]:
-    """The names that a test calls, as listed by the tests in tested_names.txt."""
+    """Names that a test calls, as listed in tested_names.txt."""
     listed = files("mycelia.compat").joinpath("tested_names.txt")
     return (
         frozenset(listed.read_text(encoding="utf-8").split()) if listed.is_file() else frozenset()

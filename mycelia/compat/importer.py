@@ -1,4 +1,4 @@
-"""The import hook: `mindspore.*` becomes modules that ask ours for every name."""
+"""Import hook: `mindspore.*` becomes alias modules that look up names in Mycelia."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from mycelia.compat.modules import (
     targets,
 )
 
-VERSION = "2.10.0"  # of the interface that is served
+VERSION = "2.10.0"  # of the supported API
 _IMPORT_FROM = dis.opmap["IMPORT_FROM"]
 
 
 class Alias(ModuleType):
-    """A module of MindSpore's path, whose names are those of some modules of ours."""
+    """Module with a MindSpore path that forwards names to Mycelia modules."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -53,7 +53,7 @@ class Alias(ModuleType):
         return self._missing(name, sys._getframe(1))
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Importing a submodule does not hide an object of the same name: `common.mutable`."""
+        """Ignore submodules that would hide an object of the same name: `common.mutable`."""
         if isinstance(value, Alias) and self._has_object(name):
             return
         super().__setattr__(name, value)
@@ -75,11 +75,11 @@ class Alias(ModuleType):
         raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
 
     def _missing(self, name: str, frame: FrameType) -> Any:
-        """What a missing name is to the frame that asked.
+        """Raise the error for a missing name, or return a placeholder.
 
-        An attribute gets an AttributeError, an `import` of a public name an ImportError. An
-        `import` of an internal name succeeds, as long as the name is not used, unless the script
-        is prepared for an ImportError.
+        Attribute access raises an AttributeError, and an `import` of a public name an ImportError.
+        An `import` of an internal name returns a placeholder that fails on use, unless the script
+        handles ImportErrors.
         """
         path = f"{self.__name__}.{name}"
         text = "\n  ".join([f"{path}: Mycelia does not have this name", *nearest(*_split(path))])
@@ -92,12 +92,12 @@ class Alias(ModuleType):
 
 
 def _is_ours(value: Any) -> bool:
-    """Whether a value is a module of ours, which users know by another path."""
+    """Whether a value is a Mycelia module, which users know by another path."""
     return isinstance(value, ModuleType) and value.__name__.partition(".")[0] == OURS
 
 
 def _importing_frame() -> FrameType:
-    """The frame with the `import` at work."""
+    """Frame that executes the `import`."""
     frame = sys._getframe(2)
     while frame.f_back is not None and "importlib" in frame.f_code.co_filename:
         frame = frame.f_back
@@ -105,7 +105,7 @@ def _importing_frame() -> FrameType:
 
 
 def _handles_errors(frame: FrameType) -> bool:
-    """Whether the line at work stands in a `try` with an `except`."""
+    """Whether the current line is inside a `try` with an `except`."""
     code, place = frame.f_code, frame.f_lasti
     return any(
         entry.start <= place < entry.end and _catches(code, entry.target)
@@ -114,7 +114,7 @@ def _handles_errors(frame: FrameType) -> bool:
 
 
 def _catches(code: CodeType, handler: int) -> bool:
-    """Whether a handler is that of an `except`, and not of a `with` or `finally`."""
+    """Whether a handler belongs to an `except`, not to a `with` or `finally`."""
     for instruction in dis.get_instructions(code):
         if instruction.offset >= handler:
             if instruction.opname in ("CHECK_EXC_MATCH", "POP_EXCEPT"):
@@ -130,7 +130,7 @@ def _split(path: str) -> tuple[str, str]:
 
 
 class Absent(Alias, MissingName):
-    """A path that MindSpore itself may not have: a module, or a name that a script imports."""
+    """Placeholder for a path that may be a module or a name, and that Mycelia lacks."""
 
     def __init__(self, name: str, doc: str) -> None:
         Alias.__init__(self, name, doc)
@@ -138,7 +138,7 @@ class Absent(Alias, MissingName):
 
 
 class Finder(MetaPathFinder, Loader):
-    """Finds and makes the modules below `mindspore`."""
+    """Finds and creates the modules below `mindspore`."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -156,27 +156,27 @@ class Finder(MetaPathFinder, Loader):
         return kind(spec.name, f"{spec.name}, {served}")
 
     def exec_module(self, module: ModuleType) -> None:
-        """Nothing to run: names are looked up when they are asked for."""
+        """Do nothing: names are looked up on access."""
 
 
 _FINDER = Finder()
 
 
 def install() -> None:
-    """From here on, `import mindspore` gives Mycelia, even if the real one is installed."""
+    """Make `import mindspore` import Mycelia, even if the real MindSpore is installed."""
     if _FINDER in sys.meta_path:
         return
     found = sys.modules.get(ROOT)
     if found is not None and not isinstance(found, Alias):
         raise ImportError(
-            "the real mindspore is imported already\n"
+            "the real mindspore is already imported\n"
             "  fix:      import mycelia.compat.mindspore before it, or use `mycelia run script.py`"
         )
     sys.meta_path.insert(0, _FINDER)
 
 
 def uninstall() -> None:
-    """Take the alias back; modules that were imported through it stay with their users."""
+    """Remove the alias; modules already imported through it remain usable."""
     if _FINDER in sys.meta_path:
         sys.meta_path.remove(_FINDER)
     for name in [n for n, module in sys.modules.items() if isinstance(module, Alias)]:
@@ -185,7 +185,7 @@ def uninstall() -> None:
 
 @cache
 def public_names(path: str) -> tuple[str, ...]:
-    """The names that a path serves."""
+    """Names that a path serves."""
     found: set[str] = set()
     for target in targets(path):
         module = import_module(target)
@@ -200,7 +200,7 @@ def _is_public(path: str, name: str, value: Any) -> bool:
 
 
 def nearest(path: str, name: str) -> list[str]:
-    """A line with the names of ours that look most like one we do not have."""
+    """Suggestion line with Mycelia's names that are most similar to a missing one."""
     close = get_close_matches(name, public_names(path), n=3, cutoff=0.6)
     return [f"closest:  {', '.join(f'{path}.{one}' for one in close)}"] if close else []
 

@@ -1,4 +1,4 @@
-"""Methods that a file calls on tensors, cells, and other objects whose class its source tells."""
+"""Method calls of a file on objects whose class is known statically, such as tensors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
-Resolve = Callable[[ast.expr], str | None]  # the path of a class of MindSpore, for an expression
+Resolve = Callable[[ast.expr], str | None]  # maps an expression to the path of a MindSpore class
 _SETTERS = {"setattr", "__dict__", "insert_child_to_cell", "insert_param_to_cell",
             "register_buffer", "__setattr__"}  # fmt: skip
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -16,16 +16,16 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 @dataclass
 class MethodUses:
-    """The methods of known classes (path of the class, name, line), and the other calls."""
+    """Method calls on known classes (class path, name, line), and the other calls."""
 
     known: list[tuple[str, str, int]] = field(default_factory=list)
-    unknown: int = 0  # calls of methods of objects whose class the source does not tell
+    unknown: int = 0  # method calls on objects of unknown class
 
 
 def methods_called(tree: ast.Module, resolve: Resolve) -> MethodUses:
-    """What a file calls on objects: made by a class, annotated, or the `self` of a subclass.
+    """Method calls on objects: instances of a class, annotated names, or `self` of a subclass.
 
-    A name that is bound twice, or by anything else, counts as unknown.
+    A name that is bound twice, or in any other way, counts as unknown.
     """
     found = MethodUses()
     _look(tree, {}, resolve, found)
@@ -33,7 +33,7 @@ def methods_called(tree: ast.Module, resolve: Resolve) -> MethodUses:
 
 
 def stored_names(tree: ast.AST) -> set[str]:
-    """All names that a file binds anywhere, and those of Python itself."""
+    """All names that a file binds, and Python's builtins."""
     found = {*dir(builtins), "__file__", "__name__", "__doc__", "__class__"}
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
@@ -54,7 +54,7 @@ def stored_names(tree: ast.AST) -> set[str]:
 def _look(
     scope: ast.AST, outer: dict[str, str | None], resolve: Resolve, found: MethodUses
 ) -> None:
-    """Note the method calls of one scope; scopes inside see its names."""
+    """Collect the method calls of one scope; inner scopes see its names."""
     classes = outer | _bound(scope, resolve)
     for node in _within(scope):
         if isinstance(node, ast.ClassDef):
@@ -68,7 +68,7 @@ def _look(
 def _look_at_class(
     node: ast.ClassDef, outer: dict[str, str | None], resolve: Resolve, found: MethodUses
 ) -> None:
-    """The methods of a class: `self` is of its base, but for what the class itself has."""
+    """Collect from the methods of a class; `self` has the methods of the base class."""
     bases = [resolve(base) for base in node.bases]
     base = bases[0] if len(bases) == 1 else None
     own = {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute)
@@ -88,7 +88,7 @@ def _look_at_class(
 
 
 def _sets_by_name(node: ast.ClassDef) -> bool:
-    """Whether the class gives its objects attributes whose names are strings."""
+    """Whether the class sets attributes by computed names (setattr)."""
     names = [getattr(part, "attr", getattr(part, "id", "")) for part in ast.walk(node)]
     return not _SETTERS.isdisjoint(names)
 
@@ -107,12 +107,12 @@ def _note(
     owner = called.value
     path: str | None = None
     if called.attr.startswith("_"):
-        return  # of Python, such as super().__init__
+        return  # Python's, such as super().__init__
     if isinstance(owner, ast.Call):
         path = resolve(owner.func)
     elif isinstance(owner, ast.Name):
         if owner.id == "self" or owner.id not in classes:
-            return  # another module, or a `self`, which its class looks at
+            return  # another module, or a `self` that is handled with its class
         path = classes[owner.id]
     if path is None:
         found.unknown += 1
@@ -121,7 +121,7 @@ def _note(
 
 
 def _bound(scope: ast.AST, resolve: Resolve) -> dict[str, str | None]:
-    """The classes of the names that a scope binds; None where they are not told."""
+    """Classes of the names that a scope binds; None if unknown."""
     found: dict[str, str | None] = {}
     arguments = getattr(scope, "args", None)
     if isinstance(arguments, ast.arguments):
@@ -148,13 +148,13 @@ def _times_bound(scope: ast.AST, name: str) -> int:
 
 
 def _assigned(node: ast.ClassDef) -> set[str]:
-    """The names that the body of a class binds."""
+    """Names that the body of a class binds."""
     return {n.id for n in _within(node) if isinstance(n, ast.Name)
             and isinstance(n.ctx, ast.Store)}  # fmt: skip
 
 
 def _within(scope: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a scope; functions and classes in it come, but not what they hold."""
+    """Nodes of a scope, including inner functions and classes but not their bodies."""
     waiting = list(ast.iter_child_nodes(scope))
     while waiting:
         node = waiting.pop()

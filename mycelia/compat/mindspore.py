@@ -1,4 +1,4 @@
-"""Importing this module makes `import mindspore` give Mycelia, in this process."""
+"""Importing this module makes `import mindspore` import Mycelia in this process."""
 
 from mycelia.compat.importer import install
 

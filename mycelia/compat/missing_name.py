@@ -1,4 +1,4 @@
-"""What stands for an internal name of MindSpore that Mycelia lacks: only using it is an error."""
+"""Placeholder for MindSpore's internal names that Mycelia lacks: only using one is an error."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 
 class MissingName:
-    """The result of importing such a name: calling, subclassing or asking it raises."""
+    """Placeholder of a missing name: calling it, subclassing it, or reading attributes raises."""
 
     def __init__(self, text: str) -> None:
         self._text = text

@@ -1,4 +1,4 @@
-"""The one table of MindSpore's module paths, old and new, and where their names live here."""
+"""Table of MindSpore's module paths, old and new, and the Mycelia modules that serve them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from mycelia.compat.names import modules_of_names
 ROOT, OURS = "mindspore", "mycelia"
 INNER = "mycelia.compat.internal_names"
 
-# For a path and all below it: modules of ours that are asked for a name, in this order. The nearest
-# entry speaks (the root's for itself only); our module of the same path, if any, is asked first.
+# Mycelia modules that are searched for a name of a path and everything below it, in this order. The
+# nearest entry applies (the root's only to itself); a Mycelia module of the same path comes first.
 TABLE: dict[str, tuple[str, ...]] = {
     "mindspore": (
         "mycelia",
@@ -73,10 +73,10 @@ TABLE: dict[str, tuple[str, ...]] = {
     "mindspore.train.summary.enums": (f"{INNER}.summary",),
 }
 
-# Modules that hide an object of ours with the same path.
+# Modules that hide a Mycelia object with the same path.
 HIDING_MODULES = frozenset({"mindspore.common.initializer"})
 
-# Paths that scripts import though the list of names does not have them.
+# Paths that scripts import although the list of names does not contain them.
 OTHER_PATHS = """
     common.api common.parameter common.seed common.tensor
     dataset.engine dataset.transforms.c_transforms dataset.transforms.py_transforms
@@ -100,7 +100,7 @@ OTHER_PATHS = """
 
 @cache
 def targets(path: str) -> tuple[str, ...]:
-    """Our modules that stand behind one of MindSpore's paths; none, if it is not served."""
+    """Mycelia modules that serve a MindSpore path; none if it is not supported."""
     if path not in known_paths() and not is_private(path):
         return ()
     same = OURS + path.removeprefix(ROOT)
@@ -110,7 +110,7 @@ def targets(path: str) -> tuple[str, ...]:
 
 
 def is_module(path: str) -> bool:
-    """Whether a path imports as a module, be it one of MindSpore's internals that we do not have.
+    """Whether a path imports as a module, including MindSpore internals that Mycelia lacks.
 
     A path with a private part (`mindspore.ops._grad`) always does.
     """
@@ -118,25 +118,25 @@ def is_module(path: str) -> bool:
 
 
 def is_internal(path: str) -> bool:
-    """Whether a module is no part of MindSpore's public interface."""
+    """Whether a module is not part of MindSpore's public API."""
     return is_private(path) or path not in public_paths()
 
 
 def is_private(path: str) -> bool:
-    """Whether a part of a path begins with an underscore, as in `mindspore.common._utils`."""
+    """Whether a path component begins with an underscore, as in `mindspore.common._utils`."""
     return path.startswith(ROOT + ".") and any(part.startswith("_") for part in path.split("."))
 
 
 @cache
 def public_paths() -> frozenset[str]:
-    """The modules of MindSpore's public interface."""
+    """Modules of MindSpore's public API."""
     listed = modules_of_names()
     return frozenset(above for path in listed for above in _with_those_above(path))
 
 
 @cache
 def internal_paths() -> frozenset[str]:
-    """Modules inside MindSpore, of this version and of earlier ones, that scripts may import."""
+    """Internal modules of this and earlier MindSpore versions that scripts may import."""
     listed = files("mycelia.compat").joinpath("internal_paths.txt").read_text(encoding="utf-8")
     paths = [f"{ROOT}.{path}" for path in listed.split()]
     return frozenset(above for path in paths for above in _with_those_above(path))
@@ -144,7 +144,7 @@ def internal_paths() -> frozenset[str]:
 
 @cache
 def served_paths() -> frozenset[str]:
-    """The modules of MindSpore's that are here, and not only a place for some of their names."""
+    """MindSpore's modules that Mycelia has as modules, not only as a path of some names."""
     listed = TABLE.keys() | {f"{ROOT}.{path}" for path in OTHER_PATHS.split()}
     above = frozenset(above for path in listed for above in _with_those_above(path))
     return above | public_paths()
@@ -152,12 +152,12 @@ def served_paths() -> frozenset[str]:
 
 @cache
 def known_paths() -> frozenset[str]:
-    """Every module path of MindSpore's that we know of."""
+    """All known module paths of MindSpore."""
     return served_paths() | internal_paths()
 
 
 def _with_those_above(path: str) -> list[str]:
-    """a.b.c, a.b, a."""
+    """The path and its parents: a.b.c, a.b, a."""
     parts = path.split(".")
     return [".".join(parts[:count]) for count in range(len(parts), 0, -1)]
 

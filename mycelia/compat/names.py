@@ -1,4 +1,4 @@
-"""MindSpore's public names, as names.tsv lists them: where, how called, how often used."""
+"""MindSpore's public names from names.tsv: path, signature, and usage count."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from importlib.resources import files
 class Name:
     """One public name; `uses` counts how often real scripts use it."""
 
-    module: str  # or a class, for its methods
+    module: str  # or a class, for methods
     name: str
     kind: str
     signature: str
@@ -32,7 +32,7 @@ def names() -> tuple[Name, ...]:
 
 @cache
 def modules_of_names() -> frozenset[str]:
-    """The modules under which names are listed, those of their aliases included."""
+    """Modules under which names are listed, including those of their aliases."""
     paths = {path for name in names() for path in (name.path, *name.aliases)}
     classes = {p for n in names() if n.kind != "module" for p in (n.path, *n.aliases)}
     return frozenset({path.rpartition(".")[0] for path in paths} - classes)

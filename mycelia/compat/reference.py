@@ -1,4 +1,4 @@
-"""The pages of docs/api: one line for each public name of MindSpore, and what is here for it."""
+"""Generator of docs/api: one line per public name of MindSpore, and Mycelia's support for it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from mycelia.compat.coverage_report import ABSENT, SERVED, Coverage, NameStatus, coverage, resolve
 
 INDEX = "README.md"
-_PAGES = (  # the pages that have more than their own module, by what their modules begin with
+_PAGES = (  # pages that cover more than their own module, by module prefix
     "mindspore.dataset.vision",
     "mindspore.dataset.audio",
     "mindspore.dataset",
@@ -43,7 +43,7 @@ _HEAD = (
 
 
 def pages() -> dict[str, str]:
-    """The text of each page by its file name."""
+    """Text of each page, by file name."""
     found = coverage()
     by_page: dict[str, list[NameStatus]] = {}
     for status in found.states:
@@ -83,7 +83,7 @@ def _here(status: NameStatus) -> str:
 
 
 def _summary(status: NameStatus) -> str:
-    """The first sentence of our docstring."""
+    """First sentence of Mycelia's docstring."""
     if status.state == ABSENT:
         return ""
     paths = (status.name.path, *status.name.aliases)
@@ -94,5 +94,5 @@ def _summary(status: NameStatus) -> str:
 
 
 def _is_plain(found: object) -> bool:
-    """Whether a documentation would be that of its class, as for a dtype."""
+    """Whether an object has only the docstring of its class, such as a dtype."""
     return not (inspect.isclass(found) or inspect.isroutine(found))

@@ -1,4 +1,4 @@
-"""Which of MindSpore's names a Python file uses, and in which lines."""
+"""Static analysis: the MindSpore names that a Python file uses, with line numbers."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Uses = dict[str, list[int]]  # a path such as mindspore.nn.Dense: the lines that
 
 
 class UsageVisitor(ast.NodeVisitor):
-    """Visits imports, then attributes; `uses` has what is used of MindSpore."""
+    """Visits imports, then attributes; `uses` collects the MindSpore names."""
 
     def __init__(self) -> None:
-        self.bound: dict[str, str] = {}  # a name in the file: the path behind it
+        self.bound: dict[str, str] = {}  # maps a name in the file to its path
         self.stars: list[str] = []  # modules from which * is imported
         self.uses: Uses = {}
 
@@ -52,17 +52,17 @@ class UsageVisitor(ast.NodeVisitor):
         if chain is None or chain[0] not in self.bound:
             return
         path = ".".join([self.bound[chain[0]], *chain[1:-1]])
-        if targets(path):  # else it is an attribute of a class or a function
+        if targets(path):  # otherwise it is an attribute of a class or a function
             self._use(f"{path}.{chain[-1]}", node.lineno)
 
     def visit_Name(self, node: ast.Name) -> None:
-        """A name that comes from a module whose names are all imported."""
+        """Resolve a name that comes from `import *`."""
         path = self.bound.get(node.id)
         if path is not None and path.rpartition(".")[0] in self.stars:
             self._use(path, node.lineno)
 
     def class_of(self, node: ast.expr) -> str | None:
-        """The path of MindSpore's class that an expression names, or None."""
+        """Path of the MindSpore class that an expression names, or None."""
         chain = _chain(node)
         if chain is None or chain[0] not in self.bound:
             return None
@@ -76,17 +76,17 @@ class UsageVisitor(ast.NodeVisitor):
 
 @dataclass(frozen=True)
 class SourceUsage:
-    """What a source uses of MindSpore, and what the source alone does not tell."""
+    """MindSpore names that a source uses, and what static analysis cannot determine."""
 
     uses: Uses
-    unknown_methods: int  # called on objects whose class is not told
-    unknown_names: dict[str, list[int]]  # that only an import of * can have bound
+    unknown_methods: int  # called on objects of unknown class
+    unknown_names: dict[str, list[int]]  # that only `import *` can have bound
 
 
 def found_in(source: str, filename: str = "<script>") -> SourceUsage:
-    """The paths below `mindspore` that a source uses, with lines, methods of classes included.
+    """Paths below `mindspore` that a source uses, with lines, including methods of classes.
 
-    Raises SyntaxError if the source is no Python.
+    Raises SyntaxError if the source is not valid Python.
     """
     tree = ast.parse(source, filename)
     scan = UsageVisitor()
@@ -105,12 +105,12 @@ def found_in(source: str, filename: str = "<script>") -> SourceUsage:
 
 
 def uses(source: str, filename: str = "<script>") -> Uses:
-    """The paths below `mindspore` that a source uses, with lines."""
+    """Paths below `mindspore` that a source uses, with lines."""
     return found_in(source, filename).uses
 
 
 def _unknown_names(tree: ast.Module, scan: UsageVisitor) -> dict[str, list[int]]:
-    """Names that nothing in the file binds: an import of * has to, from whatever module."""
+    """Names that the file does not bind, so `import *` from some module must."""
     known = stored_names(tree) | set(scan.bound)
     found: dict[str, list[int]] = {}
     for node in ast.walk(tree):
@@ -121,14 +121,14 @@ def _unknown_names(tree: ast.Module, scan: UsageVisitor) -> dict[str, list[int]]
 
 @cache
 def _set_by(path: str) -> frozenset[str]:
-    """The attributes that the methods of a class mention: they may give them to its objects."""
+    """Attributes that the methods of a class mention, and so may set on its objects."""
     parts = [part for kind in getattr(resolve(path), "__mro__", ()) for part in vars(kind).values()]
     codes = [getattr(getattr(part, "__wrapped__", part), "__code__", None) for part in parts]
     return frozenset(name for code in codes if code is not None for name in code.co_names)
 
 
 def python_files(paths: list[str]) -> Iterator[Path]:
-    """The files themselves, and every .py below the folders."""
+    """The given files, and every .py file below the given folders."""
     for path in map(Path, paths):
         if path.is_dir():
             yield from sorted(p for p in path.rglob("*.py") if p.is_file())
@@ -141,7 +141,7 @@ def _is_ours(module: str) -> bool:
 
 
 def _chain(node: ast.expr) -> list[str] | None:
-    """The names of `a.b.c`, or None if it does not begin with a name."""
+    """Components of `a.b.c`, or None if it does not begin with a name."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)

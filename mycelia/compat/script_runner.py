@@ -1,4 +1,4 @@
-"""Running a script or a module that was written for MindSpore."""
+"""Runs MindSpore scripts and modules on Mycelia."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def run(script: str, arguments: list[str]) -> None:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("script", help="a Python file, or a folder with a __main__.py")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="go to the script")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the script")
     parser.set_defaults(run=run_command)
 
 

@@ -1,4 +1,4 @@
-"""Comparing how a name is called in MindSpore's list with how ours is called."""
+"""Comparison of MindSpore's signatures with Mycelia's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _UNSAID = "()"  # what the list has for classes written in another language
 
 
 def difference(name: Name, found: Any) -> str:
-    """How ours differs: calls that fit the list must fit ours. Empty if they do."""
+    """How Mycelia's signature differs; empty if it accepts every call that MindSpore accepts."""
     if name.kind.startswith(_WITHOUT) or not callable(found):
         return ""
     if not name.signature or (name.kind == "class" and name.signature == _UNSAID):
@@ -32,7 +32,7 @@ def _compare(wanted: dict[str, str], ours: dict[str, str]) -> str:
         return f"lacks {', '.join(missing)}"
     shared = [p for p in ours if p in wanted]
     if shared != [p for p in wanted if p in ours]:
-        return f"another order: {', '.join(shared)}"
+        return f"different order: {', '.join(shared)}"
     needed = [p for p, d in ours.items() if not d and p not in wanted and p not in (_ARGS, _KWARGS)]
     if needed and _ARGS not in wanted:
         return f"needs {', '.join(needed)} as well"
@@ -58,7 +58,7 @@ def _literal(text: str) -> Any:
 
 
 def _listed(signature: str) -> dict[str, str] | None:
-    """Parameters with their defaults as texts, from a signature of the list."""
+    """Parameters with their defaults as text, from a listed signature."""
     try:
         arguments = _parsed(signature)
     except SyntaxError:
@@ -78,7 +78,7 @@ def _listed(signature: str) -> dict[str, str] | None:
 
 
 def _parsed(signature: str) -> ast.arguments:
-    """Defaults that are no Python, such as <Border.CONSTANT: 'constant'>, become a name."""
+    """Parse a signature; defaults such as <Border.CONSTANT: 'constant'> become names."""
     while "<" in signature:
         start = signature.index("<")
         end = signature.find(">", start)

@@ -17,7 +17,7 @@ def ours(x, axis=0, *, keep=False):
         ("(x, axis=0)", ""),
         ("(x, axis=1)", "axis=0 instead of 1"),
         ("(x, dim=0)", "lacks dim"),
-        ("(axis, x)", "another order: x, axis"),
+        ("(axis, x)", "different order: x, axis"),
         ("(axis=0)", "needs x as well"),
         ("(x=None, axis=0)", "x has no default"),
         ("(x, axis=<Axis.FIRST: 0>)", ""),

@@ -1,1 +1,1 @@
-"""The internal names of MindSpore that scripts import, made from Mycelia's own parts."""
+"""MindSpore's internal names that scripts import, implemented with Mycelia's API."""

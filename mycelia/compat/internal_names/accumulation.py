@@ -16,11 +16,11 @@ gradient_clear_op = MultitypeFuncGraph("gradient_clear_op")
 
 @gradient_accumulation_op.register("Number", "Tensor", "Tensor")
 def cumulative_grad_process(accumulation_step: Any, cumulative_grad: Any, grad: Any) -> Any:
-    """Add the share of one step to a sum of gradients."""
+    """Add the gradient of one step, divided by the number of steps, to the accumulated gradient."""
     return assign_add(cumulative_grad, div(cast(grad, cumulative_grad.dtype), accumulation_step))
 
 
 @gradient_clear_op.register("Tensor")
 def clear_grad(cumulative_grad: Any) -> Any:
-    """Begin the sum again."""
+    """Reset the accumulated gradient to zero."""
     return assign(cumulative_grad, zeros_like(cumulative_grad))

@@ -1,4 +1,4 @@
-"""Internal names of `mindspore.train.callback`: the facts of a run, lists of callbacks, files."""
+"""Internal names of `mindspore.train.callback`: run context, callback lists, checkpoint files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["CallbackManager", "CheckpointManager", "InternalCallbackParam", "_ha
 
 
 class CallbackManager(Callback):
-    """Several callbacks as one: every event goes to each of them, in order."""
+    """List of callbacks that forwards every event to each of them, in order."""
 
     def __init__(self, callbacks: Any) -> None:
         self._list = CallbackList(callbacks)
@@ -59,7 +59,7 @@ class _Current:
 
 
 def set_cur_net(net: Cell) -> None:
-    """Name the network that `checkpoint_cb_for_save_op` saves."""
+    """Set the network that `checkpoint_cb_for_save_op` saves."""
     _Current.network = net
 
 
@@ -76,28 +76,28 @@ _set_cur_net, _checkpoint_cb_for_save_op = set_cur_net, checkpoint_cb_for_save_o
 
 
 def _chg_ckpt_file_name_if_same_exist(directory: str, prefix: str, exception: bool = False) -> str:
-    """A prefix that no file in the directory begins with."""
+    """Prefix that no file in the directory has."""
     return _unused_prefix(directory, prefix)
 
 
 class CheckpointManager:
-    """Which checkpoints a folder holds, the oldest first."""
+    """Checkpoints in a folder, the oldest first."""
 
     def __init__(self) -> None:
         self._files: list[str] = []
 
     @property
     def ckpoint_filelist(self) -> list[str]:
-        """The paths of the files."""
+        """Paths of the files."""
         return self._files
 
     @property
     def ckpoint_num(self) -> int:
-        """How many there are."""
+        """Number of files."""
         return len(self._files)
 
     def update_ckpoint_filelist(self, directory: str, ckpt_prefix: str) -> None:
-        """Look at the folder."""
+        """Update the list from the folder."""
         self._files = [str(path) for path in saved_files(directory, ckpt_prefix, "ckpt")]
 
     def remove_ckpoint_file(self, file_name: str) -> None:

@@ -1,4 +1,4 @@
-"""Internal names of `mindspore.nn`: bases of losses, parts of optimizers and training cells."""
+"""Internal names of `mindspore.nn`: base classes of losses, optimizer and training helpers."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from mycelia.tensor.sparse_rows import RowTensor
 
 
 class _Loss(LossBase):
-    """The older name of LossBase."""
+    """Former name of LossBase."""
 
 
 class _VirtualDatasetCell(Cell):
-    """A network whose inputs are those of a dataset."""
+    """Wrapper of a network whose inputs come from a dataset."""
 
     def __init__(self, backbone: Cell) -> None:
         super().__init__(auto_prefix=False)
@@ -30,9 +30,9 @@ class _VirtualDatasetCell(Cell):
 
 
 def opt_init_args_register(fn: Callable[..., None]) -> Callable[..., None]:
-    """A decorator of `__init__` that keeps its arguments in the optimizer.
+    """Decorator of `__init__` that stores its arguments in the optimizer.
 
-    They are `init_params`, `init_learning_rate` and, the others, `init_args`.
+    They are `init_params`, `init_learning_rate`, and, for the others, `init_args`.
     """
     wanted = signature(fn)
 
@@ -87,5 +87,5 @@ def _overflows(grad: Any) -> Any:
 
 
 def tensor_grad_scale_with_sparse(scale: Any, grad: RowTensor) -> RowTensor:
-    """The gradients of some rows without the loss scale."""
+    """Remove the loss scale from a row-sparse gradient."""
     return RowTensor(grad.indices, ops.mul(grad.values, scale), grad.dense_shape)

@@ -1,4 +1,4 @@
-"""`mindspore._checkparam`: checks of arguments, as layers outside MindSpore write them."""
+"""`mindspore._checkparam`: argument checks that layers outside of MindSpore use."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def check(
     prim_name: str | None = None,
     excp_cls: type[Exception] = ValueError,
 ) -> Any:
-    """`arg_value`, if it stands in the relation `rel` to `value`."""
+    """Return `arg_value` if it has the relation `rel` to `value`."""
     sign, holds = _RELATIONS[rel]
     if not holds(arg_value, value):
         raise problem(
@@ -56,14 +56,14 @@ def check(
 
 
 def check_number(arg_name: str, arg_value: Any, value: Any, rel: int, prim_name: str) -> Any:
-    """`arg_value`, if it stands in the relation `rel` to the number `value`."""
+    """Return `arg_value` if it has the relation `rel` to the number `value`."""
     return check(arg_name, arg_value, "the number", value, rel, prim_name)
 
 
 def check_is_number(
     arg_value: Any, arg_type: type, arg_name: str | None = None, prim_name: str | None = None
 ) -> Any:
-    """`arg_value`, if its type is exactly `arg_type` and it is finite."""
+    """Return `arg_value` if its type is exactly `arg_type` and it is finite."""
     if not isinstance(arg_value, arg_type) or isinstance(arg_value, bool):
         raise _type_problem(arg_value, arg_type.__name__, arg_name, prim_name)
     if isinstance(arg_value, float) and not np.isfinite(arg_value):
@@ -72,14 +72,14 @@ def check_is_number(
 
 
 def check_is_int(arg_value: Any, arg_name: str | None = None, prim_name: str | None = None) -> Any:
-    """`arg_value`, if it is an int and not a bool."""
+    """Return `arg_value` if it is an int and not a bool."""
     return check_is_number(arg_value, int, arg_name, prim_name)
 
 
 def check_is_float(
     arg_value: Any, arg_name: str | None = None, prim_name: str | None = None
 ) -> Any:
-    """`arg_value`, if it is a float."""
+    """Return `arg_value` if it is a float."""
     return check_is_number(arg_value, float, arg_name, prim_name)
 
 
@@ -119,14 +119,14 @@ def check_int(
     arg_name: str | None = None,
     prim_name: str | None = None,
 ) -> Any:
-    """An int in the relation `rel` to `value`."""
+    """Return an int that has the relation `rel` to `value`."""
     return _compared(int, rel, value)(arg_value, arg_name, prim_name)
 
 
 def check_equal_int(
     arg_value: Any, value: int, arg_name: str | None = None, prim_name: str | None = None
 ) -> Any:
-    """The int `value`."""
+    """Return the int if it equals `value`."""
     return check_int(arg_value, value, EQ, arg_name, prim_name)
 
 
@@ -137,7 +137,7 @@ def check_float(
     arg_name: str | None = None,
     prim_name: str | None = None,
 ) -> Any:
-    """A float in the relation `rel` to `value`."""
+    """Return a float that has the relation `rel` to `value`."""
     return _compared(float, rel, value)(arg_value, arg_name, prim_name)
 
 
@@ -150,7 +150,7 @@ def check_number_range(
     arg_name: str | None = None,
     prim_name: str | None = None,
 ) -> Any:
-    """A number of `value_type` between two limits; `rel` says which of them count."""
+    """Return a number of `value_type` between two limits; `rel` selects inclusive limits."""
     check_is_number(arg_value, value_type, arg_name, prim_name)
     above = arg_value > lower_limit if rel in _OPEN_LEFT else arg_value >= lower_limit
     below = arg_value < upper_limit if rel in _OPEN_RIGHT else arg_value <= upper_limit
@@ -169,7 +169,7 @@ def check_int_range(
     arg_name: str | None = None,
     prim_name: str | None = None,
 ) -> Any:
-    """An int between two limits."""
+    """Return an int between two limits."""
     return check_number_range(arg_value, lower_limit, upper_limit, rel, int, arg_name, prim_name)
 
 
@@ -181,12 +181,12 @@ def check_float_range(
     arg_name: str | None = None,
     prim_name: str | None = None,
 ) -> Any:
-    """A float between two limits."""
+    """Return a float between two limits."""
     return check_number_range(arg_value, lower_limit, upper_limit, rel, float, arg_name, prim_name)
 
 
 def check_bool(arg_value: Any, arg_name: str | None = None, prim_name: str | None = None) -> Any:
-    """`arg_value`, if it is a bool."""
+    """Return `arg_value` if it is a bool."""
     if not isinstance(arg_value, bool):
         raise _type_problem(arg_value, "bool", arg_name, prim_name)
     return arg_value
@@ -198,7 +198,7 @@ def check_string(
     arg_name: str | None = None,
     prim_name: str | None = None,
 ) -> Any:
-    """One of some strings."""
+    """Return a string if it is one of the valid strings."""
     if not isinstance(arg_value, str) or arg_value not in valid_values:
         wanted = f"str and must be in '{valid_values}'"
         raise _value_problem(arg_value, wanted, arg_name, prim_name)
@@ -208,7 +208,7 @@ def check_string(
 def check_value_type(
     arg_name: str, arg_value: Any, valid_types: Any, prim_name: str | None = None
 ) -> Any:
-    """`arg_value`, if it is of one of the types; a bool counts as an int only if bool is listed."""
+    """Return `arg_value` if it has one of the types; bools are ints only if bool is listed."""
     kinds = tuple(valid_types) if isinstance(valid_types, (list, tuple)) else (valid_types,)
     is_hidden_bool = isinstance(arg_value, bool) and bool not in kinds and object not in kinds
     if is_hidden_bool or not isinstance(arg_value, kinds):
@@ -218,7 +218,7 @@ def check_value_type(
 
 
 def check_isinstance(arg_name: str, arg_value: Any, classes: Any) -> Any:
-    """`arg_value`, if it is of one of the classes."""
+    """Return `arg_value` if it is of one of the classes."""
     if not isinstance(arg_value, classes):
         raise _value_problem(arg_value, f"of {classes}", arg_name, None)
     return arg_value
@@ -231,7 +231,7 @@ def check_subclass(
     prim_name: str | None,
     addition_error_info: str | None = None,
 ) -> None:
-    """A dtype or class that is one of `template_types` or below it."""
+    """Return a dtype or class that is one of `template_types` or a subtype."""
     kinds = template_types if isinstance(template_types, (list, tuple)) else (template_types,)
     if not any(_is_below(type_, kind) for kind in kinds):
         wanted = " or ".join(map(str, kinds))
@@ -239,7 +239,7 @@ def check_subclass(
 
 
 def check_type_name(arg_name: str, arg_type: Any, valid_types: Any, prim_name: str | None) -> Any:
-    """A dtype that is among `valid_types`."""
+    """Return a dtype that is among `valid_types`."""
     kinds = valid_types if isinstance(valid_types, Iterable) else (valid_types,)
     if arg_type not in tuple(kinds):
         raise _type_problem(arg_type, " or ".join(map(str, kinds)), arg_name, prim_name)
@@ -249,14 +249,14 @@ def check_type_name(arg_name: str, arg_type: Any, valid_types: Any, prim_name: s
 def check_tensor_dtype_valid(
     arg_name: str, arg_type: Any, valid_dtypes: Any, prim_name: str | None
 ) -> Any:
-    """The dtype of a tensor, if it is among `valid_dtypes`."""
+    """Return the dtype of a tensor if it is among `valid_dtypes`."""
     return check_type_name(arg_name, getattr(arg_type, "dtype", arg_type), valid_dtypes, prim_name)
 
 
 def check_tensors_dtypes_same_and_valid(
     args: dict[str, Any], valid_dtypes: Any, prim_name: str | None
 ) -> Any:
-    """The common dtype of some tensors, if it is among `valid_dtypes`."""
+    """Return the common dtype of tensors if it is among `valid_dtypes`."""
     found = {name: getattr(kind, "dtype", kind) for name, kind in args.items()}
     if len(set(found.values())) > 1:
         raise problem(TypeError, f"{_owner(prim_name)}the dtypes differ", got=str(found))
@@ -266,14 +266,14 @@ def check_tensors_dtypes_same_and_valid(
 
 
 def check_types_same_and_valid(args: dict[str, Any], valid_values: Any, prim_name: str) -> None:
-    """Some types that are equal and among `valid_values`."""
+    """Check that types are equal and among `valid_values`."""
     check_tensors_dtypes_same_and_valid(args, valid_values, prim_name)
 
 
 def check_str_by_regular(
     target: str, reg: str | None = None, flag: int = re.ASCII, prim_name: str | None = None
 ) -> bool:
-    """Whether a string matches a pattern; an error if not."""
+    """Raise unless a string matches a pattern."""
     pattern = _FILE_NAME if reg is None else reg
     if re.match(pattern, target, flag) is None:
         raise _value_problem(target, f"a match of {pattern!r}", "string", prim_name)
@@ -283,19 +283,19 @@ def check_str_by_regular(
 def check_file_name_by_regular(
     target: str, reg: str | None = None, prim_name: str | None = None
 ) -> bool:
-    """The same, for the name of a file."""
+    """Raise unless a file name matches a pattern."""
     return check_str_by_regular(target, reg, re.ASCII, prim_name)
 
 
 def check_str_and_none_by_regular(
     target: str | None, reg: str | None = None, flag: int = re.ASCII, prim_name: str | None = None
 ) -> bool:
-    """The same, where None is fine."""
+    """Raise unless a string is None or matches a pattern."""
     return True if target is None else check_str_by_regular(target, reg, flag, prim_name)
 
 
 def check_pad_value_by_mode(pad_mode: str, padding: Any, prim_name: str | None) -> Any:
-    """The padding, which must be 0 unless the mode is 'pad'."""
+    """Return the padding, which must be 0 unless the mode is 'pad'."""
     if pad_mode != "pad" and np.any(np.asarray(padding) != 0):
         raise _value_problem(padding, f"zero when pad_mode is '{pad_mode}'", "padding", prim_name)
     return padding
@@ -304,7 +304,7 @@ def check_pad_value_by_mode(pad_mode: str, padding: Any, prim_name: str | None) 
 def check_positive_int_sequence(
     sequence: Any, arg_name: str | None = None, prim_name: str | None = None
 ) -> Any:
-    """A list or tuple of positive ints."""
+    """Return a list or tuple of positive ints."""
     for value in check_value_type(arg_name or "sequence", sequence, [list, tuple], prim_name):
         check_positive_int(value, arg_name, prim_name)
     return sequence
@@ -313,7 +313,7 @@ def check_positive_int_sequence(
 def check_non_negative_int_sequence(
     sequence: Any, arg_name: str | None = None, prim_name: str | None = None
 ) -> Any:
-    """A list or tuple of ints from 0 up."""
+    """Return a list or tuple of non-negative ints."""
     for value in check_value_type(arg_name or "sequence", sequence, [list, tuple], prim_name):
         check_non_negative_int(value, arg_name, prim_name)
     return sequence
@@ -322,7 +322,7 @@ def check_non_negative_int_sequence(
 def check_element_type_of_iterable(
     arg_name: str, arg_value: Iterable[Any], valid_types: Any, prim_name: str | None = None
 ) -> Any:
-    """An iterable whose elements are of some types."""
+    """Check the types of the elements of an iterable."""
     for place, element in enumerate(arg_value):
         check_value_type(f"{arg_name}[{place}]", element, valid_types, prim_name)
     return arg_value
@@ -331,7 +331,7 @@ def check_element_type_of_iterable(
 def check_element_type_of_dict(
     arg_name: str, arg_value: Any, key_types: Any, value_types: Any, prim_name: str | None = None
 ) -> Any:
-    """A dict whose keys and values are of some types."""
+    """Check the types of the keys and values of a dict."""
     check_value_type(arg_name, arg_value, [dict], prim_name)
     check_element_type_of_iterable(f"keys of {arg_name}", arg_value.keys(), key_types, prim_name)
     values = arg_value.values()
@@ -340,18 +340,18 @@ def check_element_type_of_dict(
 
 
 def check_astype_dtype(dtype: Any) -> DType:
-    """A dtype, from its name or type."""
+    """Return a dtype, from its name or type."""
     return as_dtype(dtype)
 
 
 def check_axis_in_range(axis: int, ndim: int) -> int:
-    """An axis of `ndim`, counted from 0."""
+    """Return a non-negative axis of `ndim`."""
     check_number_range(axis, -ndim, ndim, INC_LEFT, int, "axis")
     return axis % ndim
 
 
 def check_axis_valid(axes: Any, ndim: int) -> tuple[int, ...]:
-    """Different axes of `ndim`, counted from 0; None means all."""
+    """Return distinct non-negative axes of `ndim`; None means all."""
     if axes is None:
         return tuple(range(ndim))
     listed = axes if isinstance(axes, (tuple, list)) else (axes,)
@@ -365,12 +365,12 @@ check_and_canonicalize_axes = check_axis_valid
 
 
 def infer_out_shape(*shapes: Any) -> tuple[int, ...]:
-    """The shape that several shapes are broadcast to."""
+    """Return the shape that several shapes broadcast to."""
     return tuple(int(size) for size in np.broadcast_shapes(*shapes))
 
 
 def is_stub_tensor(tensor: Any) -> bool:
-    """Whether a tensor stands for one that is not computed yet: tensors here never do."""
+    """Whether a tensor is a placeholder for one that is not computed yet; always False here."""
     return False
 
 
@@ -388,7 +388,7 @@ once, twice, triple = (partial(_repeated, count=count) for count in (1, 2, 3))
 
 
 def args_type_check(*type_args: Any, **type_kwargs: Any) -> Callable[..., Any]:
-    """A decorator that checks the types of arguments; None is fine where it is the default."""
+    """Decorator that checks the types of arguments; None is allowed where it is the default."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         parameters = signature(function)
@@ -438,7 +438,7 @@ def _is_below(kind: Any, above: Any) -> bool:
     return bool(kind == above)
 
 
-# The names that these had in MindSpore 1.
+# Names of these functions in MindSpore 1.
 Validator = SimpleNamespace(
     **{name: value for name, value in globals().items() if name.startswith("check")}
 )

@@ -1,4 +1,4 @@
-"""`mindspore.dataset.core.validator_helpers`: checks of arguments of data transforms."""
+"""`mindspore.dataset.core.validator_helpers`: argument checks of data transforms."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def is_iterable(obj: Any) -> bool:
 
 
 def pad_arg_name(arg_name: str) -> str:
-    """A name with a space behind it, if there is one."""
+    """The name followed by a space, or an empty string."""
     return f"{arg_name} " if arg_name else ""
 
 
@@ -36,7 +36,7 @@ def check_value(
     left_open_interval: bool = False,
     right_open_interval: bool = False,
 ) -> None:
-    """Refuse a value outside of a range."""
+    """Raise unless a value is within a range."""
     low, high = valid_range
     above = value > low if left_open_interval else value >= low
     below = value < high if right_open_interval else value <= high
@@ -51,7 +51,7 @@ def check_value(
 
 
 def check_range(values: Sequence[Any], valid_range: Sequence[Any], arg_name: str = "") -> None:
-    """Refuse a pair that is not in order, or not within a range."""
+    """Raise unless a pair is ordered and within a range."""
     if not valid_range[0] <= values[0] <= values[1] <= valid_range[1]:
         raise problem(
             ValueError,
@@ -61,7 +61,7 @@ def check_range(values: Sequence[Any], valid_range: Sequence[Any], arg_name: str
 
 
 def check_positive(value: Any, arg_name: str = "") -> None:
-    """Refuse a value that is not above zero."""
+    """Raise unless a value is positive."""
     if value <= 0:
         raise problem(
             ValueError,
@@ -103,7 +103,7 @@ check_non_negative_float64 = _check_float_within(0, DOUBLE_MAX_INTEGER)
 
 
 def check_2tuple(value: Any, arg_name: str = "") -> None:
-    """Refuse anything but a tuple of two."""
+    """Raise unless a value is a tuple of two."""
     if not (isinstance(value, tuple) and len(value) == 2):
         raise problem(
             ValueError,
@@ -113,13 +113,13 @@ def check_2tuple(value: Any, arg_name: str = "") -> None:
 
 
 def check_odd(value: int, arg_name: str = "") -> None:
-    """Refuse an even number."""
+    """Raise unless a number is odd."""
     if value % 2 != 1:
         raise problem(ValueError, f"Input {pad_arg_name(arg_name)}is not an odd value.")
 
 
 def type_check(arg: Any, types: tuple[type, ...], arg_name: str) -> None:
-    """Refuse a value that is of none of some types; a bool is an int only if bool is named."""
+    """Raise unless a value has one of the types; a bool counts as an int only if bool is listed."""
     is_hidden_bool = isinstance(arg, bool) and bool not in types
     if is_hidden_bool or not isinstance(arg, types):
         raise problem(
@@ -130,7 +130,7 @@ def type_check(arg: Any, types: tuple[type, ...], arg_name: str) -> None:
 
 
 def type_check_list(args: Sequence[Any], types: tuple[type, ...], arg_names: Any) -> None:
-    """The same for every element of a list."""
+    """Apply `type_check` to every element of a list."""
     names = arg_names
     if isinstance(arg_names, str):
         names = [f"{arg_names}[{number}]" for number in range(len(args))]
@@ -139,7 +139,7 @@ def type_check_list(args: Sequence[Any], types: tuple[type, ...], arg_names: Any
 
 
 def parse_user_args(method: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[list[Any], Any]:
-    """The values of all arguments of a method, with the defaults, and the binding."""
+    """Values of all arguments of a method, including defaults, and the binding."""
     wanted = signature(method)
     if next(iter(wanted.parameters), "") in ("self", "cls"):
         bound = wanted.bind(None, *args, **kwargs)
@@ -151,7 +151,7 @@ def parse_user_args(method: Callable[..., Any], *args: Any, **kwargs: Any) -> tu
 
 
 def check_filename(path: Any) -> None:
-    """Refuse what cannot be the name of a file."""
+    """Raise unless a path is a valid file name."""
     type_check(path, (str,), "path")
     name = os.path.basename(path)
     if not name or any(sign in name for sign in '|*?<>"\n\t:'):
@@ -159,19 +159,19 @@ def check_filename(path: Any) -> None:
 
 
 def check_dir(dataset_dir: Any) -> None:
-    """Refuse what is no directory that can be read."""
+    """Raise unless a path is a readable directory."""
     if not os.path.isdir(dataset_dir) or not os.access(dataset_dir, os.R_OK):
         raise problem(ValueError, f"The folder {dataset_dir} does not exist or is not a directory.")
 
 
 def check_file(dataset_file: Any) -> None:
-    """Refuse what is no file that can be read."""
+    """Raise unless a path is a readable file."""
     if not os.path.isfile(dataset_file) or not os.access(dataset_file, os.R_OK):
         raise problem(ValueError, f"The file {dataset_file} does not exist or cannot be read.")
 
 
 def check_valid_str(value: Any, valid_strings: Sequence[str], arg_name: str = "") -> None:
-    """Refuse a string that is not among some."""
+    """Raise unless a string is in a set of valid strings."""
     type_check(value, (str,), arg_name)
     if value not in valid_strings:
         raise problem(
@@ -182,12 +182,12 @@ def check_valid_str(value: Any, valid_strings: Sequence[str], arg_name: str = ""
 
 
 def replace_none(value: Any, default: Any) -> Any:
-    """The default in the place of None."""
+    """Replace None by the default."""
     return default if value is None else value
 
 
 def check_columns(columns: Any, name: str) -> None:
-    """Refuse what does not name columns."""
+    """Raise unless the value names columns."""
     type_check(columns, (str, list), name)
     listed = [columns] if isinstance(columns, str) else columns
     if not listed or any(not isinstance(one, str) or not one for one in listed):

@@ -10,7 +10,7 @@ from mycelia.transforms.jacobian import jvp, vjp
 
 
 class Jvp(Cell):
-    """Called with the inputs of `fn` and then a direction: the value and its derivative."""
+    """Jacobian-vector product of `fn`, called with its inputs followed by a direction."""
 
     def __init__(self, fn: Callable[..., Any]) -> None:
         super().__init__(auto_prefix=False)
@@ -23,7 +23,7 @@ class Jvp(Cell):
 
 
 class Vjp(Cell):
-    """Called with the inputs of `fn` and then an output gradient: the value and the gradients."""
+    """Vector-Jacobian product of `fn`, called with its inputs followed by an output gradient."""
 
     def __init__(self, fn: Callable[..., Any]) -> None:
         super().__init__(auto_prefix=False)

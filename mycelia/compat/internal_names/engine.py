@@ -1,4 +1,4 @@
-"""`mindspore._c_expression`: the few names of its compiled core that scripts import."""
+"""`mindspore._c_expression`: the few names of the C++ core that scripts import."""
 
 from mycelia.nn.cell import Cell as Cell_
 from mycelia.ops.control.composite import HyperMap as HyperMap_

@@ -1,4 +1,4 @@
-"""Internal names of `mindspore.common`: compilation by hand, decorators, shapes."""
+"""Internal names of `mindspore.common`: explicit compilation, decorators, shapes."""
 
 from __future__ import annotations
 
@@ -29,43 +29,43 @@ class _GraphExecutor:
         jit_config_dict: Any = None,
         **kwargs: Any,
     ) -> tuple[str, bool]:
-        """Compile `obj` for these arguments; gives the name of the result, and True."""
+        """Compile `obj` for these arguments; return the name of the program, and True."""
         compiled_of(obj).entry(args, kwargs)
         name = f"{phase}.{id(obj)}"
         self._last[name] = obj
         return name, True
 
     def has_compiled(self, phase: str = "predict") -> bool:
-        """Whether `compile` gave this name."""
+        """Whether `compile` returned this name."""
         return phase in self._last
 
     def run(self, obj: Any, *args: Any, phase: str = "") -> Any:
-        """Run what was compiled."""
+        """Run a compiled program."""
         return compiled_of(obj)(*args)
 
     __call__ = run
 
     def is_init(self) -> bool:
-        """There is nothing to be initialised."""
+        """Return True: no initialization is necessary."""
         return True
 
     def del_net_res(self, obj: Any, net_id: Any) -> None:
-        """Programs leave with their networks."""
+        """No effect: programs are freed with their networks."""
 
 
 class _EagerExecutor:
-    """The eager mode, where MindSpore has an object that scripts ask to finish its work."""
+    """MindSpore's eager executor, which scripts call to synchronize."""
 
     def sync(self) -> None:
-        """Wait for everything that was begun."""
+        """Wait for all pending computations."""
         synchronize()
 
     def grad_flag(self) -> bool:
-        """Gradients are recorded only where they are asked for."""
+        """Always False: gradients are recorded only on request."""
         return False
 
     def set_grad_flag(self, flag: bool) -> None:
-        """Gradients are recorded where they are asked for, so this has no effect."""
+        """No effect: gradients are recorded only on request."""
 
     def is_first_cell(self) -> bool:
         """Whether no cell is running."""
@@ -77,7 +77,7 @@ _pynative_executor = _EagerExecutor()
 
 
 def deprecated(version: str, substitute: str, use_substitute_name: bool = False) -> Any:
-    """A decorator that warns of a function that is going to be removed."""
+    """Decorator that warns that a function is deprecated."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
@@ -95,24 +95,24 @@ def deprecated(version: str, substitute: str, use_substitute_name: bool = False)
 
 
 def is_shape_unknown(shape: Any) -> bool:
-    """Whether a size or the rank of a shape is not known."""
+    """Whether a size or the rank of a shape is unknown."""
     return any(size in (-1, -2) for size in shape)
 
 
 def is_dim_unknown(shape: Any) -> bool:
-    """Whether the rank of a shape is not known."""
+    """Whether the rank of a shape is unknown."""
     return -2 in shape
 
 
 class _Registry:
-    """The methods of Tensor by name."""
+    """Registry of Tensor methods by name."""
 
     def get(self, name: str) -> Callable[..., Any]:
-        """The method called `name`."""
+        """Get the method called `name`."""
         return getattr(Tensor, name)
 
     def register(self, name: str, function: Callable[..., Any]) -> None:
-        """Give Tensor one more method."""
+        """Add a method to Tensor."""
         setattr(Tensor, name, function)
 
 

@@ -1,6 +1,6 @@
-"""`mindspore.ops.operations._grad_ops`: the gradients of operators, callable directly.
+"""`mindspore.ops.operations._grad_ops`: gradient operators that can be called directly.
 
-Each is the pullback of its operator. `_Pullback` computes it at the input; the gradients that
+Each is the pullback of its operator. `_Pullback` computes it from the input; gradients that
 MindSpore computes from the output are formulas.
 """
 
@@ -18,7 +18,7 @@ Forward = Callable[..., Callable[..., Any]]
 
 
 class _Gradient:
-    """A gradient operator; its fields are the arguments of its constructor."""
+    """Gradient operator; its attributes are the arguments of its constructor."""
 
     defaults: dict[str, Any]
 
@@ -35,7 +35,7 @@ class _Gradient:
 
 
 class _Pullback(_Gradient):
-    """The pullback of `forward(**fields)`; `roles` names the arguments of a call in order.
+    """Pullback of `forward(**fields)`; `roles` describes the arguments of a call in order.
 
     `x` is differentiated, `c` is constant, `g` is the output gradient, `_` is not needed.
     """
@@ -69,7 +69,7 @@ def _pullback(name: str, roles: str, forward: Forward, **defaults: Any) -> type[
 
 
 class _Formula(_Gradient):
-    """A gradient that follows from the output."""
+    """Gradient computed from the output."""
 
     formula: Callable[..., Any]
 
@@ -159,7 +159,7 @@ MaxPoolGradWithArgmax = _pullback("MaxPoolGradWithArgmax", "xg_", ops.MaxPool, *
 
 
 def _max_pool_3d(kernel_size: Any, strides: Any, **fields: Any) -> Callable[..., Any]:
-    """The operator for windows that are given with or without the axes of batch and channels."""
+    """Pooling operator for windows with or without the batch and channel axes."""
     kernel_size = kernel_size[-3:] if isinstance(kernel_size, tuple) else kernel_size
     strides = strides[-3:] if isinstance(strides, tuple) else strides
     return ops.MaxPool3D(kernel_size=kernel_size, strides=strides, **fields)
@@ -183,7 +183,7 @@ PdistGrad = _pullback("PdistGrad", "gx_", lambda p: lambda x: ops.pdist(x, p), p
 
 
 def _spread(function: Callable[..., Any], shape: Any, gradient: Any) -> Any:
-    """The pullback of a linear function of a tensor of some shape."""
+    """Pullback of a linear function of a tensor with the given shape."""
     pullback = record_call(function, (ops.zeros(tuple(shape), gradient.dtype),), {}, [0])
     found, _ = pullback.pull([(tensors_of(pullback.value)[0], gradient)])
     return found[0]

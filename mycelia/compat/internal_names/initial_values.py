@@ -13,7 +13,7 @@ from mycelia.tensor.initializer import _ALIASES, _check_mode, fans, gain_of, tru
 
 
 def _assignment(arr: np.ndarray, num: Any) -> np.ndarray:
-    """Write a number, or numbers of the same shape, into `arr`."""
+    """Write a number, or an array of the same shape, into `arr`."""
     if arr.shape == ():
         arr = arr.reshape(1)
     arr[...] = num
@@ -21,12 +21,12 @@ def _assignment(arr: np.ndarray, num: Any) -> np.ndarray:
 
 
 def _numpy_seed() -> int:
-    """A seed for NumPy that follows from `set_seed`."""
+    """Seed for NumPy derived from `set_seed`."""
     return int(next_generator().integers(1 << 31))
 
 
 def _calculate_fan_in_and_fan_out(shape: Any) -> tuple[int, int]:
-    """How many inputs and outputs each unit of a weight of `shape` is joined to."""
+    """Fan-in and fan-out of a weight of `shape`."""
     if len(shape) < 2:
         raise problem(
             ValueError,
@@ -37,39 +37,39 @@ def _calculate_fan_in_and_fan_out(shape: Any) -> tuple[int, int]:
 
 
 def _calculate_in_and_out(arr: Any) -> tuple[int, int]:
-    """The same, of an array: outputs and inputs are the other way round."""
+    """Fan-in and fan-out of an array, in the reverse order."""
     return _calculate_fan_in_and_fan_out(arr.shape)[::-1]
 
 
 def _calculate_correct_fan(shape: Any, mode: str) -> int:
-    """The fan that `mode` (fan_in or fan_out) names."""
+    """Fan selected by `mode` (fan_in or fan_out)."""
     found = _calculate_fan_in_and_fan_out(shape)
     return found[0] if _check_mode(mode.lower()) == "fan_in" else found[1]
 
 
 def _calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The factor by which a nonlinearity asks its weights to be larger."""
+    """Gain of a nonlinearity: the recommended scale of its weights."""
     return gain_of(nonlinearity) if param is None else gain_of(nonlinearity, param)
 
 
 def _init_random_normal(mean: float, sigma: float, shape: Any) -> np.ndarray:
-    """Normal numbers."""
+    """Samples from a normal distribution."""
     return next_generator().normal(mean, sigma, shape).astype(np.float32)
 
 
 def _init_random_uniform(a: float, b: float, shape: Any) -> np.ndarray:
-    """Uniform numbers."""
+    """Samples from a uniform distribution."""
     return next_generator().uniform(a, b, shape).astype(np.float32)
 
 
 def _init_truncated_normal(a: float, b: float, mean: float, sigma: float, shape: Any) -> np.ndarray:
-    """Normal numbers within `a` and `b` deviations."""
+    """Samples from a normal distribution truncated at `a` and `b` deviations."""
     values = truncated_normal(next_generator(), tuple(shape), a, b) * sigma + mean
     return values.astype(np.float32)
 
 
 def _register(*aliases: str) -> Callable[[type], type]:
-    """A decorator that gives an Initializer further names."""
+    """Decorator that registers an Initializer under additional names."""
 
     def decorate(cls: type) -> type:
         _ALIASES.update({alias.lower(): cls.__name__.lower() for alias in aliases})

@@ -1,4 +1,4 @@
-"""Internal and older names of `mindspore.ops`: cached operators, resizing, formats of kernels."""
+"""Internal and former names of `mindspore.ops`: operator caching, resizing, kernel formats."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mycelia.ops.random.dropout import dropout
 
 
 class ResizeBilinear:
-    """The older form of ResizeBilinearV2, which has the size as a field."""
+    """Former version of ResizeBilinearV2, with the size as an attribute."""
 
     def __init__(
         self, size: Any, align_corners: bool = False, half_pixel_centers: bool = False
@@ -29,7 +29,7 @@ class ResizeBilinear:
 
 
 def _get_cache_prim(cls: type[Primitive]) -> Callable[..., Primitive]:
-    """Operators are values here: equal ones share their programs, so none has to be kept."""
+    """Return the class: equal operators share programs, so they need no cache."""
     return cls
 
 
@@ -39,12 +39,12 @@ def _run_op(obj: Primitive, op_name: str, args: Any) -> Any:
 
 
 def _primexpr(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """A decorator of functions of constants, which the compiler evaluates in any case."""
+    """Decorator with no effect: the compiler evaluates functions of constants anyway."""
     return fn if fn is not None else lambda function: function
 
 
 class _Formats(type):
-    """Combinations of a dtype and a layout by name, as kernels for Ascend are described."""
+    """Combinations of a dtype and a layout by name, as used to register Ascend kernels."""
 
     def __getattr__(cls, name: str) -> tuple[str, ...]:
         short, _, layout = name.partition("_")
@@ -81,7 +81,7 @@ class DataType(metaclass=_Formats):
 
 
 class _FunctionalAttention:
-    """The computation of MultiheadAttention with weights that are arguments."""
+    """MultiheadAttention whose weights are arguments."""
 
     construct: Any = MultiheadAttention.construct
     _with_batch = MultiheadAttention._with_batch

@@ -15,11 +15,11 @@ from mycelia._engine.ir.primitive import Primitive
 from mycelia.nn.cell import Cell
 from mycelia.train.callback.callback import Callback
 
-float8_e4m3 = float8_e4m3fn  # as MindSpore 2.3 called it
+float8_e4m3 = float8_e4m3fn  # its name in MindSpore 2.3
 
 
 def cell_attr_register(fn: Any = None, attrs: Any = None) -> Any:
-    """A decorator of `Cell.__init__` that keeps its arguments in `cell_init_args`."""
+    """Decorator of `Cell.__init__` that stores its arguments in `cell_init_args`."""
 
     def wrap(function: Callable[..., None]) -> Callable[..., None]:
         wanted = signature(function)
@@ -39,7 +39,7 @@ def cell_attr_register(fn: Any = None, attrs: Any = None) -> Any:
 
 
 def set_dump(target: Any, enabled: bool = True) -> None:
-    """Choose a cell or operator for dumping. CPU programs dump nothing: this warns and returns."""
+    """Select a cell or operator for dumping. Has no effect on CPU except a warning."""
     if not isinstance(target, (Cell, Primitive)):
         raise problem(
             ValueError,
@@ -52,10 +52,7 @@ def set_dump(target: Any, enabled: bool = True) -> None:
 
 
 class TrainFaultTolerance(Callback):
-    """Saves a checkpoint when a device fails. There is none on CPU that can fail by itself.
-
-    On an exception in training it calls `ckpt_save_fn(run_context)`, or saves to `ckpt_save_path`.
-    """
+    """Checkpoints on failures of Ascend devices; creating one raises an error on CPU."""
 
     def __init__(self, ckpt_save_path: str | None = None, **kwargs: Any) -> None:
         if ckpt_save_path is None and kwargs.get("ckpt_save_fn") is None:

@@ -1,4 +1,4 @@
-"""Internal names of `mindspore.parallel`: settings of parallel training by functions."""
+"""Internal names of `mindspore.parallel`: getters and setters of parallel training settings."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class _Context:
         return bool(parallel_settings()["global_rank"] != 0)
 
     def reset(self) -> None:
-        """Give all settings their defaults."""
+        """Reset all settings to their defaults."""
         reset_auto_parallel_context()
 
 
@@ -47,7 +47,7 @@ _CONTEXT = _Context()
 
 
 def auto_parallel_context() -> _Context:
-    """The settings, each with a function to get and to set it."""
+    """The settings, each with a getter and a setter."""
     return _CONTEXT
 
 
@@ -64,7 +64,7 @@ _get_enable_parallel_optimizer = _setting("enable_parallel_optimizer")
 
 
 def _get_device_num() -> int:
-    """The number of devices: what was set, else the size of the group of processes."""
+    """Number of devices: the setting, else the number of processes."""
     found = int(parallel_settings()["device_num"])
     if found == 1 and _get_parallel_mode() != _STAND_ALONE and world().size > 1:
         return get_group_size()
@@ -72,7 +72,7 @@ def _get_device_num() -> int:
 
 
 def _get_global_rank() -> int:
-    """The rank: what was set, else that of this process."""
+    """Rank: the setting, else the rank of this process."""
     found = int(parallel_settings()["global_rank"])
     if found == 0 and _get_parallel_mode() != _STAND_ALONE and world().size > 1:
         return get_rank()
@@ -80,43 +80,43 @@ def _get_global_rank() -> int:
 
 
 def _get_stage_device_num() -> int:
-    """The number of devices of one stage of a pipeline."""
+    """Number of devices of one pipeline stage."""
     return _get_device_num() // _get_pipeline_stages()
 
 
 def _is_in_auto_parallel_mode() -> bool:
-    """Whether programs are spread over devices."""
+    """Whether programs are sharded over devices."""
     modes = (ParallelMode.SEMI_AUTO_PARALLEL, ParallelMode.AUTO_PARALLEL)
     return get_auto_parallel_context("parallel_mode") in modes
 
 
 def _is_in_data_parallel_mode() -> bool:
-    """Whether processes share out the data only."""
+    """Whether training is data parallel."""
     return _get_parallel_mode() == ParallelMode.DATA_PARALLEL
 
 
 def _is_in_hybrid_parallel_mode() -> bool:
-    """Whether users place everything themselves."""
+    """Whether users place all tensors manually."""
     return _get_parallel_mode() == ParallelMode.HYBRID_PARALLEL
 
 
 def _is_parallel_mode() -> bool:
-    """Whether there is any parallel training."""
+    """Whether any kind of parallel training is enabled."""
     return _get_parallel_mode() != _STAND_ALONE
 
 
 def _need_to_full() -> bool:
-    """Whether the batches of a dataset are parts of larger ones."""
+    """Whether the batches of a dataset are shards of larger batches."""
     return _is_in_auto_parallel_mode() and not _get_full_batch()
 
 
 def _to_full_shapes(shapes: Any, device_num: int) -> list[list[int]]:
-    """The shapes of whole batches from those of one device's share."""
+    """Shapes of full batches from those of one device's shard."""
     return [[shape[0] * device_num, *shape[1:]] for shape in shapes if len(shape) > 0]
 
 
 def _device_number_check(parallel_mode: str, device_number: int) -> None:
-    """Refuse more than one device without parallel training."""
+    """Raise if there is more than one device without parallel training."""
     if parallel_mode == _STAND_ALONE and device_number != 1:
         raise problem(
             ValueError,
@@ -126,20 +126,20 @@ def _device_number_check(parallel_mode: str, device_number: int) -> None:
 
 
 def _parameter_broadcast_check(parallel_mode: str, parameter_broadcast: bool) -> None:
-    """Refuse broadcasting parameters where there is nobody to receive them."""
+    """Raise if parameters are broadcast in stand-alone training."""
     if parameter_broadcast and parallel_mode == _STAND_ALONE:
-        raise problem(ValueError, "stand_alone training broadcasts no parameters")
+        raise problem(ValueError, "stand_alone training cannot broadcast parameters")
 
 
 def _parallel_predict_check() -> None:
-    """Prediction runs in every mode."""
+    """No effect: prediction runs in every mode."""
 
 
 def _reset_op_id() -> None:
-    """Operators have no numbers."""
+    """No effect: operators have no ids."""
 
 
-# ---- parameter servers, of which there are none -------------------------------------------------
+# ---- parameter servers, which are not supported -------------------------------------------------
 
 
 def _is_not_a_server() -> bool:
@@ -151,7 +151,7 @@ _enable_distributed_mindrt = _is_not_a_server
 
 
 def _get_ps_mode_rank() -> int:
-    """The rank among parameter servers."""
+    """Rank among parameter servers."""
     return 0
 
 
@@ -180,20 +180,20 @@ _COSTS = dict(_COST_DEFAULTS)
 
 
 def set_cost_model_context(**kwargs: Any) -> None:
-    """Keep constants of MindSpore's cost model. Plans here are priced by measured costs."""
+    """Set constants of MindSpore's cost model. They have no effect: Mycelia measures costs."""
     for key in kwargs:
         _check_cost(key)
     _COSTS.update(kwargs)
 
 
 def get_cost_model_context(attr_key: str) -> Any:
-    """A constant that was set, or its default."""
+    """Get a constant that was set, or its default."""
     _check_cost(attr_key)
     return _COSTS[attr_key]
 
 
 def reset_cost_model_context() -> None:
-    """Give all constants their defaults."""
+    """Reset all constants to their defaults."""
     _COSTS.update(_COST_DEFAULTS)
 
 
@@ -220,25 +220,25 @@ _COST_MODEL = _CostModel()
 
 
 def cost_model_context() -> _CostModel:
-    """The constants, each with a function to get and to set it."""
+    """The constants, each with a getter and a setter."""
     return _COST_MODEL
 
 
 def _set_multi_subgraphs(multi_subgraph: bool = True) -> None:
-    """Keep whether a network has several graphs."""
+    """Store whether a network has several graphs; no effect."""
     _COSTS["multi_subgraphs"] = multi_subgraph
 
 
 def _get_multi_subgraphs() -> bool:
-    """What was kept."""
+    """The stored value."""
     return bool(_COSTS["multi_subgraphs"])
 
 
 def _set_algo_single_loop(single_loop: bool = True) -> None:
-    """Keep whether loops are planned once."""
+    """Store whether loops are planned once; no effect."""
     _COSTS["algo_single_loop"] = single_loop
 
 
 def _get_algo_single_loop() -> bool:
-    """What was kept."""
+    """The stored value."""
     return bool(_COSTS["algo_single_loop"])

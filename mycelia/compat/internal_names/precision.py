@@ -1,4 +1,4 @@
-"""Internal names of `mindspore.train.amp`: lists, and casts written into a rewritten network."""
+"""Internal names of `mindspore.train.amp`: operator lists, and inserting casts into networks."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ AMP_AUTO_WHITE_LIST, AMP_AUTO_BLACK_LIST = list(levels._AUTO_LOWER), list(levels
 
 
 def amp_cast(value: Any, dtype: DType) -> Any:
-    """A floating tensor in another dtype; anything else as it is."""
+    """Cast floating-point tensors to `dtype`; return anything else unchanged."""
     if isinstance(value, Tensor) and value.dtype.is_float:
         return cast(value, dtype)
     return value
 
 
 class CastTo(Cell):
-    """`amp_cast` as a step of a network."""
+    """`amp_cast` as an operator of a network."""
 
     def __init__(self, dtype: DType) -> None:
         super().__init__(auto_prefix=False)
@@ -36,14 +36,14 @@ class CastTo(Cell):
 
 
 class _OutputTo16(OutputCast):
-    """A network whose floating results are half precision."""
+    """Wrapper that casts floating-point results to half precision."""
 
     def __init__(self, backbone: Cell, dtype: DType = float16) -> None:
         super().__init__(backbone, dtype)
 
 
 class _OutputTo32(OutputCast):
-    """A network whose floating results are float32."""
+    """Wrapper that casts floating-point results to float32."""
 
     def __init__(self, backbone: Cell) -> None:
         super().__init__(backbone, float32)
@@ -57,10 +57,10 @@ def _insert_cast_for_operators(
     white_list: Sequence[type] | None = None,
     black_list: Sequence[type] | None = None,
 ) -> None:
-    """Let chosen calls of a network compute in `dtype` and give float32, by casts around them.
+    """Insert casts so that selected calls of a network compute in `dtype` and return float32.
 
-    Chosen are the calls of classes on the white list, or of all but the black list; `force_cast`
-    chooses all.
+    Selected are the calls of classes on the white list, or of all classes not on the black list;
+    `force_cast` selects all.
     """
     for node in list(stree.nodes()):
         if node.get_node_type() == NodeType.Tree:
@@ -94,7 +94,7 @@ def _insert_cast_for_operator(node: Node, dtype: DType) -> None:
     assert stree is not None
     instance = node.get_instance()
     if isinstance(instance, Cell):
-        instance.to_float(dtype)  # its parameters, too
+        instance.to_float(dtype)  # its parameters too
     users = node.get_target_users(0)
     target = node.get_targets()[0]
     for place, argument in enumerate(node.get_args()):
@@ -110,7 +110,7 @@ def _insert_cast_for_operator(node: Node, dtype: DType) -> None:
 
 
 def _remove_duplicated_cast(stree: SymbolTree, dtype: DType) -> None:
-    """Take out casts to float32 whose result is only cast back to `dtype`."""
+    """Remove casts to float32 whose result is only cast back to `dtype`."""
     for node in list(stree.nodes()):
         if node.get_node_type() == NodeType.Tree:
             _remove_duplicated_cast(node.get_sub_tree(), dtype)
@@ -124,7 +124,7 @@ def _casts_to(node: Node, dtype: DType) -> bool:
 
 
 def _remove_pair(stree: SymbolTree, low: Node) -> None:
-    """`low = cast16(high)` with `high = cast32(x)`: users of `low` take `x`."""
+    """For `low = cast16(high)` with `high = cast32(x)`, replace `low` by `x` in its users."""
     found = low.get_arg_providers().get(0)
     if found is None or not _casts_to(found[0], float32):
         return

@@ -2,5 +2,5 @@
 
 
 def enable_security() -> bool:
-    """Debugging features are always there."""
+    """Return False: debugging features are always available."""
     return False

@@ -4,16 +4,16 @@ from enum import Enum
 
 
 class BaseEnum(Enum):
-    """An enumeration of strings."""
+    """Enumeration of strings."""
 
     @classmethod
     def to_list(cls) -> list[str]:
-        """The strings."""
+        """All strings of the enumeration."""
         return [one.value for one in cls]
 
 
 class PluginEnum(BaseEnum):
-    """What can be recorded."""
+    """Kinds of summaries."""
 
     GRAPH = "graph"
     SCALAR = "scalar"
@@ -29,7 +29,7 @@ class PluginEnum(BaseEnum):
 
 
 class WriterPluginEnum(BaseEnum):
-    """The files that records go to."""
+    """Kinds of summary files."""
 
     EXPORTER = "exporter"
     EXPLAINER = "explainer"
@@ -38,7 +38,7 @@ class WriterPluginEnum(BaseEnum):
 
 
 class ModeEnum(BaseEnum):
-    """The phases of a run."""
+    """Phases of a run."""
 
     TRAIN = "train"
     EVAL = "eval"

@@ -23,13 +23,13 @@ tensor_to_np_type: dict[str, Any] = {dtype.title: dtype.numpy.type for dtype in 
 
 
 def _update_param(param: Parameter, new_param: Any, strict_load: bool) -> None:
-    """Set a parameter from a checkpoint's."""
+    """Set a parameter from a checkpoint's parameter."""
     check_fits(param, new_param, strict_load)
     param.set_data(new_param)
 
 
 def _save_graph(network: Any, file_name: str) -> None:
-    """Write the graphs that a network was compiled to, as text."""
+    """Write the compiled graphs of a network as text."""
     reads = [entry.read for entry in compiled_of(network).entries.values() if entry.read]
     if not reads:
         raise problem(
@@ -41,7 +41,7 @@ def _save_graph(network: Any, file_name: str) -> None:
 
 
 def _exec_save(ckpt_file_name: str, data_list: dict[str, Any], *args: Any, **kwargs: Any) -> None:
-    """Save `{name: (dims, dtype name, numbers)}`."""
+    """Save `{name: (dims, dtype name, values)}`."""
     tensors = {name: _tensor_of(*entry[:3]) for name, entry in data_list.items()}
     save_checkpoint(tensors, ckpt_file_name)
 
@@ -52,12 +52,12 @@ def _tensor_of(dims: Any, title: str, numbers: Any) -> Tensor:
 
 
 def _make_directory(path: str, arg_name: str = "path") -> str:
-    """The absolute path of a directory, which is there afterwards."""
+    """Create a directory if needed, and return its absolute path."""
     return made_directory("_make_directory", arg_name, path)
 
 
 def _to_tensor(elem: Any, scaling_sens: Any = None) -> Any:
-    """NumPy arrays, and lists of them, as tensors; with a scale as the last one."""
+    """Convert NumPy arrays, and lists of them, to tensors, followed by the scale if given."""
     single = not isinstance(elem, (tuple, list))
     found = [
         one if isinstance(one, Tensor) else Tensor(one) for one in ([elem] if single else elem)
@@ -68,18 +68,18 @@ def _to_tensor(elem: Any, scaling_sens: Any = None) -> Any:
 
 
 def _get_types_and_shapes(dataset: Any) -> tuple[Any, Any]:
-    """The dtypes and shapes of the columns of a dataset."""
+    """Dtypes and shapes of the columns of a dataset."""
     return [from_title(kind) for kind in dataset.output_types()], dataset.output_shapes()
 
 
 def from_title(kind: Any) -> Any:
-    """The dtype of a NumPy type."""
+    """Dtype of a NumPy type."""
     return Tensor(np.zeros((), kind)).dtype
 
 
 def _construct_tensor_list(
     types: Iterable[Any], shapes: Any, batch_expand_num: int = 1
 ) -> list[Any]:
-    """Tensors of ones of some dtypes and shapes."""
+    """Tensors of ones with the given dtypes and shapes."""
     sizes = [(shape[0] * batch_expand_num, *shape[1:]) if shape else () for shape in shapes]
     return [Tensor(np.ones(size, kind.numpy)) for kind, size in zip(types, sizes, strict=True)]

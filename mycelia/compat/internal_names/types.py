@@ -1,4 +1,4 @@
-"""`mindspore._c_expression.typing`: classes that dtypes count as instances of."""
+"""`mindspore._c_expression.typing`: type classes whose instances are dtypes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mycelia._engine.core.type_names import ObjectType
 
 
 class _Group(type):
-    """A class whose instances are the dtypes of some kinds."""
+    """Metaclass of type classes: their instances are the dtypes of some kinds."""
 
     kinds: tuple[str, ...]
 
@@ -28,7 +28,7 @@ class Number(Type):
 
 
 class Bool(Number):
-    """The dtype of truth values."""
+    """The bool dtype."""
 
     kinds = ("bool",)
 

@@ -129,7 +129,7 @@ class Optimizer(AtomicStep):
         if len(gradients) != len(self.parameters):
             raise problem(
                 ValueError,
-                f"{type(self).__name__}: there must be one gradient per parameter",
+                f"{type(self).__name__}: there must be one gradient for each parameter",
                 got=f"{len(gradients)} gradients for {len(self.parameters)} parameters",
             )
         for parameter, gradient in zip(self.parameters, gradients, strict=True):
