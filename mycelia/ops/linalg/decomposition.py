@@ -135,7 +135,7 @@ class Orgqr(Op):
         if x.shape[-2] < x.shape[-1] or not fits:
             raise problem(
                 ValueError,
-                "Orgqr: the reflectors and their scales do not fit",
+                "Orgqr: the reflectors and their scales do not match",
                 got=f"x {x} and tau {tau}",
                 expected="x (..., m, n) with m >= n, and tau (..., k) with k <= n",
             )

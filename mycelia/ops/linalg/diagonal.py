@@ -185,7 +185,7 @@ class DiagonalScatter(Op):
         if wanted != src:
             raise problem(
                 ValueError if wanted.dtype is src.dtype else TypeError,
-                "diagonal_scatter: src does not fit the diagonal",
+                "diagonal_scatter: src does not match the diagonal",
                 got=f"input {input}, src {src}",
                 expected=f"src {wanted}",
             )
@@ -193,8 +193,8 @@ class DiagonalScatter(Op):
 
     def lower(self, input: Array, src: Array) -> Array:
         moved = jnp.moveaxis(jnp.asarray(input), (self.dim1, self.dim2), (-2, -1))
-        place = _diagonal_places(src.shape[-1], self.offset)
-        written = moved.at[(..., *place)].set(src)
+        indices = _diagonal_indices(src.shape[-1], self.offset)
+        written = moved.at[(..., *indices)].set(src)
         return jnp.moveaxis(written, (-2, -1), (self.dim1, self.dim2))
 
     def grad(self, input: Any, src: Any, out: Any, dout: Any) -> tuple[Any, ...]:
@@ -216,17 +216,17 @@ class DiagEmbed(Op):
             raise problem(
                 ValueError, "diag_embed: the input must have at least 1 dimension", got=str(input)
             )
-        places = _two_axes(self.name, input.ndim + 1, self.dim1, self.dim2)
+        positions = _two_axes(self.name, input.ndim + 1, self.dim1, self.dim2)
         shape = list(input.shape[:-1])
-        for place in sorted(places):
-            shape.insert(place, input.shape[-1] + abs(self.offset))
+        for position in sorted(positions):
+            shape.insert(position, input.shape[-1] + abs(self.offset))
         return input.with_shape(tuple(shape))
 
     def lower(self, input: Array) -> Array:
         side = input.shape[-1] + abs(self.offset)
         blank = jnp.zeros((*input.shape[:-1], side, side), input.dtype)
-        place = _diagonal_places(input.shape[-1], self.offset)
-        return jnp.moveaxis(blank.at[(..., *place)].set(input), (-2, -1), (self.dim1, self.dim2))
+        indices = _diagonal_indices(input.shape[-1], self.offset)
+        return jnp.moveaxis(blank.at[(..., *indices)].set(input), (-2, -1), (self.dim1, self.dim2))
 
     def grad(self, input: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return (Diagonal.of(self.offset, self.dim1, self.dim2)(dout),)
@@ -304,7 +304,7 @@ def _diagonal_length(rows: int, columns: int, offset: int) -> int:
     return max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
 
 
-def _diagonal_places(count: int, offset: int) -> tuple[np.ndarray, np.ndarray]:
+def _diagonal_indices(count: int, offset: int) -> tuple[np.ndarray, np.ndarray]:
     along = np.arange(count)
     return along + max(-offset, 0), along + max(offset, 0)
 

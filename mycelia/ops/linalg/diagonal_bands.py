@@ -111,7 +111,7 @@ class MatrixDiagV3(Op):
         if not fits or rows < least_rows or columns < least_columns:
             raise problem(
                 ValueError,
-                f"{self.name}: the numbers of rows and columns do not fit the diagonals",
+                f"{self.name}: the numbers of rows and columns do not match the diagonals",
                 got=f"{rows} rows, {columns} columns for diagonals of shape {list(shape)}, k={k}",
                 expected=f"{least_rows} rows or {least_columns} columns",
             )
@@ -166,7 +166,7 @@ class MatrixSetDiagV3(Op):
         if diagonal.shape != wanted:
             raise problem(
                 ValueError,
-                f"{self.name}: the diagonals do not fit the matrix",
+                f"{self.name}: the diagonals do not match the matrix",
                 got=f"x {x}, diagonal {diagonal}, k={k}",
                 expected=f"diagonals of shape {list(wanted)}",
             )

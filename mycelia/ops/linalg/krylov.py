@@ -41,7 +41,7 @@ class KrylovSolve(Op):
             check_matrices(self.method, side, square=True)
             if side.shape != (b.shape[0], b.shape[0]):
                 raise problem(
-                    ValueError, f"{self.method}: the sizes do not fit", got=f"{side} and b {b}"
+                    ValueError, f"{self.method}: the sizes do not match", got=f"{side} and b {b}"
                 )
         return b
 

@@ -172,7 +172,7 @@ class Dense(Op):
         if b is not None and b.shape != (w.shape[0],):
             raise problem(
                 ValueError,
-                "Dense: the bias does not fit the weight",
+                "Dense: the bias does not match the weight",
                 got=f"weight {w} and bias {b}",
                 expected=f"a bias of shape [{w.shape[0]}]",
             )
@@ -216,7 +216,7 @@ class BiasAdd(Op):
         if bias.shape != (input_x.shape[axis],):
             raise problem(
                 ValueError,
-                "BiasAdd: the bias does not fit the channels of the input",
+                "BiasAdd: the bias does not match the channels of the input",
                 got=f"input {input_x} and bias {bias}",
                 expected=f"a bias of shape [{input_x.shape[axis]}] ({self.data_format})",
             )

@@ -81,7 +81,7 @@ class MatrixSolveLs(Op):
         if matrix.ndim < 2 or rhs.ndim != matrix.ndim or rhs.shape[:-1] != matrix.shape[:-1]:
             raise problem(
                 ValueError,
-                "MatrixSolveLs: matrix and right side do not fit",
+                "MatrixSolveLs: matrix and right side do not match",
                 got=f"matrix {matrix}, rhs {rhs}",
                 expected="shapes (*, M, N) and (*, M, K)",
             )
@@ -129,7 +129,7 @@ class Ormqr(Op):
         if x.ndim < 2 or x.shape[-2] != side or not fits or tau.shape[-1] > min(x.shape[-2:]):
             raise problem(
                 ValueError,
-                "Ormqr: the matrices do not fit",
+                "Ormqr: the matrices do not match",
                 got=f"x {x}, tau {tau}, other {other}",
                 expected="as many rows of x as the product needs, and a number of tau for each "
                 "column of x at most",
@@ -162,7 +162,7 @@ class TridiagonalMatMul(Op):
         if any(d.shape != wanted for d in (superdiag, maindiag, subdiag)):
             raise problem(
                 ValueError,
-                "TridiagonalMatMul: the diagonals do not fit the matrix",
+                "TridiagonalMatMul: the diagonals do not match the matrix",
                 got=f"{superdiag}, {maindiag}, {subdiag} and rhs {rhs}",
                 expected="three diagonals of shape (..., 1, M) for a matrix (..., M, N)",
             )

@@ -216,7 +216,7 @@ class Lstsq(Op):
         if x.ndim != 2 or a.ndim not in (1, 2) or x.shape[0] != a.shape[0]:
             raise problem(
                 ValueError,
-                "Lstsq: the matrix and the right side do not fit",
+                "Lstsq: the matrix and the right side do not match",
                 got=f"x {x} and a {a}",
                 expected="a matrix (m, n), and a right side (m,) or (m, k)",
             )
@@ -267,7 +267,7 @@ def _check_system(name: str, matrix: TensorType, rhs: TensorType) -> None:
     if rhs.ndim != matrix.ndim or rhs.shape[:-1] != matrix.shape[:-1]:
         raise problem(
             ValueError,
-            f"{name}: the matrix and the right side do not fit",
+            f"{name}: the matrix and the right side do not match",
             got=f"matrix {matrix} and right side {rhs}",
             expected="shapes that are equal except for the last size",
         )

@@ -123,7 +123,7 @@ def _paired_axes(left: Shape, right: Shape, axes: Any) -> tuple[Shape, Shape]:
     if not fits or _sizes(left, pairs[0]) != _sizes(right, pairs[1]):
         raise problem(
             ValueError,
-            "tensor_dot: the axes to sum over do not fit",
+            "tensor_dot: the axes to sum over do not match",
             got=f"shapes {list(left)} and {list(right)} with axes={axes}",
             expected="pairs of axes of equal sizes",
         )
@@ -147,7 +147,7 @@ def batch_dot(x1: Any, x2: Any, axes: Any = None) -> Any:
     if 0 in (left, right) or x1.shape[0] != x2.shape[0] or x1.shape[left] != x2.shape[right]:
         raise problem(
             ValueError,
-            "batch_dot: the shapes do not fit",
+            "batch_dot: the shapes do not match",
             got=f"shapes {list(x1.shape)} and {list(x2.shape)} with axes={axes}",
             expected="equal batch sizes, and equal sizes on the two axes; axis 0 is the batch",
         )
@@ -161,10 +161,10 @@ def batch_dot(x1: Any, x2: Any, axes: Any = None) -> Any:
 def vecdot(x: Any, y: Any, *, axis: int = -1) -> Any:
     """Vector dot product along one axis."""
     product = mul(x, y)
-    place = normalize_axis(axis, len(product.shape), "vecdot")
+    position = normalize_axis(axis, len(product.shape), "vecdot")
     wide = cast(product, "int64") if product.dtype.kind in ("bool", "int", "uint") else product
-    kept = tuple(1 if i == place else n for i, n in enumerate(product.shape))
-    return reshape(sum_to(wide, kept), (*kept[:place], *kept[place + 1 :]))
+    kept = tuple(1 if i == position else n for i, n in enumerate(product.shape))
+    return reshape(sum_to(wide, kept), (*kept[:position], *kept[position + 1 :]))
 
 
 def outer(input: Any, vec2: Any) -> Any:

@@ -85,7 +85,7 @@ class SparseSoftmaxCrossEntropyWithLogits(Op):
         if logits.shape[:-1] != labels.shape:
             raise problem(
                 ValueError,
-                f"{self.name}: the labels do not fit the logits",
+                f"{self.name}: the labels do not match the logits",
                 got=f"logits {logits} and labels {labels}",
                 expected="labels of the shape of the logits without its last axis",
             )
@@ -300,7 +300,7 @@ class NLLLoss(Op):
         if labels.shape != (count,) or weight.shape != (classes,):
             raise problem(
                 RuntimeError,
-                f"{self.name}: labels or weight do not fit the logits",
+                f"{self.name}: labels or weight do not match the logits",
                 got=f"logits {logits}, labels {labels} and weight {weight}",
                 expected=f"labels of shape [{count}] and weight of shape [{classes}]",
             )

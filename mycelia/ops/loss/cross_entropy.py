@@ -49,19 +49,19 @@ class CrossEntropy(Op):
     def infer(
         self, x: TensorType, target: TensorType, weight: TensorType | None
     ) -> tuple[TensorType, TensorType]:
-        places = _positions(self.name, x)
+        positions = _positions(self.name, x)
         check_labels(self.name, target)
-        if target.shape != places:
+        if target.shape != positions:
             raise problem(
                 ValueError,
-                f"{self.name}: the target does not fit the input",
+                f"{self.name}: the target does not match the input",
                 got=f"input {x} and target {target}",
-                expected=f"a target of shape {list(places)}: the input without its class axis",
+                expected=f"a target of shape {list(positions)}: the input without its class axis",
             )
         _check_weight(self.name, x, weight)
         result = x if weight is None else x.with_dtype(promote(x.dtype, weight.dtype))
-        wide = _widened_type(x).with_shape(places)
-        return reduced_type(result.with_shape(places), self.reduction), wide
+        wide = _widened_type(x).with_shape(positions)
+        return reduced_type(result.with_shape(positions), self.reduction), wide
 
     def bounds(self, x: Any, target: Any, weight: Any) -> tuple[IndexBound, ...]:
         return (IndexBound.labels(1, x.shape[min(len(x.shape) - 1, 1)], self.ignore_index),)
@@ -183,9 +183,9 @@ class SoftCrossEntropy(Op):
 
     def infer(self, x: TensorType, target: TensorType, weight: TensorType | None) -> TensorType:
         check_alike(self.name, x, target)
-        places = _positions(self.name, x)
+        positions = _positions(self.name, x)
         _check_weight(self.name, x, weight)
-        return reduced_type(x.with_shape(places), self.reduction)
+        return reduced_type(x.with_shape(positions), self.reduction)
 
     def lower(self, x: Array, target: Array, weight: Array | None) -> Array:
         wide, axis = widened(x), _class_axis(x)
@@ -253,7 +253,7 @@ def _check_weight(op: str, x: TensorType, weight: TensorType | None) -> None:
     if weight is not None and weight.shape != (classes,):
         raise problem(
             ValueError,
-            f"{op}: the weight does not fit the classes",
+            f"{op}: the weight does not match the classes",
             got=f"weight {weight} for {classes} classes",
             expected=f"a weight of shape [{classes}]",
         )

@@ -231,8 +231,8 @@ def _with_blanks(labels: Array, blank: int) -> Array:
     return states.at[:, 1::2].set(jnp.maximum(labels, 0))
 
 
-def _shifted(alpha: Array, places: int) -> Array:
-    padded = jnp.pad(alpha, ((0, 0), (places, 0)), constant_values=_NEVER)
+def _shifted(alpha: Array, count: int) -> Array:
+    padded = jnp.pad(alpha, ((0, 0), (count, 0)), constant_values=_NEVER)
     return padded[:, : alpha.shape[1]]
 
 
@@ -248,9 +248,9 @@ def _dense_labels(logits: Array, indices: Array, values: Array) -> tuple[Array, 
 
 def _collapsed(labels: Array, counts: Array) -> tuple[Array, Array]:
     """Rows of labels without consecutive repeats."""
-    places = jnp.arange(labels.shape[1], dtype=counts.dtype)[None, :]
+    positions = jnp.arange(labels.shape[1], dtype=counts.dtype)[None, :]
     before = jnp.pad(labels, ((0, 0), (1, 0)), constant_values=-1)[:, :-1]
-    kept = (places < counts[:, None]) & (labels != before)
+    kept = (positions < counts[:, None]) & (labels != before)
     target = jnp.where(kept, jnp.cumsum(kept, axis=1) - 1, labels.shape[1])
     rows = jnp.arange(labels.shape[0])[:, None]
     moved = jnp.zeros_like(labels).at[rows, target].set(labels, mode="drop")
@@ -265,8 +265,8 @@ def _before(times: Array, log_probs: Array) -> Array:
 def _counted(targets: Any, counts: Any) -> Any:
     """Rows of labels with zeros after the end of each row."""
     lengths = counts if not isinstance(counts, tuple) else jnp.stack(counts)
-    places = np.arange(targets.shape[1], dtype=np.int32)
-    return targets * (places < lengths.reshape(-1, 1)).astype(targets.dtype)
+    positions = np.arange(targets.shape[1], dtype=np.int32)
+    return targets * (positions < lengths.reshape(-1, 1)).astype(targets.dtype)
 
 
 def _vector(lengths: Any) -> Array:

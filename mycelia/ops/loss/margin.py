@@ -85,7 +85,7 @@ class CosineEmbeddingLoss(Op):
         if len(shape) < 2 or shape[:1] + shape[2:] != target.shape:
             raise problem(
                 ValueError,
-                f"{self.name}: the target does not fit the inputs",
+                f"{self.name}: the target does not match the inputs",
                 got=f"inputs {x} and {y}, target {target}",
                 expected="the shape of the inputs without axis 1",
             )
@@ -212,7 +212,7 @@ class MultilabelMarginLoss(Op):
         if target.dtype.short != "i32" or x.shape != target.shape or x.ndim not in (1, 2):
             raise problem(
                 TypeError if target.dtype.short != "i32" else ValueError,
-                f"{self.name}: the target does not fit the input",
+                f"{self.name}: the target does not match the input",
                 got=f"x {x} and target {target}",
                 expected="an int32 target of the shape of x, which has 1 or 2 dimensions",
             )

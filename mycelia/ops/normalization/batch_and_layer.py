@@ -197,7 +197,7 @@ class LayerNorm(Op):
             if found.shape != x.shape[params:]:
                 raise problem(
                     ValueError,
-                    f"LayerNorm: {name} does not fit the input",
+                    f"LayerNorm: {name} does not match the input",
                     got=f"{name} {found} for the input {x}",
                     expected=f"shape {list(x.shape[params:])}",
                 )

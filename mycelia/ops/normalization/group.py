@@ -100,7 +100,7 @@ class RmsNorm(Op):
         if gamma.ndim > x.ndim or x.shape[x.ndim - gamma.ndim :] != gamma.shape:
             raise problem(
                 ValueError,
-                "RmsNorm: gamma does not fit the last axes of x",
+                "RmsNorm: gamma does not match the last axes of x",
                 got=f"gamma {gamma} for x {x}",
             )
         kept = (*x.shape[: x.ndim - gamma.ndim], *(1 for _ in gamma.shape))

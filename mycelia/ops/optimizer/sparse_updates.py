@@ -47,9 +47,9 @@ class SparseUpdate(ApplyUpdate, register=False):
                 got=f"var {var.shape}, grad {grad.shape}, indices {indices.shape}",
                 expected="one row of the gradient per index",
             )
-        place = jnp.asarray(indices)
-        whole = jnp.zeros(var.shape, grad.dtype).at[place].add(grad, mode="drop")
-        named = jnp.zeros(var.shape[:1], bool).at[place].set(True, mode="drop")
+        rows = jnp.asarray(indices)
+        whole = jnp.zeros(var.shape, grad.dtype).at[rows].add(grad, mode="drop")
+        named = jnp.zeros(var.shape[:1], bool).at[rows].set(True, mode="drop")
         named = jnp.reshape(named, (-1, *(1 for _ in var.shape[1:]))) | every_row
 
         def on_rows(*args: Array) -> Any:

@@ -55,19 +55,19 @@ class FractionalMaximum(Op, register=False):
 
     def lower(self, input_x: Array, random_samples: Array) -> tuple[Array, Array]:
         sizes, rank = input_x.shape[2:], self.space
-        places: Any = 0
+        positions: Any = 0
         for axis in range(rank):
             along = self._window_indices(random_samples[..., self.order[axis]], axis, sizes[axis])
             shape = [*along.shape[:2], *(1 for _ in range(2 * rank))]
             shape[2 + axis], shape[2 + rank + axis] = along.shape[2], along.shape[3]
-            places = places * sizes[axis] + jnp.reshape(along, shape)
+            positions = positions * sizes[axis] + jnp.reshape(along, shape)
         batch = input_x.shape[:2]
-        places = jnp.reshape(places, (*batch, *self.output_shape, -1))
+        positions = jnp.reshape(positions, (*batch, *self.output_shape, -1))
         flat = jnp.reshape(input_x, (*batch, -1))
-        read = jnp.take_along_axis(flat, jnp.reshape(places, (*batch, -1)), axis=-1)
-        read = jnp.reshape(read, places.shape)
+        read = jnp.take_along_axis(flat, jnp.reshape(positions, (*batch, -1)), axis=-1)
+        read = jnp.reshape(read, positions.shape)
         best = jnp.argmax(read, axis=-1, keepdims=True)
-        found = [jnp.take_along_axis(part, best, axis=-1)[..., 0] for part in (read, places)]
+        found = [jnp.take_along_axis(part, best, axis=-1)[..., 0] for part in (read, positions)]
         return found[0], found[1].astype(jnp.int64)
 
     def _window_indices(self, sample: Array, axis: int, size: int) -> Array:

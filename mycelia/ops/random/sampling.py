@@ -154,11 +154,11 @@ class RandomChoiceWithMask(Op):
         mask = jnp.ravel(input_x)
         order = jax.random.uniform(stream(key, self.seed, self.seed2), mask.shape, jnp.float32)
         found = min(self.count, mask.size)
-        scores, places = lax.top_k(jnp.where(mask, order, -1.0), found)
+        scores, positions = lax.top_k(jnp.where(mask, order, -1.0), found)
         padding = (0, self.count - found)
         real = jnp.pad(scores >= 0, padding)
-        places = jnp.where(real, jnp.pad(places, padding), 0)
-        index = jnp.stack(jnp.unravel_index(places, _at_least_one(input_x.shape)), axis=-1)
+        positions = jnp.where(real, jnp.pad(positions, padding), 0)
+        index = jnp.stack(jnp.unravel_index(positions, _at_least_one(input_x.shape)), axis=-1)
         return index.astype(jnp.int32), real
 
 
@@ -177,11 +177,11 @@ class Randperm(Op):
         return {"dtype": as_dtype(self.dtype)}
 
     def lower(self, n: Array, key: Array) -> Array:
-        places = jnp.arange(self.max_length, dtype=jnp.int32)
+        positions = jnp.arange(self.max_length, dtype=jnp.int32)
         count = jnp.reshape(n, ()).astype(jnp.int32)
-        order = jax.random.uniform(stream(key), places.shape, jnp.float32)
-        shuffled = jnp.argsort(jnp.where(places < count, order, 2.0))
-        return jnp.where(places < count, shuffled, self.pad).astype(self.dtype.numpy)
+        order = jax.random.uniform(stream(key), positions.shape, jnp.float32)
+        shuffled = jnp.argsort(jnp.where(positions < count, order, 2.0))
+        return jnp.where(positions < count, shuffled, self.pad).astype(self.dtype.numpy)
 
 
 class RandpermV2(Op):

@@ -77,7 +77,7 @@ class DynamicRNN(Op):
         if x.ndim != 3 or w.shape != wanted or b.shape != wanted[1:]:
             raise problem(
                 ValueError,
-                "DynamicRNN: the weights do not fit",
+                "DynamicRNN: the weights do not match",
                 got=f"x {x}, w {w}, b {b}, init_h {init_h}",
                 expected=f"x (time, batch, input), w of shape {list(wanted)}, b of {4 * hidden}",
             )
@@ -163,7 +163,7 @@ class DynamicGRUV2(Op):
         if x.ndim != 3 or (weight_input.shape, weight_hidden.shape) != expected:
             raise problem(
                 ValueError,
-                "DynamicGRUV2: the weights do not fit",
+                "DynamicGRUV2: the weights do not match",
                 got=f"x {x}, weights {weight_input} and {weight_hidden}, init_h {init_h}",
                 expected="(time, batch, input), (input, 3 hidden), (hidden, 3 hidden)",
             )

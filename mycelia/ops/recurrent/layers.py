@@ -71,8 +71,8 @@ class Recurrent(Op, register=False):
         Here, the residual is the contribution of the hidden state to the gates.
         """
 
-        def pull(d_after: State, moment: Any, d_kept: State | None) -> tuple[State, Array, Array]:
-            back = jax.vjp(lambda *given: self.step(*given)[0], *moment)[1]
+        def pull(d_after: State, residual: Any, d_kept: State | None) -> tuple[State, Array, Array]:
+            back = jax.vjp(lambda *given: self.step(*given)[0], *residual)[1]
             d_before, d_input, d_hidden = back(d_after)
             return d_before, d_input, d_hidden if d_kept is None else d_hidden + d_kept[0]
 
@@ -200,8 +200,8 @@ class LSTMLayer(Recurrent):
         slopes = [g * i * (1 - i), before * f * (1 - f), i * (1 - g * g), after * o * (1 - o)]
         is_output = (np.arange(4) == 3)[:, None]
 
-        def pull(d_after: State, moment: Any, d_kept: State | None) -> tuple[State, Array, Array]:
-            forget, to_cell, to_gates, own = moment
+        def pull(d_after: State, residual: Any, d_kept: State | None) -> tuple[State, Array, Array]:
+            forget, to_cell, to_gates, own = residual
             d_cell = d_after[1] + d_after[0] * to_cell
             if d_kept is not None:
                 d_cell = d_cell + d_kept[1]
@@ -277,8 +277,8 @@ class GRULayer(OneState):
         to_keep = (states[0] - fresh) * keep * (1 - keep)
         to_reset = to_fresh * hidden * reset * (1 - reset)
 
-        def pull(d_after: State, moment: Any, d_kept: State | None) -> tuple[State, Array, Array]:
-            keep, to_input, to_hidden, *own = moment
+        def pull(d_after: State, residual: Any, d_kept: State | None) -> tuple[State, Array, Array]:
+            keep, to_input, to_hidden, *own = residual
             d_input, d_hidden = d_after[0] * to_input, d_after[0] * to_hidden
             if d_kept is not None:
                 more = _from_kept(own, d_kept)
@@ -399,12 +399,12 @@ class RecurrentGrad(Op, register=False):
             from_input = from_input + b_ih[:, None, None]
         states = (flat(states_before(state[0], outputs)), *map(flat, state[1:]))
         kept = tuple(map(flat, kept))
-        pull, moments = self.op.pulls(states, from_input, kept)
+        pull, residuals = self.op.pulls(states, from_input, kept)
         to_hidden, zero = lax.optimization_barrier(w_hh.T), zero_of(kept[0])
 
-        def back(carry: tuple[State, State], moment: Any) -> tuple[tuple[State, State], None]:
+        def back(carry: tuple[State, State], inputs: Any) -> tuple[tuple[State, State], None]:
             d_state, written = carry
-            time, now, dout, inner, given = moment
+            time, now, dout, inner, given = inputs
             d_after = or_zero(now, (d_state[0] + dout, *d_state[1:]))
             given = None if given is None else or_zero(now, given)
             d_before, *d_gates = pull(d_after, inner, given)
@@ -418,7 +418,7 @@ class RecurrentGrad(Op, register=False):
             return (where_running(now, d_before, d_state), written), None
 
         given = None if d_kept is None else tuple(map(flat, d_kept))
-        every = (jnp.arange(x.shape[0]), running, flat(d_outputs), moments, given)
+        every = (jnp.arange(x.shape[0]), running, flat(d_outputs), residuals, given)
         start = (_blank(kept[0], from_input.shape),) * (1 if self.op.adds_up else 2)
         carry = (tuple(map(flat, d_last)), start)
         (d_state, written), _ = lax.scan(back, carry, every, reverse=True)
@@ -461,8 +461,8 @@ def _over_time(
     running = None if seq_length is None else are_running(shape, seq_length)
     inside = batch >= _WIDE and is_large(w_ih, batch)
 
-    def body(before: State, moment: tuple[Any, Array]) -> tuple[State, tuple[State, State]]:
-        now, from_input = moment
+    def body(before: State, inputs: tuple[Any, Array]) -> tuple[State, tuple[State, State]]:
+        now, from_input = inputs
         from_input = times(w_ih, from_input.T) if inside else from_input
         from_hidden = times(w_hh, before[0].reshape(features, batch))
         parts = [with_bias(from_input, b_ih), with_bias(from_hidden, b_hh)]

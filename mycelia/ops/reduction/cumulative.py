@@ -57,9 +57,9 @@ class CumSum(_Scan):
     examples = (*_SCANS, case("i32[2,3]", 1))
 
     def lower(self, input: Array, axis: Any) -> Array:
-        place = _normalized_axis(self.name, input, axis)
-        moved = self.shifted(jnp.asarray(input), place, 0)
-        return lax.cumsum(moved, place, reverse=self.reverse)
+        position = _normalized_axis(self.name, input, axis)
+        moved = self.shifted(jnp.asarray(input), position, 0)
+        return lax.cumsum(moved, position, reverse=self.reverse)
 
     def grad(self, input: Any, axis: Any, out: Any, dout: Any) -> tuple[Any, ...]:
         return (CumSum.of(self.exclusive, not self.reverse)(dout, axis),)
@@ -71,9 +71,9 @@ class CumProd(_Scan):
     examples = (*_SCANS, case("i32[2,3]", 1))
 
     def lower(self, x: Array, axis: Any) -> Array:
-        place = _normalized_axis(self.name, x, axis)
-        moved = self.shifted(jnp.asarray(x), place, 1)
-        return lax.cumprod(moved, place, reverse=self.reverse)
+        position = _normalized_axis(self.name, x, axis)
+        moved = self.shifted(jnp.asarray(x), position, 1)
+        return lax.cumprod(moved, position, reverse=self.reverse)
 
 
 class CumulativeLogsumexp(_Scan):
@@ -88,10 +88,10 @@ class CumulativeLogsumexp(_Scan):
     )
 
     def lower(self, x: Array, axis: Any) -> Array:
-        place = _normalized_axis(self.name, x, axis)
+        position = _normalized_axis(self.name, x, axis)
         lowest = jnp.finfo(x.dtype).min
-        moved = self.shifted(jnp.asarray(x), place, lowest)
-        return lax.cumlogsumexp(moved, place, reverse=self.reverse)
+        moved = self.shifted(jnp.asarray(x), position, lowest)
+        return lax.cumlogsumexp(moved, position, reverse=self.reverse)
 
 
 class _RunningExtreme(Op, register=False):

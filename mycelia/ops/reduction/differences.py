@@ -54,8 +54,8 @@ class Cross(Op):
         if self.dim == _NO_AXIS:
             found = [i for i, n in enumerate(shape) if n == 3]
         else:
-            place = normalize_axis(self.dim, len(shape), "cross")
-            found = [place] if shape[place] == 3 else []
+            position = normalize_axis(self.dim, len(shape), "cross")
+            found = [position] if shape[position] == 3 else []
         if not found:
             raise problem(
                 ValueError,
@@ -84,8 +84,8 @@ class Renorm(Op):
         return input_x
 
     def lower(self, input_x: Array) -> Array:
-        place = normalize_axis(self.dim, input_x.ndim, "renorm")
-        axes = tuple(a for a in range(input_x.ndim) if a != place)
+        position = normalize_axis(self.dim, input_x.ndim, "renorm")
+        axes = tuple(a for a in range(input_x.ndim) if a != position)
         wide = jnp.asarray(input_x) if jnp.iscomplexobj(input_x) else widened(input_x)
         length = power_norm(sizes_of(wide), float(self.p), axes, True)
         longer = length > self.maxnorm
@@ -112,13 +112,13 @@ def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     if not x.shape:
         raise problem(ValueError, "diff: the tensor has no axis", got="a tensor of 0 dimensions")
     check_non_negative_int("diff", "n", n)
-    place = normalize_axis(axis, len(x.shape), "diff")
+    position = normalize_axis(axis, len(x.shape), "diff")
     parts = [part for part in (prepend, x, append) if part is not None]
-    found = concat(tuple(parts), place) if len(parts) > 1 else x
+    found = concat(tuple(parts), position) if len(parts) > 1 else x
     for _ in range(n):
-        count = max(found.shape[place] - 1, 0)
-        later = narrow(found, place, found.shape[place] - count, count)
-        earlier = narrow(found, place, 0, count)
+        count = max(found.shape[position] - 1, 0)
+        later = narrow(found, position, found.shape[position] - count, count)
+        earlier = narrow(found, position, 0, count)
         found = not_equal(later, earlier) if found.dtype.is_bool else sub(later, earlier)
     return found
 
@@ -132,23 +132,23 @@ def trapz(y: Any, x: Any = None, *, dx: float = 1.0, dim: int = -1) -> Any:
     """Integral of `y` by the trapezoidal rule, sampled at `x` or `dx` apart."""
     check_tensors("trapz", y=y)
     values = y if y.dtype.is_inexact else cast(y, float32)
-    place = normalize_axis(dim, len(y.shape), "trapz")
-    count = y.shape[place] - 1
+    position = normalize_axis(dim, len(y.shape), "trapz")
+    count = y.shape[position] - 1
     if count < 0:
         raise problem(
             ValueError, "trapz: y must have at least 1 dimension", got=f"shape {list(y.shape)}"
         )
-    heights = add(narrow(values, place, 0, count), narrow(values, place, 1, count))
-    return div(total(mul(heights, _widths(x, values, dx, place)), place), 2.0)
+    heights = add(narrow(values, position, 0, count), narrow(values, position, 1, count))
+    return div(total(mul(heights, _widths(x, values, dx, position)), position), 2.0)
 
 
-def _widths(x: Any, values: Any, dx: float, place: int) -> Any:
+def _widths(x: Any, values: Any, dx: float, position: int) -> Any:
     if x is None:
         return dx
-    widths = cast(diff(x, 1, -1 if len(x.shape) == 1 else place), values.dtype)
+    widths = cast(diff(x, 1, -1 if len(x.shape) == 1 else position), values.dtype)
     if len(x.shape) > 1:
         return widths
-    return reshape(widths, tuple(-1 if a == place else 1 for a in range(len(values.shape))))
+    return reshape(widths, tuple(-1 if a == position else 1 for a in range(len(values.shape))))
 
 
 def vander(x: Any, N: int | None = None) -> Any:

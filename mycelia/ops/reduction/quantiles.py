@@ -57,8 +57,8 @@ class Quantile(Op):
     def _reduced(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         if self.dim is None:
             return (1,) * len(shape) if self.keep_dims else ()
-        place = normalize_axis(self.dim, len(shape), "quantile")
-        return (*shape[:place], *((1,) if self.keep_dims else ()), *shape[place + 1 :])
+        position = normalize_axis(self.dim, len(shape), "quantile")
+        return (*shape[:position], *((1,) if self.keep_dims else ()), *shape[position + 1 :])
 
 
 class NthElement(Op):
@@ -83,8 +83,8 @@ class NthElement(Op):
         return input.with_shape(input.shape[:-1])
 
     def lower(self, input: Array, n: Any) -> Array:
-        place = input.shape[-1] - 1 - n if self.reverse else n
-        return jnp.sort(jnp.asarray(input), axis=-1)[..., place]
+        position = input.shape[-1] - 1 - n if self.reverse else n
+        return jnp.sort(jnp.asarray(input), axis=-1)[..., position]
 
 
 class LowerBound(Op):
