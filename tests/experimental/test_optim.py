@@ -96,8 +96,8 @@ def test_an_optimizer_of_ones_own():
         def __init__(self, params, lr):
             super().__init__(params, {"lr": lr, "weight_decay": 0.0})
 
-        def update(self, place, gradient, group, step):
-            self.move(place, -group["lr"] * ms.ops.sign(gradient))
+        def update(self, index, gradient, group, step):
+            self.move(index, -group["lr"] * ms.ops.sign(gradient))
 
     parameters = _parameters()
     before = parameters[0].asnumpy().copy()

@@ -45,11 +45,11 @@ class Adagrad(Optimizer):
     def states(self) -> dict[str, Any]:
         return {"accum": self.defaults["initial_accumulator_value"]}
 
-    def update(self, place: int, gradient: Any, group: Group, step: Any) -> None:
-        gradient = self.decayed(place, gradient, group)
+    def update(self, index: int, gradient: Any, group: Group, step: Any) -> None:
+        gradient = self.decayed(index, gradient, group)
         rate = group["lr"] / (1.0 + (step - 1.0) * group["lr_decay"])
-        squares = self.keep("accum", place, self.accum[place] + gradient * gradient)
-        self.move(place, -rate * gradient / (sqrt(squares) + group["eps"]))
+        squares = self.keep("accum", index, self.accum[index] + gradient * gradient)
+        self.move(index, -rate * gradient / (sqrt(squares) + group["eps"]))
 
 
 class Adadelta(Optimizer):
@@ -82,14 +82,14 @@ class Adadelta(Optimizer):
     def states(self) -> dict[str, Any]:
         return {"accum": "zeros", "accum_update": "zeros"}
 
-    def update(self, place: int, gradient: Any, group: Group, step: Any) -> None:
-        gradient = self.decayed(place, gradient, group)
+    def update(self, index: int, gradient: Any, group: Group, step: Any) -> None:
+        gradient = self.decayed(index, gradient, group)
         rho, eps = group["rho"], group["eps"]
-        mixed = self.accum[place] * rho + gradient * gradient * (1.0 - rho)
-        squares, sizes = self.keep("accum", place, mixed), self.accum_update[place]
+        mixed = self.accum[index] * rho + gradient * gradient * (1.0 - rho)
+        squares, sizes = self.keep("accum", index, mixed), self.accum_update[index]
         change = sqrt(sizes + eps) / sqrt(squares + eps) * gradient
-        self.keep("accum_update", place, sizes * rho + change * change * (1.0 - rho))
-        self.move(place, -group["lr"] * change)
+        self.keep("accum_update", index, sizes * rho + change * change * (1.0 - rho))
+        self.move(index, -group["lr"] * change)
 
 
 class RMSprop(Optimizer):
@@ -125,19 +125,19 @@ class RMSprop(Optimizer):
     def states(self) -> dict[str, Any]:
         return {"mean_square": "zeros", "mean_grad": "zeros", "moment": "zeros"}
 
-    def update(self, place: int, gradient: Any, group: Group, step: Any) -> None:
-        gradient = self.decayed(place, gradient, group)
+    def update(self, index: int, gradient: Any, group: Group, step: Any) -> None:
+        gradient = self.decayed(index, gradient, group)
         alpha, momentum = group["alpha"], group["momentum"]
-        mixed = self.mean_square[place] * alpha + gradient * gradient * (1.0 - alpha)
-        size = self.keep("mean_square", place, mixed)
+        mixed = self.mean_square[index] * alpha + gradient * gradient * (1.0 - alpha)
+        size = self.keep("mean_square", index, mixed)
         if group["centered"]:
-            mixed = self.mean_grad[place] * alpha + gradient * (1.0 - alpha)
-            mean = self.keep("mean_grad", place, mixed)
+            mixed = self.mean_grad[index] * alpha + gradient * (1.0 - alpha)
+            mean = self.keep("mean_grad", index, mixed)
             size = size - mean * mean
         change = gradient / (sqrt(size) + group["eps"])
         if momentum > 0:
-            change = self.keep("moment", place, self.moment[place] * momentum + change)
-        self.move(place, -group["lr"] * change)
+            change = self.keep("moment", index, self.moment[index] * momentum + change)
+        self.move(index, -group["lr"] * change)
 
 
 class Rprop(Optimizer):
@@ -161,13 +161,13 @@ class Rprop(Optimizer):
     def states(self) -> dict[str, Any]:
         return {"prev": "zeros", "step_size": "zeros"}
 
-    def update(self, place: int, gradient: Any, group: Group, step: Any) -> None:
+    def update(self, index: int, gradient: Any, group: Group, step: Any) -> None:
         shrink, grow = group["etas"]
         least, most = group["step_sizes"]
         start = full_like(gradient, 1.0) * group["lr"]
-        size = where(step == 1.0, start, self.step_size[place])
-        turn = sign(gradient * self.prev[place])
+        size = where(step == 1.0, start, self.step_size[index])
+        turn = sign(gradient * self.prev[index])
         factor = where(turn > 0, grow, where(turn < 0, shrink, 1.0))
-        size = self.keep("step_size", place, clamp(size * factor, least, most))
-        kept = self.keep("prev", place, where(turn < 0, 0.0 * gradient, gradient))
-        self.move(place, -sign(kept) * size)
+        size = self.keep("step_size", index, clamp(size * factor, least, most))
+        kept = self.keep("prev", index, where(turn < 0, 0.0 * gradient, gradient))
+        self.move(index, -sign(kept) * size)

@@ -47,14 +47,14 @@ class SGD(Optimizer):
     def states(self) -> dict[str, Any]:
         return {"accum": "zeros"}
 
-    def update(self, place: int, gradient: Any, group: Group, step: Any) -> None:
-        gradient = self.decayed(place, gradient, group)
+    def update(self, index: int, gradient: Any, group: Group, step: Any) -> None:
+        gradient = self.decayed(index, gradient, group)
         momentum = group["momentum"]
         if momentum:
             fresh = where(step == 1.0, gradient, gradient * (1.0 - group["dampening"]))
-            velocity = self.keep("accum", place, self.accum[place] * momentum + fresh)
+            velocity = self.keep("accum", index, self.accum[index] * momentum + fresh)
             gradient = gradient + velocity * momentum if group["nesterov"] else velocity
-        self.move(place, -group["lr"] * gradient)
+        self.move(index, -group["lr"] * gradient)
 
 
 class ASGD(Optimizer):
@@ -85,12 +85,12 @@ class ASGD(Optimizer):
     def states(self) -> dict[str, Any]:
         return {"ax": "zeros"}
 
-    def update(self, place: int, gradient: Any, group: Group, step: Any) -> None:
-        gradient = self.decayed(place, gradient, group)
+    def update(self, index: int, gradient: Any, group: Group, step: Any) -> None:
+        gradient = self.decayed(index, gradient, group)
         shrink = 1.0 + group["lambd"] * group["lr"] * (step - 1.0)
         eta = group["lr"] / pow(shrink, group["alpha"])
-        parameter = self.parameters[place]
-        self.move(place, -parameter * (group["lambd"] * eta) - gradient * eta)
+        parameter = self.parameters[index]
+        self.move(index, -parameter * (group["lambd"] * eta) - gradient * eta)
         share = 1.0 / maximum(step - group["t0"], 1.0)
-        mean = self.ax[place]
-        self.keep("ax", place, mean + (self.parameters[place] - mean) * share)
+        mean = self.ax[index]
+        self.keep("ax", index, mean + (self.parameters[index] - mean) * share)

@@ -37,21 +37,21 @@ class LRScheduler(CheckedKeywords):
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
         self.step()
 
-    def rate_at(self, epoch: Any, base: float, place: int) -> Any:
-        """Learning rate in an epoch of the group at index `place`, whose initial rate is `base`.
+    def rate_at(self, epoch: Any, base: float, index: int) -> Any:
+        """Learning rate in an epoch of the group at `index`, whose initial rate is `base`.
 
         While a function is traced, the epoch is a Tensor, and so is the rate.
         """
         raise problem(
             NotImplementedError,
             f"{type(self).__name__} does not define its rates",
-            fix="define get_lr(self), or rate_at(self, epoch, base, place)",
+            fix="define get_lr(self), or rate_at(self, epoch, base, index)",
         )
 
     def get_lr(self) -> list[Any]:
         """Learning rates of this epoch, one per group."""
         epoch = _known(self.last_epoch)
-        return [self.rate_at(epoch, base, place) for place, base in enumerate(self.base_lrs)]
+        return [self.rate_at(epoch, base, index) for index, base in enumerate(self.base_lrs)]
 
     def get_last_lr(self) -> list[Any]:
         """Current learning rates of the optimizer."""
@@ -78,7 +78,7 @@ class StepLR(LRScheduler):
         self.step_size, self.gamma = step_size, _float("StepLR", "gamma", gamma)
         super().__init__(optimizer, last_epoch)
 
-    def rate_at(self, epoch: Any, base: float, place: int) -> Any:
+    def rate_at(self, epoch: Any, base: float, index: int) -> Any:
         return base * self.gamma ** (epoch // self.step_size)
 
 
@@ -94,7 +94,7 @@ class MultiStepLR(LRScheduler):
         self.milestones, self.gamma = Counter(milestones), _float("MultiStepLR", "gamma", gamma)
         super().__init__(optimizer, last_epoch)
 
-    def rate_at(self, epoch: Any, base: float, place: int) -> Any:
+    def rate_at(self, epoch: Any, base: float, index: int) -> Any:
         return base * self.gamma ** sum(n * (epoch >= at) for at, n in self.milestones.items())
 
 
@@ -105,7 +105,7 @@ class ExponentialLR(LRScheduler):
         self.gamma = _float("ExponentialLR", "gamma", gamma)
         super().__init__(optimizer, last_epoch)
 
-    def rate_at(self, epoch: Any, base: float, place: int) -> Any:
+    def rate_at(self, epoch: Any, base: float, index: int) -> Any:
         return base * self.gamma**epoch
 
 
@@ -120,7 +120,7 @@ class PolynomialLR(LRScheduler):
         self.total_iters, self.power = total_iters, _float("PolynomialLR", "power", power)
         super().__init__(optimizer, last_epoch)
 
-    def rate_at(self, epoch: Any, base: float, place: int) -> Any:
+    def rate_at(self, epoch: Any, base: float, index: int) -> Any:
         done = _least(epoch, self.total_iters) / self.total_iters
         return base * (1.0 - done) ** self.power
 
@@ -153,7 +153,7 @@ class LinearLR(LRScheduler):
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
-    def rate_at(self, epoch: Any, base: float, place: int) -> Any:
+    def rate_at(self, epoch: Any, base: float, index: int) -> Any:
         done = _least(epoch, self.total_iters) / self.total_iters
         return base * (self.start_factor + (self.end_factor - self.start_factor) * done)
 
@@ -173,7 +173,7 @@ class ConstantLR(LRScheduler):
         self.factor, self.total_iters = factor, total_iters
         super().__init__(optimizer, last_epoch)
 
-    def rate_at(self, epoch: Any, base: float, place: int) -> Any:
+    def rate_at(self, epoch: Any, base: float, index: int) -> Any:
         return base * self.factor ** (epoch < self.total_iters)
 
 
@@ -188,7 +188,7 @@ class CosineAnnealingLR(LRScheduler):
         self.T_max, self.eta_min = T_max, eta_min
         super().__init__(optimizer, last_epoch)
 
-    def rate_at(self, epoch: Any, base: float, place: int) -> Any:
+    def rate_at(self, epoch: Any, base: float, index: int) -> Any:
         return _cosine(base, self.eta_min, epoch / self.T_max)
 
 
@@ -204,7 +204,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self.T_0, self.T_mult, self.eta_min = T_0, T_mult, eta_min
         super().__init__(optimizer, last_epoch)
 
-    def rate_at(self, epoch: Any, base: float, place: int) -> Any:
+    def rate_at(self, epoch: Any, base: float, index: int) -> Any:
         length = self.T_0
         while epoch >= length:
             epoch -= length
@@ -242,13 +242,13 @@ class CyclicLR(LRScheduler):
         self.scale_fn = scale_fn or _SCALES.get(mode)
         super().__init__(optimizer, last_epoch)
 
-    def rate_at(self, epoch: Any, base: float, place: int) -> Any:
+    def rate_at(self, epoch: Any, base: float, index: int) -> Any:
         cycle = 1 + epoch // self.total
         within = epoch / self.total - (cycle - 1)
         share = self.up / self.total
         height = _least(within / share, (1 - within) / (1 - share) if share < 1 else math.inf)
         counted = cycle if self.scale_mode == "cycle" else epoch
-        low, high = self.low[place], self.high[place]
+        low, high = self.low[index], self.high[index]
         return low + (high - low) * height * self._scale(counted)
 
     def _scale(self, counted: Any) -> Any:
@@ -274,8 +274,8 @@ class LambdaLR(LRScheduler):
         self.lr_lambdas = _functions("LambdaLR", optimizer, lr_lambda)
         super().__init__(optimizer, last_epoch)
 
-    def rate_at(self, epoch: Any, base: float, place: int) -> Any:
-        return base * call_user_function(self.lr_lambdas[place], epoch)
+    def rate_at(self, epoch: Any, base: float, index: int) -> Any:
+        return base * call_user_function(self.lr_lambdas[index], epoch)
 
 
 class MultiplicativeLR(LRScheduler):
@@ -320,9 +320,9 @@ class SequentialLR(CheckedKeywords):
         """Advance to the next epoch."""
         ops.assign(self.last_epoch, self.last_epoch + 1)
         epoch = int(self.last_epoch)
-        place = bisect_right(self._milestones, epoch)
-        start = self._milestones[place - 1] if place else 0
-        self._schedulers[place].step(epoch - start)
+        index = bisect_right(self._milestones, epoch)
+        start = self._milestones[index - 1] if index else 0
+        self._schedulers[index].step(epoch - start)
 
     def get_last_lr(self) -> list[Any]:
         """Current learning rates of the optimizer."""

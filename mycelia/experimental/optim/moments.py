@@ -30,12 +30,12 @@ class MomentsOptimizer(Optimizer):
     def states(self) -> dict[str, Any]:
         return {"exp_avg": "zeros", "exp_avg_sq": "zeros"}
 
-    def means(self, place: int, gradient: Any, group: Group) -> tuple[Any, Any]:
+    def means(self, index: int, gradient: Any, group: Group) -> tuple[Any, Any]:
         """Running means of the gradient and its square, updated with this gradient."""
         beta1, beta2 = group["betas"]
-        first = self.exp_avg[place] * beta1 + gradient * (1.0 - beta1)
-        second = self.exp_avg_sq[place] * beta2 + gradient * gradient * (1.0 - beta2)
-        return self.keep("exp_avg", place, first), self.keep("exp_avg_sq", place, second)
+        first = self.exp_avg[index] * beta1 + gradient * (1.0 - beta1)
+        second = self.exp_avg_sq[index] * beta2 + gradient * gradient * (1.0 - beta2)
+        return self.keep("exp_avg", index, first), self.keep("exp_avg_sq", index, second)
 
 
 class Adam(MomentsOptimizer):
@@ -65,18 +65,18 @@ class Adam(MomentsOptimizer):
     def states(self) -> dict[str, Any]:
         return super().states() | {"max_exp_avg_sq": "zeros"}
 
-    def update(self, place: int, gradient: Any, group: Group, step: Any) -> None:
-        self.step_by(place, self.decayed(place, gradient, group), group, step)
+    def update(self, index: int, gradient: Any, group: Group, step: Any) -> None:
+        self.step_by(index, self.decayed(index, gradient, group), group, step)
 
-    def step_by(self, place: int, gradient: Any, group: Group, step: Any) -> None:
+    def step_by(self, index: int, gradient: Any, group: Group, step: Any) -> None:
         """Update one parameter by its bias-corrected means."""
         beta1, beta2 = group["betas"]
-        first, second = self.means(place, gradient, group)
+        first, second = self.means(index, gradient, group)
         if group["amsgrad"]:
-            highest = maximum(self.max_exp_avg_sq[place], second)
-            second = self.keep("max_exp_avg_sq", place, highest)
+            highest = maximum(self.max_exp_avg_sq[index], second)
+            second = self.keep("max_exp_avg_sq", index, highest)
         scale = sqrt(second) / sqrt(1.0 - pow(beta2, step)) + group["eps"]
-        self.move(place, -(group["lr"] / (1.0 - pow(beta1, step))) * first / scale)
+        self.move(index, -(group["lr"] / (1.0 - pow(beta1, step))) * first / scale)
 
 
 class AdamW(Adam):
@@ -95,9 +95,9 @@ class AdamW(Adam):
     ) -> None:
         super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize)
 
-    def update(self, place: int, gradient: Any, group: Group, step: Any) -> None:
-        self.move(place, -self.parameters[place] * (group["lr"] * group["weight_decay"]))
-        self.step_by(place, gradient, group, step)
+    def update(self, index: int, gradient: Any, group: Group, step: Any) -> None:
+        self.move(index, -self.parameters[index] * (group["lr"] * group["weight_decay"]))
+        self.step_by(index, gradient, group, step)
 
 
 class Adamax(MomentsOptimizer):
@@ -120,13 +120,13 @@ class Adamax(MomentsOptimizer):
     def states(self) -> dict[str, Any]:
         return {"exp_avg": "zeros", "exp_inf": "zeros"}
 
-    def update(self, place: int, gradient: Any, group: Group, step: Any) -> None:
-        gradient = self.decayed(place, gradient, group)
+    def update(self, index: int, gradient: Any, group: Group, step: Any) -> None:
+        gradient = self.decayed(index, gradient, group)
         beta1, beta2 = group["betas"]
-        mean = self.exp_avg[place] * beta1 + gradient * (1.0 - beta1)
-        largest = maximum(self.exp_inf[place] * beta2, abs(gradient) + group["eps"])
-        mean, largest = self.keep("exp_avg", place, mean), self.keep("exp_inf", place, largest)
-        self.move(place, -(group["lr"] / (1.0 - pow(beta1, step))) * mean / largest)
+        mean = self.exp_avg[index] * beta1 + gradient * (1.0 - beta1)
+        largest = maximum(self.exp_inf[index] * beta2, abs(gradient) + group["eps"])
+        mean, largest = self.keep("exp_avg", index, mean), self.keep("exp_inf", index, largest)
+        self.move(index, -(group["lr"] / (1.0 - pow(beta1, step))) * mean / largest)
 
 
 class NAdam(MomentsOptimizer):
@@ -154,18 +154,18 @@ class NAdam(MomentsOptimizer):
     def states(self) -> dict[str, Any]:
         return super().states() | {"mu_product": "ones"}
 
-    def update(self, place: int, gradient: Any, group: Group, step: Any) -> None:
-        gradient = self.decayed(place, gradient, group)
+    def update(self, index: int, gradient: Any, group: Group, step: Any) -> None:
+        gradient = self.decayed(index, gradient, group)
         beta1, beta2 = group["betas"]
-        first, second = self.means(place, gradient, group)
+        first, second = self.means(index, gradient, group)
         now, ahead = (
             beta1 * (1.0 - 0.5 * pow(0.96, at * group["momentum_decay"]))
             for at in (step, step + 1.0)
         )
-        product = self.keep("mu_product", place, self.mu_product[place] * now)
+        product = self.keep("mu_product", index, self.mu_product[index] * now)
         scale = sqrt(second / (1.0 - pow(beta2, step))) + group["eps"]
         mean = gradient * (1.0 - now) / (1.0 - product) + first * ahead / (1.0 - product * ahead)
-        self.move(place, -group["lr"] * mean / scale)
+        self.move(index, -group["lr"] * mean / scale)
 
 
 class RAdam(MomentsOptimizer):
@@ -181,10 +181,10 @@ class RAdam(MomentsOptimizer):
     ) -> None:
         super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay)
 
-    def update(self, place: int, gradient: Any, group: Group, step: Any) -> None:
-        gradient = self.decayed(place, gradient, group)
+    def update(self, index: int, gradient: Any, group: Group, step: Any) -> None:
+        gradient = self.decayed(index, gradient, group)
         beta1, beta2 = group["betas"]
-        first, second = self.means(place, gradient, group)
+        first, second = self.means(index, gradient, group)
         most = 2.0 / (1.0 - beta2) - 1.0
         fading = pow(beta2, step)
         seen = most - 2.0 * step * fading / (1.0 - fading)
@@ -193,4 +193,4 @@ class RAdam(MomentsOptimizer):
         rectified = sqrt((safe - 4.0) * (safe - 2.0) * most / ((most - 4.0) * (most - 2.0) * safe))
         adaptive = rectified * sqrt(1.0 - fading) / (sqrt(second) + group["eps"])
         mean = first / (1.0 - pow(beta1, step))
-        self.move(place, -group["lr"] * mean * where(enough, adaptive, 1.0))
+        self.move(index, -group["lr"] * mean * where(enough, adaptive, 1.0))

@@ -94,36 +94,36 @@ class Muon(Optimizer):
             return {"momentum_buffer": zeros_beside(parameter)}
         return {"exp_avg": zeros_beside(parameter), "exp_avg_sq": zeros_beside(parameter)}
 
-    def update(self, place: int, gradient: Any, group: Group, step: Any) -> None:
-        if "momentum_buffer" in self.slots[place]:
-            self.step_orthogonally(place, gradient, group)
+    def update(self, index: int, gradient: Any, group: Group, step: Any) -> None:
+        if "momentum_buffer" in self.slots[index]:
+            self.step_orthogonally(index, gradient, group)
         else:
-            self.step_by_adamw(place, gradient, group, step)
+            self.step_by_adamw(index, gradient, group, step)
 
-    def step_orthogonally(self, place: int, gradient: Any, group: Group) -> None:
+    def step_orthogonally(self, index: int, gradient: Any, group: Group) -> None:
         """Update one hidden matrix by Muon."""
         rate, momentum = group["lr"], group["momentum"]
-        mean = self.slots[place]["momentum_buffer"] * momentum + gradient * (1.0 - momentum)
-        mean = self.keep_slot("momentum_buffer", place, mean)
+        mean = self.slots[index]["momentum_buffer"] * momentum + gradient * (1.0 - momentum)
+        mean = self.keep_slot("momentum_buffer", index, mean)
         change = gradient * (1.0 - momentum) + mean * momentum if group["nesterov"] else mean
         rows, columns = matrix_shape(gradient.shape)
         matrix = orthogonalized(reshape(change, (rows, columns)), group["ns_steps"])
         if group["weight_decay"] != 0:
-            self.move(place, -self.parameters[place] * (rate * group["weight_decay"]))
+            self.move(index, -self.parameters[index] * (rate * group["weight_decay"]))
         wider = _WIDER[group["adjust_lr"]](rows, columns)
-        self.move(place, -(rate * wider) * reshape(matrix, gradient.shape))
+        self.move(index, -(rate * wider) * reshape(matrix, gradient.shape))
 
-    def step_by_adamw(self, place: int, gradient: Any, group: Group, step: Any) -> None:
+    def step_by_adamw(self, index: int, gradient: Any, group: Group, step: Any) -> None:
         """Update one parameter that is not a hidden matrix."""
         rate, (beta1, beta2) = group["lr"] * group["adamw_ratio"], group["adamw_betas"]
-        first = self.slots[place]["exp_avg"] * beta1 + gradient * (1.0 - beta1)
-        second = self.slots[place]["exp_avg_sq"] * beta2 + gradient * gradient * (1.0 - beta2)
-        first = self.keep_slot("exp_avg", place, first)
-        second = self.keep_slot("exp_avg_sq", place, second)
+        first = self.slots[index]["exp_avg"] * beta1 + gradient * (1.0 - beta1)
+        second = self.slots[index]["exp_avg_sq"] * beta2 + gradient * gradient * (1.0 - beta2)
+        first = self.keep_slot("exp_avg", index, first)
+        second = self.keep_slot("exp_avg_sq", index, second)
         scale = sqrt(second / (1.0 - pow(beta2, step))) + group["adamw_eps"]
         if group["weight_decay"] != 0:
-            self.move(place, -self.parameters[place] * (rate * group["weight_decay"]))
-        self.move(place, -(rate / (1.0 - pow(beta1, step))) * first / scale)
+            self.move(index, -self.parameters[index] * (rate * group["weight_decay"]))
+        self.move(index, -(rate / (1.0 - pow(beta1, step))) * first / scale)
 
 
 def orthogonalized(matrix: Any, steps: int) -> Any:

@@ -82,45 +82,45 @@ class Optimizer(AtomicStep):
         """State tensors specific to this parameter: their names and initial values."""
         return {}
 
-    def update(self, place: int, gradient: Any, group: Group, step: Any) -> None:
-        """Update the parameter at index `place`; `step` counts from 1."""
+    def update(self, index: int, gradient: Any, group: Group, step: Any) -> None:
+        """Update the parameter at `index`; `step` counts from 1."""
         raise problem(
             NotImplementedError,
             f"{type(self).__name__} does not define an update",
-            fix="define update(self, place, gradient, group, step), or construct(self, gradients)",
+            fix="define update(self, index, gradient, group, step), or construct(self, gradients)",
         )
 
     def construct(self, gradients: Any) -> Any:
         gradients = self._checked(gradients)
         step = self.state_step + 1.0
         assign(self.state_step, step)
-        place = 0
+        index = 0
         for group in self.param_groups:
             for parameter in group["params"]:
-                gradient = cast(gradients[place], parameter.dtype)
+                gradient = cast(gradients[index], parameter.dtype)
                 turned = -gradient if group.get("maximize") else gradient
-                self.update(place, turned, group, step)
-                place += 1
+                self.update(index, turned, group, step)
+                index += 1
         return True
 
-    def decayed(self, place: int, gradient: Any, group: Group) -> Any:
+    def decayed(self, index: int, gradient: Any, group: Group) -> Any:
         """Gradient with the weight decay of its group added."""
         decay = group["weight_decay"]
-        return gradient if decay == 0 else gradient + self.parameters[place] * decay
+        return gradient if decay == 0 else gradient + self.parameters[index] * decay
 
-    def keep(self, name: str, place: int, value: Any) -> Any:
+    def keep(self, name: str, index: int, value: Any) -> Any:
         """Set the state `name` of one parameter, and return the new value."""
-        state = getattr(self, name)[place]
+        state = getattr(self, name)[index]
         return assign(state, cast(value, state.dtype))
 
-    def keep_slot(self, name: str, place: int, value: Any) -> Any:
+    def keep_slot(self, name: str, index: int, value: Any) -> Any:
         """Set the parameter-specific state `name`, and return the new value."""
-        state = self.slots[place][name]
+        state = self.slots[index][name]
         return assign(state, cast(value, state.dtype))
 
-    def move(self, place: int, change: Any) -> None:
+    def move(self, index: int, change: Any) -> None:
         """Add `change` to one parameter."""
-        parameter = self.parameters[place]
+        parameter = self.parameters[index]
         assign(parameter, cast(parameter + change, parameter.dtype))
 
     def _checked(self, gradients: Any) -> Any:
@@ -179,9 +179,9 @@ def check_betas(betas: Any) -> None:
     """Raise unless both betas are in [0, 1)."""
     if not isinstance(betas, (tuple, list)) or len(betas) != 2:
         raise wrong_type("Optimizer", "betas", betas, "a tuple of two floats")
-    for place, beta in enumerate(betas):
+    for index, beta in enumerate(betas):
         if not 0.0 <= beta < 1.0:
-            raise problem(ValueError, f"Invalid beta parameter at index {place}: {beta}")
+            raise problem(ValueError, f"Invalid beta parameter at index {index}: {beta}")
 
 
 def _checked_params(params: Any) -> list[Any]:

@@ -96,30 +96,30 @@ class Shampoo(Optimizer):
             parameter.shape, group["max_preconditioner_dim"], group["precondition_1d"]
         )
 
-    def update(self, place: int, gradient: Any, group: Group, step: Any) -> None:
-        slots, beta1 = self.slots[place], group["betas"][0]
+    def update(self, index: int, gradient: Any, group: Group, step: Any) -> None:
+        slots, beta1 = self.slots[index], group["betas"][0]
         gradient = cast(gradient, slots["exp_avg"].dtype)
-        change = self.grafting_step(place, gradient, group, step)
+        change = self.grafting_step(index, gradient, group, step)
         if self.axes(gradient, group):
-            preconditioned = self.preconditioned(place, gradient, group, step)
+            preconditioned = self.preconditioned(index, gradient, group, step)
             if group["grafting"] is not None:
                 preconditioned = preconditioned * (
                     _length(change) / (_length(preconditioned) + _TINY)
                 )
             change = where(step < group["precondition_frequency"], change, preconditioned)
         mean = slots["exp_avg"] * beta1 + change * (1.0 - beta1)
-        mean = self.keep_slot("exp_avg", place, mean) / (1.0 - pow(beta1, step))
+        mean = self.keep_slot("exp_avg", index, mean) / (1.0 - pow(beta1, step))
         if group["weight_decay"] != 0:
-            self.move(place, -self.parameters[place] * (group["lr"] * group["weight_decay"]))
-        self.move(place, -group["lr"] * mean)
+            self.move(index, -self.parameters[index] * (group["lr"] * group["weight_decay"]))
+        self.move(index, -group["lr"] * mean)
 
-    def preconditioned(self, place: int, gradient: Any, group: Group, step: Any) -> Any:
+    def preconditioned(self, index: int, gradient: Any, group: Group, step: Any) -> Any:
         """Updates the factors, and multiplies the gradient by their inverse roots."""
-        slots, axes, beta2 = self.slots[place], self.axes(gradient, group), group["betas"][1]
+        slots, axes, beta2 = self.slots[index], self.axes(gradient, group), group["betas"][1]
         factors = []
         for axis in axes:
             grown = _accumulated(slots[f"factor_{axis}"], factor(gradient, axis), beta2)
-            factors.append(self.keep_slot(f"factor_{axis}", place, grown))
+            factors.append(self.keep_slot(f"factor_{axis}", index, grown))
         refreshed = RefreshedRoots.of(2 * len(axes), float(group["eps"]))
         share = _bias_correction(beta2, step)
         roots = refreshed(
@@ -128,16 +128,16 @@ class Shampoo(Optimizer):
             tuple(slots[f"root_{axis}"] for axis in axes),
         )
         for axis, root in zip(axes, roots, strict=True):
-            self.keep_slot(f"root_{axis}", place, root)
+            self.keep_slot(f"root_{axis}", index, root)
         return contracted(gradient, dict(zip(axes, roots, strict=True)), 0)
 
-    def grafting_step(self, place: int, gradient: Any, group: Group, step: Any) -> Any:
+    def grafting_step(self, index: int, gradient: Any, group: Group, step: Any) -> Any:
         """The step of the grafting optimizer."""
         if group["grafting"] != "rmsprop":
             return gradient
         beta2 = group["betas"][1]
-        squares = _accumulated(self.slots[place]["exp_avg_sq"], gradient * gradient, beta2)
-        squares = self.keep_slot("exp_avg_sq", place, squares) / _bias_correction(beta2, step)
+        squares = _accumulated(self.slots[index]["exp_avg_sq"], gradient * gradient, beta2)
+        squares = self.keep_slot("exp_avg_sq", index, squares) / _bias_correction(beta2, step)
         return gradient / (sqrt(squares) + group["grafting_eps"])
 
 

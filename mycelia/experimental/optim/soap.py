@@ -85,39 +85,39 @@ class SOAP(Optimizer):
         """Axes of a parameter that have a basis."""
         return factored_axes(parameter.shape, group["max_precond_dim"], group["precondition_1d"])
 
-    def update(self, place: int, gradient: Any, group: Group, step: Any) -> None:
-        gradient = cast(gradient, self.slots[place]["exp_avg"].dtype)
-        self.step_in_basis(place, gradient, group, step - 1.0)
+    def update(self, index: int, gradient: Any, group: Group, step: Any) -> None:
+        gradient = cast(gradient, self.slots[index]["exp_avg"].dtype)
+        self.step_in_basis(index, gradient, group, step - 1.0)
         if self.axes(gradient, group):
-            self.refresh_bases(place, gradient, group, step - 1.0)
+            self.refresh_bases(index, gradient, group, step - 1.0)
 
-    def step_in_basis(self, place: int, gradient: Any, group: Group, step: Any) -> None:
+    def step_in_basis(self, index: int, gradient: Any, group: Group, step: Any) -> None:
         """Update one parameter by Adam with squares in the eigenbasis; nothing in step 0."""
-        slots, (beta1, beta2) = self.slots[place], group["betas"]
+        slots, (beta1, beta2) = self.slots[index], group["betas"]
         bases = {axis: slots[f"basis_{axis}"] for axis in self.axes(gradient, group)}
         moving, count = minimum(step, 1.0), maximum(step, 1.0)
         turned = contracted(gradient, bases, 0)
         mean, squares = slots["exp_avg"], slots["exp_avg_sq"]
         mean = mean + (gradient - mean) * ((1.0 - beta1) * moving)
         squares = squares + (turned * turned - squares) * ((1.0 - beta2) * moving)
-        mean = self.keep_slot("exp_avg", place, mean)
-        squares = self.keep_slot("exp_avg_sq", place, squares)
+        mean = self.keep_slot("exp_avg", index, mean)
+        squares = self.keep_slot("exp_avg_sq", index, squares)
         change = contracted(contracted(mean, bases, 0) / (sqrt(squares) + group["eps"]), bases, 1)
         rate = group["lr"] * sqrt(1.0 - pow(beta2, count)) / (1.0 - pow(beta1, count))
-        self.move(place, -(rate * moving) * change)
+        self.move(index, -(rate * moving) * change)
         if group["weight_decay"] != 0:
             decay = group["lr"] * group["weight_decay"] * moving
-            self.move(place, -self.parameters[place] * decay)
+            self.move(index, -self.parameters[index] * decay)
 
-    def refresh_bases(self, place: int, gradient: Any, group: Group, step: Any) -> None:
+    def refresh_bases(self, index: int, gradient: Any, group: Group, step: Any) -> None:
         """Update the factors of the axes with the gradient, and refresh the bases when due."""
-        slots, axes = self.slots[place], self.axes(gradient, group)
+        slots, axes = self.slots[index], self.axes(gradient, group)
         beta = group["shampoo_beta"] if group["shampoo_beta"] >= 0 else group["betas"][1]
         factors = []
         for axis in axes:
             old, new = slots[f"factor_{axis}"], factor(gradient, axis)
             grown = old * beta + new * (1.0 - beta)
-            factors.append(self.keep_slot(f"factor_{axis}", place, grown))
+            factors.append(self.keep_slot(f"factor_{axis}", index, grown))
         due = where(step % group["precondition_frequency"] == 0.0, REFRESH, KEEP)
         squares, *bases = RefreshedBases.of(axes)(
             cast(where(step == 0.0, START, due), int32),
@@ -125,9 +125,9 @@ class SOAP(Optimizer):
             tuple(factors),
             tuple(slots[f"basis_{axis}"] for axis in axes),
         )
-        self.keep_slot("exp_avg_sq", place, squares)
+        self.keep_slot("exp_avg_sq", index, squares)
         for axis, basis in zip(axes, bases, strict=True):
-            self.keep_slot(f"basis_{axis}", place, basis)
+            self.keep_slot(f"basis_{axis}", index, basis)
 
 
 def _check(settings: Group) -> None:
