@@ -53,20 +53,20 @@ class Report:
 
 def report(paths: list[str]) -> Report:
     """Analyze files and folders without running anything."""
-    found = Report(0, {}, [])
+    result = Report(0, {}, [])
     for path in python_files(paths):
-        found.files += 1
+        result.files += 1
         try:
             used = found_in(path.read_text(encoding="utf-8"), str(path))
         except (OSError, SyntaxError, UnicodeDecodeError) as error:
-            found.unreadable.append(f"{path}: {error}")
+            result.unreadable.append(f"{path}: {error}")
             continue
-        found.unknown_methods += used.unknown_methods
+        result.unknown_methods += used.unknown_methods
         for name, lines in used.unknown_names.items():
-            found.unknown_names.setdefault(name, []).extend(f"{path}:{line}" for line in lines)
+            result.unknown_names.setdefault(name, []).extend(f"{path}:{line}" for line in lines)
         for name, lines in used.uses.items():
-            found.places.setdefault(name, []).extend(f"{path}:{line}" for line in lines)
-    return found
+            result.places.setdefault(name, []).extend(f"{path}:{line}" for line in lines)
+    return result
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -82,30 +82,30 @@ def run(options: argparse.Namespace) -> int:
     if absent:
         print(f"mycelia check: no such file or folder: {', '.join(absent)}", file=sys.stderr)
         return UNREADABLE
-    found = report(options.paths)
+    result = report(options.paths)
     if options.json:
-        print(json.dumps(found.as_json(), indent=2))
+        print(json.dumps(result.as_json(), indent=2))
     else:
-        print("\n".join(_lines(found, options.all)))
-    return found.exit_code
+        print("\n".join(_lines(result, options.all)))
+    return result.exit_code
 
 
-def _lines(found: Report, everything: bool) -> list[str]:
-    lines = [f"unreadable  {text}" for text in found.unreadable]
-    for path in found.missing:
-        lines.append(f"missing     {path}  {_places(found.places[path])}")
+def _lines(result: Report, everything: bool) -> list[str]:
+    lines = [f"unreadable  {text}" for text in result.unreadable]
+    for path in result.missing:
+        lines.append(f"missing     {path}  {_places(result.places[path])}")
         module, _, name = path.rpartition(".")
         lines += [f"            {hint}" for hint in nearest(module, name)]
     if everything:
-        lines += [f"served      {p}  {_places(found.places[p])}" for p in found.served]
-    for name, places in sorted(found.unknown_names.items()):
+        lines += [f"served      {p}  {_places(result.places[p])}" for p in result.served]
+    for name, places in sorted(result.unknown_names.items()):
         lines.append(f"unknown     {name}  {_places(places)}: bound only by `import *`, if at all")
-    if found.unknown_methods:
+    if result.unknown_methods:
         lines.append(
-            f"not checked: {found.unknown_methods} method calls on objects of unknown class"
+            f"not checked: {result.unknown_methods} method calls on objects of unknown class"
         )
-    count = len(found.places)
-    lines.append(f"{found.files} file(s), {count} names used, {len(found.served)} served")
+    count = len(result.places)
+    lines.append(f"{result.files} file(s), {count} names used, {len(result.served)} served")
     return lines
 
 

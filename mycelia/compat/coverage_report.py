@@ -87,10 +87,10 @@ def coverage() -> Coverage:
 def status(name: Name) -> NameStatus:
     """Support status of a name, under its path or one of its aliases."""
     paths = (name.path, *name.aliases)
-    found = next((f for f in map(resolve, paths) if f is not _NOTHING), _NOTHING)
-    if found is _NOTHING:
+    value = next((f for f in map(resolve, paths) if f is not _NOTHING), _NOTHING)
+    if value is _NOTHING:
         return NameStatus(name, ABSENT)
-    differs = difference(name, found)
+    differs = difference(name, value)
     return NameStatus(name, OTHER_SIGNATURE if differs else SERVED, differs)
 
 
@@ -100,9 +100,9 @@ def resolve(path: str) -> Any:
     for count in range(len(parts) - 1, 0, -1):
         modules = targets(".".join(parts[:count]))
         for module in modules:
-            found = _attribute(import_module(module), parts[count:])
-            if found is not _NOTHING:
-                return found
+            value = _attribute(import_module(module), parts[count:])
+            if value is not _NOTHING:
+                return value
     modules = targets(path) if path in served_paths() else ()
     return import_module(modules[0]) if modules else _NOTHING
 
@@ -112,12 +112,12 @@ def is_there(path: str) -> bool:
     return resolve(path) is not _NOTHING
 
 
-def _attribute(found: Any, parts: list[str]) -> Any:
+def _attribute(value: Any, parts: list[str]) -> Any:
     for part in parts:
-        found = getattr(found, part, _NOTHING)
-        if found is _NOTHING:
+        value = getattr(value, part, _NOTHING)
+        if value is _NOTHING:
             return _NOTHING
-    return found
+    return value
 
 
 def _is_within(module: str, above: tuple[str, ...]) -> bool:

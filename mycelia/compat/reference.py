@@ -44,23 +44,23 @@ _HEAD = (
 
 def pages() -> dict[str, str]:
     """Text of each page, by file name."""
-    found = coverage()
+    report = coverage()
     by_page: dict[str, list[NameStatus]] = {}
-    for status in found.states:
+    for status in report.states:
         by_page.setdefault(_page(status.name.module), []).append(status)
     texts = {f"{page}.md": _text(page, states) for page, states in sorted(by_page.items())}
-    return {INDEX: _index(found, by_page)} | texts
+    return {INDEX: _index(report, by_page)} | texts
 
 
 def _page(module: str) -> str:
     return next(p for p in _PAGES if module == p or module.startswith(p + "."))
 
 
-def _index(found: Coverage, by_page: dict[str, list[NameStatus]]) -> str:
+def _index(report: Coverage, by_page: dict[str, list[NameStatus]]) -> str:
     lines = [*_HEAD, "| page | names | served | tested |", "|---|---:|---:|---:|"]
     for page, states in sorted(by_page.items()):
         lines.append(f"| [{page}]({page}.md) | {_counts(states)} |")
-    return "\n".join([*lines, f"| **all** | {_counts(found.states)} |", ""])
+    return "\n".join([*lines, f"| **all** | {_counts(report.states)} |", ""])
 
 
 def _counts(states: Iterable[NameStatus]) -> str:
@@ -87,12 +87,12 @@ def _summary(status: NameStatus) -> str:
     if status.state == ABSENT:
         return ""
     paths = (status.name.path, *status.name.aliases)
-    found = next(f for f in map(resolve, paths) if f is not None)
-    text = inspect.getdoc(found) if callable(found) and not _is_plain(found) else None
+    value = next(f for f in map(resolve, paths) if f is not None)
+    text = inspect.getdoc(value) if callable(value) and not _is_plain(value) else None
     first = (text or "").strip().splitlines()[0] if text else ""
     return re.sub(r"([|\\])", r"\\\1", first)
 
 
-def _is_plain(found: object) -> bool:
+def _is_plain(value: object) -> bool:
     """Whether an object has only the docstring of its class, such as a dtype."""
-    return not (inspect.isclass(found) or inspect.isroutine(found))
+    return not (inspect.isclass(value) or inspect.isroutine(value))

@@ -13,13 +13,13 @@ _WITHOUT = ("module", "property", "attr", "value", "legacy")
 _UNSAID = "()"  # what the list has for classes written in another language
 
 
-def difference(name: Name, found: Any) -> str:
+def difference(name: Name, value: Any) -> str:
     """How Mycelia's signature differs; empty if it accepts every call that MindSpore accepts."""
-    if name.kind.startswith(_WITHOUT) or not callable(found):
+    if name.kind.startswith(_WITHOUT) or not callable(value):
         return ""
     if not name.signature or (name.kind == "class" and name.signature == _UNSAID):
         return ""
-    wanted, ours = _listed(name.signature), _own(name, found)
+    wanted, ours = _listed(name.signature), _own(name, value)
     if wanted is None or ours is None:
         return ""
     return _compare(wanted, ours)
@@ -63,18 +63,18 @@ def _listed(signature: str) -> dict[str, str] | None:
         arguments = _parsed(signature)
     except SyntaxError:
         return None
-    found: dict[str, str] = {}
+    defaults: dict[str, str] = {}
     ordered = [*arguments.posonlyargs, *arguments.args]
     blank = [None] * (len(ordered) - len(arguments.defaults))
     for argument, default in zip(ordered, [*blank, *arguments.defaults], strict=True):
-        found[argument.arg] = ast.unparse(default) if default else ""
+        defaults[argument.arg] = ast.unparse(default) if default else ""
     if arguments.vararg:
-        found[_ARGS] = ""
+        defaults[_ARGS] = ""
     for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
-        found[argument.arg] = ast.unparse(default) if default else ""
+        defaults[argument.arg] = ast.unparse(default) if default else ""
     if arguments.kwarg:
-        found[_KWARGS] = ""
-    return {p: d for p, d in found.items() if p not in ("self", "cls")}
+        defaults[_KWARGS] = ""
+    return {p: d for p, d in defaults.items() if p not in ("self", "cls")}
 
 
 def _parsed(signature: str) -> ast.arguments:
@@ -90,13 +90,13 @@ def _parsed(signature: str) -> ast.arguments:
     return function.args
 
 
-def _own(name: Name, found: Any) -> dict[str, str] | None:
+def _own(name: Name, value: Any) -> dict[str, str] | None:
     try:
-        parameters = list(inspect.signature(found).parameters.values())
+        parameters = list(inspect.signature(value).parameters.values())
     except (ValueError, TypeError):
         return None
     result: dict[str, str] = {}
-    if name.signature.startswith("(self") and inspect.isfunction(found):
+    if name.signature.startswith("(self") and inspect.isfunction(value):
         parameters = parameters[1:]
     for parameter in parameters:
         if parameter.kind is parameter.VAR_POSITIONAL:

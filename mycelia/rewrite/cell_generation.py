@@ -50,8 +50,8 @@ def build_network(root: ParsedCell) -> Cell:
 
 def trees_below(root: ParsedCell) -> list[ParsedCell]:
     """Trees whose nodes are reachable from `root`, with `root` last."""
-    found = [s.tree for s in inside(root.construct.body, subtrees=True) if s.tree is not None]
-    return [*dict.fromkeys(tree for tree in found if tree is not root), root]
+    trees = [s.tree for s in inside(root.construct.body, subtrees=True) if s.tree is not None]
+    return [*dict.fromkeys(tree for tree in trees if tree is not root), root]
 
 
 class _SourcePlan:
@@ -79,7 +79,7 @@ def _classes(plan: _SourcePlan) -> dict[ParsedCell, type]:
     free |= {name for names in plan.functions.values() for name in names.values()}
     module = ast.parse(plan.text, file)
     codes = _compiled(module, file, sorted(free - {"__class__"}))
-    made: dict[ParsedCell, type] = {}
+    classes: dict[ParsedCell, type] = {}
     for tree in plan.trees:
         functions: dict[str, Any] = {}
         methods: dict[str, Any] = {}
@@ -92,8 +92,8 @@ def _classes(plan: _SourcePlan) -> dict[ParsedCell, type]:
             _connect(function, functions)
         base = type(tree.cell)
         members = {**methods, "__module__": base.__module__, "__doc__": base.__doc__}
-        made[tree] = type(plan.classes[tree], (base,), members)
-    return made
+        classes[tree] = type(plan.classes[tree], (base,), members)
+    return classes
 
 
 def _compiled(module: ast.Module, file: str, free: list[str]) -> dict[tuple[str, str], CodeType]:
@@ -102,13 +102,13 @@ def _compiled(module: ast.Module, file: str, free: list[str]) -> dict[tuple[str,
     around = ast.FunctionDef("around", args, module.body, [], lineno=1, col_offset=0)
     module.body = [around]
     code = compile(ast.fix_missing_locations(module), file, "exec")
-    found: dict[tuple[str, str], CodeType] = {}
+    codes: dict[tuple[str, str], CodeType] = {}
     for outer in _inner_codes(_inner_codes(code)[0]):
         if outer.co_flags & 0x2:  # function code has its own local variables, class code does not
-            found["", outer.co_name] = outer
+            codes["", outer.co_name] = outer
         else:
-            found |= {(outer.co_name, inner.co_name): inner for inner in _inner_codes(outer)}
-    return found
+            codes |= {(outer.co_name, inner.co_name): inner for inner in _inner_codes(outer)}
+    return codes
 
 
 def _inner_codes(code: CodeType) -> list[CodeType]:
@@ -127,15 +127,15 @@ def _function(code: CodeType, routine: ParsedFunction) -> FunctionType:
         held[name] if name in held else CellType(_outer_value(routine, name))
         for name in code.co_freevars
     )
-    made = FunctionType(code, old.__globals__, code.co_name, _defaults(routine), cells)
-    made.__kwdefaults__ = {
+    function = FunctionType(code, old.__globals__, code.co_name, _defaults(routine), cells)
+    function.__kwdefaults__ = {
         s.code.arg: s.argument.value
         for s in routine.body.statements
         if s.argument is not None and s.argument.place == "kwonlyargs" and s.argument.default
     } or None
-    made.__module__, made.__doc__ = old.__module__, old.__doc__
-    made.__annotations__ = dict(old.__annotations__)
-    return made
+    function.__module__, function.__doc__ = old.__module__, old.__doc__
+    function.__annotations__ = dict(old.__annotations__)
+    return function
 
 
 def _outer_value(routine: ParsedFunction, name: str) -> Any:
@@ -167,14 +167,14 @@ class _CellRebuilder:
     def __init__(self, root: ParsedCell, classes: dict[ParsedCell, type]) -> None:
         self._forest = root.forest
         self._classes = classes
-        self._made: dict[int, Any] = {}
+        self._copies: dict[int, Any] = {}
 
     def rebuilt(self, cell: Any) -> Any:
         """New cell for an old one; the same cell if nothing in it changed."""
-        if id(cell) not in self._made:
-            self._made[id(cell)] = cell
-            self._made[id(cell)] = self._copied(cell)
-        return self._made[id(cell)]
+        if id(cell) not in self._copies:
+            self._copies[id(cell)] = cell
+            self._copies[id(cell)] = self._copied(cell)
+        return self._copies[id(cell)]
 
     def _copied(self, cell: Cell) -> Cell:
         tree = self._forest.trees.get(id(cell))
@@ -208,9 +208,11 @@ class _CellRebuilder:
             return value
         block = self._forest.containers.get(id(value))
         items = value if block is None else [s.instance for s in block.statements]
-        made = [self._rebuilt_value(item) for item in items]
-        is_same = len(made) == len(value) and all(a is b for a, b in zip(made, value, strict=True))
-        return value if is_same else type(value)(made)
+        copies = [self._rebuilt_value(item) for item in items]
+        is_same = len(copies) == len(value) and all(
+            a is b for a, b in zip(copies, value, strict=True)
+        )
+        return value if is_same else type(value)(copies)
 
     def _refill(self, container: Any, block: StatementBlock) -> None:
         """Refill a changed container: renumbers its cells, but keeps names."""
@@ -220,10 +222,10 @@ class _CellRebuilder:
         container._cells.clear()
         is_numbered = all(name.isdigit() for name in old.values())
         names = UniqueNames(() if is_numbered else old.values())
-        for place, statement in enumerate(block.statements):
+        for index, statement in enumerate(block.statements):
             cell = self.rebuilt(statement.instance)
-            kept = old.get(id(cell))
-            name = str(place) if is_numbered else kept or names.unique(statement.name)
+            old_name = old.get(id(cell))
+            name = str(index) if is_numbered else old_name or names.unique(statement.name)
             container._cells[name] = cell
             container.__dict__[name] = cell
 
@@ -258,10 +260,10 @@ def _take_along(copy: Any, cell: Cell) -> None:
 
 def _name_parameters(network: Cell, old: Cell) -> None:
     """Name new parameters of the network by their paths."""
-    kept = {id(p) for p in old.get_parameters()}
-    names = UniqueNames(p.name for p in network.get_parameters() if id(p) in kept)
+    shared = {id(p) for p in old.get_parameters()}
+    names = UniqueNames(p.name for p in network.get_parameters() if id(p) in shared)
     for path, parameter in list(network.parameters_and_names()):
-        if id(parameter) not in kept:
+        if id(parameter) not in shared:
             parameter.name = names.unique(path)
 
 

@@ -25,15 +25,17 @@ def providers(statement: Statement) -> dict[int, Provider]:
     if block is None:
         return {}
     if block.is_container:
-        place = block.statements.index(statement)
-        return {0: (block.statements[place - 1], 0)} if block.is_chain and place else {}
+        index = block.statements.index(statement)
+        return {0: (block.statements[index - 1], 0)} if block.is_chain and index else {}
     earlier = block.statements[: block.statements.index(statement)]
-    found = {
-        place: _last_to_assign(ast.unparse(slot.get()), earlier)
-        for place, slot in enumerate(slots(statement))
+    providers_by_index = {
+        index: _last_to_assign(ast.unparse(slot.get()), earlier)
+        for index, slot in enumerate(slots(statement))
         if _named(slot.get())
     }
-    return {place: provider for place, provider in found.items() if provider is not None}
+    return {
+        index: provider for index, provider in providers_by_index.items() if provider is not None
+    }
 
 
 def users(statement: Statement) -> dict[int, list[Use]]:
@@ -60,14 +62,14 @@ def _last_to_assign(name: str, earlier: Sequence[Statement]) -> Provider | None:
 
 def _uses(name: str, later: Sequence[Statement]) -> list[Use]:
     """Uses of `name` until it is assigned again."""
-    found: list[Use] = []
+    uses: list[Use] = []
     for statement in later:
-        for place, slot in enumerate(slots(statement)):
+        for index, slot in enumerate(slots(statement)):
             if _named(slot.get()) and ast.unparse(slot.get()) == name:
-                found.append((statement, place))
+                uses.append((statement, index))
         if name in bound(statement):
             break
-    return found
+    return uses
 
 
 def readers(statement: Statement) -> set[Statement]:

@@ -124,12 +124,12 @@ class Node:
 
     def get_attributes(self) -> dict[str, Any]:
         """Attributes of the cell or operator, its class as `cls`, and those set on the node."""
-        found: dict[str, Any] = {}
+        attributes: dict[str, Any] = {}
         if self.get_node_type() in (NodeType.CallCell, NodeType.CallPrimitive):
             instance = self.get_instance()
-            found = {n: v for n, v in vars(instance).items() if not n.startswith("_")}
-            found["cls"] = type(instance)
-        return found | self._statement.attributes
+            attributes = {n: v for n, v in vars(instance).items() if not n.startswith("_")}
+            attributes["cls"] = type(instance)
+        return attributes | self._statement.attributes
 
     def get_attribute(self, key: str) -> Any:
         """One attribute, or None."""
@@ -203,21 +203,21 @@ class Node:
         """Replace argument `arg_idx` by a target of another node."""
         check_int("Node", "arg_idx", arg_idx)
         check_instance("Node", "src_node", src_node, Node)
-        found = src_node.get_targets()
-        if out_idx is None and len(found) != 1:
+        targets = src_node.get_targets()
+        if out_idx is None and len(targets) != 1:
             raise problem(
                 RuntimeError,
                 "Node: out_idx is required unless the node has exactly one target",
-                got=f"{src_node.get_name()} assigns {found}",
+                got=f"{src_node.get_name()} assigns {targets}",
             )
-        place = 0 if out_idx is None else check_int("Node", "out_idx", out_idx)
-        if not 0 <= place < len(found):
+        index = 0 if out_idx is None else check_int("Node", "out_idx", out_idx)
+        if not 0 <= index < len(targets):
             raise problem(
                 RuntimeError,
                 "Node: out_idx is out of range",
-                got=f"out_idx={place} of {len(found)} targets of {src_node.get_name()}",
+                got=f"out_idx={index} of {len(targets)} targets of {src_node.get_name()}",
             )
-        self.set_arg(arg_idx, found[place])
+        self.set_arg(arg_idx, targets[index])
 
     def _slot(self, index: int) -> ExpressionPosition:
         block = self._statement.block
@@ -227,14 +227,14 @@ class Node:
                 "Node: the arguments of a cell in a container are fixed",
                 got=self.get_name(),
             )
-        found = slots(self._statement)
-        if not 0 <= index < len(found):
+        positions = slots(self._statement)
+        if not 0 <= index < len(positions):
             raise problem(
                 ValueError,
-                f"The 'index' must be in range of [0, {len(found)}), but got {index}",
+                f"The 'index' must be in range of [0, {len(positions)}), but got {index}",
                 got=f"the node {self.get_name()} of type {self.get_node_type().name}",
             )
-        return found[index]
+        return positions[index]
 
 
 def _call(callee: Any, names: Targets, args: Args, kwargs: Kwargs) -> ast.stmt:
@@ -253,9 +253,9 @@ def _call(callee: Any, names: Targets, args: Args, kwargs: Kwargs) -> ast.stmt:
     for value in values:
         if value.type is not ValueType.NamingValue:
             raise wrong_type("Node", "targets", value, "names")
-    given = [as_expression(value) for value in args or ()]
+    positional = [as_expression(value) for value in args or ()]
     by_name = [ast.keyword(k, as_expression(v)) for k, v in (kwargs or {}).items()]
-    return assignment(values, ast.Call(held(callee), given, by_name))
+    return assignment(values, ast.Call(held(callee), positional, by_name))
 
 
 def _plain(value: ScopedValue) -> Any:

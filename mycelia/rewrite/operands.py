@@ -27,8 +27,8 @@ class ExpressionPosition:
     index: int | None = None
 
     def get(self) -> ast.expr:
-        found = getattr(self.holder, self.field)
-        return found if self.index is None else found[self.index]
+        value = getattr(self.holder, self.field)
+        return value if self.index is None else value[self.index]
 
     def set(self, expression: ast.expr) -> None:
         if self.index is None:
@@ -144,9 +144,9 @@ def as_value(expression: ast.expr) -> ScopedValue:
         return ScopedValue.create_naming_value(expression.id)
     if isinstance(expression, ast.Attribute) and is_path(expression):
         return ScopedValue.create_naming_value(expression.attr, ast.unparse(expression.value))
-    found = _SEQUENCES.get(type(expression))
-    if found is not None:
-        kind, make = found
+    kind_and_make = _SEQUENCES.get(type(expression))
+    if kind_and_make is not None:
+        kind, make = kind_and_make
         return ScopedValue(kind, "", make(as_value(e) for e in expression.elts))  # type: ignore[attr-defined]
     if _is_negative(expression):
         return ScopedValue.create_variable_value(ast.literal_eval(expression))

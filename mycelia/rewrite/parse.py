@@ -50,9 +50,9 @@ def read_network(cell: Cell) -> ParsedCell:
         return _read_tree(cell, _IN_SEQUENCE, ParsedNetwork())
     if not isinstance(function, FunctionType) or "construct" in vars(cell):
         raise _refused(cell, None, f"construct of {type(cell).__name__} is not a plain method")
-    found = _parse_obstacle(function)
-    if found is not None:
-        raise _refused(cell, *found)
+    obstacle = _parse_obstacle(function)
+    if obstacle is not None:
+        raise _refused(cell, *obstacle)
     return _read_tree(cell, function, ParsedNetwork())
 
 
@@ -152,20 +152,20 @@ class _FunctionParser:
         defaults = [None] * (len(plain) - len(args.defaults)) + list(args.defaults)
         values = self._routine.function.__defaults__ or ()
         held = [None] * (len(plain) - len(values)) + list(values)
-        found = [
+        inputs = [
             self._input(arg, Argument(place, default, value))
             for (arg, place), default, value in zip(plain, defaults, held, strict=True)
         ]
         if self._routine.is_method:
-            del found[0]
+            del inputs[0]
         if args.vararg is not None:
-            found.append(self._input(args.vararg, Argument("vararg")))
+            inputs.append(self._input(args.vararg, Argument("vararg")))
         by_name = self._routine.function.__kwdefaults__ or {}
         for arg, default in zip(args.kwonlyargs, args.kw_defaults, strict=True):
-            found.append(self._input(arg, Argument("kwonlyargs", default, by_name.get(arg.arg))))
+            inputs.append(self._input(arg, Argument("kwonlyargs", default, by_name.get(arg.arg))))
         if args.kwarg is not None:
-            found.append(self._input(args.kwarg, Argument("kwarg")))
-        return found
+            inputs.append(self._input(args.kwarg, Argument("kwarg")))
+        return inputs
 
     def _input(self, arg: ast.arg, argument: Argument) -> Statement:
         name = "" if arg.arg == self._routine.first else self._named(f"input_{arg.arg}")
@@ -221,10 +221,10 @@ class _FunctionParser:
         return Statement(NodeType.Python, self._named(type(code).__name__), code)
 
     def _container(self, code: Any, value: ast.expr) -> Statement:
-        found = self._scope.resolve(value)
+        container = self._scope.resolve(value)
         name = self._named(ast.unparse(value))
-        body = read_container(found, self._tree)
-        return Statement(NodeType.CellContainer, name, code, found, body=body)
+        body = read_container(container, self._tree)
+        return Statement(NodeType.CellContainer, name, code, container, body=body)
 
     def _is_container(self, value: Any) -> bool:
         named = isinstance(value, ast.Attribute) or (
@@ -234,22 +234,22 @@ class _FunctionParser:
 
     def _call(self, code: Any, value: ast.Call) -> Statement:
         """Statement of a call, classified by its callee."""
-        found = self._scope.resolve(value.func)
+        callee = self._scope.resolve(value.func)
         name = self._named(last_name(value.func))
-        if isinstance(found, Cell):
-            statement = read_cell(found, name, self._tree)
+        if isinstance(callee, Cell):
+            statement = read_cell(callee, name, self._tree)
             statement.code = code
             return statement
-        if isinstance(found, Primitive):
-            return Statement(NodeType.CallPrimitive, name, code, found)
-        if isinstance(found, (FunctionType, BuiltinFunctionType, type)):
+        if isinstance(callee, Primitive):
+            return Statement(NodeType.CallPrimitive, name, code, callee)
+        if isinstance(callee, (FunctionType, BuiltinFunctionType, type)):
             return Statement(
-                NodeType.CallFunction, name, code, found, routine=self._opened(found, False)
+                NodeType.CallFunction, name, code, callee, routine=self._opened(callee, False)
             )
-        if isinstance(found, MethodType) and found.__self__ is self._tree.cell:
-            own = found.__name__ == getattr(value.func, "attr", None)
-            routine = self._opened(found.__func__, True) if own else None
-            return Statement(NodeType.CallFunction, name, code, found, routine=routine)
+        if isinstance(callee, MethodType) and callee.__self__ is self._tree.cell:
+            own = callee.__name__ == getattr(value.func, "attr", None)
+            routine = self._opened(callee.__func__, True) if own else None
+            return Statement(NodeType.CallFunction, name, code, callee, routine=routine)
         return Statement(NodeType.CallFunction, name, code)
 
     def _opened(self, function: Any, is_method: bool) -> ParsedFunction | None:

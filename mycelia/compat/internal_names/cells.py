@@ -40,13 +40,13 @@ def opt_init_args_register(fn: Callable[..., None]) -> Callable[..., None]:
     def run(self: Any, *args: Any, **kwargs: Any) -> None:
         bound = wanted.bind(self, *args, **kwargs)
         bound.apply_defaults()
-        given = dict(bound.arguments)
-        given.pop("self", None)
+        arguments = dict(bound.arguments)
+        arguments.pop("self", None)
         fn(self, *args, **kwargs)
         kept = {
-            "init_params": {"params": given.pop("params", None)},
-            "init_learning_rate": given.pop("learning_rate", None),
-            "init_args": given,
+            "init_params": {"params": arguments.pop("params", None)},
+            "init_learning_rate": arguments.pop("learning_rate", None),
+            "init_args": arguments,
         }
         for name, value in kept.items():
             object.__setattr__(self, name, value)

@@ -257,12 +257,12 @@ def check_tensors_dtypes_same_and_valid(
     args: dict[str, Any], valid_dtypes: Any, prim_name: str | None
 ) -> Any:
     """Return the common dtype of tensors if it is among `valid_dtypes`."""
-    found = {name: getattr(kind, "dtype", kind) for name, kind in args.items()}
-    if len(set(found.values())) > 1:
-        raise problem(TypeError, f"{_owner(prim_name)}the dtypes differ", got=str(found))
-    for name, kind in found.items():
+    dtypes = {name: getattr(kind, "dtype", kind) for name, kind in args.items()}
+    if len(set(dtypes.values())) > 1:
+        raise problem(TypeError, f"{_owner(prim_name)}the dtypes differ", got=str(dtypes))
+    for name, kind in dtypes.items():
         check_type_name(name, kind, valid_dtypes, prim_name)
-    return next(iter(found.values()), None)
+    return next(iter(dtypes.values()), None)
 
 
 def check_types_same_and_valid(args: dict[str, Any], valid_values: Any, prim_name: str) -> None:

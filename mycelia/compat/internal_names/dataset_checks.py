@@ -146,8 +146,10 @@ def parse_user_args(method: Callable[..., Any], *args: Any, **kwargs: Any) -> tu
     else:
         bound = wanted.bind(*args, **kwargs)
     bound.apply_defaults()
-    given = {name: one for name, one in bound.arguments.items() if name not in ("self", "cls")}
-    return list(given.values()), bound
+    arguments = {
+        name: value for name, value in bound.arguments.items() if name not in ("self", "cls")
+    }
+    return list(arguments.values()), bound
 
 
 def check_filename(path: Any) -> None:

@@ -33,6 +33,6 @@ class Vjp(Cell):
         *inputs, gradient = args
         value, pull = vjp(self.fn, *inputs)
         seeds = gradient if isinstance(gradient, (tuple, list)) else (gradient,)
-        found = pull(*seeds)
-        is_single = isinstance(found, tuple) and len(found) == 1
-        return value, found[0] if is_single else found
+        gradients = pull(*seeds)
+        is_single = isinstance(gradients, tuple) and len(gradients) == 1
+        return value, gradients[0] if is_single else gradients

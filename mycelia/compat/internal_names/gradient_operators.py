@@ -23,11 +23,11 @@ class _Gradient:
     defaults: dict[str, Any]
 
     def __init__(self, *values: Any, **named: Any) -> None:
-        given = dict(zip(self.defaults, values, strict=False)) | named
-        unknown = set(given) - set(self.defaults)
+        settings = dict(zip(self.defaults, values, strict=False)) | named
+        unknown = set(settings) - set(self.defaults)
         if unknown or len(values) > len(self.defaults):
-            raise TypeError(f"{type(self).__name__} takes {list(self.defaults)}, got {given}")
-        self.fields = self.defaults | given
+            raise TypeError(f"{type(self).__name__} takes {list(self.defaults)}, got {settings}")
+        self.fields = self.defaults | settings
 
     def add_prim_attr(self, name: str, value: Any) -> _Gradient:
         """Attributes have no effect on the computation."""
@@ -50,13 +50,13 @@ class _Pullback(_Gradient):
         seed = args[roles.index("g")]
         function = type(self).forward(**self.fields)
 
-        def operator(*given: Any) -> Any:
-            return call_user_function(function, *given)
+        def operator(*operands: Any) -> Any:
+            return call_user_function(function, *operands)
 
         pullback = record_call(operator, tuple(inputs), {}, wanted)
         outputs = tensors_of(pullback.value)
-        found, _ = pullback.pull([(outputs[0], ops.cast(seed, outputs[0].dtype))])
-        return found[0] if len(found) == 1 else tuple(found)
+        gradients, _ = pullback.pull([(outputs[0], ops.cast(seed, outputs[0].dtype))])
+        return gradients[0] if len(gradients) == 1 else tuple(gradients)
 
 
 def _kept(roles: str) -> str:
@@ -185,8 +185,8 @@ PdistGrad = _pullback("PdistGrad", "gx_", lambda p: lambda x: ops.pdist(x, p), p
 def _spread(function: Callable[..., Any], shape: Any, gradient: Any) -> Any:
     """Pullback of a linear function of a tensor with the given shape."""
     pullback = record_call(function, (ops.zeros(tuple(shape), gradient.dtype),), {}, [0])
-    found, _ = pullback.pull([(tensors_of(pullback.value)[0], gradient)])
-    return found[0]
+    gradients, _ = pullback.pull([(tensors_of(pullback.value)[0], gradient)])
+    return gradients[0]
 
 
 def _mirrored_gradient(dout: Any, paddings: Any, mode: str) -> Any:

@@ -43,8 +43,8 @@ def _calculate_in_and_out(arr: Any) -> tuple[int, int]:
 
 def _calculate_correct_fan(shape: Any, mode: str) -> int:
     """Fan selected by `mode` (fan_in or fan_out)."""
-    found = _calculate_fan_in_and_fan_out(shape)
-    return found[0] if _check_mode(mode.lower()) == "fan_in" else found[1]
+    fans = _calculate_fan_in_and_fan_out(shape)
+    return fans[0] if _check_mode(mode.lower()) == "fan_in" else fans[1]
 
 
 def _calculate_gain(nonlinearity: str, param: float | None = None) -> float:

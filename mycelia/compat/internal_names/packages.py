@@ -26,11 +26,11 @@ def cell_attr_register(fn: Any = None, attrs: Any = None) -> Any:
 
         @wraps(function)
         def run(self: Cell, *args: Any, **kwargs: Any) -> None:
-            given = dict(wanted.bind(self, *args, **kwargs).arguments)
-            given.pop("self", None)
-            names = given if attrs is None else ([attrs] if isinstance(attrs, str) else attrs)
-            kept = [(name, given.get(name)) for name in names]
-            object.__setattr__(self, "cell_init_args", f"{type(self).__name__}{kept}")
+            arguments = dict(wanted.bind(self, *args, **kwargs).arguments)
+            arguments.pop("self", None)
+            names = arguments if attrs is None else ([attrs] if isinstance(attrs, str) else attrs)
+            stored = [(name, arguments.get(name)) for name in names]
+            object.__setattr__(self, "cell_init_args", f"{type(self).__name__}{stored}")
             function(self, *args, **kwargs)
 
         return run

@@ -65,18 +65,18 @@ _get_enable_parallel_optimizer = _setting("enable_parallel_optimizer")
 
 def _get_device_num() -> int:
     """Number of devices: the setting, else the number of processes."""
-    found = int(parallel_settings()["device_num"])
-    if found == 1 and _get_parallel_mode() != _STAND_ALONE and world().size > 1:
+    count = int(parallel_settings()["device_num"])
+    if count == 1 and _get_parallel_mode() != _STAND_ALONE and world().size > 1:
         return get_group_size()
-    return found
+    return count
 
 
 def _get_global_rank() -> int:
     """Rank: the setting, else the rank of this process."""
-    found = int(parallel_settings()["global_rank"])
-    if found == 0 and _get_parallel_mode() != _STAND_ALONE and world().size > 1:
+    rank = int(parallel_settings()["global_rank"])
+    if rank == 0 and _get_parallel_mode() != _STAND_ALONE and world().size > 1:
         return get_rank()
-    return found
+    return rank
 
 
 def _get_stage_device_num() -> int:

@@ -97,16 +97,16 @@ def _insert_cast_for_operator(node: Node, dtype: DType) -> None:
         instance.to_float(dtype)  # its parameters too
     users = node.get_target_users(0)
     target = node.get_targets()[0]
-    for place, argument in enumerate(node.get_args()):
-        name = stree.unique_name(f"{target.value}_{place}_low")
+    for index, argument in enumerate(node.get_args()):
+        name = stree.unique_name(f"{target.value}_{index}_low")
         before = Node.create_call_cell(CastTo(dtype), [name], [argument], name=name)
         stree.insert(stree.before(node), before)
-        node.set_arg(place, ScopedValue.create_naming_value(name))
+        node.set_arg(index, ScopedValue.create_naming_value(name))
     name = stree.unique_name(f"{target.value}_high")
     after = Node.create_call_cell(CastTo(float32), [name], [target], name=name)
     stree.insert(stree.after(node), after)
-    for user, place in users:
-        user.set_arg(place, ScopedValue.create_naming_value(name))
+    for user, index in users:
+        user.set_arg(index, ScopedValue.create_naming_value(name))
 
 
 def _remove_duplicated_cast(stree: SymbolTree, dtype: DType) -> None:
@@ -125,12 +125,12 @@ def _casts_to(node: Node, dtype: DType) -> bool:
 
 def _remove_pair(stree: SymbolTree, low: Node) -> None:
     """For `low = cast16(high)` with `high = cast32(x)`, replace `low` by `x` in its users."""
-    found = low.get_arg_providers().get(0)
-    if found is None or not _casts_to(found[0], float32):
+    provider = low.get_arg_providers().get(0)
+    if provider is None or not _casts_to(provider[0], float32):
         return
-    high = found[0]
-    for user, place in low.get_target_users(0):
-        user.set_arg(place, high.get_args()[0])
+    high = provider[0]
+    for user, index in low.get_target_users(0):
+        user.set_arg(index, high.get_args()[0])
     stree.erase(low)
     if not high.get_users():
         stree.erase(high)

@@ -59,12 +59,13 @@ def _make_directory(path: str, arg_name: str = "path") -> str:
 def _to_tensor(elem: Any, scaling_sens: Any = None) -> Any:
     """Convert NumPy arrays, and lists of them, to tensors, followed by the scale if given."""
     single = not isinstance(elem, (tuple, list))
-    found = [
-        one if isinstance(one, Tensor) else Tensor(one) for one in ([elem] if single else elem)
+    tensors = [
+        value if isinstance(value, Tensor) else Tensor(value)
+        for value in ([elem] if single else elem)
     ]
     if scaling_sens:
-        return (*found, Tensor(scaling_sens))
-    return found[0] if single else tuple(found)
+        return (*tensors, Tensor(scaling_sens))
+    return tensors[0] if single else tuple(tensors)
 
 
 def _get_types_and_shapes(dataset: Any) -> tuple[Any, Any]:
