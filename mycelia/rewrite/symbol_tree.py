@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +11,18 @@ from mycelia._engine.core.errors import problem
 from mycelia._engine.core.files.atomic_write import write_atomically
 from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 from mycelia.nn.cell import Cell
-from mycelia.rewrite import edits
+from mycelia.rewrite import data_flow, edits
 from mycelia.rewrite.cell_generation import build_network, network_text
 from mycelia.rewrite.edits import Position
 from mycelia.rewrite.node import Node
 from mycelia.rewrite.node_type import NodeType
 from mycelia.rewrite.parse import read_network
+from mycelia.rewrite.source_printer import statement_text
 from mycelia.rewrite.statement import ParsedCell, Statement, StatementBlock, inside
 from mycelia.rewrite.static_conditions import choose_known_branches
-from mycelia.rewrite.table import table
 
 _FILE = "./network_define.py"
+_TITLES = ("node type", "name", "codes", "arg providers", "target users")
 
 
 class SymbolTree(CheckedKeywords):
@@ -80,14 +81,14 @@ class SymbolTree(CheckedKeywords):
     def print_node_tabulate(self, all_nodes: bool = False) -> None:
         """Print the nodes as a table: type, name, code, and connections."""
         check_instance("print_node_tabulate", "all_nodes", all_nodes, bool)
-        print(table(self._statements(all_nodes)))
+        print(_table(self._statements(all_nodes)))
 
     def dump(self) -> None:
         """Print the table of this tree and of each tree inside it."""
         trees = [s.tree for s in self._statements(True) if s.tree is not None]
         for tree in dict.fromkeys([self._tree, *trees]):
             print(f"{type(tree.cell).__name__}:")
-            print(table(inside(tree.construct.body)))
+            print(_table(inside(tree.construct.body)))
 
     # ---- edits ------------------------------------------------------------------------------
 
@@ -218,3 +219,34 @@ class SymbolTree(CheckedKeywords):
 
 
 Node.tree_view = SymbolTree
+
+
+def _table(statements: Iterable[Statement]) -> str:
+    """One line per node: type, name, code, providers of arguments, and users of targets."""
+    rows = [_TITLES, *(_row(statement) for statement in statements)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_TITLES))]
+    rule = "  ".join("-" * width for width in widths)
+    lines = [_line(row, widths) for row in rows]
+    return "\n".join([rule, lines[0], rule, *lines[1:], rule])
+
+
+def _row(statement: Statement) -> tuple[str, ...]:
+    arguments = {
+        index: (source.name, target)
+        for index, (source, target) in data_flow.providers(statement).items()
+    }
+    targets = {
+        target: [(user.name, index) for user, index in uses]
+        for target, uses in data_flow.users(statement).items()
+    }
+    code = statement_text(statement)
+    links = (_pairs(arguments), _pairs(targets))
+    return statement.kind.name, statement.name, code.split("\n")[0], *links
+
+
+def _pairs(values: Mapping[int, object]) -> str:
+    return ", ".join(f"{index}: {value}" for index, value in values.items())
+
+
+def _line(row: Sequence[str], widths: Sequence[int]) -> str:
+    return "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
