@@ -11,9 +11,8 @@ from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import CodeType, FrameType, ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
-from mycelia.compat.missing_name import MissingName
 from mycelia.compat.modules import (
     HIDING_MODULES,
     OURS,
@@ -27,6 +26,25 @@ from mycelia.compat.modules import (
 
 VERSION = "2.10.0"  # of the supported API
 _IMPORT_FROM = dis.opmap["IMPORT_FROM"]
+
+
+class MissingName:
+    """Placeholder of a missing name: calling it, subclassing it, or reading attributes raises."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise ImportError(self._text)
+
+    __call__ = __mro_entries__ = __iter__ = __len__ = __getitem__ = __contains__ = _refuse
+    __instancecheck__ = __subclasscheck__ = __enter__ = __exit__ = __bool__ = _refuse
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"{self._text}\n  so it has no attribute {name!r}")
+
+    def __repr__(self) -> str:
+        return f"<{self._text.splitlines()[0]}>"
 
 
 class Alias(ModuleType):
