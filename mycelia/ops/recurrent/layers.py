@@ -64,26 +64,28 @@ class Recurrent(Op, register=False):
     def step(self, state: State, from_input: Array, from_hidden: Array) -> tuple[State, State]:
         raise TypeError(f"{self.name} does not define its step")
 
-    def pulls(self, states: State, from_input: Array, kept: State) -> tuple[_Pull, Any]:
+    def pulls(self, states: State, from_input: Array, residuals: State) -> tuple[_Pull, Any]:
         """Backward function of one time step, and the residuals that it needs of each step.
 
         `states` are the hidden state before each time step, and the rest of the first state.
         Here, the residual is the contribution of the hidden state to the gates.
         """
 
-        def pull(d_after: State, residual: Any, d_kept: State | None) -> tuple[State, Array, Array]:
+        def pull(
+            d_after: State, residual: Any, d_residuals: State | None
+        ) -> tuple[State, Array, Array]:
             back = jax.vjp(lambda *given: self.step(*given)[0], *residual)[1]
             d_before, d_input, d_hidden = back(d_after)
-            return d_before, d_input, d_hidden if d_kept is None else d_hidden + d_kept[0]
+            return d_before, d_input, d_hidden if d_residuals is None else d_hidden + d_residuals[0]
 
-        by_moment = jnp.moveaxis(from_input, 1, 0).reshape(kept[0].shape)
-        return pull, (states, by_moment, kept[0])
+        by_step = jnp.moveaxis(from_input, 1, 0).reshape(residuals[0].shape)
+        return pull, (states, by_step, residuals[0])
 
     def outputs(self, x: TensorType, h: TensorType) -> TensorType:
         """Type of all hidden states."""
         return x.with_shape((*x.shape[:2], h.shape[1]))
 
-    def kept(self, x: TensorType, h: TensorType) -> tuple[TensorType, ...]:
+    def residual_types(self, x: TensorType, h: TensorType) -> tuple[TensorType, ...]:
         """Types of the residuals of all time steps."""
         return (x.with_shape((x.shape[0], h.shape[0], self.gates, h.shape[1])),)
 
@@ -91,10 +93,12 @@ class Recurrent(Op, register=False):
         """Gradients of the input, the state, and the weights."""
         *rest, out, dout = args
         d_outputs, *d_last = _filled(dout[:-1], out[:-1])
-        d_kept = dout[-1]
-        if d_kept is not None:
-            d_kept = None if all(d is None for d in d_kept) else _filled(d_kept, out[-1])
-        given = (out[0], out[-1], d_outputs, tuple(d_last), d_kept)
+        d_residuals = dout[-1]
+        if d_residuals is not None:
+            d_residuals = (
+                None if all(d is None for d in d_residuals) else _filled(d_residuals, out[-1])
+            )
+        given = (out[0], out[-1], d_outputs, tuple(d_last), d_residuals)
         return RecurrentGrad.of(self)(x, state, *rest, *given)
 
     def check(
@@ -157,7 +161,7 @@ class LSTMLayer(Recurrent):
         seq_length: TensorType | None,
     ) -> tuple[Any, ...]:
         self.check(x, (h, c), (w_ih, w_hh), (b_ih, b_hh), seq_length)
-        return self.outputs(x, h), h, h, self.kept(x, h)
+        return self.outputs(x, h), h, h, self.residual_types(x, h)
 
     def lower(
         self,
@@ -182,9 +186,9 @@ class LSTMLayer(Recurrent):
         *given, seq_length = others
         return native.FORM if seq_length is None and kernels.are_fitting(x, h, *given) else ""
 
-    def kept(self, x: TensorType, h: TensorType) -> tuple[TensorType, ...]:
+    def residual_types(self, x: TensorType, h: TensorType) -> tuple[TensorType, ...]:
         """The gates, and the cells after each time step."""
-        return (*super().kept(x, h), self.outputs(x, h))
+        return (*super().residual_types(x, h), self.outputs(x, h))
 
     def step(self, state: State, from_input: Array, from_hidden: Array) -> tuple[State, State]:
         gates = activated(from_input + from_hidden, _LSTM_GATES)
@@ -192,22 +196,24 @@ class LSTMLayer(Recurrent):
         cell = f * state[1] + i * g
         return (o * tanh_of(cell), cell), (gates, cell)
 
-    def pulls(self, states: State, from_input: Array, kept: State) -> tuple[_Pull, Any]:
+    def pulls(self, states: State, from_input: Array, residuals: State) -> tuple[_Pull, Any]:
         """Computes derivatives for all time steps together; the backward loop only multiplies."""
-        gates, cells = kept
+        gates, cells = residuals
         i, f, g, o = jnp.moveaxis(gates, 1, 0)
         before, after = jnp.concatenate([states[1][None], cells[:-1]]), tanh_of(cells)
         slopes = [g * i * (1 - i), before * f * (1 - f), i * (1 - g * g), after * o * (1 - o)]
         is_output = (np.arange(4) == 3)[:, None]
 
-        def pull(d_after: State, residual: Any, d_kept: State | None) -> tuple[State, Array, Array]:
+        def pull(
+            d_after: State, residual: Any, d_residuals: State | None
+        ) -> tuple[State, Array, Array]:
             forget, to_cell, to_gates, own = residual
             d_cell = d_after[1] + d_after[0] * to_cell
-            if d_kept is not None:
-                d_cell = d_cell + d_kept[1]
+            if d_residuals is not None:
+                d_cell = d_cell + d_residuals[1]
             d_gates = jnp.where(is_output, d_after[0], d_cell) * to_gates
-            if d_kept is not None:
-                d_gates = d_gates + d_kept[0] * slopes_of(own, _LSTM_GATES)
+            if d_residuals is not None:
+                d_gates = d_gates + d_residuals[0] * slopes_of(own, _LSTM_GATES)
             return (jnp.zeros_like(d_cell), d_cell * forget), d_gates, d_gates
 
         return pull, (f, o * (1 - after * after), jnp.stack(slopes, axis=1), gates)
@@ -231,7 +237,7 @@ class OneState(Recurrent, register=False):
         seq_length: TensorType | None,
     ) -> tuple[Any, ...]:
         self.check(x, (h,), (w_ih, w_hh), (b_ih, b_hh), seq_length)
-        return self.outputs(x, h), h, self.kept(x, h)
+        return self.outputs(x, h), h, self.residual_types(x, h)
 
     def lower(
         self,
@@ -265,30 +271,32 @@ class GRULayer(OneState):
         after = (1 - keep) * fresh + keep * state[0]
         return (after,), (gates, fresh, from_hidden[2])
 
-    def kept(self, x: TensorType, h: TensorType) -> tuple[TensorType, ...]:
+    def residual_types(self, x: TensorType, h: TensorType) -> tuple[TensorType, ...]:
         """The gates, the new state, and the hidden state's contribution to it before the reset."""
         part = self.outputs(x, h)
         return x.with_shape((x.shape[0], h.shape[0], 2, h.shape[1])), part, part
 
-    def pulls(self, states: State, from_input: Array, kept: State) -> tuple[_Pull, Any]:
+    def pulls(self, states: State, from_input: Array, residuals: State) -> tuple[_Pull, Any]:
         """Computes derivatives for all time steps together; the backward loop only multiplies."""
-        (reset, keep), fresh, hidden = jnp.moveaxis(kept[0], 1, 0), *kept[1:]
+        (reset, keep), fresh, hidden = jnp.moveaxis(residuals[0], 1, 0), *residuals[1:]
         to_fresh = (1 - keep) * (1 - fresh * fresh)
         to_keep = (states[0] - fresh) * keep * (1 - keep)
         to_reset = to_fresh * hidden * reset * (1 - reset)
 
-        def pull(d_after: State, residual: Any, d_kept: State | None) -> tuple[State, Array, Array]:
+        def pull(
+            d_after: State, residual: Any, d_residuals: State | None
+        ) -> tuple[State, Array, Array]:
             keep, to_input, to_hidden, *own = residual
             d_input, d_hidden = d_after[0] * to_input, d_after[0] * to_hidden
-            if d_kept is not None:
-                more = _from_kept(own, d_kept)
+            if d_residuals is not None:
+                more = _from_residuals(own, d_residuals)
                 d_input, d_hidden = d_input + more[0], d_hidden + more[1]
             return (d_after[0] * keep,), d_input, d_hidden
 
         slopes = [
             jnp.stack([to_reset, to_keep, last], axis=1) for last in (to_fresh, to_fresh * reset)
         ]
-        return pull, (keep, *slopes, *kept)
+        return pull, (keep, *slopes, *residuals)
 
 
 class RNNLayer(OneState):
@@ -336,22 +344,22 @@ class RecurrentGrad(Op, register=False):
         b_hh: Array | None,
         seq_length: Array | None,
         outputs: Array,
-        kept: State,
+        residuals: State,
         d_outputs: Array,
         d_last: State,
-        d_kept: State | None,
+        d_residuals: State | None,
     ) -> tuple[Any, ...]:
-        given = (x, state, w_ih, w_hh, b_ih, outputs, kept, d_outputs, d_last)
+        given = (x, state, w_ih, w_hh, b_ih, outputs, residuals, d_outputs, d_last)
 
         def back(*given: Any) -> tuple[Any, ...]:
-            return self._back((seq_length, d_kept), *given)
+            return self._back((seq_length, d_residuals), *given)
 
         def by_kernel(*given: Any) -> tuple[Any, ...]:
             _, (_, c), _, w_hh, _, _, *gradients = given
             d_state, by_gate, sums = kernels.backward(c, w_hh, *gradients)
             return d_state, (by_gate,), (sums,)
 
-        if self.form(x, state, w_ih, w_hh, b_ih, b_hh, seq_length, *given[5:], d_kept):
+        if self.form(x, state, w_ih, w_hh, b_ih, b_hh, seq_length, *given[5:], d_residuals):
             back = native.differentiated_as(back, by_kernel)
         d_state, by_gate, sums = back(*given)
         by_input, by_hidden = (d.reshape(w_hh.shape[0], -1) for d in (by_gate[0], by_gate[-1]))
@@ -366,10 +374,10 @@ class RecurrentGrad(Op, register=False):
         )
 
     def form(self, x: Array, state: State, *others: Any) -> str:
-        *weights, seq_length, outputs, kept, d_outputs, d_last, d_kept = others
-        if not isinstance(self.op, LSTMLayer) or seq_length is not None or d_kept is not None:
+        *weights, seq_length, outputs, residuals, d_outputs, d_last, d_residuals = others
+        if not isinstance(self.op, LSTMLayer) or seq_length is not None or d_residuals is not None:
             return ""
-        given = (state[1], *weights, outputs, *kept, d_outputs, *d_last)
+        given = (state[1], *weights, outputs, *residuals, d_outputs, *d_last)
         return native.FORM if kernels.are_fitting(x, state[0], *given) else ""
 
     def _back(
@@ -381,7 +389,7 @@ class RecurrentGrad(Op, register=False):
         w_hh: Array,
         b_ih: Array | None,
         outputs: Array,
-        kept: State,
+        residuals: State,
         d_outputs: Array,
         d_last: State,
     ) -> tuple[State, tuple[Array, ...], tuple[Array, ...]]:
@@ -389,18 +397,18 @@ class RecurrentGrad(Op, register=False):
 
         The latter are (gates and features, time steps, batch), one if they are the same; their
         sums over time steps and batch are the last result. `special` holds the optional arguments
-        `seq_length` and `d_kept`.
+        `seq_length` and `d_residuals`.
         """
-        seq_length, d_kept = special
+        seq_length, d_residuals = special
         batch, (rows, features) = x.shape[1], w_hh.shape
         running = None if seq_length is None else are_running(outputs.shape, seq_length)
         from_input = from_inputs(x, w_ih)
         if b_ih is not None:
             from_input = from_input + b_ih[:, None, None]
         states = (flat(states_before(state[0], outputs)), *map(flat, state[1:]))
-        kept = tuple(map(flat, kept))
-        pull, residuals = self.op.pulls(states, from_input, kept)
-        to_hidden, zero = lax.optimization_barrier(w_hh.T), zero_of(kept[0])
+        residuals = tuple(map(flat, residuals))
+        pull, per_step = self.op.pulls(states, from_input, residuals)
+        to_hidden, zero = lax.optimization_barrier(w_hh.T), zero_of(residuals[0])
 
         def back(carry: tuple[State, State], inputs: Any) -> tuple[tuple[State, State], None]:
             d_state, written = carry
@@ -417,9 +425,9 @@ class RecurrentGrad(Op, register=False):
             d_before = (d_before[0] + product, *d_before[1:])
             return (where_running(now, d_before, d_state), written), None
 
-        given = None if d_kept is None else tuple(map(flat, d_kept))
-        every = (jnp.arange(x.shape[0]), running, flat(d_outputs), residuals, given)
-        start = (_blank(kept[0], from_input.shape),) * (1 if self.op.adds_up else 2)
+        given = None if d_residuals is None else tuple(map(flat, d_residuals))
+        every = (jnp.arange(x.shape[0]), running, flat(d_outputs), per_step, given)
+        start = (_blank(residuals[0], from_input.shape),) * (1 if self.op.adds_up else 2)
         carry = (tuple(map(flat, d_last)), start)
         (d_state, written), _ = lax.scan(back, carry, every, reverse=True)
         sums = tuple(last_sum(d.reshape(rows, -1))[:, 0] for d in written)
@@ -438,10 +446,10 @@ def _blank(like: Array, shape: Shape) -> Array:
     return like.reshape(shape) if like.size == size(shape) else jnp.zeros(shape, like.dtype)
 
 
-def _from_kept(kept: Sequence[Array], d_kept: State) -> tuple[Array, Array]:
+def _from_residuals(residuals: Sequence[Array], d_residuals: State) -> tuple[Array, Array]:
     """Gradients of the input's and hidden state's GRU contributions, from the residuals' ones."""
-    (reset, keep), fresh, hidden = kept
-    (d_reset, d_keep), d_fresh, d_hidden = d_kept
+    (reset, keep), fresh, hidden = residuals
+    (d_reset, d_keep), d_fresh, d_hidden = d_residuals
     d_fresh = d_fresh * (1 - fresh * fresh)
     d_gates = [(d_reset + d_fresh * hidden) * reset * (1 - reset), d_keep * keep * (1 - keep)]
     return jnp.stack([*d_gates, d_fresh]), jnp.stack([*d_gates, d_fresh * reset + d_hidden])
@@ -466,11 +474,11 @@ def _over_time(
         from_input = times(w_ih, from_input.T) if inside else from_input
         from_hidden = times(w_hh, before[0].reshape(features, batch))
         parts = [with_bias(from_input, b_ih), with_bias(from_hidden, b_hh)]
-        after, kept = op.step(before, *[part.reshape(op.gates, -1) for part in parts])
-        return where_running(now, after, before), (or_zero(now, after[:1]), or_zero(now, kept))
+        after, residuals = op.step(before, *[part.reshape(op.gates, -1) for part in parts])
+        return where_running(now, after, before), (or_zero(now, after[:1]), or_zero(now, residuals))
 
     state = tuple(map(flat, state))
     given = x if inside else jnp.moveaxis(from_inputs(x, w_ih), 0, 1)
-    last, ((outputs,), kept) = lax.scan(body, state, (running, given), unroll=_UNROLLED)
+    last, ((outputs,), residuals) = lax.scan(body, state, (running, given), unroll=_UNROLLED)
     outputs, *ends = (from_flat(part, features, batch) for part in (outputs, *last))
-    return outputs, *ends, tuple([from_flat(part, features, batch) for part in kept])
+    return outputs, *ends, tuple([from_flat(part, features, batch) for part in residuals])
