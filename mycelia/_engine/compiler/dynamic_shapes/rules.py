@@ -290,8 +290,8 @@ def recurrent(site: PaddedOperator) -> PaddingPlan:
 def recurrent_gradient(site: PaddedOperator) -> PaddingPlan:
     """The same for the gradient; weights receive sums, to which zeros add nothing."""
     names = site.op.arguments.data_names
-    batch = {"x": 1, "state": 0, "seq_length": 0, "outputs": 1, "kept": 1}
-    batch |= {"d_outputs": 1, "d_last": 0, "d_kept": 1}
+    batch = {"x": 1, "state": 0, "seq_length": 0, "outputs": 1, "residuals": 1}
+    batch |= {"d_outputs": 1, "d_last": 0, "d_residuals": 1}
 
     def roles(name: str, type_: Any) -> Roles:
         if isinstance(type_, tuple):
