@@ -1,4 +1,4 @@
-"""Parallel training: settings, clusters of devices, sharding plans, checkpoints in parts."""
+"""Parallel training: settings, device clusters, sharding plans, distributed checkpoints."""
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
@@ -48,7 +48,7 @@ from mycelia.transforms.plan import plans_of as plans_of
 from mycelia.transforms.plan import simulate as simulate
 from mycelia.transforms.shard import shard as shard
 
-if _TYPE_CHECKING:  # as `_lazy` finds them
+if _TYPE_CHECKING:  # `_lazy` imports these on first use
     from mycelia.train import load_distributed_checkpoint as load_distributed_checkpoint
     from mycelia.train import load_segmented_checkpoints as load_segmented_checkpoints
     from mycelia.train import merge_sliced_parameter as merge_sliced_parameter

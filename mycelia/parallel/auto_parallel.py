@@ -1,3 +1,3 @@
-"""MindSpore's path to AutoParallel."""
+"""MindSpore's import path for `AutoParallel`."""
 
 from mycelia.nn.wrap.auto_parallel import AutoParallel as AutoParallel

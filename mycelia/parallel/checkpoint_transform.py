@@ -1,4 +1,4 @@
-"""MindSpore's path to functions of strategies and of checkpoints in parts."""
+"""MindSpore's import path for functions on strategy files and distributed checkpoints."""
 
 from typing import Any as _Any
 

@@ -1,3 +1,3 @@
-"""MindSpore's path to reshard."""
+"""MindSpore's import path for `reshard`."""
 
 from mycelia.ops.collective.redistribute import reshard as reshard

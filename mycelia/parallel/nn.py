@@ -1,4 +1,4 @@
-"""MindSpore's path to the cells of parallel training."""
+"""MindSpore's import path for the cells of parallel training."""
 
 from mycelia.nn.wrap.micro_batches import GradAccumulationCell as GradAccumulation
 from mycelia.nn.wrap.micro_batches import MicroBatchInterleaved as MicroBatchInterleaved

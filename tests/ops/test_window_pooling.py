@@ -42,7 +42,7 @@ def test_largest_numbers_with_the_batch_last_are_the_same(
     shape: Shape, window: Window, monkeypatch: pytest.MonkeyPatch
 ):
     x, dout = _few_values(shape), _dout(shape, window)
-    assert max_pooling._is_cut(shape, window)
+    assert max_pooling._is_tiled(shape, window)
     found = largest(x, window), largest_gradient(x, dout, window)
     monkeypatch.setattr(max_pooling, "prefers_batch_last", lambda _: False)
     np.testing.assert_array_equal(found[0], largest(x, window))
@@ -51,7 +51,7 @@ def test_largest_numbers_with_the_batch_last_are_the_same(
 
 @pytest.mark.parametrize(("shape", "window"), OTHER.values(), ids=list(OTHER))
 def test_other_windows_keep_the_batch_first(shape: Shape, window: Window):
-    assert not max_pooling._is_cut(shape, window)
+    assert not max_pooling._is_tiled(shape, window)
 
 
 @pytest.mark.parametrize(("shape", "window"), ALL.values(), ids=list(ALL))
@@ -82,4 +82,4 @@ def test_the_batch_stays_first_where_it_can_be_cut_between_devices(
 ):
     shape, window = CUT["two by two"]
     monkeypatch.setattr(jax, "device_count", lambda: 2)
-    assert not max_pooling._is_cut(shape, window)
+    assert not max_pooling._is_tiled(shape, window)

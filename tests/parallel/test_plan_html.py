@@ -188,14 +188,14 @@ def test_a_deep_plan_without_repetition_has_a_picture_of_bounded_size(tmp_path):
     plan = made([row(n, f"op{n}") for n in range(900)])
     plan.to_html(tmp_path / "plan.html")
     text = (tmp_path / "plan.html").read_text()
-    assert "500 more are in the table" in text
+    assert "500 more in the table" in text
     assert len([e for e in Page(text).all("tr") if "id" in e]) == 900
 
 
 def test_a_plan_of_nothing_has_a_page(tmp_path):
     made([], mesh=(1,)).to_html(tmp_path / "plan.html")
     text = (tmp_path / "plan.html").read_text()
-    assert "Nothing is moved between devices" in text
+    assert "No data moves between devices" in text
     assert len(pictures(text)) == 3
     Page(text)
 

@@ -66,7 +66,7 @@ def made(rows: list[PlanRow], **more) -> Plan:
     return replace(first, **more)
 
 
-REDUCE = PlanCollective("all-reduce", 6000.0, 3e-6, (0,), 1, "parts are put together")
+REDUCE = PlanCollective("all-reduce", 6000.0, 3e-6, (0,), 1, "partial results are combined")
 GATHER = PlanCollective("all-gather", 2000.0, 9e-6, (1,), 1, "input 0")
 
 
@@ -78,7 +78,7 @@ def test_text_says_program_devices_time_bytes_and_memory(found):
     assert "dynamic_programming in" in text
     assert f"{duration(found.seconds)} predicted: compute {duration(found.compute)}" in text
     assert f"sends     {volume(found.moved)} each device" in text
-    assert f"{volume(found.stays)} stays, activations {volume(found.activations)}" in text
+    assert f"{volume(found.stays)} persistent, activations {volume(found.activations)}" in text
     assert str(found) == text
 
 
@@ -97,9 +97,11 @@ def test_every_work_has_its_source_line_and_layout(found):
 def test_what_costs_most_is_first_with_the_users_line():
     plan = made([row(0, moves=[REDUCE]), row(1, moves=[GATHER], at="net.py:4")])
     text = plan.show()
-    costs = text[text.index("what costs most") : text.index("works, in order")].splitlines()
+    costs = text[
+        text.index("most expensive") : text.index("operators in execution order")
+    ].splitlines()
     assert costs[1] == "  1. all-gather along b: 2 kB, 9 us (64 % of the time)"
-    assert costs[2] == "     no 1 MatMul: input 0 is wanted as f32[48,64] (a, -)"
+    assert costs[2] == "     no 1 MatMul: input 0 is needed as f32[48,64] (a, -)"
     assert costs[3] == "     net.py:4  y = layer(x)"
     assert costs[4].startswith("  2. all-reduce along a: 6 kB, 3 us")
 
@@ -115,7 +117,7 @@ def test_the_sum_of_a_real_plan_is_explained():
 
 
 def test_a_plan_without_moves_says_so():
-    assert "nothing is moved between devices" in made([row(0)]).show()
+    assert "no data moves between devices" in made([row(0)]).show()
 
 
 def test_repeated_blocks_are_folded_and_their_times_added():
@@ -166,13 +168,13 @@ def test_a_deep_plan_is_folded_to_one_block():
 
 def test_limit_and_only_choose_lines():
     plan = made([row(0, "MatMul"), row(1, "ReLU", at="other.py:1"), row(2, "Add", moves=[REDUCE])])
-    assert "and 1 more works" in plan.show(limit=2)
-    assert " Add " not in plan.show(limit=2).split("works, in order")[1]
+    assert "and 1 more operators" in plan.show(limit=2)
+    assert " Add " not in plan.show(limit=2).split("operators in execution order")[1]
 
     def operators(**how):
         return [
             line.split()[1]
-            for line in plan.show(**how).split("works, in order")[1].splitlines()[2:]
+            for line in plan.show(**how).split("operators in execution order")[1].splitlines()[2:]
         ]
 
     assert operators(only="ReLU") == ["ReLU"]
@@ -218,7 +220,7 @@ def test_a_spoilt_file_is_an_error_that_names_it(tmp_path, spoil):
     whole = path.read_text()
     assert spoil(whole) != whole
     path.write_text(spoil(whole))
-    with pytest.raises(ValueError, match="the file of plans cannot be read") as caught:
+    with pytest.raises(ValueError, match="the plan file cannot be read") as caught:
         plans.load(path)
     assert "plans.json" in str(caught.value)
 

@@ -1,4 +1,4 @@
-"""Settings of automatic parallel training: `set_auto_parallel_context` and its like."""
+"""Settings of parallel training: `set_auto_parallel_context` and related functions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from mycelia._engine.distributed.settings_table import (
 
 
 class ParallelMode:
-    """How training is spread over processes."""
+    """The modes of parallel training, for the `parallel_mode` setting."""
 
     STAND_ALONE = "stand_alone"
     DATA_PARALLEL = "data_parallel"
@@ -50,7 +50,7 @@ def _at_least_one(name: str) -> Callable[[Any], dict[str, Any]]:
         if value < 1:
             raise problem(
                 ValueError,
-                f"{_OWNER}: {name} is not positive",
+                f"{_OWNER}: {name} must be positive",
                 got=str(value),
                 expected="1 or more",
             )
@@ -81,19 +81,19 @@ def _dataset_strategy(value: Any) -> dict[str, Any]:
     return {"dataset_strategy": value, "full_batch": value == "full_batch"}
 
 
-def _fusion_places(value: Any) -> dict[str, Any]:
-    for place in value:
-        if not is_int(place) or place < 0:
+def _fusion_indices(value: Any) -> dict[str, Any]:
+    for index in value:
+        if not is_int(index) or index < 0:
             raise problem(
                 TypeError,
-                f"{_OWNER}: all_reduce_fusion_config holds something else than places",
+                f"{_OWNER}: all_reduce_fusion_config must hold indices",
                 expected="ints from 0",
-                got=repr(place),
+                got=repr(index),
             )
     if len(set(value)) != len(value):
         raise problem(
             ValueError,
-            f"{_OWNER}: all_reduce_fusion_config has a place twice",
+            f"{_OWNER}: all_reduce_fusion_config has a duplicate index",
             got=repr(value),
         )
     return {"all_reduce_fusion_config": value}
@@ -103,7 +103,7 @@ def _accumulation(value: Any) -> dict[str, Any]:
     if value != 1:
         raise problem(
             ValueError,
-            f"{_OWNER}: gradients are not accumulated by a setting",
+            f"{_OWNER}: no setting accumulates gradients",
             got=f"grad_accumulation_step={value}",
             fix="use nn.GradAccumulationCell",
         )
@@ -126,7 +126,7 @@ def _fusion(value: Any) -> dict[str, Any]:
         elif setting.get("mode") not in ("auto", "index", "size"):
             raise problem(
                 KeyError,
-                f"comm_fusion: {name} has no known mode",
+                f"comm_fusion: unknown mode of {name}",
                 got=repr(setting.get("mode")),
                 expected="auto, index or size",
             )
@@ -135,7 +135,7 @@ def _fusion(value: Any) -> dict[str, Any]:
 
 
 def _checkpoint(value: Any) -> dict[str, Any]:
-    _check_parts(value, _CHECKPOINT)
+    _check_entries(value, _CHECKPOINT)
     full = {"load_file": "", "save_file": "", "only_trainable_params": True} | value
     return {
         "strategy_ckpt_config": full,
@@ -145,7 +145,7 @@ def _checkpoint(value: Any) -> dict[str, Any]:
 
 
 def _sharding(value: Any) -> dict[str, Any]:
-    _check_parts(value, _SHARDING)
+    _check_entries(value, _SHARDING)
     if value.get("parallel_optimizer_threshold", 0) < 0:
         raise problem(
             ValueError,
@@ -167,24 +167,24 @@ _LEVELS = ("level1", "level2", "level3")
 
 def _pipeline(value: Any) -> dict[str, Any]:
     known = {"pipeline_interleave": bool, "pipeline_scheduler": str}
-    _check_parts(value, known)
+    _check_entries(value, known)
     for name in known:
         if name not in value:
             raise problem(KeyError, f"pipeline_config: {name} is missing", got=repr(value))
     return dict(value)
 
 
-def _check_parts(value: dict[str, Any], known: dict[str, type]) -> None:
+def _check_entries(value: dict[str, Any], known: dict[str, type]) -> None:
     unknown = [name for name in value if name not in known]
     if unknown:
         raise problem(
             ValueError,
-            f"{_OWNER}: unknown entries in a dict",
+            f"{_OWNER}: unknown keys in a dict",
             got=", ".join(map(str, unknown)),
             expected=f"only {', '.join(known)}",
         )
-    for name, part in value.items():
-        check_kind(name, part, known[name])
+    for name, entry in value.items():
+        check_kind(name, entry, known[name])
 
 
 _SEARCHES = ("recursive_programming", "dynamic_programming", "sharding_propagation")
@@ -224,7 +224,7 @@ _TABLE = SettingsTable(
         "force_fp32_communication": SettingKey(False, bool),
         "parallel_optimizer_config": SettingKey(None, dict, _sharding, may_get=False),
         "grad_accumulation_step": SettingKey(1, int, _accumulation),
-        "all_reduce_fusion_config": SettingKey([], list, _fusion_places),
+        "all_reduce_fusion_config": SettingKey([], list, _fusion_indices),
         "communi_parallel_mode": SettingKey(
             "all_group_parallel",
             str,
@@ -250,49 +250,49 @@ _TABLE = SettingsTable(
 
 
 def parallel_settings() -> dict[str, Any]:
-    """All settings of parallel training, those that users may not read included."""
+    """All settings of parallel training, including those that users cannot read."""
     return _TABLE.everything()
 
 
 @dataclass
 class _SettingsVersions:
-    """Numbers for all that programs over several devices depend on, equal for equal settings."""
+    """Version numbers of all settings that multi-device programs depend on."""
 
-    wishes: int = 0  # how often a parameter was told how to lie
-    numbers: dict[tuple[int, int, int], int] = field(default_factory=dict)
+    layout_hints: int = 0  # how often the layout of a parameter was set
+    versions: dict[tuple[int, int, int], int] = field(default_factory=dict)
 
 
 _VERSIONS = _SettingsVersions()
 
 
 def settings_version() -> int:
-    """A number that says which settings are in force: the same one whenever they are the same."""
-    key = (_TABLE.version, search_version(), _VERSIONS.wishes)
-    return _VERSIONS.numbers.setdefault(key, len(_VERSIONS.numbers))
+    """The version number of the current settings; equal for equal settings."""
+    key = (_TABLE.version, search_version(), _VERSIONS.layout_hints)
+    return _VERSIONS.versions.setdefault(key, len(_VERSIONS.versions))
 
 
 def note_layout_hint() -> None:
-    """Say that a parameter is to lie otherwise than before."""
-    _VERSIONS.wishes += 1
+    """Record that the layout of a parameter changed, so that programs are planned again."""
+    _VERSIONS.layout_hints += 1
 
 
 class ScopedSettings:
-    """Settings of parallel training of their own, in force where they are asked to be.
+    """Separate settings of parallel training that apply only inside `in_force`.
 
-    They start from the defaults, with the devices and the rank that are set now.
+    They start from the defaults, with the current number of devices and rank.
     """
 
     def __init__(self) -> None:
         now = _TABLE.everything()
-        kept = {name: now[name] for name in ("device_num", "global_rank")}
-        self.values = _TABLE.changed(_TABLE.defaults(), kept)
+        inherited = {name: now[name] for name in ("device_num", "global_rank")}
+        self.values = _TABLE.changed(_TABLE.defaults(), inherited)
 
     def change(self, **values: Any) -> None:
-        """Check and replace some of them."""
+        """Check new values, then replace the old ones."""
         self.values = _TABLE.changed(self.values, values)
 
     def in_force(self) -> AbstractContextManager[None]:
-        """Inside, they are the settings."""
+        """Make these the current settings inside the block."""
         return _TABLE.holding(self.values)
 
     def are_in_force(self) -> bool:
@@ -301,10 +301,13 @@ class ScopedSettings:
 
 @entry_point
 def set_auto_parallel_context(*args: Any, **kwargs: Any) -> None:
-    """Change settings of parallel training, by name; docs/guide/parallel.md says what each does."""
+    """Change settings of parallel training by keyword; docs/guide/parallel.md describes each."""
     if args:
         raise problem(
-            TypeError, f"{_OWNER}: too many positional arguments", got=repr(args), fix="name them"
+            TypeError,
+            f"{_OWNER}: too many positional arguments",
+            got=repr(args),
+            fix="pass keyword arguments",
         )
     _TABLE.change(kwargs)
 
@@ -316,18 +319,18 @@ def get_auto_parallel_context(attr_key: str) -> Any:
 
 @dataclass(frozen=True)
 class PipelineSettings:
-    """The settings of pipelines."""
+    """The settings of pipeline parallelism."""
 
     stages: int
-    devices: int | None  # None: all there are
+    devices: int | None  # None: all available devices
     mode: str
     automatic: bool
     scheduler: str
-    segments: int  # how often the stages come one after the other
+    segments: int  # chunks of the network per stage (virtual stages)
 
 
 def pipeline_settings() -> PipelineSettings:
-    """The settings of pipelines as they are now."""
+    """The current settings of pipeline parallelism."""
     now = _TABLE.everything()
     return PipelineSettings(
         now["pipeline_stages"],
@@ -340,5 +343,5 @@ def pipeline_settings() -> PipelineSettings:
 
 
 def reset_auto_parallel_context() -> None:
-    """Give all settings of parallel training their defaults."""
+    """Restore the defaults of all settings of parallel training."""
     _TABLE.reset()

@@ -1,4 +1,4 @@
-"""Clusters: devices in hosts, how fast they compute, and how fast they talk."""
+"""Cluster descriptions: hosts, devices, and their compute and communication speeds."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from mycelia._engine.distributed.mesh import Mesh
 
 @dataclass(frozen=True)
 class Cluster(CheckedKeywords):
-    """`hosts` with `devices_per_host` each; rates in units a second, `memory` in bytes.
+    """`hosts` with `devices_per_host` each; rates are per second, `memory` is in bytes.
 
-    Links inside a host and between hosts have speeds of their own (bytes a second for each device,
-    each way) and a `latency` for each message. `reduce_scatter` says whether the compiler makes one
-    collective of a sum of which every device keeps a part (XLA does on GPU and TPU, not on CPU).
+    Links within a host and between hosts each have a bandwidth (bytes per second, per device and
+    direction) and a `latency` per message. `reduce_scatter` says whether the compiler fuses a sum
+    of which every device keeps one shard into one collective (XLA does on GPU and TPU, not on CPU).
     """
 
     name: str = "cpu"
@@ -44,7 +44,7 @@ class Cluster(CheckedKeywords):
             if not isinstance(value, (str, bool)) and value <= 0:
                 raise problem(
                     ValueError,
-                    f"Cluster: {entry.name} is not positive",
+                    f"Cluster: {entry.name} must be positive",
                     got=repr(value),
                     expected="a number above 0",
                 )
@@ -54,30 +54,30 @@ class Cluster(CheckedKeywords):
         return self.hosts * self.devices_per_host
 
     def with_devices(self, devices: int) -> Cluster:
-        """The cluster with another number of devices: whole hosts, or a part of one."""
+        """A copy with another number of devices: whole hosts, or part of one host."""
         per_host = min(devices, self.devices_per_host)
         if devices <= self.devices_per_host or devices % per_host:
             return replace(self, hosts=1, devices_per_host=devices)
         return replace(self, hosts=devices // per_host, devices_per_host=per_host)
 
     def crosses_hosts(self, mesh: Mesh, axes: Iterable[int]) -> bool:
-        """Whether neighbours along some axes of a mesh are on several hosts."""
+        """Whether a collective along these mesh axes crosses hosts."""
         spans = [prod(mesh.sizes[axis:]) for axis in axes if mesh.sizes[axis] > 1]
         return max(spans, default=1) > self.devices_per_host
 
     def seconds(self, moved: float, mesh: Mesh, axes: Iterable[int]) -> float:
-        """How long one collective takes in which each device sends so many bytes."""
+        """Seconds of one collective in which each device sends `moved` bytes."""
         if self.crosses_hosts(mesh, axes):
             return self.latency_between_hosts + moved / self.link_between_hosts
         return self.latency + moved / self.link
 
     def save(self, path: str | Path) -> None:
-        """Write the description to a JSON file."""
+        """Write the cluster description to a JSON file."""
         write_atomically(path, [json.dumps(asdict(self), indent=2).encode() + b"\n"])
 
     @classmethod
     def load(cls, path: str | Path) -> Cluster:
-        """Read a description; what a file leaves out has its default."""
+        """Read a cluster description; missing entries have their defaults."""
         try:
             return cls.of(json_value(Path(path).read_bytes()))
         except (OSError, ValueError) as error:
@@ -89,7 +89,7 @@ class Cluster(CheckedKeywords):
 
     @classmethod
     def of(cls, found: Any) -> Cluster:
-        """A cluster from a dict of its fields."""
+        """Create a cluster from a dict of its fields."""
         known = {entry.name for entry in fields(cls)}
         if not isinstance(found, dict) or not set(found) <= known:
             unknown = sorted(set(found) - known) if isinstance(found, dict) else repr(found)
@@ -105,11 +105,11 @@ class Cluster(CheckedKeywords):
             if is_explained(error):
                 raise
             raise problem(
-                ValueError, "Cluster: an entry is of another type", got=str(error)
+                ValueError, "Cluster: an entry has the wrong type", got=str(error)
             ) from None
 
 
-# Data sheets, rounded: dense half-precision products, links each way for one device.
+# From data sheets, rounded: dense half-precision FLOPS, bandwidth per device and direction.
 KNOWN = {
     "cpu": Cluster(),
     "a100": Cluster(

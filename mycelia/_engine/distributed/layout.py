@@ -1,4 +1,4 @@
-"""Layouts: which named axis of a grid of devices cuts which dimension of a tensor."""
+"""Layouts: which named axis of a device grid splits which dimension of a tensor."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ INTERLEAVED = "interleaved_parallel"
 
 @dataclass(frozen=True)
 class Layout(CheckedKeywords):
-    """Devices as a grid with named axes; called with names, how a tensor lies over them.
+    """A device grid with named axes; call it with axis names to describe how a tensor is sharded.
 
-    `Layout((2, 4), ("dp", "mp"))("dp", "mp")` cuts the first dimension in 2 and the second in 4.
-    A tuple of names cuts one dimension by several axes, the first one coarsest; "None" leaves it
-    whole. The axis "interleaved_parallel" is no axis of devices, and cuts nothing.
+    `Layout((2, 4), ("dp", "mp"))("dp", "mp")` splits the first dimension by 2, the second by 4.
+    A tuple of names splits one dimension by several axes, the first one coarsest; "None" leaves it
+    whole. The axis "interleaved_parallel" is not a device axis and splits nothing.
     """
 
     device_matrix: tuple[int, ...]
     alias_name: tuple[str, ...]
-    rank_list: Any = None  # the devices in the order of the grid; kept as a tuple
+    rank_list: Any = None  # the devices in the order of the grid; stored as a tuple
     names: tuple[tuple[str, ...], ...] | None = field(default=None, init=False)  # by dimension
 
     def __post_init__(self) -> None:
@@ -37,50 +37,50 @@ class Layout(CheckedKeywords):
         ranks = self.rank_list
         if ranks is not None and not isinstance(ranks, (list, tuple)):
             raise wrong_type("Layout", "rank_list", ranks, "list")
-        found = tuple(range(self.devices)) if ranks is None else tuple(ranks)
-        if sorted(found) != list(range(self.devices)):
+        devices = tuple(range(self.devices)) if ranks is None else tuple(ranks)
+        if sorted(devices) != list(range(self.devices)):
             raise problem(
                 ValueError,
-                "Layout: rank_list does not name every device once",
+                "Layout: rank_list must contain every device exactly once",
                 got=repr(ranks),
                 expected=f"the numbers 0 to {self.devices - 1} in some order",
             )
-        object.__setattr__(self, "rank_list", found)
+        object.__setattr__(self, "rank_list", devices)
 
     def __call__(self, *tensor_map: str | tuple[str, ...]) -> Layout:
-        """The layout of a tensor: for each of its dimensions a name, a tuple of names or "None"."""
+        """The layout of a tensor: an axis name, a tuple of names, or "None" for each dimension."""
         names = tuple([self._names(entry) for entry in tensor_map])
         used = [name for dim in names for name in dim]
         if len(set(used)) != len(used):
             raise problem(
                 ValueError,
-                "Layout: an axis of the devices cuts a tensor once at most",
+                "Layout: a device axis can split only one dimension of a tensor",
                 got=repr(tensor_map),
                 expected=f"each of {', '.join(self.alias_name)} at most once",
             )
-        made = copy.copy(self)
-        object.__setattr__(made, "names", names)
-        return made
+        layout = copy.copy(self)
+        object.__setattr__(layout, "names", names)
+        return layout
 
     def _names(self, entry: Any) -> tuple[str, ...]:
         if not isinstance(entry, (str, tuple)):
             raise wrong_type("Layout", "tensor_map", entry, "str or tuple of str")
         if entry == UNSHARDED:
             return ()
-        found = (entry,) if isinstance(entry, str) else entry
-        for name in found:
+        names = (entry,) if isinstance(entry, str) else entry
+        for name in names:
             if name not in self.alias_name:
                 raise problem(
                     ValueError,
-                    "Layout: the devices have no axis of this name",
+                    "Layout: unknown device axis",
                     got=repr(name),
                     expected=f"one of {', '.join(map(repr, (*self.alias_name, UNSHARDED)))}",
                 )
-        return found
+        return names
 
     @property
     def sizes(self) -> dict[str, int]:
-        """How many devices each axis has; one that is no axis of devices is left out."""
+        """The size of each device axis; "interleaved_parallel" is left out."""
         pairs = zip(self.alias_name, self.device_matrix, strict=True)
         return {name: size for name, size in pairs if name != INTERLEAVED}
 
@@ -90,16 +90,16 @@ class Layout(CheckedKeywords):
 
     @property
     def degrees(self) -> tuple[int, ...]:
-        """Into how many parts each dimension is cut."""
+        """The number of shards along each dimension."""
         sizes = self.sizes
         return tuple([prod(sizes.get(name, 1) for name in dim) for dim in self.names or ()])
 
     def to_dict(self) -> dict[str, Any]:
-        """The layout as a dict; `tensor_map` counts the axes from the last, -1 is none."""
+        """The layout as a dict; `tensor_map` counts axes from the last one, -1 means unsharded."""
         if self.names is None:
             raise problem(
                 ValueError,
-                "Layout: it says nothing of a tensor yet",
+                "Layout: it has no tensor map yet",
                 got=str(self),
                 fix='call it with names first: layout("dp", "None")',
             )
@@ -117,7 +117,7 @@ class Layout(CheckedKeywords):
         return found if len(found) > 1 else found[0] if found else -1
 
     def cuts(self, mesh: Mesh) -> tuple[tuple[int, ...], ...]:
-        """For each dimension the axes of a mesh that cut it; the mesh is as fine as the grid."""
+        """For each dimension, the mesh axes that split it; the mesh must refine the grid."""
         axes = self._mesh_axes(mesh)
         return tuple(
             [tuple([axis for name in dim for axis in axes.get(name, ())]) for dim in self.names]
@@ -144,16 +144,16 @@ class Layout(CheckedKeywords):
         return f"Layout({grid})({dims})"
 
 
-Strategy = tuple[int, ...] | Layout  # how one tensor is cut: parts by dimension, or a layout
+Strategy = tuple[int, ...] | Layout  # how one tensor is sharded: shards by dimension, or a layout
 
 
 def checked_strategy(owner: str, label: str, value: Any) -> Strategy:
-    """One tensor's strategy as users may give it; raises where it is none."""
+    """The strategy of one tensor that a user passed; raises if it is not valid."""
     if isinstance(value, Layout):
         if value.names is None:
             raise problem(
                 ValueError,
-                f"{owner}: {label} holds a Layout that says nothing of a tensor",
+                f"{owner}: {label} holds a Layout without a tensor map",
                 got=str(value),
                 fix='call the layout with names: layout("dp", "None")',
             )
@@ -161,14 +161,14 @@ def checked_strategy(owner: str, label: str, value: Any) -> Strategy:
     if not isinstance(value, tuple) or not all(is_int(n) for n in value):
         raise problem(
             TypeError,
-            f"{owner}: {label} holds something else than strategies",
+            f"{owner}: {label} must hold strategies",
             got=repr(value),
-            expected="tuples of ints, as (2, 1), or Layouts",
+            expected="tuples of ints such as (2, 1), or Layouts",
         )
     if any(n < 1 for n in value):
         raise problem(
             ValueError,
-            f"{owner}: {label} cuts a dimension into less than one part",
+            f"{owner}: {label} splits a dimension into less than one shard",
             got=repr(value),
             expected="numbers from 1",
         )
@@ -176,7 +176,7 @@ def checked_strategy(owner: str, label: str, value: Any) -> Strategy:
 
 
 def flat_strategies(value: Any) -> Iterator[Any]:
-    """The strategies of all tensors; those of a tuple of tensors may stand in a tuple."""
+    """The strategies of all tensors; those of a tuple of tensors may be nested in a tuple."""
     for entry in value:
         if isinstance(entry, tuple) and entry and all(_is_strategy(part) for part in entry):
             yield from flat_strategies(entry)
@@ -189,8 +189,8 @@ def _is_strategy(value: Any) -> bool:
 
 
 def common_mesh(layouts: Iterable[Layout], devices: int) -> Mesh | None:
-    """The finest mesh on which all layouts can be said; None without any layout."""
-    spans = {devices}  # how many devices lie between neighbours along an axis, and all of them
+    """The finest mesh that can express all layouts; None if there are no layouts."""
+    spans = {devices}  # the strides of all axes in devices, and the number of devices
     matrices: dict[tuple[int, ...], None] = {}
     for layout in layouts:
         _check_fits(layout, devices)
@@ -207,9 +207,9 @@ def common_mesh(layouts: Iterable[Layout], devices: int) -> Mesh | None:
         if span % below:
             raise problem(
                 ValueError,
-                "layouts on different grids of devices cannot meet in one program",
+                "one program cannot combine layouts on incompatible device grids",
                 got=f"device matrices {', '.join(map(str, matrices))}",
-                expected="grids that only divide each other's axes, as (2, 4) and (2, 2, 2)",
+                expected="grids that subdivide each other's axes, such as (2, 4) and (2, 2, 2)",
             )
         sizes = [*prime_factors(span // below), *sizes]
         below = span
@@ -220,17 +220,17 @@ def _check_fits(layout: Layout, devices: int) -> None:
     if layout.devices != devices:
         raise problem(
             ValueError,
-            "a Layout is for another number of devices",
+            "a Layout has the wrong number of devices",
             got=f"{layout} has {layout.devices}, the program runs on {devices}",
             expected="a device_matrix whose product is the number of devices",
         )
     if layout.rank_list != tuple(range(devices)):
         raise problem(
             ValueError,
-            "a Layout takes the devices in an order of its own",
+            "a Layout has a custom device order",
             got=f"rank_list={list(layout.rank_list)}",
-            expected="the devices in their order; a program has one order for all its tensors",
-            fix="leave rank_list out, and name the axes in another order",
+            expected="ascending ranks; a program has one device order for all its tensors",
+            fix="omit rank_list, and list the axes in another order",
         )
 
 
@@ -253,9 +253,7 @@ def _check_names(names: Any, count: int) -> None:
         if not isinstance(name, str):
             raise wrong_type("Layout", "alias_name", names, "a tuple of str")
         if name in ("", UNSHARDED):
-            raise problem(
-                ValueError, f"Layout: {name!r} is no name for an axis of devices", got=repr(names)
-            )
+            raise problem(ValueError, f"Layout: {name!r} is not a valid axis name", got=repr(names))
     if len(names) != count:
         raise problem(
             ValueError,
@@ -263,4 +261,4 @@ def _check_names(names: Any, count: int) -> None:
             got=f"{count} sizes, {len(names)} names",
         )
     if len(set(names)) != len(names):
-        raise problem(ValueError, "Layout: two axes have one name", got=repr(names))
+        raise problem(ValueError, "Layout: two axes have the same name", got=repr(names))

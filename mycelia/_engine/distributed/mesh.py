@@ -1,4 +1,4 @@
-"""Meshes of devices, and how a tensor is laid out over one."""
+"""Device meshes, and placements of tensors on them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mycelia._engine.core.shape import Shape
 
 @dataclass(frozen=True)
 class Mesh:
-    """Devices as a grid, in the order of their numbers: the last axis runs fastest."""
+    """Devices as a grid in row-major order: the last axis varies fastest."""
 
     sizes: tuple[int, ...]
 
@@ -26,7 +26,7 @@ class Mesh:
         return tuple([axis for axis, size in enumerate(self.sizes) if size > 1])
 
     def degree(self, axes: Iterable[int]) -> int:
-        """How many parts some axes make."""
+        """The number of shards that some axes make."""
         return prod(self.sizes[axis] for axis in axes)
 
     def __str__(self) -> str:
@@ -35,25 +35,25 @@ class Mesh:
 
 @dataclass(frozen=True)
 class Placement:
-    """For each dimension of a tensor, the axes of a mesh that cut it; the rest is copied."""
+    """For each dimension of a tensor, the mesh axes that split it; other axes replicate it."""
 
     dims: tuple[tuple[int, ...], ...]
 
     @cached_property
     def axes(self) -> tuple[int, ...]:
-        """All axes that cut the tensor."""
+        """All mesh axes that split the tensor."""
         return tuple([axis for dim in self.dims for axis in dim])
 
     def local(self, shape: Shape, mesh: Mesh) -> Shape:
-        """The shape of the largest part a device holds."""
+        """The shape of the largest shard."""
         return tuple([-(-n // mesh.degree(dim)) for n, dim in zip(shape, self.dims, strict=True)])
 
     def elements(self, shape: Shape, mesh: Mesh) -> int:
-        """How many numbers a device holds at most."""
+        """The number of elements of the largest shard."""
         return prod(self.local(shape, mesh))
 
     def is_even(self, shape: Shape, mesh: Mesh) -> bool:
-        """Whether all devices hold parts of one size."""
+        """Whether all shards have the same shape."""
         return all(n % mesh.degree(dim) == 0 for n, dim in zip(shape, self.dims, strict=True))
 
     def __str__(self) -> str:
@@ -61,7 +61,7 @@ class Placement:
 
 
 def replicated(ndim: int) -> Placement:
-    """The placement of a tensor that every device holds."""
+    """The placement of a tensor that every device holds in full."""
     return Placement(((),) * ndim)
 
 
@@ -70,14 +70,14 @@ def _letter(axis: int) -> str:
 
 
 def prime_factors(number: int) -> tuple[int, ...]:
-    """The primes a number is made of, largest first."""
-    found, prime = [], 2
+    """The prime factors of a number, largest first."""
+    factors, prime = [], 2
     while number > 1:
         while number % prime == 0:
-            found.append(prime)
+            factors.append(prime)
             number //= prime
         prime += 1
-    return tuple(sorted(found, reverse=True))
+    return tuple(sorted(factors, reverse=True))
 
 
 def finest_mesh(devices: int) -> Mesh:
@@ -86,7 +86,7 @@ def finest_mesh(devices: int) -> Mesh:
 
 
 def meshes(devices: int) -> Iterator[Mesh]:
-    """All meshes of one axis, or of two."""
+    """All meshes with one or two axes."""
     for first in range(devices, 1, -1):
         if devices % first == 0:
             second = devices // first

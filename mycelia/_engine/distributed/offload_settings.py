@@ -1,4 +1,4 @@
-"""Settings of keeping data off the device: `set_offload_context` and `get_offload_context`."""
+"""Settings of offloading to host memory or disk: `set_offload_context`, `get_offload_context`."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _GIGABYTES = re.compile(r"[1-9]\d*(\.\d*)?GB|0\.\d+GB")
 
 
 def _bytes(name: str) -> Callable[[Any], dict[str, Any]]:
-    """The rule of a key that takes gigabytes as text and gives bytes."""
+    """The rule of a key that accepts gigabytes as a string and stores bytes."""
 
     def rule(value: Any) -> dict[str, Any]:
         if not isinstance(value, str) or not _GIGABYTES.fullmatch(value):
             raise problem(
                 ValueError,
-                f"{name}: is no amount of memory",
+                f"{name}: not an amount of memory",
                 got=repr(value),
                 expected="a number of gigabytes as a string, such as '5GB' or '3.5GB'",
             )
@@ -66,11 +66,11 @@ _TABLE = SettingsTable(
 
 
 def set_offload_context(offload_config: dict[str, Any]) -> None:
-    """Change settings of offloading; sizes are text such as "2GB"."""
+    """Change offloading settings; sizes are strings such as "2GB"."""
     check_kind("offload_config", offload_config, dict)
     _TABLE.change(offload_config)
 
 
 def get_offload_context() -> dict[str, Any]:
-    """All settings of offloading; sizes in bytes."""
+    """All offloading settings; sizes are in bytes."""
     return _TABLE.everything()

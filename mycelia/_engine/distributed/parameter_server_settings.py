@@ -1,4 +1,4 @@
-"""Settings of training with parameter servers: `set_ps_context` and its like."""
+"""Settings of parameter-server training: `set_ps_context` and related functions."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _TABLE = SettingsTable(
 
 
 def set_ps_context(**kwargs: Any) -> None:
-    """Change settings of parameter servers."""
+    """Change parameter-server settings."""
     _TABLE.change(kwargs)
 
 
 def get_ps_context(attr_key: str) -> Any:
-    """The value of one setting; passwords are not given back."""
+    """The value of one parameter-server setting; passwords cannot be read."""
     return _TABLE.read(attr_key)
 
 
 def reset_ps_context() -> None:
-    """Give all settings of parameter servers their defaults."""
+    """Restore the defaults of all parameter-server settings."""
     _TABLE.reset()

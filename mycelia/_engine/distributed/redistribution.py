@@ -1,4 +1,4 @@
-"""From one placement of a tensor to another: which collectives, and what they move."""
+"""Resharding a tensor from one placement to another: the collectives and the bytes they move."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class RedistributionCollective:
     axes: tuple[int, ...]
 
     def moved(self, mesh: Mesh) -> float:
-        """Bytes that each device sends, round a ring."""
+        """Bytes that each device sends in a ring algorithm."""
         members = mesh.degree(self.axes)
         share = {"all-reduce": 2 * (members - 1) / members, "collective-permute": 1.0}
         return self.bytes * share.get(self.kind, (members - 1) / members)
@@ -29,7 +29,7 @@ class RedistributionCollective:
 
 @dataclass(frozen=True)
 class RedistributionStep:
-    """One step of a redistribution: the placement after it, and the collective, if it needs one."""
+    """One step of a redistribution: the placement after it, and its collective, if any."""
 
     placement: Placement
     transfer: RedistributionCollective | None
@@ -46,42 +46,42 @@ def redistribution(
 def route(
     shape: Shape, itemsize: int, old: Placement, new: Placement, mesh: Mesh
 ) -> tuple[RedistributionStep, ...]:
-    """The way from one placement to another in steps that are one collective each.
+    """The steps from one placement to another, each with at most one collective.
 
-    Cutting further is free: each device keeps its part. Axes that go to another dimension are an
-    exchange of all with all; axes that no longer cut are a gathering. Both work on the last axes of
-    a dimension; where others are meant, devices first exchange their parts.
+    Splitting further is free: each device keeps a slice of its shard. An axis that moves to another
+    dimension needs an all-to-all; an axis that no longer splits the tensor needs an all-gather.
+    Both apply to the last axes of a dimension; for other axes, devices first permute their shards.
     """
     if old == new:
         return ()
-    way = _RedistributionRoute(shape, itemsize, old, mesh)
-    way.cut(new)
-    way.exchange(new)
-    way.gather(new)
-    way.arrange(new)
-    return tuple(way.steps)
+    builder = _RedistributionRoute(shape, itemsize, old, mesh)
+    builder.split(new)
+    builder.exchange(new)
+    builder.gather(new)
+    builder.permute(new)
+    return tuple(builder.steps)
 
 
 class _RedistributionRoute:
-    """The placement on the way, as lists of axes that change."""
+    """Builds the steps; holds the current placement as lists of axes."""
 
     def __init__(self, shape: Shape, itemsize: int, old: Placement, mesh: Mesh) -> None:
         self._shape, self._itemsize, self._mesh = shape, itemsize, mesh
         self._dims = [list(dim) for dim in old.dims]
         self.steps: list[RedistributionStep] = []
 
-    def cut(self, new: Placement) -> None:
-        """Each device keeps a part of what it has."""
-        here = {axis for dim in self._dims for axis in dim}
-        further = [[axis for axis in dim if axis not in here] for dim in new.dims]
+    def split(self, new: Placement) -> None:
+        """Add axes that do not split the tensor yet; each device keeps a slice of its shard."""
+        current = {axis for dim in self._dims for axis in dim}
+        further = [[axis for axis in dim if axis not in current] for dim in new.dims]
         if any(further):
             for dim, axes in zip(self._dims, further, strict=True):
                 dim += axes
             self._note(None, ())
 
     def exchange(self, new: Placement) -> None:
-        """Axes go from one dimension to another, all that go the same way at once."""
-        goal = {axis: place for place, dim in enumerate(new.dims) for axis in dim}
+        """Move axes from one dimension to another: one all-to-all per pair of dimensions."""
+        goal = {axis: index for index, dim in enumerate(new.dims) for axis in dim}
         for source in range(len(self._dims)):
             for target in range(len(self._dims)):
                 moving = [a for a in self._dims[source] if source != target == goal.get(a)]
@@ -92,25 +92,25 @@ class _RedistributionRoute:
                     self._note("all-to-all", tuple(moving))
 
     def gather(self, new: Placement) -> None:
-        """Axes that the new placement does not have are undone, one dimension after another."""
+        """Gather along axes that the new placement does not use, dimension by dimension."""
         goal = set(new.axes)
-        for place, dim in enumerate(self._dims):
+        for index, dim in enumerate(self._dims):
             gone = [axis for axis in dim if axis not in goal]
             if gone:
-                self._to_end(place, gone)
-                del self._dims[place][-len(gone) :]
+                self._to_end(index, gone)
+                del self._dims[index][-len(gone) :]
                 self._note("all-gather", tuple(gone))
 
-    def arrange(self, new: Placement) -> None:
-        """Parts that lie on the wrong devices are exchanged."""
-        wrong = [p for p, dim in enumerate(new.dims) if list(dim) != self._dims[p]]
-        axes = tuple([axis for place in wrong for axis in self._dims[place]])
+    def permute(self, new: Placement) -> None:
+        """Send shards that are on the wrong devices to the right ones."""
+        wrong = [i for i, dim in enumerate(new.dims) if list(dim) != self._dims[i]]
+        axes = tuple([axis for index in wrong for axis in self._dims[index]])
         if wrong:
             self._dims = [list(dim) for dim in new.dims]
             self._note("collective-permute", axes)
 
-    def _to_end(self, place: int, last: list[int]) -> None:
-        dim = self._dims[place]
+    def _to_end(self, index: int, last: list[int]) -> None:
+        dim = self._dims[index]
         if dim[-len(last) :] != last:
             axes = tuple(dim)
             dim[:] = [axis for axis in dim if axis not in last] + last

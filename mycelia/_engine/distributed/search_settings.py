@@ -1,4 +1,4 @@
-"""Parameters of the search for a parallel strategy: `set_algo_parameters` and its like."""
+"""Settings of the search for a parallel strategy: `set_algo_parameters` and related functions."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _TABLE = SettingsTable(
 
 
 def search_version() -> int:
-    """A number that says which values the parameters of the search have."""
+    """The version number of the search parameters; equal for equal values."""
     return _TABLE.version
 
 
 def set_algo_parameters(**kwargs: Any) -> None:
-    """Change parameters of the search for a strategy.
+    """Set parameters of the search for a parallel strategy.
 
-    With `fully_use_devices`, operators that can use all devices do. The others are kept for scripts
-    that set them: the search compares all layouts exactly, whatever the operators are.
+    With `fully_use_devices`, operators that can use all devices do. The other parameters are
+    accepted for compatibility and have no effect: the search always compares all layouts exactly.
     """
     _TABLE.change(kwargs)
 
@@ -39,5 +39,5 @@ def get_algo_parameters(attr_key: str) -> Any:
 
 
 def reset_algo_parameters() -> None:
-    """Give all parameters of the search their defaults."""
+    """Restore the defaults of all search parameters."""
     _TABLE.reset()

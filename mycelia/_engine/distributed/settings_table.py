@@ -1,4 +1,4 @@
-"""A table of settings by key: each has a default, a type, and often a rule of its own."""
+"""A table of settings by key: each key has a default, a type, and optionally a validation rule."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mycelia._engine.core.errors import problem
 
 @dataclass(frozen=True)
 class SettingKey:
-    """One setting. `rule` checks a value and says which settings change, itself if None."""
+    """One setting. `rule` checks a value and returns all settings to change (None: only this)."""
 
     default: Any
     kind: type | tuple[type, ...]
@@ -23,21 +23,21 @@ class SettingKey:
 
 
 class SettingsTable:
-    """The values of some keys; a wrong value changes nothing."""
+    """The current values of some keys; an invalid value changes nothing."""
 
     def __init__(self, title: str, keys: Mapping[str, SettingKey]) -> None:
         self._title, self._keys = title, keys
-        self._numbers: dict[Any, int] = {}
+        self._versions: dict[Any, int] = {}
         self._values: dict[str, Any] = {}
         self.version = 0
         self._put(self.defaults())
 
     def change(self, values: Mapping[str, Any]) -> None:
-        """Check and replace some values."""
+        """Check new values, then replace the old ones."""
         self._put(self.changed(self._values, values))
 
     def changed(self, old: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
-        """The values after a change, which is checked; the table stays as it is."""
+        """The values after a checked change; the table itself does not change."""
         changed: dict[str, Any] = {}
         for name, value in values.items():
             key = self._keys.get(name)
@@ -49,18 +49,18 @@ class SettingsTable:
 
     @contextmanager
     def holding(self, values: Mapping[str, Any]) -> Iterator[None]:
-        """Inside, the table has other values."""
-        before, number = self._values, self.version
+        """Replace the table's values inside the block."""
+        before, version = self._values, self.version
         self._put(values)
         try:
             yield
         finally:
-            self._values, self.version = before, number
+            self._values, self.version = before, version
 
     def _put(self, values: Mapping[str, Any]) -> None:
-        """Take values, and the number that these values have: equal for equal ones."""
+        """Set the values and their version number; equal values have equal versions."""
         self._values = dict(values)
-        self.version = self._numbers.setdefault(_frozen(self._values), len(self._numbers))
+        self.version = self._versions.setdefault(_frozen(self._values), len(self._versions))
 
     def read(self, name: Any) -> Any:
         """The value of one key."""
@@ -74,7 +74,7 @@ class SettingsTable:
         return copy.deepcopy(self._values)
 
     def reset(self) -> None:
-        """Go back to the defaults."""
+        """Restore the defaults."""
         self._put(self.defaults())
 
     def defaults(self) -> dict[str, Any]:
@@ -84,13 +84,13 @@ class SettingsTable:
     def _unknown(self, name: Any, done: str, known: list[str]) -> ValueError:
         return problem(
             ValueError,
-            f"{self._title}: no setting {name!r} can be {done}",
+            f"{self._title}: there is no setting {name!r} that can be {done}",
             expected=f"one of {', '.join(known)}",
         )
 
 
 def _frozen(value: Any) -> Any:
-    """A value as something that can be looked up."""
+    """A hashable form of a value."""
     if isinstance(value, dict):
         return tuple([(name, _frozen(v)) for name, v in sorted(value.items())])
     if isinstance(value, (list, tuple)):
@@ -99,20 +99,20 @@ def _frozen(value: Any) -> Any:
 
 
 def check_kind(name: str, value: Any, kind: type | tuple[type, ...]) -> None:
-    """Raise if a value is not of the type its key wants."""
+    """Raise if a value does not have the type of its key."""
     if not isinstance(value, kind):
         kinds = kind if isinstance(kind, tuple) else (kind,)
         expected = " or ".join(k.__name__ for k in kinds)
-        raise problem(TypeError, f"{name}: of a wrong type", got=repr(value), expected=expected)
+        raise problem(TypeError, f"{name}: wrong type", got=repr(value), expected=expected)
 
 
 def allowed(name: str, *values: str) -> Callable[[Any], dict[str, Any]]:
-    """The rule of a key that takes one of a few words."""
+    """The rule of a key that accepts only the listed strings."""
     return choice(*values, sets=(name,))
 
 
 def choice(*values: str, sets: tuple[str, ...]) -> Callable[[Any], dict[str, Any]]:
-    """The rule of a key with a few words that sets several keys at once."""
+    """The rule of a key that accepts only the listed strings and sets several keys."""
 
     def rule(value: Any) -> dict[str, Any]:
         if value not in values:
@@ -128,7 +128,7 @@ def choice(*values: str, sets: tuple[str, ...]) -> Callable[[Any], dict[str, Any
 
 
 def within(name: str, low: float, high: float) -> Callable[[Any], dict[str, Any]]:
-    """The rule of a key that takes numbers from `low` to `high`."""
+    """The rule of a key that accepts numbers from `low` to `high`."""
 
     def rule(value: Any) -> dict[str, Any]:
         if not low <= value <= high:

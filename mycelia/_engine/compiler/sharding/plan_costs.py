@@ -51,7 +51,7 @@ def operator_costs(
     for work in problem.works:
         strategy = chosen[work]
         sums = [parts.get((work, t), t) for t in prices.inner(work, strategy)]
-        movements = [PlannedCollective(t, work.times, "parts are put together") for t in sums]
+        movements = [PlannedCollective(t, work.times, "partial results are combined") for t in sums]
         movements += _arrivals(work, placements, prices, moved)
         talk = sum(m.times * m.transfer.seconds(prices.mesh, prices.cluster) for m in movements)
         compute = 0.0 if work.is_input else work.times * prices.compute(work, strategy)

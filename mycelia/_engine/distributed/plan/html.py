@@ -1,4 +1,4 @@
-"""Plans as one HTML page: totals, what costs most, drawings, and a table to search and sort."""
+"""Plans as one HTML page: totals, expensive collectives, drawings, and a searchable table."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 _COSTS = 10
 _TITLES = (
-    *("no", "operator and source line", "inputs wanted", "result", "what is moved"),
-    *("sent", "compute", "talk"),
+    *("no", "operator and source line", "required inputs", "result", "collectives"),
+    *("sent", "compute", "communication"),
 )
 _SCRIPT = """
 const body = document.querySelector("#works tbody");
@@ -71,26 +71,26 @@ filter();
 
 
 def page(plan: Plan) -> str:
-    """The whole page."""
+    """The complete page of a plan."""
     lines = folded(plan.rows)
     parts = [
         f"<h1>Plan of {escape(plan.name)}</h1>",
         named_values(totals(plan)),
-        "<h2>Where the time goes</h2>",
+        "<h2>Time per run</h2>",
         time_bar(plan),
         legend(time_colors(plan)),
-        "<h2>What costs most</h2>",
+        "<h2>Most expensive collectives</h2>",
         _costs(plan),
         "<h2>Devices</h2>",
-        "<p>Letters name the axes of the mesh; colors are hosts.</p>",
+        "<p>Letters are mesh axes; colors are hosts.</p>",
         mesh_picture(plan),
-        "<h2>Works and what is moved between them</h2>",
-        "<p>Boxes are works in the order they run, colored by how the first result is cut; a "
-        "diamond is a collective. Repeated blocks are drawn once. A box leads to its line in the "
-        "table.</p>",
+        "<h2>Operators and collectives</h2>",
+        "<p>Boxes are operators in execution order, colored by the layout of the first result; a "
+        "diamond is a collective. Repeated blocks are drawn once. Click a box to go to its line "
+        "in the table.</p>",
         legend(layout_colors(plan)),
         f'<div class="scroll">{flow(plan, lines)}</div>',
-        "<h2>All works</h2>",
+        "<h2>All operators</h2>",
         _table(plan, lines),
     ]
     return framed(f"Plan of {plan.name}", "\n".join(parts), _SCRIPT)
@@ -99,7 +99,7 @@ def page(plan: Plan) -> str:
 def _costs(plan: Plan) -> str:
     found = most_expensive(plan)
     if not found:
-        return "<p>Nothing is moved between devices.</p>"
+        return "<p>No data moves between devices.</p>"
     entries = []
     for cost in found[:_COSTS]:
         row, move = cost.row, cost.move
@@ -122,8 +122,8 @@ def _table(plan: Plan, lines: list[FoldedRows]) -> str:
     rows = "\n".join(_row(line, colors[layout(line.row)]) for line in lines)
     return (
         '<div class="tools"><input type="search" id="search" '
-        'placeholder="operator, file, layout ..." aria-label="search the works">'
-        '<label><input type="checkbox" id="moving"> only those that move something</label>'
+        'placeholder="operator, file, layout ..." aria-label="search the operators">'
+        '<label><input type="checkbox" id="moving"> only operators with collectives</label>'
         '<span id="count"></span></div>\n'
         f'<div class="scroll"><table id="works"><thead><tr>{titles}</tr></thead>\n'
         f"<tbody>\n{rows}\n</tbody></table></div>"
@@ -155,8 +155,8 @@ def _listed(texts: tuple[str, ...]) -> str:
 
 def _moves(line: FoldedRows) -> str:
     return "<br>".join(
-        f'<b style="color:{kind_color(alike[0].kind)}">{escape(alike[0].kind)}</b> '
-        f"{axis_letters(alike[0].axes)} {volume(sum(move.moved for move in alike))}: "
-        f"{escape(reason(line.row, alike[0]))}"
-        for alike in line.moves
+        f'<b style="color:{kind_color(moves[0].kind)}">{escape(moves[0].kind)}</b> '
+        f"{axis_letters(moves[0].axes)} {volume(sum(move.moved for move in moves))}: "
+        f"{escape(reason(line.row, moves[0]))}"
+        for moves in line.moves
     )

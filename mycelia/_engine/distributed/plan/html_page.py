@@ -1,4 +1,4 @@
-"""The frame of HTML pages that need no other file and no network."""
+"""Building blocks of self-contained HTML pages: the page frame, legends, SVG."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ input[type=search] { font: inherit; padding: .3rem .5rem; width: 22rem; max-widt
 
 
 def framed(title: str, body: str, script: str = "") -> str:
-    """A whole page around `body`, light or dark as the reader's system is."""
+    """A complete page around `body`, in the light or dark theme of the reader's system."""
     tail = f"<script>{script}</script>\n" if script else ""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -49,13 +49,13 @@ def framed(title: str, body: str, script: str = "") -> str:
 
 
 def named_values(values: list[tuple[str, str]]) -> str:
-    """Names and texts below each other."""
+    """A definition list of names and texts."""
     inner = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in values)
     return f"<dl>{inner}</dl>"
 
 
 def legend(colors: dict[str, str]) -> str:
-    """What colors mean."""
+    """A legend of colors."""
     inner = "".join(
         f'<span><i style="background:{color}"></i>{escape(name)}</span>'
         for name, color in colors.items()
@@ -64,7 +64,7 @@ def legend(colors: dict[str, str]) -> str:
 
 
 def svg(width: float, height: float, label: str, parts: list[str]) -> str:
-    """A picture of so many pixels."""
+    """An SVG image of a given size in pixels."""
     inner = "\n".join(parts)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{width:g}" height="{height:g}" '
@@ -73,6 +73,6 @@ def svg(width: float, height: float, label: str, parts: list[str]) -> str:
 
 
 def text(x: float, y: float, words: str, *, anchor: str = "start", kind: str = "") -> str:
-    """Words in a picture."""
-    mark = f' class="{kind}"' if kind else ""
-    return f'<text x="{x:g}" y="{y:g}" text-anchor="{anchor}"{mark}>{escape(words)}</text>'
+    """An SVG text element."""
+    class_ = f' class="{kind}"' if kind else ""
+    return f'<text x="{x:g}" y="{y:g}" text-anchor="{anchor}"{class_}>{escape(words)}</text>'

@@ -1,4 +1,4 @@
-"""Plans: how a program is spread over devices, as data to show, keep, edit and price."""
+"""Sharding plans: how a program is distributed over devices, to show, edit, and save."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FORMAT = "mycelia plans 1"
 
 @dataclass(frozen=True)
 class PlanCollective:
-    """A collective: what it does, the bytes each device sends in all its runs, and why."""
+    """A collective: its kind, the bytes each device sends over all its runs, and its reason."""
 
     kind: str
     moved: float
@@ -40,10 +40,10 @@ class PlanCollective:
 
 @dataclass(frozen=True)
 class PlanRow:
-    """One decision: for each axis of a work, the mesh axes that cut it.
+    """One decision: for each axis of an operator instance, the mesh axes that split it.
 
-    `axes` says which axes there are, as `"b=48 (input 0 dim 0)"`; tensors are written as
-    `"f32[48,64] (a, -)"`: the first dimension is cut by the first mesh axis.
+    `axes` describes the axes, as in `"b=48 (input 0 dim 0)"`. Tensors are written as
+    `"f32[48,64] (a, -)"`: the first mesh axis splits the first dimension.
     """
 
     number: int
@@ -56,12 +56,12 @@ class PlanRow:
     outputs: tuple[str, ...]
     moves: tuple[PlanCollective, ...]
     compute: float
-    stays: int = 0  # bytes a device keeps between two runs: inputs of the program
+    stays: int = 0  # persistent bytes per device: inputs of the program
     pinned: bool = False
 
     @property
     def is_input(self) -> bool:
-        """Whether the row is an argument, a parameter or a constant of the program."""
+        """Whether the row is an argument, a parameter, or a constant of the program."""
         return not self.inputs and not self.compute
 
     @property
@@ -75,7 +75,7 @@ class PlanRow:
 
 @dataclass(frozen=True)
 class Plan:
-    """All decisions for one program, on a mesh of devices of a cluster."""
+    """All sharding decisions for one program, on a device mesh of a cluster."""
 
     name: str
     fingerprint: str
@@ -84,7 +84,7 @@ class Plan:
     mesh: tuple[int, ...]
     cluster: Cluster
     rows: tuple[PlanRow, ...]
-    activations: int = 0  # bytes a device needs at most besides what stays
+    activations: int = 0  # peak bytes per device besides the persistent ones
     searched: dict[str, float] = field(default_factory=dict)  # cost by mesh
     seconds_to_search: float = 0.0
 
@@ -94,12 +94,12 @@ class Plan:
 
     @property
     def compute(self) -> float:
-        """Seconds a device computes in one run."""
+        """Seconds of computation per run."""
         return sum(row.compute for row in self.rows)
 
     @property
     def talk(self) -> float:
-        """Seconds a device talks in one run."""
+        """Seconds of communication per run."""
         return sum(row.talk for row in self.rows)
 
     @property
@@ -108,17 +108,17 @@ class Plan:
 
     @property
     def moved(self) -> float:
-        """Bytes each device sends in one run."""
+        """Bytes that each device sends per run."""
         return sum(row.moved for row in self.rows)
 
     @property
     def stays(self) -> int:
-        """Bytes a device keeps between two runs."""
+        """Bytes per device that persist between runs: parameters, optimizer states, arguments."""
         return sum(row.stays for row in self.rows)
 
     @property
     def memory(self) -> int:
-        """Bytes a device needs at most."""
+        """Peak bytes per device."""
         return self.stays + self.activations
 
     def row(self, number: int) -> PlanRow:
@@ -126,14 +126,17 @@ class Plan:
             if row.number == number:
                 return row
         raise problem(
-            ValueError, "the plan has no such row", got=str(number), expected="a number it shows"
+            ValueError,
+            "the plan has no such row",
+            got=str(number),
+            expected="a row number that `show` prints",
         )
 
     def pin(self, number: int, cuts: Sequence[Sequence[int]] | None = None) -> Plan:
-        """The plan with one decision fixed, as it is or to other `cuts`; the rest may change.
+        """A copy of the plan with one decision fixed, as it is or to other `cuts`.
 
-        The layouts of the row are those of the new cuts at once; times and moves are those of the
-        old ones until the program is planned again.
+        The layouts of the row change immediately; its times and moves stay those of the old
+        decision until the program is planned again.
         """
         row = self.row(number)
         new = row.cuts if cuts is None else self._checked(row, cuts)
@@ -141,19 +144,19 @@ class Plan:
             row,
             cuts=new,
             pinned=True,
-            inputs=_laid_out(row.inputs, "input", row.axes, new),
-            outputs=_laid_out(row.outputs, "result", row.axes, new),
+            inputs=_with_layouts(row.inputs, "input", row.axes, new),
+            outputs=_with_layouts(row.outputs, "result", row.axes, new),
         )
         rows = tuple([changed if r.number == number else r for r in self.rows])
         return replace(self, rows=rows)
 
     def _checked(self, row: PlanRow, cuts: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
-        """Cuts that fit a row: mesh axes that there are, each at most once."""
+        """Validated cuts of a row: existing mesh axes, each at most once."""
         try:
             new = tuple([tuple(map(index, cut)) for cut in cuts])
         except TypeError:
             raise wrong_type(
-                "pin", "cuts", cuts, "for each axis of the work, a tuple of mesh axes"
+                "pin", "cuts", cuts, "for each axis of the operator, a tuple of mesh axes"
             ) from None
         used = [axis for cut in new for axis in cut]
         if len(new) != len(row.cuts) or len(set(used)) != len(used):
@@ -175,11 +178,11 @@ class Plan:
     def show(
         self, limit: int | None = None, only: str | Callable[[PlanRow], bool] | None = None
     ) -> str:
-        """The plan as text: totals, what costs most, and a line for each work.
+        """The plan as text: totals, the most expensive collectives, and a line per operator.
 
-        `limit` is the most lines of works; `only` takes those with a text in their operator or
-        source place, or those that a function of their row says yes to. Blocks that are repeated
-        are written once.
+        `limit` is the maximum number of operator lines. `only` selects rows whose operator or
+        source position contains a text, or rows that a function accepts. Repeated blocks are
+        written once.
         """
         return show(self, limit, only)
 
@@ -187,39 +190,39 @@ class Plan:
         return self.show()
 
     def to_html(self, path: str | Path) -> None:
-        """Write the plan as one HTML file that needs nothing else: totals, drawings, a table."""
+        """Write the plan as one self-contained HTML file: totals, drawings, and a table."""
         write_atomically(path, [html.page(self).encode()])
 
     def save(self, path: str | Path) -> None:
-        """Write the plan to a JSON file, beside the plans of other programs there."""
+        """Add the plan to a JSON file, next to the plans of other programs."""
         save([self], path)
 
 
-def _laid_out(
+def _with_layouts(
     tensors: tuple[str, ...],
     kind: str,
     axes: tuple[str, ...],
     cuts: tuple[tuple[int, ...], ...],
 ) -> tuple[str, ...]:
-    """Tensors as a row writes them, laid out by cuts of the axes of its work."""
-    places = [re.findall(rf"{kind} (\d+) dim (\d+)", axis) for axis in axes]
-    found = []
+    """The tensors of a row as text, with the placements that the cuts of its axes give them."""
+    dims_of_axes = [re.findall(rf"{kind} (\d+) dim (\d+)", axis) for axis in axes]
+    texts = []
     for number, tensor in enumerate(tensors):
         type_, _, placed = tensor.partition(" ")
         dims: list[tuple[int, ...]] = [()] * (placed.count(",") + 1 if placed != "()" else 0)
-        for here, cut in zip(places, cuts, strict=True):
-            for leaf, dim in here:
+        for pairs, cut in zip(dims_of_axes, cuts, strict=True):
+            for leaf, dim in pairs:
                 if int(leaf) == number and cut:
                     dims[int(dim)] = cut
-        found.append(f"{type_} {Placement(tuple(dims))}")
-    return tuple(found)
+        texts.append(f"{type_} {Placement(tuple(dims))}")
+    return tuple(texts)
 
 
 def save(plans: Iterable[Plan], path: str | Path) -> None:
-    """Add plans to a file; those of the same programs are replaced."""
-    kept = {p.fingerprint: p for p in load(path)} if Path(path).exists() else {}
-    kept |= {p.fingerprint: p for p in plans}
-    text = json.dumps({"format": _FORMAT, "plans": [asdict(p) for p in kept.values()]}, indent=1)
+    """Add plans to a file; plans of the same programs are replaced."""
+    merged = {p.fingerprint: p for p in load(path)} if Path(path).exists() else {}
+    merged |= {p.fingerprint: p for p in plans}
+    text = json.dumps({"format": _FORMAT, "plans": [asdict(p) for p in merged.values()]}, indent=1)
     write_atomically(path, [text.encode() + b"\n"])
 
 
@@ -233,9 +236,9 @@ def load(path: str | Path) -> list[Plan]:
     except (OSError, ValueError) as error:
         raise problem(
             ValueError,
-            "the file of plans cannot be read",
+            "the plan file cannot be read",
             got=f"{path}: {str(error).splitlines()[0]}",
-            expected="a file that Plan.save wrote",
+            expected="a file written by Plan.save",
         ) from None
 
 
@@ -266,7 +269,7 @@ def _row(given: Any) -> PlanRow:
 
 
 class _JsonObject(dict[str, Any]):
-    """A JSON object; what it lacks is a ValueError."""
+    """A JSON object that raises ValueError for missing entries."""
 
     def __missing__(self, name: str) -> Any:
         raise ValueError(f"it has no entry {name!r}")
@@ -280,7 +283,7 @@ def _entries(given: Any) -> _JsonObject:
 
 def _listed(entry: _JsonObject, name: str) -> list[Any]:
     if not isinstance(entry[name], list):
-        raise ValueError(f"its entry {name!r} is no list")
+        raise ValueError(f"its entry {name!r} is not a list")
     return entry[name]
 
 

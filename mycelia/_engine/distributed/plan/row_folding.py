@@ -1,4 +1,4 @@
-"""Equal rows of repeated blocks of a plan, written once."""
+"""Folding of repeated blocks in a plan: equal rows are written once."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from mycelia._engine.distributed.plan.plan import PlanCollective, PlanRow
 
 _NUMBER = re.compile(r"(?<![^.])\d+(?=\.)")  # of a block, as in "layers.3.weight"
-_LONGEST = 2000  # rows of a block that is looked for
+_LONGEST = 2000  # rows of the longest block that is searched for
 
 
 @dataclass(frozen=True)
 class FoldedRows:
-    """Rows that say the same, each in another repetition of a block; `block` counts the blocks.
+    """Equal rows from all repetitions of a block; `block` is the number of the block.
 
-    Rows that are not repeated are lines of one row, in no block.
+    A row that is not repeated is folded alone, with `block` None.
     """
 
     rows: tuple[PlanRow, ...]
@@ -27,7 +27,7 @@ class FoldedRows:
 
     @property
     def row(self) -> PlanRow:
-        """The first of them."""
+        """The first row."""
         return self.rows[0]
 
     @property
@@ -36,7 +36,7 @@ class FoldedRows:
 
     @cached_property
     def name(self) -> str:
-        """The operator, or the input: with `*` where the names of folded inputs differ."""
+        """The operator or input; `*` replaces the block numbers of folded inputs."""
         names = {row.name for row in self.rows}
         return self.row.name if len(names) == 1 else _NUMBER.sub("*", self.row.name)
 
@@ -54,46 +54,42 @@ class FoldedRows:
 
     @cached_property
     def moves(self) -> list[list[PlanCollective]]:
-        """The moves of the first row, each with its like of the other rows."""
-        return [list(alike) for alike in zip(*(row.moves for row in self.rows), strict=True)]
+        """The moves of the first row, each grouped with the equal moves of the other rows."""
+        return [list(equal) for equal in zip(*(row.moves for row in self.rows), strict=True)]
 
 
 def folded(rows: Sequence[PlanRow]) -> list[FoldedRows]:
-    """The rows in order; a block that follows upon itself is there once, as lines of several rows.
+    """The rows in order, with consecutive repetitions of a block folded into one.
 
-    Rows are alike if they have the same source line, layouts and moves; names of inputs may differ
-    in the numbers of their blocks.
+    Rows are equal if they have the same source line, layouts, and moves; names of inputs may
+    differ in the numbers of their blocks.
     """
-    names: dict[Hashable, int] = {}
-    alike = [names.setdefault(_key(row), len(names)) for row in rows]
-    places: dict[int, list[int]] = {}
-    for place, name in enumerate(alike):
-        places.setdefault(name, []).append(place)
-    found: list[FoldedRows] = []
-    place = blocks = 0
-    while place < len(rows):
-        length, times = _block(alike, places[alike[place]], place)
+    classes: dict[Hashable, int] = {}
+    class_of = [classes.setdefault(_key(row), len(classes)) for row in rows]
+    positions: dict[int, list[int]] = {}
+    for position, number in enumerate(class_of):
+        positions.setdefault(number, []).append(position)
+    lines: list[FoldedRows] = []
+    start = blocks = 0
+    while start < len(rows):
+        length, times = _block(class_of, positions[class_of[start]], start)
         for offset in range(length):
-            same = rows[place + offset : place + length * times : length]
-            found.append(FoldedRows(tuple(same), blocks if times > 1 else None))
+            same = rows[start + offset : start + length * times : length]
+            lines.append(FoldedRows(tuple(same), blocks if times > 1 else None))
         blocks += times > 1
-        place += length * times
-    return found
+        start += length * times
+    return lines
 
 
-def _block(alike: list[int], places: list[int], start: int) -> tuple[int, int]:
-    """The block at a place that folds most rows: its length, and how often it is there."""
+def _block(classes: list[int], positions: list[int], start: int) -> tuple[int, int]:
+    """The block at `start` that folds most rows: its length and its number of repetitions."""
     best, most = (1, 1), 0
-    for place in places:
-        length = place - start
-        if (
-            place <= start
-            or length > _LONGEST
-            or alike[start:place] != alike[place : place + length]
-        ):
+    for end in positions:
+        length = end - start
+        if end <= start or length > _LONGEST or classes[start:end] != classes[end : end + length]:
             continue
         times = 2
-        while alike[start:place] == alike[start + times * length : start + (times + 1) * length]:
+        while classes[start:end] == classes[start + times * length : start + (times + 1) * length]:
             times += 1
         if length * (times - 1) > most:
             best, most = (length, times), length * (times - 1)

@@ -1,4 +1,4 @@
-"""What a program takes on more and more devices: a table and a curve."""
+"""Predicted scaling of a program with the number of devices: a table and a curve."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from mycelia._engine.distributed.plan.units import duration, share, volume
 
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP = 720.0, 420.0, 60.0, 46.0, 20.0
 _PREDICTED, _IDEAL = "#3b7dd8", "#98a2b3"
-_TITLES = ("devices", "mesh", "time", "speed-up", "of ideal", "talk", "memory", "sent")
+_TITLES = ("devices", "mesh", "time", "speed-up", "of ideal", "comm", "memory", "sent")
 _BAR = 20  # characters of a whole bar
 
 
 @dataclass(frozen=True)
 class Scaling:
-    """Plans of one program for several numbers of devices, by the model of costs."""
+    """Plans of one program for several numbers of devices, with costs from the cost model."""
 
     plans: tuple[Plan, ...]
 
     @property
     def speedups(self) -> tuple[float, ...]:
-        """How often as fast as the first plan each one is."""
+        """The speed of each plan relative to the first."""
         first = self.plans[0].seconds
         return tuple([first / p.seconds if p.seconds else 1.0 for p in self.plans])
 
     @property
     def ideals(self) -> tuple[float, ...]:
-        """How often as many devices as the first plan each one has."""
+        """The number of devices of each plan relative to the first: the ideal speed-up."""
         first = self.plans[0].devices
         return tuple([p.devices / first for p in self.plans])
 
     def show(self) -> str:
-        """A table: devices, mesh, time, speed against the first, memory and traffic."""
+        """A table: devices, mesh, time, speed-up, communication, memory, and traffic."""
         titles = " ".join(f"{title:>10}" for title in _TITLES)
         lines = [f"{self.plans[0].name} on {self.plans[0].cluster.name}", titles]
         for cells, gain, ideal in zip(self._cells(), self.speedups, self.ideals, strict=True):
@@ -49,7 +49,7 @@ class Scaling:
         return self.show()
 
     def to_html(self, path: str | Path) -> None:
-        """Write curve and table as one HTML file that needs nothing else."""
+        """Write the curve and the table as one self-contained HTML file."""
         name = f"{self.plans[0].name} on {self.plans[0].cluster.name}"
         titles = "".join(f"<th>{title}</th>" for title in _TITLES)
         rows = "".join(
@@ -64,7 +64,7 @@ class Scaling:
         write_atomically(path, [framed(name, body).encode()])
 
     def to_svg(self) -> str:
-        """The curve as a picture: speed-up over devices, both doubling from mark to mark."""
+        """The curve as SVG: speed-up over devices, on logarithmic axes."""
         devices = [plan.devices for plan in self.plans]
         highest = max(*self.ideals, *self.speedups, 2.0)
         lowest = min(*self.speedups, 1.0)
@@ -77,16 +77,16 @@ class Scaling:
         def y(gain: float) -> float:
             return _HEIGHT - _BOTTOM - (_HEIGHT - _BOTTOM - _TOP) * log2(gain / lowest) / rise
 
-        places = sorted(zip(devices, self.speedups, self.ideals, strict=True))
+        points = sorted(zip(devices, self.speedups, self.ideals, strict=True))
         parts = [_across(y(2.0**power), 2.0**power) for power in _powers(lowest, highest)]
         parts += [text(x(n), _HEIGHT - 24, str(n), anchor="middle", kind="dim") for n in devices]
         parts.append(text(_WIDTH / 2, _HEIGHT - 6, "devices", anchor="middle", kind="dim"))
-        parts.append(_curve([(x(n), y(ideal)) for n, _, ideal in places], _IDEAL, "6 4"))
-        parts.append(_curve([(x(n), y(gain)) for n, gain, _ in places], _PREDICTED, "none"))
+        parts.append(_curve([(x(n), y(ideal)) for n, _, ideal in points], _IDEAL, "6 4"))
+        parts.append(_curve([(x(n), y(gain)) for n, gain, _ in points], _PREDICTED, "none"))
         parts += [
             f"<g><title>{n} devices: {gain:.2f} times as fast</title>"
             f'<circle cx="{x(n):.1f}" cy="{y(gain):.1f}" r="4" fill="{_PREDICTED}"/></g>'
-            for n, gain, _ in places
+            for n, gain, _ in points
         ]
         return svg(_WIDTH, _HEIGHT, "speed-up over devices", parts)
 
@@ -107,7 +107,7 @@ class Scaling:
 
 
 def _powers(lowest: float, highest: float) -> range:
-    """The powers of two between two numbers, as exponents."""
+    """The exponents of the powers of two between two numbers."""
     return range(-int(log2(1 / lowest)), int(log2(highest)) + 1)
 
 

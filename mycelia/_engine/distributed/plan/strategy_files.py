@@ -1,4 +1,4 @@
-"""Files of plans read for what they say of parameters, and put together."""
+"""Strategy files: reading the layouts of parameters, and merging files."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Strategies = dict[str, tuple[Mesh, Placement]]
 
 
 def build_searched_strategy(strategy_filename: str) -> Strategies:
-    """How the plans of a file lay their inputs out: by name, the mesh and the cuts on it.
+    """Read the layouts of inputs from a strategy file: the mesh and placement of each by name.
 
-    It is what `merge_sliced_parameter` takes. Where two programs differ, the later one counts.
+    Pass the result to `merge_sliced_parameter`. If two programs disagree, the later one wins.
     """
-    found: Strategies = {}
+    strategies: Strategies = {}
     for plan in load(strategy_filename):
-        found |= _inputs(plan)
-    return found
+        strategies |= _inputs(plan)
+    return strategies
 
 
 def _inputs(plan: Plan) -> Strategies:
@@ -28,7 +28,7 @@ def _inputs(plan: Plan) -> Strategies:
 
 
 def merge_pipeline_strategys(src_strategy_dirs: str, dst_strategy_file: str) -> None:
-    """Put the plans of all files in a folder into one file."""
+    """Merge all strategy files of a folder into one file."""
     folder = Path(src_strategy_dirs)
     files = sorted(file for file in folder.iterdir() if file.is_file()) if folder.is_dir() else []
     target = Path(dst_strategy_file)
@@ -36,8 +36,8 @@ def merge_pipeline_strategys(src_strategy_dirs: str, dst_strategy_file: str) -> 
     if not plans:
         raise problem(
             ValueError,
-            "merge_pipeline_strategys: the folder has no files of plans",
+            "merge_pipeline_strategys: the folder contains no strategy files",
             got=repr(src_strategy_dirs),
-            fix="let programs write them: set_auto_parallel_context(strategy_ckpt_save_file=...)",
+            fix="write them with set_auto_parallel_context(strategy_ckpt_save_file=...)",
         )
     save(plans, target)

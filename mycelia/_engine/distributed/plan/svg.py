@@ -1,4 +1,4 @@
-"""Drawings of plans as SVG: where the time goes, the mesh, and the works from top to bottom."""
+"""Drawings of plans as SVG: the time bar, the device mesh, and the flow of operators."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ KINDS = {
 }
 _OTHER_KIND = "#8a6d3b"
 _COMPUTE = "#4f8a4c"
-_WHOLE = "#98a2b3"  # every device holds all of it
+_WHOLE = "#98a2b3"  # replicated: every device holds the whole tensor
 _LAYOUTS = ("#3b7dd8", "#44a35c", "#d6a21e", "#a35ec4", "#d9734f", "#2f9fa8", "#c2528b", "#7d8f2f")
 
 _BOX_WIDTH, _BOX_HEIGHT, _GAP, _MARK = 380, 26, 14, 18
 _LEFT, _WIDTH = 40, 1000
 _MOST_BOXES = 400
 _CHARACTER = 7.3
-_MOST_SQUARES = 1024  # devices that are drawn one by one
+_MOST_SQUARES = 1024  # the most devices that are drawn
 
 
 def kind_color(kind: str) -> str:
@@ -37,7 +37,7 @@ def kind_color(kind: str) -> str:
 
 
 def layout(row: PlanRow) -> str:
-    """How the first result of a row is cut, as `"(a, -)"`; `"whole"` if it is not."""
+    """The placement of the first result of a row, as `"(a, -)"`; `"whole"` if it is replicated."""
     if not row.outputs:
         return "whole"
     written = row.outputs[0].partition(" ")[2]
@@ -53,13 +53,13 @@ def layout_colors(plan: Plan) -> dict[str, str]:
 
 
 def time_colors(plan: Plan) -> dict[str, str]:
-    """A color for computing, and for each kind of collective."""
+    """A color for computation and one for each kind of collective."""
     kinds = dict.fromkeys(move.kind for row in plan.rows for move in row.moves)
     return {"compute": _COMPUTE, **{kind: kind_color(kind) for kind in kinds}}
 
 
 def time_bar(plan: Plan) -> str:
-    """One bar: computing, then each kind of collective, as long as they take."""
+    """One bar: computation, then each kind of collective, with widths in proportion to time."""
     parts: dict[str, float] = {"compute": plan.compute}
     for row in plan.rows:
         for move in row.moves:
@@ -75,11 +75,11 @@ def time_bar(plan: Plan) -> str:
         if len(words) * _CHARACTER < width - 12:
             drawn.append(f'<g style="--fore:#fff">{text(x + 6, 22, words)}</g>')
         x += width
-    return svg(_WIDTH, 34, "where the time goes", drawn)
+    return svg(_WIDTH, 34, "time per run", drawn)
 
 
 def mesh_picture(plan: Plan) -> str:
-    """The devices as a grid: the last axis goes to the right, the one before down."""
+    """The devices as a grid: the last axis is horizontal, the one before it vertical."""
     sizes = plan.mesh
     if plan.devices > _MOST_SQUARES:
         words = f"{plan.devices} devices are too many to draw"
@@ -119,20 +119,20 @@ def _axis_names(
     height: float,
     down: int,
 ) -> list[str]:
-    """The letters beside a grid, and its place along the axes before."""
+    """The letters next to a grid, and its indices along the other axes."""
     last = len(sizes) - 1
-    places: list[str] = []
+    indices: list[str] = []
     rest = grid
     for axis in range(down - 1, -1, -1):
-        rest, here = divmod(rest, sizes[axis])
-        places.insert(0, f"{axis_letters((axis,))}={here}")
+        rest, index = divmod(rest, sizes[axis])
+        indices.insert(0, f"{axis_letters((axis,))}={index}")
     words = f"{axis_letters((max(last, 0),))} \u2192"
     found = [text(left + width / 2, top - 8, words, anchor="middle", kind="dim")]
     if down >= 0:
         letter = axis_letters((last - 1,))
         found.append(text(left - 10, top + height / 2, f"{letter}\u2193", anchor="end", kind="dim"))
-    if places:
-        found.append(text(left, top + height + 12, ", ".join(places), kind="dim"))
+    if indices:
+        found.append(text(left, top + height + 12, ", ".join(indices), kind="dim"))
     return found
 
 
@@ -141,16 +141,17 @@ def _host_color(host: int) -> str:
 
 
 def flow(plan: Plan, lines: list[FoldedRows]) -> str:
-    """The works from top to bottom, colored by layout, with what is moved on the lines between."""
+    """The operators from top to bottom, colored by layout, with collectives on the edges."""
     colors = layout_colors(plan)
     inputs = [row for row in plan.rows if row.is_input]
-    works = [line for line in lines if not line.row.is_input]
-    works += [line for line in lines if line.row.is_input and line.moves]  # written in the end
-    parts = [_box(0, f"{len(inputs)} inputs, {volume(plan.stays)} stay", _WHOLE, "", None)]
+    drawn_lines = [line for line in lines if not line.row.is_input]
+    # inputs that the program updates: their new values are written at the end
+    drawn_lines += [line for line in lines if line.row.is_input and line.moves]
+    parts = [_box(0, f"{len(inputs)} inputs, {volume(plan.stays)}", _WHOLE, "", None)]
     y, frames = float(_BOX_HEIGHT), _BlockFrames()
-    for line in works[:_MOST_BOXES]:
-        arriving = [alike for alike in line.moves if not _is_inner(alike[0])]
-        leaving = [alike for alike in line.moves if _is_inner(alike[0])]
+    for line in drawn_lines[:_MOST_BOXES]:
+        arriving = [moves for moves in line.moves if not _is_inner(moves[0])]
+        leaving = [moves for moves in line.moves if _is_inner(moves[0])]
         y, drawn = _edge(y, line, arriving)
         frames.at(line, y)
         row = line.row
@@ -163,16 +164,16 @@ def flow(plan: Plan, lines: list[FoldedRows]) -> str:
             y, drawn = _edge(y, line, leaving)
             parts += drawn
     parts += frames.drawn()
-    if len(works) > _MOST_BOXES:
+    if len(drawn_lines) > _MOST_BOXES:
         y += 24
         parts.append(
-            text(_LEFT, y, f"{len(works) - _MOST_BOXES} more are in the table", kind="dim")
+            text(_LEFT, y, f"{len(drawn_lines) - _MOST_BOXES} more in the table", kind="dim")
         )
-    return svg(_WIDTH, y + 12, "the works and what is moved between them", parts)
+    return svg(_WIDTH, y + 12, "operators and collectives", parts)
 
 
 class _BlockFrames:
-    """Where repeated blocks begin and end in the picture."""
+    """The frames around repeated blocks."""
 
     def __init__(self) -> None:
         self._found: dict[int, list[float]] = {}
@@ -185,8 +186,8 @@ class _BlockFrames:
 
     def drawn(self) -> list[str]:
         found = []
-        for block, places in self._found.items():
-            top, bottom = places[0] - 5, places[-1] + _BOX_HEIGHT + 5
+        for block, tops in self._found.items():
+            top, bottom = tops[0] - 5, tops[-1] + _BOX_HEIGHT + 5
             found.append(
                 f'<rect class="frame" fill="none" x="{_LEFT - 8}" y="{top:g}" '
                 f'width="{_BOX_WIDTH + 16}" height="{bottom - top:g}" rx="6"/>'
@@ -196,7 +197,7 @@ class _BlockFrames:
 
 
 def _is_inner(move: PlanCollective) -> bool:
-    """Whether a collective puts results together, instead of bringing an input."""
+    """Whether a collective combines partial results, as opposed to resharding an input."""
     return not move.why.startswith("input") and move.why != "new value"
 
 
@@ -216,13 +217,13 @@ def _box(
 
 
 def _edge(y: float, line: FoldedRows, moves: list[list[PlanCollective]]) -> tuple[float, list[str]]:
-    """A line down from `y`, with a mark for each collective on it; where it ends."""
+    """A line down from `y` with a diamond for each collective; returns the end and the drawing."""
     middle = _LEFT + _BOX_WIDTH / 2
     end = y + _GAP + _MARK * len(moves)
     parts = [f'<line class="edge" x1="{middle:g}" y1="{y:g}" x2="{middle:g}" y2="{end:g}"/>']
-    for number, alike in enumerate(moves):
-        at, move = y + _GAP / 2 + _MARK * (number + 0.5), alike[0]
-        moved, seconds = sum(m.moved for m in alike), sum(m.seconds for m in alike)
+    for number, equal in enumerate(moves):
+        at, move = y + _GAP / 2 + _MARK * (number + 0.5), equal[0]
+        moved, seconds = sum(m.moved for m in equal), sum(m.seconds for m in equal)
         why = reason(line.row, move)
         words = f"{move.kind} {axis_letters(move.axes)} {volume(moved)} {duration(seconds)}"
         shown = f"{words}: {why}"

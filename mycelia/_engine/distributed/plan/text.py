@@ -1,4 +1,4 @@
-"""Plans as text: totals, what costs most, and a table with one line for each work."""
+"""Plans as text: totals, the most expensive collectives, and a table of operators."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from mycelia._engine.distributed.plan.units import axis_letters, duration, mesh_
 if TYPE_CHECKING:
     from mycelia._engine.distributed.plan.plan import Plan, PlanCollective, PlanRow
 
-_COSTS = 5  # entries of the section of what costs most
-_TITLES = ("no", "operator", "at", "result", "compute", "talk", "", "moves")
-_TO_THE_RIGHT = {0, 4, 5}  # columns of numbers
+_COSTS = 5  # most entries in the list of expensive collectives
+_TITLES = ("no", "operator", "at", "result", "compute", "comm", "", "moves")
+_RIGHT_ALIGNED = {0, 4, 5}  # columns of numbers
 _WIDEST = 44  # characters of a cell, except for moves
 
 
 def show(
     plan: Plan, limit: int | None = None, only: str | Callable[[PlanRow], bool] | None = None
 ) -> str:
-    """The text of a plan; see `Plan.show`."""
+    """Format a plan as text; see `Plan.show`."""
     if limit is not None and (not isinstance(limit, int) or limit < 1):
         raise wrong_value("show", "limit", limit, "a number of lines, or None")
     lines = folded(chosen(plan.rows, only))
-    parts = [*header(plan), "", "what costs most", *_costs(plan), "", *_table(lines, limit)]
-    return "\n".join(parts)
+    costs = ["most expensive collectives", *_costs(plan)]
+    return "\n".join([*header(plan), "", *costs, "", *_table(lines, limit)])
 
 
 def chosen(rows: Sequence[PlanRow], only: str | Callable[[PlanRow], bool] | None) -> list[PlanRow]:
-    """The rows with a text in their operator or place, or those that a function says yes to."""
+    """The rows whose operator or source position contains a text, or that a function accepts."""
     if only is None:
         return list(rows)
     if isinstance(only, str):
@@ -41,12 +41,12 @@ def chosen(rows: Sequence[PlanRow], only: str | Callable[[PlanRow], bool] | None
 
 
 def header(plan: Plan) -> list[str]:
-    """The totals of a plan."""
+    """The totals of a plan, as lines."""
     return [f"plan of {plan.name}"] + [f"  {name:<9} {text}" for name, text in totals(plan)]
 
 
 def totals(plan: Plan) -> list[tuple[str, str]]:
-    """The totals of a plan, named."""
+    """The totals of a plan, as names and texts."""
     cluster = plan.cluster
     fits = "" if plan.memory <= cluster.memory else ": DOES NOT FIT"
     tried = ", ".join(f"{mesh} {duration(cost)}" for mesh, cost in plan.searched.items())
@@ -67,20 +67,20 @@ def totals(plan: Plan) -> list[tuple[str, str]]:
         (
             "time",
             f"{duration(plan.seconds)} predicted: compute {duration(plan.compute)} "
-            f"({share(plan.compute, plan.seconds)}), talk {duration(plan.talk)} "
+            f"({share(plan.compute, plan.seconds)}), communication {duration(plan.talk)} "
             f"({share(plan.talk, plan.seconds)})",
         ),
-        ("sends", f"{volume(plan.moved)} each device" + (f": {sent}" if sent else "")),
+        ("sends", f"{volume(plan.moved)} per device" + (f": {sent}" if sent else "")),
         (
             "memory",
-            f"{volume(plan.memory)} each device: {volume(plan.stays)} stays, activations "
-            f"{volume(plan.activations)} at most; it has {volume(cluster.memory)}{fits}",
+            f"{volume(plan.memory)} per device: {volume(plan.stays)} persistent, activations "
+            f"{volume(plan.activations)} at most; capacity {volume(cluster.memory)}{fits}",
         ),
     ]
 
 
 def moved_by_kind(plan: Plan) -> dict[str, float]:
-    """The bytes a device sends, by kind of collective, most first."""
+    """The bytes a device sends, by kind of collective, largest first."""
     found: dict[str, float] = {}
     for row in plan.rows:
         for move in row.moves:
@@ -90,7 +90,7 @@ def moved_by_kind(plan: Plan) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class CollectiveCost:
-    """One collective at one place of the source, with all its repetitions."""
+    """One collective at one source position, with all its repetitions."""
 
     row: PlanRow
     move: PlanCollective
@@ -100,7 +100,7 @@ class CollectiveCost:
 
 
 def most_expensive(plan: Plan) -> list[CollectiveCost]:
-    """The collectives of a plan, those that take longest first; repetitions are taken together."""
+    """The collectives of a plan, slowest first; repetitions are added up."""
     found: dict[object, list[tuple[PlanRow, PlanCollective]]] = {}
     for row in plan.rows:
         for move in row.moves:
@@ -119,24 +119,24 @@ def most_expensive(plan: Plan) -> list[CollectiveCost]:
 
 
 def reason(row: PlanRow, move: PlanCollective) -> str:
-    """Why a tensor is moved, with the layout that is wanted."""
+    """Why a tensor is moved, with the required layout."""
     word, _, number = move.why.partition(" ")
     if word == "input" and number.isdigit() and int(number) < len(row.inputs):
-        return f"{move.why} is wanted as {row.inputs[int(number)]}"
+        return f"{move.why} is needed as {row.inputs[int(number)]}"
     if move.why == "new value" and row.outputs:
-        return f"the new value goes back to {row.outputs[0]}"
+        return f"the new value returns to {row.outputs[0]}"
     return move.why
 
 
 def place(row: PlanRow) -> str:
-    """File and line of a row, without folders."""
+    """The file name and line of a row."""
     return PurePath(row.where).name
 
 
 def _costs(plan: Plan) -> list[str]:
     found = most_expensive(plan)
     if not found:
-        return ["  nothing is moved between devices"]
+        return ["  no data moves between devices"]
     lines = []
     for number, cost in enumerate(found[:_COSTS], 1):
         row, move = cost.row, cost.move
@@ -155,20 +155,21 @@ def _costs(plan: Plan) -> list[str]:
 
 
 def _table(lines: Sequence[FoldedRows], limit: int | None) -> list[str]:
-    kept = lines if limit is None else lines[:limit]
-    cells = [_TITLES, *[_cells(line) for line in kept]]
+    shown = lines if limit is None else lines[:limit]
+    cells = [_TITLES, *[_cells(line) for line in shown]]
     widths = [max(len(row[column]) for row in cells) for column in range(len(_TITLES))]
-    found = ["works, in order (x12: as often, with the sums of all 12)", *_ruled(cells, widths)]
-    if len(kept) < len(lines):
-        hidden = sum(line.times for line in lines[len(kept) :])
-        found.append(f"and {hidden} more works")
-    return found
+    title = "operators in execution order (x12: repeated 12 times, with the sums of all 12)"
+    table = [title, *_aligned(cells, widths)]
+    if len(shown) < len(lines):
+        hidden = sum(line.times for line in lines[len(shown) :])
+        table.append(f"and {hidden} more operators")
+    return table
 
 
-def _ruled(cells: Sequence[Sequence[str]], widths: Sequence[int]) -> list[str]:
+def _aligned(cells: Sequence[Sequence[str]], widths: Sequence[int]) -> list[str]:
     return [
         "  ".join(
-            text.rjust(width) if column in _TO_THE_RIGHT else text.ljust(width)
+            text.rjust(width) if column in _RIGHT_ALIGNED else text.ljust(width)
             for column, (text, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in cells
@@ -191,7 +192,7 @@ def _cells(line: FoldedRows) -> tuple[str, ...]:
 
 
 def results(row: PlanRow) -> str:
-    """The results of a row with their layouts; equal ones are counted."""
+    """The results of a row with their layouts; equal ones are counted, as in "3 of f32[2] (a)"."""
     counts: dict[str, int] = {}
     for output in row.outputs:
         counts[output] = counts.get(output, 0) + 1
@@ -199,11 +200,11 @@ def results(row: PlanRow) -> str:
 
 
 def moves_text(line: FoldedRows) -> str:
-    """What a line moves: kind, axes, bytes, and why."""
+    """The collectives of a line: kind, axes, bytes, and reason."""
     return "; ".join(
-        f"{alike[0].kind} {axis_letters(alike[0].axes)} "
-        f"{volume(sum(move.moved for move in alike))} ({reason(line.row, alike[0])})"
-        for alike in line.moves
+        f"{moves[0].kind} {axis_letters(moves[0].axes)} "
+        f"{volume(sum(move.moved for move in moves))} ({reason(line.row, moves[0])})"
+        for moves in line.moves
     )
 
 

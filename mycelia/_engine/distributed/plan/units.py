@@ -1,4 +1,4 @@
-"""Seconds, bytes and axes of meshes as people read them."""
+"""Formatting of durations, bytes, and mesh axes for people."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def volume(bytes_: float) -> str:
 
 
 def share(part: float, whole: float) -> str:
-    """As `"64 %"`; of nothing, nothing."""
+    """As `"64 %"`; `"0 %"` if the whole is 0."""
     return f"{100 * part / whole:.0f} %" if whole else "0 %"
 
 
 def axis_letters(axes: Iterable[int]) -> str:
-    """Axes of a mesh as placements write them: the first is `a`."""
+    """Mesh axes as letters, as in placements: the first axis is `a`."""
     return "".join(chr(ord("a") + axis) for axis in axes)
 
 
@@ -35,7 +35,7 @@ def mesh_text(sizes: tuple[int, ...]) -> str:
 
 
 def _scaled(amount: float, units: tuple[tuple[float, str], ...]) -> str:
-    """Three digits, in the largest unit of which there is at least one."""
+    """Three significant digits, in the largest unit that makes the value at least 1."""
     if not amount:
         return f"0 {units[-1][1]}"
     reached = [unit for unit in units if round(amount / unit[0], 3) >= 1]
