@@ -77,7 +77,7 @@ def test_text_says_program_devices_time_bytes_and_memory(found):
     assert "toy: 2 x 4 devices" in text
     assert "dynamic_programming in" in text
     assert f"{duration(found.seconds)} predicted: compute {duration(found.compute)}" in text
-    assert f"sends     {volume(found.moved)} each device" in text
+    assert f"sends     {volume(found.moved)} per device" in text
     assert f"{volume(found.stays)} persistent, activations {volume(found.activations)}" in text
     assert str(found) == text
 

@@ -196,7 +196,7 @@ def test_parameter_servers():
     assert ms.get_ps_context("enable_ps") is False
     with pytest.raises(TypeError):
         ms.set_ps_context(enable_ps=1)
-    with pytest.raises(ValueError, match="PS context: there is no setting 'foo'"):
+    with pytest.raises(ValueError, match="PS context: no setting 'foo'"):
         ms.set_ps_context(foo=1)
     with pytest.raises(ValueError, match="can be read"):
         ms.get_ps_context("client_password")

@@ -310,7 +310,7 @@ def test_parts_of_a_parameter_are_merged_as_a_plan_cuts_it(tmp_path):
     np.testing.assert_array_equal(merged.asnumpy(), whole)
     with pytest.raises(ValueError, match="are not those of the strategy"):
         ms.merge_sliced_parameter(parts[:4], strategy)
-    with pytest.raises(ValueError, match="the folder has no files of plans"):
+    with pytest.raises(ValueError, match="the folder contains no strategy files"):
         ms.merge_pipeline_strategys(str(tmp_path / "none"), str(tmp_path / "all.json"))
 
 

@@ -84,7 +84,7 @@ class SettingsTable:
     def _unknown(self, name: Any, done: str, known: list[str]) -> ValueError:
         return problem(
             ValueError,
-            f"{self._title}: there is no setting {name!r} that can be {done}",
+            f"{self._title}: no setting {name!r} can be {done}",
             expected=f"one of {', '.join(known)}",
         )
 

@@ -121,7 +121,7 @@ def layout_grids_that_cannot_meet():
     net.matmul.shard(
         (Layout((2, 3), ("a", "b"))("a", "None"), Layout((3, 2), ("a", "b"))("None", "b"))
     )
-    words = "layouts on different grids", "(2, 3), (3, 2)"
+    words = "incompatible device grids", "(2, 3), (3, 2)"
     fails(ValueError, *words, at=lambda: net(numbers(SIZE, SIZE)))
 
 
@@ -139,7 +139,7 @@ def layout_with_an_order_of_its_own():
     net = Dense()
     layout = Layout((2,), ("dp",), rank_list=[1, 0])
     net.tanh.shard((layout("dp", "None"),))
-    fails(ValueError, "an order of its own", at=lambda: net(numbers(SIZE, SIZE)))
+    fails(ValueError, "a custom device order", at=lambda: net(numbers(SIZE, SIZE)))
 
 
 def layout_that_uses_an_axis_twice():
