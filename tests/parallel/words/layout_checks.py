@@ -147,7 +147,7 @@ def layout_that_uses_an_axis_twice():
     net = Dense()
     layout = Layout((2, 4), ("dp", "mp"))
     net.matmul.shard((layout("dp", "None"), layout("None", "dp")))
-    words = "MatMul.shard: an axis of the devices cuts two", "self.matmul(x, self.weight)"
+    words = "MatMul.shard: a device axis splits two", "self.matmul(x, self.weight)"
     fails(ValueError, *words, at=lambda: net(numbers(SIZE, SIZE)))
 
 
@@ -156,7 +156,7 @@ def layout_of_meeting_dimensions_that_differs():
     net = Dense()
     layout = Layout((2, 4), ("dp", "mp"))
     net.matmul.shard((layout("dp", "mp"), layout("dp", "None")))
-    words = "MatMul.shard: dimensions that meet are cut differently", "self.matmul(x, self.weight)"
+    words = "MatMul.shard: corresponding dimensions are split differently", "self.matmul(x, self.weight)"
     fails(ValueError, *words, at=lambda: net(numbers(SIZE, SIZE)))
 
 
@@ -220,7 +220,7 @@ def result_that_cannot_be():
     net = Dense()
     net.matmul.shard(((2, 1), (1, 4)), ((3, 1),))
     words = (
-        "MatMul.shard, out_strategy: the devices cannot be cut so",
+        "MatMul.shard, out_strategy: the devices cannot be split this way",
         "self.matmul(x, self.weight)",
     )
     fails(ValueError, *words, at=lambda: net(numbers(SIZE, SIZE)))
@@ -230,7 +230,7 @@ def result_with_too_few_strategies():
     spread(2)
     split = ops.Split(1, 2).shard(((1, 1),), ((2, 1),))
     net = ms.jit(lambda x: split(x))
-    words = "one strategy for each result", "1 strategies, 2 results"
+    words = "one strategy per result", "1 strategies, 2 results"
     fails(ValueError, *words, at=lambda: net(numbers(8, 8)))
 
 
@@ -367,7 +367,7 @@ def parameter_that_cannot_be_cut_so():
     spread(8)
     net = Dense(width=12)
     net.weight.layout = (8, 1)
-    words = "the layout of parameter weight", "size 12 cannot be cut into 8 parts"
+    words = "the layout of parameter weight", "size 12 cannot be split into 8 shards"
     fails(ValueError, *words, at=lambda: net(numbers(8, 12)))
 
 

@@ -61,7 +61,7 @@ def setting_of_data_by_strategies():
 
 def setting_of_data_that_cannot_be_cut_so():
     spread(8, dataset_strategy=((8, 1),))
-    words = "dataset_strategy: a dimension of size 4 cannot be cut into 8 parts"
+    words = "dataset_strategy: a dimension of size 4 cannot be split into 8 shards"
     fails(ValueError, words, at=lambda: Dense()(numbers(4, SIZE)))
 
 

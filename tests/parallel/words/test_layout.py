@@ -120,7 +120,7 @@ def test_clones_of_a_parameter_lie_as_they_like():
     parameter = Parameter(Tensor([[1.0, 2.0]]), name="p")
     parameter.layout = (1, 2)
     assert parameter.layout == (1, 2) and parameter.clone().layout is None
-    with pytest.raises(TypeError, match="Parameter p: layout holds"):
+    with pytest.raises(TypeError, match="Parameter p: layout must hold"):
         parameter.layout = "dp"
 
 

@@ -1,1 +1,1 @@
-"""Automatic parallelism: sharding strategies, their costs, and the search for layouts."""
+"""Automatic parallelism: sharding strategies, the cost model, and the search for layouts."""

@@ -1,4 +1,4 @@
-"""What is settled before a program is planned that is a part of something larger."""
+"""Fixed layouts at the boundary of a program that is one stage of a larger pipeline."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from mycelia._engine.distributed.mesh import Mesh, Placement
 
 @dataclass(frozen=True)
 class BoundaryLayouts:
-    """The mesh, where some inputs lie on it, and what several runs hold at the same time.
+    """The mesh, the placements of some inputs, and values held for several runs in flight.
 
-    Inputs and results go by their numbers; `held_inputs` and `held_results` say for how many runs
-    a device holds them at once.
+    Inputs and results are identified by index; `held_inputs` and `held_results` map an index to
+    the number of runs for which a device holds the value at the same time.
     """
 
     mesh: Mesh | None = None
@@ -27,7 +27,7 @@ class BoundaryLayouts:
     held_results: Mapping[int, int] = field(default_factory=dict)
 
     def pins(self, problem: ShardingProblem) -> Pins:
-        """The strategies that leave inputs where they are."""
+        """The strategies that keep the placed inputs in place."""
         found: Pins = {}
         for number, placement in self.placed.items():
             work = problem.inputs[number]
@@ -38,7 +38,7 @@ class BoundaryLayouts:
     def held_bytes(
         self, problem: ShardingProblem, placements: Placements, prices: CostModel
     ) -> int:
-        """What a device holds for other runs than the one that goes on."""
+        """The bytes that a device holds for the other runs in flight."""
         held = [(problem.inputs[i].outputs[0], n) for i, n in self.held_inputs.items()]
         held += [
             (leaf, count)

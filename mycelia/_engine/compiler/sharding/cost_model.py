@@ -1,4 +1,4 @@
-"""What a strategy costs: time to compute, time to talk, bytes that stay."""
+"""The cost model of strategies: computation, communication, and persistent memory."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from mycelia._engine.operators.axes import Axis
 
 @dataclass(eq=False)
 class CostModel:
-    """Prices on one mesh of one cluster, each worked out once.
+    """Cached costs on one mesh of one cluster.
 
-    `weight` is what a byte that stays on a device between two runs costs, in seconds: next to
-    nothing (of layouts that take the same time, the smaller one wins), unless memory is short.
+    `weight` is the cost of a persistent byte per device, in seconds: almost zero, so that it only
+    breaks ties between layouts that take the same time, unless memory is short.
     """
 
     mesh: Mesh
@@ -32,14 +32,14 @@ class CostModel:
     _moves: dict[Any, float] = field(default_factory=dict)
 
     def work(self, work: OperatorInstance, strategy: Strategy) -> float:
-        """Seconds of one work by itself, for all its runs."""
+        """Seconds of one operator instance without resharding its inputs, over all its runs."""
         if work.is_input:
             return self.weight * self.bytes(work.output_types[0], strategy.outputs(work)[0])
         talk = sum(t.seconds(self.mesh, self.cluster) for t in self.inner(work, strategy))
         return work.times * (self.compute(work, strategy) + talk)
 
     def compute(self, work: OperatorInstance, strategy: Strategy) -> float:
-        """Seconds of arithmetic, or of reading and writing memory if that takes longer."""
+        """Seconds of arithmetic or of memory traffic, whichever is longer."""
         if work.is_edge:
             return 0.0
         arithmetic = work.flops / self.cluster.flops
@@ -54,7 +54,7 @@ class CostModel:
         return max(arithmetic, touched / self.cluster.memory_bandwidth)
 
     def inner(self, work: OperatorInstance, strategy: Strategy) -> list[RedistributionCollective]:
-        """The collectives a work needs besides those that bring its inputs: sums of parts."""
+        """The collectives an operator needs besides resharding its inputs: sums of partial results."""
         sums = [self.sum_of(work, strategy, place) for place in range(len(work.output_types))]
         found = [transfer for transfer in sums if transfer is not None]
         for axis, cut in zip(work.axes, strategy.cuts, strict=True):
@@ -68,7 +68,7 @@ class CostModel:
     def sum_of(
         self, work: OperatorInstance, strategy: Strategy, place: int
     ) -> RedistributionCollective | None:
-        """The collective that puts the parts of one result together, if it comes in parts."""
+        """The collective that sums the partial values of one result, if it is partial."""
         axes = [
             mesh_axis
             for axis, cut in zip(work.axes, strategy.cuts, strict=True)
@@ -84,7 +84,7 @@ class CostModel:
     def scattered(
         self, work: OperatorInstance, strategy: Strategy, place: int, wanted: Placement
     ) -> RedistributionCollective | None:
-        """The collective that leaves each device its part of a sum, if only parts are wanted."""
+        """The reduce-scatter that leaves each device its shard of a sum, if only shards are needed."""
         whole_sum = self.sum_of(work, strategy, place) if self.cluster.reduce_scatter else None
         if whole_sum is None:
             return None
@@ -97,7 +97,7 @@ class CostModel:
     def saved(
         self, work: OperatorInstance, strategy: Strategy, place: int, wanted: Placement
     ) -> float:
-        """Seconds that such a collective takes less than a whole sum, in one run."""
+        """Seconds that a reduce-scatter saves over an all-reduce, per run."""
         part = self.scattered(work, strategy, place, wanted)
         if part is None:
             return 0.0
@@ -108,7 +108,7 @@ class CostModel:
     def _shifted(
         self, work: OperatorInstance, axis: Axis, cut: tuple[int, ...]
     ) -> Iterator[RedistributionCollective]:
-        """Uneven parts of dimensions that are joined or split do not lie where they belong."""
+        """Collectives that move misaligned shards of dimensions that are merged or split unevenly."""
         places = [work.input_types[leaf].shape[dim] for leaf, dim in axis.inputs]
         results = [(work.output_types[leaf], dim) for leaf, dim in axis.outputs]
         for type_, dim in results:
@@ -117,7 +117,7 @@ class CostModel:
                 yield RedistributionCollective("all-gather", whole_bytes, cut)
 
     def move(self, type_: TensorType, old: Placement, new: Placement) -> float:
-        """Seconds to lay out a tensor anew."""
+        """Seconds to reshard a tensor."""
         if old == new:
             return 0.0
         key = (type_, old, new)
@@ -134,12 +134,12 @@ class CostModel:
         return redistribution(type_.shape, type_.dtype.numpy.itemsize, old, new, self.mesh)
 
     def moves(self, type_: TensorType, old: list[Placement], new: list[Placement]) -> np.ndarray:
-        """Seconds from each of some placements to each of others, as a table."""
+        """A table of the seconds from each old placement to each new one."""
         rows = {p: i for i, p in enumerate(dict.fromkeys(old))}
         columns = {p: i for i, p in enumerate(dict.fromkeys(new))}
         table = np.array([[self.move(type_, a, b) for b in columns] for a in rows])
         return table[np.ix_([rows[p] for p in old], [columns[p] for p in new])]
 
     def bytes(self, type_: TensorType, placement: Placement) -> int:
-        """Bytes a device holds of a tensor."""
+        """The bytes of the largest shard of a tensor."""
         return placement.elements(type_.shape, self.mesh) * type_.dtype.numpy.itemsize

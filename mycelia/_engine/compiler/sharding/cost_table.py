@@ -1,4 +1,4 @@
-"""The search as a table: variables with options, what each option costs, what each pair costs."""
+"""Cost tables of the search: variables with options, unary costs, and pairwise costs."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from mycelia._engine.ir.types import TensorType
 
 @dataclass(eq=False)
 class CostGraph:
-    """One option is to be chosen for each variable so that the sum of all costs is least.
+    """A minimization problem: choose one option per variable at the least total cost.
 
-    `links[i, j]`, with i < j, is a table of the options of i by those of j.
+    `links[i, j]`, with i < j, is the table of pairwise costs: options of i by options of j.
     """
 
     costs: list[np.ndarray]
     links: dict[tuple[int, int], np.ndarray] = field(default_factory=dict)
 
     def link(self, one: int, other: int, table: np.ndarray) -> None:
-        """Add what pairs of options cost; of a variable with itself, only equal options count."""
+        """Add pairwise costs; between a variable and itself, only the diagonal counts."""
         if one == other:
             self.costs[one] = self.costs[one] + np.diagonal(table)
             return
@@ -43,7 +43,7 @@ class CostGraph:
 
 @dataclass(eq=False)
 class StrategyOptions:
-    """The strategies of one class of works, and the placements each stands for."""
+    """The strategies of one group of operator instances, and the placements of each."""
 
     work: OperatorInstance
     strategies: list[Strategy]
@@ -59,17 +59,17 @@ class StrategyOptions:
         return [placements[place] for placements in self._outputs]
 
 
-# Group and result, group and input, type, and whether the result is used there alone.
+# Source group and result, target group and input, type, whether this is the only reader.
 Use = tuple[int, int, int, int, TensorType, bool]
 
 
 @dataclass(eq=False)
 class OperatorGroups:
-    """Works that are decided together, and how often results of one group go to another."""
+    """Operator instances that are decided together, and the edges between the groups."""
 
     variable: dict[OperatorInstance, int]
-    first: list[OperatorInstance]  # one work of each group
-    count: list[int]  # how many there are in each
+    first: list[OperatorInstance]  # a representative of each group
+    count: list[int]  # the size of each group
     uses: Counter[Use]
 
     @classmethod
@@ -80,7 +80,7 @@ class OperatorGroups:
         *,
         shared: bool = True,
     ) -> OperatorGroups:
-        """Works that are alike are one group, if `shared`."""
+        """Group isomorphic operator instances, if `shared`."""
         numbers = isomorphism_classes(works, told_apart) if shared else list(range(len(works)))
         variable = dict(zip(works, numbers, strict=True))
         first: dict[int, OperatorInstance] = {}
@@ -93,7 +93,7 @@ class OperatorGroups:
 
 @dataclass(eq=False)
 class CostTable:
-    """Choices for groups of works, and the way back to works."""
+    """A cost graph over groups of operator instances, with the strategies of its options."""
 
     choices: CostGraph
     options: list[StrategyOptions]
@@ -107,7 +107,7 @@ class CostTable:
 def build_cost_table(
     groups: OperatorGroups, allowed: Callable[[int], list[Strategy]], prices: CostModel
 ) -> CostTable:
-    """The choices of all groups, whose strategies `allowed` gives."""
+    """Build the cost table of all groups; `allowed` returns the strategies of a group."""
     options = [StrategyOptions(work, allowed(number)) for number, work in enumerate(groups.first)]
     choices = CostGraph(
         [
@@ -128,14 +128,14 @@ def build_cost_table(
 def _savings(
     source: StrategyOptions, result: int, new: list[Placement], prices: CostModel
 ) -> np.ndarray:
-    """What a sum costs less if its only reader wants a part of it, by pairs of options."""
+    """The savings of a reduce-scatter where the only reader needs a shard, by pairs of options."""
     wanted = list(dict.fromkeys(new))
     each = [[prices.saved(source.work, s, result, p) for p in wanted] for s in source.strategies]
     return np.array(each)[:, [wanted.index(p) for p in new]]
 
 
 def _uses(variable: Mapping[OperatorInstance, int]) -> Counter[Use]:
-    """How often a result of one group goes to an input of another; place -1: it returns there."""
+    """Count the edges between groups; input index -1 means that the result returns there."""
     found: Counter[Use] = Counter()
     readers = count_readers(variable)
     for work, user in variable.items():
@@ -150,7 +150,7 @@ def _uses(variable: Mapping[OperatorInstance, int]) -> Counter[Use]:
 
 
 def count_readers(works: Iterable[OperatorInstance]) -> Counter[int]:
-    """How many inputs (and inputs of the next run) each tensor is, by its identity."""
+    """Count the readers of each tensor, by its id, including inputs of the next run."""
     found: Counter[int] = Counter()
     for work in works:
         found.update([id(leaf) for leaf in work.inputs if leaf is not None])

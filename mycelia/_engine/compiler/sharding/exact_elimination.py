@@ -1,9 +1,9 @@
-"""Dynamic programming over a table of choices: variables go one by one, keeping what they cost.
+"""Variable elimination on a cost graph (dynamic programming), followed by local search.
 
-A variable with one neighbour leaves a cost on it; one with two leaves a table between them: both
-are exact (Scholz and Eckstein, 2002). What is left, where each has three neighbours or more, is
-decided by messages. Local moves then look for something better: of single variables, and of pairs
-that are linked.
+Eliminating a variable with one neighbour adds a unary cost to it; with two neighbours, a pairwise
+table between them: both steps are exact (Scholz and Eckstein, 2002). The remaining core, in which
+each variable has at least three neighbours, is solved by message passing. Local search then tries
+moves of single variables and of linked pairs.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from mycelia._engine.compiler.sharding.trw_message_passing import pass_messages
 
 
 def eliminate(choices: CostGraph) -> list[int]:
-    """An assignment of low cost; the least one where all steps were exact."""
+    """Find an assignment of low cost; it is optimal if all steps were exact."""
     reduction = _CostGraphReduction(choices)
     return improve(choices, reduction.solve())
 
 
 def improve(choices: CostGraph, chosen: Sequence[int], rounds: int = 50) -> list[int]:
-    """The assignment after all moves of one or two variables that make it cheaper."""
+    """Improve an assignment by moves of one or two variables until none makes it cheaper."""
     now = list(chosen)
     around = _neighbours(choices)
     for _ in range(rounds):
@@ -42,7 +42,7 @@ Around = list[dict[int, np.ndarray]]
 
 
 def _neighbours(choices: CostGraph) -> Around:
-    """For each variable, its tables with others, its own options down."""
+    """For each variable, its pairwise tables, with its own options as rows."""
     around: Around = [{} for _ in choices.costs]
     for (one, other), table in choices.links.items():
         around[one][other] = table
@@ -51,14 +51,14 @@ def _neighbours(choices: CostGraph) -> Around:
 
 
 def _local(choices: CostGraph, around: Around, now: list[int], variable: int) -> np.ndarray:
-    """What each option of a variable costs, given the rest."""
+    """The cost of each option of a variable, with all others fixed."""
     cost = choices.costs[variable].copy()
     for other, table in around[variable].items():
         cost += table[:, now[other]]
     return cost
 
 
-_LESS = 1e-12  # how much cheaper a move must be, as a part
+_LESS = 1e-12  # relative improvement that a move must make
 
 
 def _is_less(new: float, old: float) -> bool:
@@ -87,7 +87,7 @@ def _move_two(choices: CostGraph, around: Around, now: list[int], one: int, othe
 
 
 class _CostGraphReduction:
-    """The variables that are left, and how those that went are found again."""
+    """The remaining variables, and the choices of the eliminated ones for back substitution."""
 
     def __init__(self, choices: CostGraph) -> None:
         self.costs = [cost.astype(float) for cost in choices.costs]
@@ -105,7 +105,7 @@ class _CostGraphReduction:
         return chosen
 
     def _reduce(self) -> None:
-        """Remove variables with at most two neighbours, as long as there are any."""
+        """Eliminate variables with at most two neighbours until there are none."""
         waiting = sorted(self.left, reverse=True)
         while waiting:
             variable = waiting.pop()
@@ -115,7 +115,7 @@ class _CostGraphReduction:
                 waiting += touched
 
     def _core(self) -> Iterator[tuple[int, int]]:
-        """An option for each variable that is left."""
+        """Choose an option for each remaining variable."""
         order = sorted(self.left)
         number = {variable: i for i, variable in enumerate(order)}
         core = CostGraph([self.costs[v] for v in order])

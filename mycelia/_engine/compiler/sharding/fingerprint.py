@@ -1,4 +1,4 @@
-"""A name for the works of a program."""
+"""Fingerprints of sharding problems, which identify the program of a saved plan."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from mycelia._engine.compiler.sharding.problem import ShardingProblem
 
 
 def fingerprint(problem: ShardingProblem) -> str:
-    """A name for the works of a program: equal for equal programs, in every process."""
+    """A hash of the operator instances: equal for equal programs, in every process."""
     digest = hashlib.sha256()
     for work in problem.works:
         types = ",".join(map(str, (*work.input_types, *work.output_types)))

@@ -1,4 +1,4 @@
-"""What users said of layouts: `shard` of operators, `reshard`, parameters, the data set."""
+"""Layout hints by users: `shard` of operators, `reshard`, parameters, the dataset strategy."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Cut = tuple[int, ...]  # mesh axes
 
 
 class LayoutHints:
-    """The wishes for the works of one program: for each, its owner and strategies of tensors.
+    """The layout hints in one program: for each operator instance, the owner and the strategies.
 
-    Those of operators are about their inputs; those of a program's inputs about themselves.
+    The hints of an operator describe its inputs; the hint of a program input describes itself.
     """
 
     def __init__(
@@ -46,16 +46,16 @@ class LayoutHints:
                 self._found[work] = (f"the layout of parameter {source.which.name}", (wish,))
 
     def layouts(self) -> Iterator[Layout]:
-        """All layouts among the wishes."""
+        """All hints that are layouts."""
         for _, wishes in self._found.values():
             yield from [wish for wish in wishes if isinstance(wish, Layout)]
 
     def mesh(self, devices: int) -> Mesh:
-        """The finest mesh on which all of them can be said."""
+        """The finest mesh, on which all hints can be expressed."""
         return common_mesh(self.layouts(), devices) or finest_mesh(devices)
 
     def pins(self, mesh: Mesh) -> Pins:
-        """The strategies wished for, on a mesh that is fine enough."""
+        """The strategies that the hints ask for, on a mesh that is fine enough."""
         return {
             work: (_HintResolver(work, owner, given, mesh).strategy(),)
             for work, (owner, given) in self._found.items()
@@ -64,7 +64,7 @@ class LayoutHints:
 
 
 class _HintResolver:
-    """One wish: from parts of dimensions to mesh axes that cut the axes of a work."""
+    """Resolves one hint: from numbers of shards to mesh axes that split axes of an operator."""
 
     def __init__(
         self, work: OperatorInstance, owner: str, given: tuple[Wish | None, ...], mesh: Mesh
@@ -73,7 +73,7 @@ class _HintResolver:
         self._types = work.output_types if work.is_input else work.input_types
 
     def strategy(self) -> Strategy:
-        """Layouts say which mesh axes they mean; degrees get what is left, from the last axis."""
+        """Assign mesh axes: layouts name theirs; degrees get free axes, starting from the last."""
         self._check()
         count = len(self._work.axes)
         named = [self._named(number) for number in range(count)]
@@ -81,8 +81,8 @@ class _HintResolver:
         used = [axis for cut in named for axis in cut or ()]
         if len(set(used)) != len(used):
             raise self._wrong(
-                "an axis of the devices cuts two different dimensions of the operator",
-                expected="each axis on dimensions that meet, or on one alone",
+                "a device axis splits two different dimensions of the operator",
+                expected="each device axis on one dimension, or on dimensions that correspond",
             )
         free = [axis for axis in self._mesh.axes if axis not in used]
         cuts: list[Cut] = [()] * count
@@ -91,7 +91,7 @@ class _HintResolver:
             taken = _take(free, degrees[number], self._mesh) if own is None else own
             if taken is None:
                 raise self._wrong(
-                    "the devices cannot be cut so",
+                    "the devices cannot be split this way",
                     got=f"{self._shown()} for {self._mesh.devices} devices",
                     expected=f"degrees whose product divides {self._mesh.devices}",
                 )
@@ -100,7 +100,7 @@ class _HintResolver:
         return Strategy(tuple(cuts))
 
     def _places(self, number: int) -> list[tuple[int, int]]:
-        """The dimensions of tensors with a wish that an axis of the work runs along."""
+        """The hinted dimensions that an axis of the operator corresponds to."""
         axis = self._work.axes[number]
         places = axis.outputs if self._work.is_input else axis.inputs
         return [
@@ -112,7 +112,7 @@ class _HintResolver:
         ]
 
     def _named(self, number: int) -> Cut | None:
-        """The mesh axes that layouts name for an axis of the work; None if none speaks of it."""
+        """The mesh axes that layouts name for an axis of the operator; None if no layout does."""
         found: dict[Cut, None] = {}
         for leaf, dim in self._places(number):
             wish = self._given[leaf]
@@ -132,11 +132,11 @@ class _HintResolver:
         places = self._places(number)
         named = ", ".join(f"dimension {dim} of input {leaf}" for leaf, dim in places)
         parts = sorted({self._parts(leaf)[dim] for leaf, dim in places})
-        cut = ", ".join(map(str, parts)) if len(parts) > 1 else "different axes of the devices"
+        cut = ", ".join(map(str, parts)) if len(parts) > 1 else "different device axes"
         return self._wrong(
-            "dimensions that meet are cut differently",
+            "corresponding dimensions are split differently",
             got=f"{self._shown()}: {named} have {cut}",
-            expected="one number for them",
+            expected="the same number of shards",
         )
 
     def _parts(self, leaf: int) -> tuple[int, ...]:
@@ -147,7 +147,7 @@ class _HintResolver:
     # ---- checks ------------------------------------------------------------------------------
 
     def _check(self) -> None:
-        """Every wish fits its tensor; dimensions that cannot be cut are not."""
+        """Check that every hint fits its tensor and splits only dimensions that can be split."""
         axes = self._work.axes
         possible = {p for axis in axes for p in (*axis.inputs, *axis.outputs * self._is_input)}
         for leaf, wish in enumerate(self._given[: len(self._types)]):
@@ -156,26 +156,26 @@ class _HintResolver:
             parts = self._parts(leaf)
             if len(parts) != self._types[leaf].ndim:
                 raise self._wrong(
-                    f"the strategy of input {leaf} does not fit its dimensions",
+                    f"the strategy of input {leaf} does not match its number of dimensions",
                     got=f"{_text(wish)} for {self._types[leaf]}",
                 )
             for dim, degree in enumerate(parts):
                 if degree > 1 and (leaf, dim) not in possible:
                     types = ", ".join(map(str, self._types))
                     raise self._wrong(
-                        f"dimension {dim} of input {leaf} cannot be cut",
+                        f"dimension {dim} of input {leaf} cannot be split",
                         got=f"{self._shown()} for {types}",
-                        expected="1 there",
+                        expected="1 for this dimension",
                     )
 
     def _check_sizes(self, cuts: Sequence[Cut]) -> None:
-        """Tensors that stay on devices between two runs have parts of one size; XLA pads others."""
+        """Persistent tensors need shards of equal size; XLA pads others."""
         for axis, cut in zip(self._work.axes, cuts, strict=True):
             degree = self._mesh.degree(cut)
             if self._is_input and axis.size % degree:
                 raise self._wrong(
-                    f"a dimension of size {axis.size} cannot be cut into {degree} parts",
-                    expected="parts of one size",
+                    f"a dimension of size {axis.size} cannot be split into {degree} shards",
+                    expected="shards of equal size",
                 )
 
     @property
@@ -202,7 +202,7 @@ def _text(wish: Wish | None) -> str:
 
 
 def _take(free: list[int], degree: int, mesh: Mesh) -> Cut | None:
-    """Mesh axes that make so many parts, from the end of those that are free; they are used up."""
+    """Take free mesh axes from the end that make `degree` shards; None if they do not fit."""
     taken: list[int] = []
     for axis in reversed(list(free)):
         if degree > 1 and degree % mesh.sizes[axis] == 0:

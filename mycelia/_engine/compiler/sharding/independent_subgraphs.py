@@ -1,4 +1,4 @@
-"""The parts of an operator that have nothing to do with each other, each with its axes."""
+"""Independent components of an operator on tuples, each with its own axes."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from mycelia.ops.shapes.reshape import Barrier
 
 @dataclass(frozen=True)
 class OperatorComponent:
-    """Some inputs and results of an operator, by their numbers among all of its tensors."""
+    """Some inputs and results of an operator, by index among all its tensors."""
 
     axes: tuple[Axis, ...]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     flops: float
-    unused: frozenset[int] = frozenset()  # inputs whose numbers do not matter
+    unused: frozenset[int] = frozenset()  # inputs whose values do not matter
 
 
 def components_of(
     op: Any, args: tuple[Any, ...], types: Sequence[TensorType], results: Sequence[TensorType]
 ) -> list[OperatorComponent]:
-    """The parts of an operator: one for each parameter of an update, mostly one in all."""
+    """The components of an operator: one per parameter for an update, otherwise usually one."""
     if isinstance(op, Update):
         return _entries(op, args)
     found = axes_of(op, args)
@@ -39,7 +39,7 @@ def components_of(
 
 
 def _entries(op: Update, args: tuple[Any, ...]) -> list[OperatorComponent]:
-    """An update of many parameters, one after another: those of one shape have the same axes."""
+    """The components of an update of many parameters; equal shapes have equal axes."""
     names = op.arguments.names[: len(args)]
     given = dict(zip(names, args, strict=True))
     count = len(given["params"])
@@ -62,12 +62,12 @@ def _entries(op: Update, args: tuple[Any, ...]) -> list[OperatorComponent]:
 
 
 class _UpdateTensors:
-    """Values of an update: some have one tensor for each parameter, some are shared by all."""
+    """Arguments of an update: either one tensor per parameter, or shared by all parameters."""
 
     def __init__(self, values: Sequence[Any], count: int) -> None:
         self._values = values
         self._is_each = [_is_each(value, count) for value in values]
-        self._starts, total = [], 0  # the number of the first tensor of each value
+        self._starts, total = [], 0  # the index of the first tensor of each value
         for value in values:
             self._starts.append(total)
             total += len(flat_types(value))
@@ -78,20 +78,20 @@ class _UpdateTensors:
         return tuple([(value[number],) if each else value for value, each in pairs])
 
     def numbers(self, entry: int) -> tuple[int, ...]:
-        """The tensors of one parameter, and those that all share."""
+        """The indices of the tensors of one parameter, and of the shared ones."""
         found: list[int] = []
         for value, each, start in zip(self._values, self._is_each, self._starts, strict=True):
             found += [start + entry] if each else range(start, start + len(flat_types(value)))
         return tuple(found)
 
     def own_numbers(self, entry: int) -> tuple[int, ...]:
-        """The tensors of one parameter alone."""
+        """The indices of the tensors of one parameter, without shared ones."""
         pairs = zip(self._starts, self._is_each, strict=True)
         return tuple([start + entry for start, each in pairs if each])
 
 
 def _is_each(value: Any, count: int) -> bool:
-    """Whether a value has one tensor for each parameter."""
+    """Whether a value has one tensor per parameter."""
     return (
         isinstance(value, tuple)
         and len(value) == count
@@ -100,7 +100,7 @@ def _is_each(value: Any, count: int) -> bool:
 
 
 def _kept(axis: Axis, every: tuple[int, ...], outputs: tuple[int, ...]) -> Axis:
-    """An axis of an entry, without results that count as another entry's."""
+    """An axis of an entry, without results that belong to another entry."""
     place = {number: i for i, number in enumerate(outputs)}
     return replace(
         axis,
@@ -112,7 +112,7 @@ def _kept(axis: Axis, every: tuple[int, ...], outputs: tuple[int, ...]) -> Axis:
 def _apart(
     whole: OperatorComponent, types: Sequence[TensorType], results: Sequence[TensorType]
 ) -> list[OperatorComponent]:
-    """The independent parts of an operator: tensors that share no axis are in different ones."""
+    """The connected components of an operator; tensors are connected if they share an axis."""
     home: dict[tuple[str, int], int] = {}
     groups: list[list[Axis]] = []
     for axis in whole.axes:
@@ -158,7 +158,7 @@ def _renumbered(
 
 
 def flat_types(type_: Any) -> list[TensorType]:
-    """The types of all tensors in a type."""
+    """The types of all tensors in a nested type."""
     if isinstance(type_, tuple):
         return [t for part in type_ for t in flat_types(part)]
     return [type_] if isinstance(type_, TensorType) else []

@@ -1,4 +1,4 @@
-"""Writing a plan into a graph: a tensor that must lie otherwise than it comes is laid out anew."""
+"""Writing a plan into a graph: resharding is inserted where layouts of tensors differ."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Chosen = Mapping[OperatorInstance, Strategy]
 
 
 class Placements:
-    """Where everything lies under a choice of strategies."""
+    """The placements of all tensors under the chosen strategies."""
 
     def __init__(self, chosen: Chosen) -> None:
         self._inputs = {work: s.inputs(work) for work, s in chosen.items()}
@@ -57,7 +57,7 @@ class Placements:
 def insert_resharding(
     graph: Graph, problem: ShardingProblem, placements: Placements, mesh: Mesh
 ) -> Graph:
-    """A copy of the graph in which every tensor lies as the strategies say."""
+    """A copy of the graph in which every tensor has the placement that the strategies say."""
     writer = _ReshardingInserter(problem, placements, mesh)
     target = Graph(graph.name, span=graph.span)
     mapping: dict[GraphNode, GraphNode] = {
@@ -79,7 +79,7 @@ class _ReshardingInserter:
         self._moved: dict[tuple[GraphNode, Placement], GraphNode] = {}
         self.lies: dict[
             GraphNode, Placement
-        ] = {}  # where tensors of the new graph are known to lie
+        ] = {}  # known placements of tensors of the new graph
 
     def graph(
         self, graph: Graph, target: Graph, mapping: dict[GraphNode, GraphNode], at: Context
@@ -92,7 +92,7 @@ class _ReshardingInserter:
         return mapping[graph.output]
 
     def returned(self, output: Apply, problem: ShardingProblem) -> GraphNode:
-        """The results, those that go back into inputs laid out as these are."""
+        """The results; those that return to inputs are resharded to the inputs' placements."""
         back = {
             id(leaf): self._placements.outputs(work)[0]
             for work in problem.inputs
@@ -134,7 +134,7 @@ class _ReshardingInserter:
         return self._pinned(made, works, target)
 
     def _barrier(self, args: Sequence[GraphNode], target: Graph) -> SpreadBarrier:
-        """A barrier that knows where its tensors lie."""
+        """A barrier that knows the placements of its tensors."""
         lie = [[self.lies.get(n) for n in _parts(arg, target)] for arg in args]
         values, waits = [tuple([p and p.dims for p in places]) for places in lie]
         return SpreadBarrier.of(self._mesh.sizes, values, waits)
@@ -142,7 +142,7 @@ class _ReshardingInserter:
     def _laid_out(
         self, node: Apply, args: list[GraphNode], wanted: dict[int, Placement], target: Graph
     ) -> list[GraphNode]:
-        """The arguments of an operator, those of its leaves that must lie otherwise moved."""
+        """The arguments of an operator, with leaves resharded where needed."""
         if not wanted:
             return args
         count = 0
@@ -168,7 +168,7 @@ class _ReshardingInserter:
     def _each(
         self, node: GraphNode, target: Graph, change: Callable[[GraphNode, int], GraphNode]
     ) -> GraphNode:
-        """The node with all its tensors changed; each is told its number."""
+        """The node with `change` applied to all its tensors and their indices."""
         numbers = iter(range(len(flat_types(node.type))))
 
         def walk(part: GraphNode) -> GraphNode:
@@ -184,7 +184,7 @@ class _ReshardingInserter:
     def _pinned(
         self, node: GraphNode, works: Sequence[OperatorInstance], target: Graph
     ) -> GraphNode:
-        """What a node gives, laid out as its works say."""
+        """The result of a node, resharded as its operator instances say."""
         wanted: dict[int, Placement] = {}
         for work in works:
             for place, placement in zip(
@@ -211,7 +211,7 @@ class _ReshardingInserter:
         return node
 
     def _steps(self, node: GraphNode, placement: Placement) -> list[Placement]:
-        """The placements on the way: each step is one collective, which XLA finds by itself."""
+        """The intermediate placements: each step is one collective, which XLA derives."""
         old, type_ = self.lies.get(node), node.type
         if old is None:
             return [placement]
@@ -241,7 +241,7 @@ class _ReshardingInserter:
         return self._each(made, target, lambda n, i: self._move(n, wanted_at[i], target))
 
     def _carry_of(self, node: Apply, at: Context) -> dict[int, Placement]:
-        """How the first results of a loop body must lie: as its carry does."""
+        """The placements of the first results of a loop body: those of its carry."""
         op = primitive_of(node)
         if op is SWITCH:
             exits = self._by_node.get((at, node), [])
@@ -255,7 +255,7 @@ class _ReshardingInserter:
         return found
 
     def _inner(self, graph: Graph, at: Context, carried: dict[int, Placement]) -> Graph:
-        """A copy of an inner graph; its tensors lie as those of its own works."""
+        """A copy of an inner graph, with the placements of its own operator instances."""
         target = Graph(graph.name, span=graph.span)
         mapping: dict[GraphNode, GraphNode] = {}
         for parameter in graph.parameters:
@@ -284,7 +284,7 @@ def _with_graphs(args: Sequence[GraphNode], new: Mapping[Graph, Graph]) -> list[
 
 
 def _parts(node: GraphNode, target: Graph) -> Sequence[GraphNode]:
-    """The parts of a tuple, taken out of it where it is not made in the graph."""
+    """The elements of a tuple; extracted from it if the graph does not build the tuple."""
     return tuple_elements(node) or [
         target.apply(Item(i), node, type=t) for i, t in enumerate(node.type)
     ]

@@ -1,6 +1,6 @@
-"""The exact optimum of a table of choices, as an integer program solved by HiGHS.
+"""The exact optimum of a cost graph, as an integer program solved by HiGHS.
 
-It is the measure of the other ways to search: slower, and certain.
+It is slower than the other searches, but exact, and serves as the reference for them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from mycelia._engine.core.errors import problem
 
 @dataclass(frozen=True)
 class Optimum:
-    """The assignment, its cost, and a cost that no assignment is below."""
+    """The assignment, its cost, and a lower bound on the cost of any assignment."""
 
     chosen: list[int]
     cost: float
@@ -25,7 +25,7 @@ class Optimum:
 
 
 def solve_integer_program(choices: CostGraph, seconds: float = 300.0) -> Optimum:
-    """The assignment of least cost, one 0-1 variable for each option and each pair that costs."""
+    """Find the cheapest assignment: one binary variable per option and per pair with a cost."""
     starts = np.cumsum([0, *(cost.size for cost in choices.costs)])
     links = [(i, j, table) for (i, j), table in choices.links.items() if _matters(table)]
     pair_starts = np.cumsum([0, *(table.size for _, _, table in links)]) + starts[-1]
@@ -64,7 +64,7 @@ def _matters(table: np.ndarray) -> bool:
 
 
 class _ConstraintRows:
-    """Equations, gathered as triples."""
+    """Linear equations, collected as sparse (value, row, column) triples."""
 
     def __init__(self) -> None:
         self._data: list[float] = []

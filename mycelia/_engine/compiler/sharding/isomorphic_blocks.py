@@ -1,9 +1,9 @@
-"""Works that are alike: repeated blocks of a network are found once and planned once.
+"""Isomorphic operator instances: repeated blocks of a network are planned once.
 
-Two works are alike if they do the same with tensors of the same types and so do their neighbours,
-their neighbours' neighbours and so on, up to a distance. The first and the last blocks of a chain
-may differ from those between, since their surroundings do. Names of classes are numbers given to
-the descriptions themselves, so two different descriptions never share a class.
+Two operator instances are isomorphic if they do the same with tensors of the same types, and so do
+their neighbours, up to a distance. The first and last blocks of a chain may differ from those in
+between because their surroundings differ. Classes are numbered by complete descriptions, not by
+hashes, so two different descriptions never share a class.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def isomorphism_classes(
     told_apart: Mapping[OperatorInstance, Any],
     distance: int = DISTANCE,
 ) -> list[int]:
-    """The number of the class of each work; `told_apart` adds to what some works are."""
+    """The class of each operator instance; `told_apart` separates instances further."""
     names: dict[Any, int] = {}
     number = {id(work): i for i, work in enumerate(works)}
 

@@ -1,4 +1,4 @@
-"""The memory that a plan needs on each device: what stays, and what is alive while it runs."""
+"""The memory that a plan needs per device: persistent bytes and peak activations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mycelia._engine.compiler.sharding.problem import (
 
 
 def memory_bytes(problem: ShardingProblem, placements: Placements, prices: CostModel) -> int:
-    """Bytes a device needs at most: what stays between two runs, and results in between."""
+    """Peak bytes per device: persistent inputs and intermediate results."""
     stays = sum(
         prices.bytes(work.output_types[0], placements.outputs(work)[0]) for work in problem.inputs
     )
@@ -22,9 +22,9 @@ def memory_bytes(problem: ShardingProblem, placements: Placements, prices: CostM
 
 
 def activation_bytes(problem: ShardingProblem, placements: Placements, prices: CostModel) -> int:
-    """The most bytes of results that are alive at once.
+    """Peak bytes of intermediate results.
 
-    A new value of an input takes the place of the old one.
+    The new value of an input overwrites the old one.
     """
     in_place = {id(leaf) for work in problem.inputs for leaf, _ in work.returns}
     kept = {id(leaf) for leaf in problem.results if isinstance(leaf, InstanceOutput)}
@@ -56,9 +56,9 @@ def _likely_order(
     readers: dict[int, list[OperatorInstance]],
     sizes: dict[int, int],
 ) -> Iterator[OperatorInstance]:
-    """The works in an order that engines like: what makes little of much comes as soon as it can.
+    """A likely execution order: operators that reduce memory run as early as possible.
 
-    In the order of the graph, gradients of weights would come last, and with them all they need.
+    In graph order, gradients of weights would come last and keep their inputs alive until then.
     """
     missing = {id(work): len(_read_by(work)) for work in works}
     done: set[int] = set()
@@ -78,7 +78,7 @@ def _likely_order(
 
 
 def _shrinks(work: OperatorInstance, sizes: dict[int, int]) -> bool:
-    """Whether a work gives less than the largest of what it reads."""
+    """Whether an operator's results are smaller than its largest input."""
     given = max((sizes[leaf] for leaf in _read_by(work)), default=0)
     return 0 < sum(sizes[id(leaf)] for leaf in work.outputs) < given
 
@@ -92,5 +92,5 @@ def _readers(works: Sequence[OperatorInstance]) -> dict[int, list[OperatorInstan
 
 
 def _read_by(work: OperatorInstance) -> set[int]:
-    """The tensors that a work reads, each once."""
+    """The tensors that an operator reads, without duplicates."""
     return {id(leaf) for leaf in work.inputs if leaf is not None}

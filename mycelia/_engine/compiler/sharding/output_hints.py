@@ -1,4 +1,4 @@
-"""Wishes for results (`shard` with an out_strategy): results are laid out as by `reshard`."""
+"""Layout hints for results (`shard` with an `out_strategy`), applied as by `reshard`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mycelia.ops.collective.redistribute import LayOut
 
 
 def with_output_hints(graph: Graph) -> Graph:
-    """A copy of the graph in which results are laid out as users asked; itself if none did."""
+    """A copy of the graph with results resharded as hinted; the graph itself without hints."""
     wished = any(
         _wish(node) is not None for one in reachable_graphs(graph) for node in ordered(one)
     )
@@ -27,7 +27,7 @@ def _wish(node: GraphNode) -> Any:
 
 
 class _HintedGraphCopy:
-    """One walk; a graph that calls itself is copied once."""
+    """Copies a graph and its inner graphs; a recursive graph is copied once."""
 
     def __init__(self) -> None:
         self._graphs: dict[Graph, Graph] = {}
@@ -54,14 +54,14 @@ class _HintedGraphCopy:
 
 
 def _laid_out(node: Apply, wish: Any, target: Graph) -> GraphNode:
-    """The results of an operator, each laid out as its strategy says."""
+    """The results of an operator, each resharded as its strategy says."""
     strategies = list(flat_strategies(wish))
     name = f"{primitive_of(node).name}.shard, out_strategy"
     results = node.type if isinstance(node.type, tuple) else (node.type,)
     if len(strategies) != len(results):
         raise located(
             ValueError,
-            f"{name}: there is not one strategy for each result",
+            f"{name}: expected one strategy per result",
             got=f"{len(strategies)} strategies, {len(results)} results",
             span=node.span,
         )

@@ -1,4 +1,4 @@
-"""What a plan costs, work by work: collectives, bytes, seconds; each move of a tensor once."""
+"""The costs of a plan by operator: collectives, bytes, seconds; each resharding counts once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mycelia._engine.distributed.redistribution import RedistributionCollective
 
 @dataclass(frozen=True)
 class PlannedCollective:
-    """A collective of a plan: why it is there, and how often it runs."""
+    """A collective of a plan, with its reason and its number of runs."""
 
     transfer: RedistributionCollective
     times: int
@@ -29,7 +29,7 @@ class PlannedCollective:
 
 @dataclass(frozen=True)
 class OperatorCost:
-    """One work: what it moves, and seconds for computing and for talking."""
+    """One operator instance: its collectives, and seconds of computation and communication."""
 
     work: OperatorInstance
     strategy: Strategy
@@ -44,7 +44,7 @@ def operator_costs(
     placements: Placements,
     prices: CostModel,
 ) -> list[OperatorCost]:
-    """All works of a plan, in order."""
+    """The costs of all operator instances of a plan, in order."""
     moved: set[tuple[int, Placement]] = set()
     found = []
     parts = _wanted_in_parts(problem, chosen, placements, prices)
@@ -65,7 +65,7 @@ def _wanted_in_parts(
     placements: Placements,
     prices: CostModel,
 ) -> dict[tuple[OperatorInstance, RedistributionCollective], RedistributionCollective]:
-    """Sums of which the only reader wants a part, and the collectives that give just that."""
+    """All-reduces whose only reader needs a shard, with the reduce-scatters that replace them."""
     found = {}
     readers = count_readers(problem.works)
     for work in problem.works:
@@ -85,7 +85,7 @@ def _arrivals(
     prices: CostModel,
     moved: set[tuple[int, Placement]],
 ) -> Iterator[PlannedCollective]:
-    """The moves of inputs to where the work wants them; of returned tensors to their place."""
+    """The resharding of inputs to what the operator needs, and of returned tensors."""
     wanted: list[tuple[InstanceOutput | None, Placement, int, str]] = [
         (leaf, placement, work.times, f"input {number}")
         for number, (leaf, placement) in enumerate(

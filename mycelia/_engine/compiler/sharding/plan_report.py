@@ -1,4 +1,4 @@
-"""From a planned program to a `Plan` that users read: rows with the user's own lines."""
+"""Converting a planned program to the public `Plan`, with the user's source lines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mycelia._engine.operators.axes import Axis
 
 
 def report(planned: PlannedProgram) -> Plan:
-    """The plan of a program, priced."""
+    """The `Plan` of a planned program, with costs."""
     found = operator_costs(planned.problem, planned.chosen, planned.placements, planned.prices)
     rows = tuple(
         [

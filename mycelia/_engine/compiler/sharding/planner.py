@@ -1,4 +1,4 @@
-"""From a program to one for several devices: limits by mode, a search, layouts in the graph."""
+"""The planner: constraints of the parallel mode, the search, and resharding in the graph."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ from mycelia._engine.distributed.auto_parallel_settings import ParallelMode
 from mycelia._engine.distributed.mesh import Mesh, Placement, meshes
 from mycelia._engine.ir.program import InputSource, Program, ProgramSharding
 
-# In data parallel mode the batch is cut whatever it costs: computing is priced as very slow.
+# In data parallel mode, the batch is always split: computation is priced as very slow.
 _SLOW = 1e-6
 
-# What a byte that stays on a device costs, in seconds: next to nothing, then more and more.
+# The cost of a persistent byte, in seconds: almost zero first, then increasing.
 WEIGHTS = (1e-15, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-6)
 
 
 @dataclass(eq=False)
 class PlannedProgram:
-    """A program with its layouts, and all that led to them."""
+    """A program with its layouts, and the search that led to them."""
 
     program: Program
     request: PlanRequest
@@ -53,16 +53,16 @@ class PlannedProgram:
     chosen: dict[OperatorInstance, Strategy]
     prices: CostModel
     cost: float
-    searched: dict[str, float] = field(default_factory=dict)  # the cost of each mesh looked at
-    seconds: float = 0.0  # that the search took
-    pinned: frozenset[OperatorInstance] = frozenset()  # works whose strategies were given
+    searched: dict[str, float] = field(default_factory=dict)  # the cost of each mesh searched
+    seconds: float = 0.0  # duration of the search
+    pinned: frozenset[OperatorInstance] = frozenset()  # instances with fixed strategies
 
 
 @gc_paused()
 def plan(
     program: Program, request: PlanRequest, settled: BoundaryLayouts = NO_BOUNDARY_LAYOUTS
 ) -> PlannedProgram:
-    """The program laid out over the devices of the cluster."""
+    """Search layouts for a program on the devices of the cluster, and apply them."""
     started = perf_counter()
     program = replace(program, graph=with_output_hints(program.graph))
     problem = build_problem(program)
@@ -134,7 +134,7 @@ def _best(
     settled: BoundaryLayouts,
     tries: Sequence[SearchAttempt],
 ) -> _SearchOutcome:
-    """The cheapest of several searches that fits into memory, which gets dearer until one does."""
+    """The cheapest search result that fits into memory; memory gets more expensive until one does."""
     for weight in [w for w in WEIGHTS if w >= request.least_dear]:
         found = _cheapest(problem, request, tries, weight)
         placements = Placements(found.found.chosen)
@@ -150,7 +150,7 @@ def out_of_memory_error(need: float, memory: float, devices: int) -> Exception:
     return problem_error(
         MemoryError,
         "no layout fits into the memory of a device",
-        got=f"{need / 1e6:.0f} MB for each of {devices} devices at least",
+        got=f"at least {need / 1e6:.0f} MB for each of {devices} devices",
         expected=f"{memory / 1e6:.0f} MB",
         fix="use more devices, recompute layers (cell.recompute()) or a smaller batch",
     )
@@ -159,7 +159,7 @@ def out_of_memory_error(need: float, memory: float, devices: int) -> Exception:
 def _cheapest(
     problem: ShardingProblem, request: PlanRequest, tries: Sequence[SearchAttempt], weight: float
 ) -> _SearchOutcome:
-    """The cheapest of several searches, if a byte that stays costs so many seconds."""
+    """The cheapest of several searches, where a persistent byte costs `weight` seconds."""
     best: _SearchOutcome | None = None
     searched: dict[str, float] = {}
     for mesh, search, pins in tries:
@@ -189,7 +189,7 @@ def _data_parallel(
 
 
 def _cut_arguments(program: Program, problem: ShardingProblem, mesh: Mesh) -> Pins:
-    """Arguments cut along their first dimension by all devices, where that is even."""
+    """Split the arguments along their first dimension by all devices, where that is even."""
     found: Pins = {}
     for work, given in zip(problem.inputs, program.inputs, strict=True):
         if given.source is InputSource.ARGUMENT:
@@ -206,7 +206,7 @@ def data_limits(
     request: PlanRequest,
     settled: BoundaryLayouts = NO_BOUNDARY_LAYOUTS,
 ) -> SearchConstraints:
-    """Only the batch is cut; parameters lie everywhere, unless the optimizer shares them out."""
+    """Split only the batch; parameters are replicated, unless ZeRO sharding splits them."""
     batch = batch_axes(program, problem)
     pins: Pins = {}
     for work, given in zip(problem.inputs, program.inputs, strict=True):
@@ -224,7 +224,7 @@ def data_limits(
 def batch_axes(
     program: Program, problem: ShardingProblem
 ) -> Mapping[OperatorInstance, tuple[int, ...]]:
-    """The axes of all works that come from the first dimension of an argument."""
+    """The axes of all operator instances that derive from the first dimension of an argument."""
     marked: set[tuple[int, int]] = set()  # a leaf by its identity, a dimension
     found: dict[OperatorInstance, tuple[int, ...]] = {}
     arguments = {
@@ -250,7 +250,7 @@ def batch_axes(
 
 
 def _rows_of(work: OperatorInstance, batches: set[tuple[int, int]]) -> list[InstanceOutput]:
-    """The results of a work that are some rows of a batch, which it cannot be cut along itself."""
+    """Results that are rows of a batch where the operator itself cannot be split along them."""
     taken = [number for number, leaf in enumerate(work.inputs) if (id(leaf), 0) in batches]
     cut = {one for axis in work.axes for one in axis.inputs}
     if all((number, 0) in cut for number in taken):

@@ -1,7 +1,7 @@
-"""A program as a problem of layouts: its tensors, the works that make them, and their axes.
+"""The sharding problem of a program: its tensors, the operator instances, and their axes.
 
-A work is an operator (or one of the independent parts of an operator on tuples), an input of the
-program, or the edge of a loop body or branch. The axes of a work say how it may be cut.
+An operator instance is an operator (or an independent component of an operator on tuples), an input
+of the program, or the boundary of a loop body or branch. Its axes say how it can be split.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from mycelia._engine.ir.types import TensorType
 from mycelia._engine.operators.axes import Axis
 
 Context = tuple[GraphNode, ...]  # the loops and branches around a node
-WHILE_PASSES = 8  # of a loop whose length only the run knows, when its work is priced
+WHILE_PASSES = 8  # assumed iterations of a loop of unknown length, for its cost
 
 
 @dataclass(eq=False)
 class InstanceOutput:
-    """One tensor: the work it comes from, and which of its results it is."""
+    """One tensor: the operator instance that produces it, and the index of the result."""
 
     type: TensorType
     source: OperatorInstance
@@ -52,21 +52,21 @@ class InstanceOutput:
 
 @dataclass(eq=False)
 class OperatorInstance:
-    """Something that makes tensors from tensors and can be cut along axes.
+    """An operation on tensors that can be split along axes.
 
-    `times` says how often it runs. `returns` are tensors that must end up laid out as the result
-    is: the next value of a loop's carry, the new value of a parameter; with how often.
+    `times` is the number of runs. `returns` are tensors that must have the placement of the result
+    (the next value of a loop carry, the new value of a parameter), with their number of runs.
     """
 
     name: str
     node: GraphNode
     axes: tuple[Axis, ...]
-    inputs: tuple[InstanceOutput | None, ...]  # None: a constant, which lies everywhere
+    inputs: tuple[InstanceOutput | None, ...]  # None: a constant, which is replicated
     input_types: tuple[TensorType, ...]
     output_types: tuple[TensorType, ...]
     flops: float = 0.0
     times: int = 1
-    identity: Any = None  # what else tells this work from others with the same axes
+    identity: Any = None  # distinguishes instances with the same axes
     places: tuple[int, ...] = ()  # which data leaves of the node the inputs are
     result_places: tuple[int, ...] = ()  # which leaves of its result the outputs are
     is_input: bool = False
@@ -80,7 +80,7 @@ class OperatorInstance:
 
 @dataclass(eq=False)
 class ShardingProblem:
-    """All works of a program, inputs before users; and those of each node, for writing the plan."""
+    """All operator instances of a program, inputs before users, also by node."""
 
     works: list[OperatorInstance]
     by_node: dict[tuple[Context, GraphNode], list[OperatorInstance]]
@@ -89,9 +89,9 @@ class ShardingProblem:
 
 
 def build_problem(program: Program) -> ShardingProblem:
-    """The works of a program; what it writes to its inputs returns to them.
+    """The sharding problem of a program; new values of its inputs return to them.
 
-    Inputs that stand for one tensor (a weight, and the sum of its gradients) lie alike.
+    Inputs of the same tensor (a weight, and the sum of its gradients) have the same placement.
     """
     builder = _ShardingProblemBuilder()
     graph = program.graph
@@ -132,7 +132,7 @@ class _ShardingProblemBuilder:
         return self.add(work)
 
     def graph(self, graph: Graph, env: dict[GraphNode, Any], context: Context, times: int) -> Any:
-        """The leaves of what a graph gives, from those of its parameters."""
+        """The leaves of the output of a graph, from those of its parameters."""
         for node in ordered(graph):
             if isinstance(node, GraphConstant):
                 env[node] = _nothing(node.type)
@@ -210,7 +210,7 @@ class _ShardingProblemBuilder:
         before: int = 0,
         after: int = 0,
     ) -> InstanceOutput:
-        """A tensor that enters or leaves an inner graph; whole dimensions come or go in front."""
+        """A tensor that enters or leaves an inner graph; leading unsplit dimensions come or go."""
         axes = _own_axes(type_, inputs=True, before=before, after=after, count=len(sources))
         types = [t.type if isinstance(t, InstanceOutput) else type_ for t in sources]
         work = OperatorInstance(
@@ -268,7 +268,7 @@ class _ShardingProblemBuilder:
         times: int,
         passes: int,
     ) -> tuple[Any, ...]:
-        """What a loop gives of its carry: the new values, laid out as the old ones."""
+        """The final carry of a loop: the new values, with the placements of the old ones."""
         results = []
         for entry, new in zip(entries, found, strict=False):
             if isinstance(new, InstanceOutput):
@@ -300,7 +300,7 @@ class _ShardingProblemBuilder:
 def _own_axes(
     type_: TensorType, *, inputs: bool, before: int = 0, after: int = 0, count: int = 1
 ) -> tuple[Axis, ...]:
-    """An axis for each dimension of a tensor that is passed on as it is."""
+    """An axis for each dimension of a tensor that is passed on unchanged."""
     found = []
     for dim, size in enumerate(type_.shape):
         if size < 2 or dim < after:
@@ -311,7 +311,7 @@ def _own_axes(
 
 
 def _given(graph: Graph, values: Sequence[Any]) -> dict[GraphNode, Any]:
-    """What the parameters of a graph stand for."""
+    """The values of the parameters of a graph."""
     return dict(zip(graph.parameters, values, strict=True))
 
 
@@ -336,7 +336,7 @@ def _nothing(type_: Any) -> Any:
 
 
 def flat(value: Any, type_: Any) -> list[InstanceOutput | None]:
-    """The leaves of a value; a constant has None for each of its tensors."""
+    """The leaves of a value; None for each tensor of a constant."""
     if isinstance(type_, tuple):
         parts = value if isinstance(value, tuple) else (None,) * len(type_)
         return [leaf for v, t in zip(parts, type_, strict=True) for leaf in flat(v, t)]
@@ -344,7 +344,7 @@ def flat(value: Any, type_: Any) -> list[InstanceOutput | None]:
 
 
 def nested(leaves: Iterable[Any], type_: Any) -> Any:
-    """Leaves in the nest of tuples that a type has."""
+    """Leaves in the nested tuples of a type."""
     if isinstance(type_, tuple):
         return tuple([nested(leaves, t) for t in type_])
     return next(iter(leaves)) if isinstance(type_, TensorType) else None

@@ -1,4 +1,4 @@
-"""What a plan is asked for."""
+"""The request to the planner: mode, cluster, memory, and settings."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from mycelia._engine.distributed.plan.plan import Plan
 
 @dataclass(frozen=True)
 class PlanRequest:
-    """What a program is planned for.
+    """The settings for planning a program.
 
-    `level` is how much of the optimizer's work is shared out (1: its state, 2: gradients, too, 3:
-    parameters, too); parameters with fewer bytes than `threshold` are left alone, the others are
-    shared by `sharers` devices, by all of them if it is None.
+    `level` is the ZeRO level (1: optimizer states are sharded, 2: gradients, too, 3: parameters,
+    too). Parameters with fewer bytes than `threshold` are not sharded; the others are sharded over
+    `sharers` devices, or over all devices if it is None.
     """
 
     mode: str
@@ -24,11 +24,11 @@ class PlanRequest:
     search: str = "recursive_programming"
     level: int = 0
     threshold: int = 0
-    whole_batch: bool = True  # every process brings the whole batch, not its part
-    cuts_arguments: bool = False  # in semi-automatic mode, the batch comes cut over all devices
-    plans: tuple[Plan, ...] = ()  # made before, of this program or others
-    arguments: tuple[Strategy | None, ...] = ()  # how single arguments come cut
+    whole_batch: bool = True  # every process passes the whole batch, not its slice
+    cuts_arguments: bool = False  # in semi-automatic mode, the batch is split over all devices
+    plans: tuple[Plan, ...] = ()  # saved plans, of this program or others
+    arguments: tuple[Strategy | None, ...] = ()  # strategies of single arguments
     sharers: int | None = None
-    memory: float = inf  # bytes a device has
-    least_dear: float = 0.0  # seconds that a byte of them costs at least in a search for layouts
+    memory: float = inf  # bytes per device
+    least_dear: float = 0.0  # the lowest memory weight to search with, in seconds per byte
     fully_use_devices: bool = False  # operators that can use all devices do

@@ -1,4 +1,4 @@
-"""Plans that were made before: the program is laid out as they say."""
+"""Saved plans: fixing the strategies of a program to those of a plan."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mycelia._engine.distributed.plan.plan import Plan
 
 
 def saved_plan_pins(problem: ShardingProblem, request: PlanRequest) -> tuple[Mesh, Pins] | None:
-    """The mesh and the decisions of a plan of this program: the pinned ones, or all if none is."""
+    """The mesh and decisions of a saved plan of this program: only the pinned rows, if there are any."""
     own = fingerprint(problem)
     plan = next((p for p in request.plans if p.fingerprint == own), None)
     if plan is None:
@@ -21,9 +21,9 @@ def saved_plan_pins(problem: ShardingProblem, request: PlanRequest) -> tuple[Mes
     if plan.devices != request.cluster.devices:
         raise problem_error(
             ValueError,
-            "the plan is for another number of devices",
-            got=f"a plan for {plan.devices}, {request.cluster.devices} devices here",
-            fix="set device_num, or leave strategy_ckpt_load_file out to plan anew",
+            "the saved plan has a different number of devices",
+            got=f"a plan for {plan.devices} devices, but {request.cluster.devices} are in use",
+            fix="set device_num, or omit strategy_ckpt_load_file to search for a new plan",
         )
     return Mesh(plan.mesh), _pins(problem, plan)
 

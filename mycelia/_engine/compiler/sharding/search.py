@@ -1,4 +1,4 @@
-"""The searches: one table solved at once, one mesh axis after another, or exactly."""
+"""The search algorithms: dynamic, recursive, and integer programming."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 else:  # it needs scipy
     integer_program = LazyModule("mycelia._engine.compiler.sharding.integer_program")
 
-SWEEPS = 4  # of the recursive search over all axes of the mesh
-PAIRED = 4  # so many axes of a mesh are few enough to decide two at once
+SWEEPS = 4  # rounds of the recursive search over all mesh axes
+PAIRED = 4  # up to this many mesh axes, pairs of axes are decided together
 
 
 @dataclass(frozen=True)
 class SearchResult:
-    """Strategies for all works, and what they cost by the table they were chosen from."""
+    """Strategies for all operator instances, and their cost in the table they were chosen from."""
 
     chosen: dict[OperatorInstance, Strategy]
     cost: float
@@ -46,7 +46,7 @@ def dynamic_programming(
     *,
     shared: bool = True,
 ) -> SearchResult:
-    """Dynamic programming over all strategies of all works."""
+    """Dynamic programming over all strategies of all operator instances."""
     table = full_table(works, limits, prices, shared=shared)
     chosen = eliminate(table.choices)
     return _found(table.groups, table.strategies(chosen), table.choices.total(chosen))
@@ -59,7 +59,7 @@ def integer_programming(
     *,
     shared: bool = True,
 ) -> SearchResult:
-    """The optimum, by an integer program; its solver is loaded only now."""
+    """The optimum, by an integer program; the solver is imported on first use."""
     table = full_table(works, limits, prices, shared=shared)
     found = integer_program.solve_integer_program(table.choices)
     return _found(table.groups, table.strategies(found.chosen), found.cost)
@@ -72,11 +72,11 @@ def recursive_programming(
     *,
     shared: bool = True,
 ) -> SearchResult:
-    """One mesh axis after another: each divides what the ones before left.
+    """Decide one mesh axis after another: each splits the shards that the previous ones left.
 
-    Devices are halved (or cut by another prime) again and again, as in double recursion, so the
-    time grows with the logarithm of their number. Then axes are decided once more, now that the
-    others are known (two at once, if there are few), as long as the whole gets cheaper.
+    Devices are halved (or divided by another prime) recursively, as in double recursion, so the
+    time grows with the logarithm of their number. Then each axis (or pair of axes, if there are
+    few) is decided again with the others fixed, as long as the total cost decreases.
     """
     groups = _groups(works, limits, shared)
     now = [Strategy(((),) * len(work.axes)) for work in groups.first]
@@ -107,7 +107,7 @@ def _further(
     limits: SearchConstraints,
     number: int,
 ) -> list[Strategy]:
-    """The strategies that some mesh axes can make of the one of the moment."""
+    """The strategies that extend the current one by some mesh axes."""
     found, work = [now[number]], groups.first[number]
     for axis in block:
         found = [s for base in found for s in extensions(work, base, axis, known, mesh, limits)]
@@ -117,7 +117,7 @@ def _further(
 def full_table(
     works: Sequence[OperatorInstance], limits: SearchConstraints, prices: CostModel, *, shared: bool
 ) -> CostTable:
-    """All strategies of all works."""
+    """The cost table with all strategies of all operator instances."""
     groups = _groups(works, limits, shared)
     return build_cost_table(
         groups, lambda n: strategies(groups.first[n], prices.mesh, limits), prices
@@ -136,7 +136,7 @@ def _found(groups: OperatorGroups, strategies_: Sequence[Strategy], cost: float)
 
 
 class SearchAlgorithm(Protocol):
-    """A way to search."""
+    """The signature of a search algorithm."""
 
     def __call__(
         self,

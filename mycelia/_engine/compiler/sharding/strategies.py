@@ -1,4 +1,4 @@
-"""The ways a work can be cut over a mesh: which axis of the mesh cuts which axis of the work."""
+"""Sharding strategies: which mesh axis splits which axis of an operator instance."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from mycelia._engine.distributed.mesh import Mesh, Placement, replicated
 from mycelia._engine.ir.types import TensorType
 from mycelia._engine.operators.axes import Axis
 
-MOST = 256  # strategies of one work: the ones that cut most come first
+MOST = 256  # strategies per operator instance; those that split most come first
 
 
 @dataclass(frozen=True)
 class Strategy:
-    """For each axis of the work, the mesh axes that cut it."""
+    """For each axis of the operator instance, the mesh axes that split it."""
 
     cuts: tuple[tuple[int, ...], ...]
 
@@ -27,7 +27,7 @@ class Strategy:
         return tuple([axis for cut in self.cuts for axis in cut])
 
     def inputs(self, work: OperatorInstance) -> tuple[Placement, ...]:
-        """How the work wants its inputs laid out."""
+        """The placements that the operator needs for its inputs."""
         return tuple(
             [
                 _placement(type_, [a.inputs for a in work.axes], self.cuts, place)
@@ -36,7 +36,7 @@ class Strategy:
         )
 
     def outputs(self, work: OperatorInstance) -> tuple[Placement, ...]:
-        """How its results are laid out."""
+        """The placements of its results."""
         return tuple(
             [
                 _placement(type_, [a.outputs for a in work.axes], self.cuts, place)
@@ -63,9 +63,9 @@ def _placement(
 
 @dataclass(frozen=True)
 class SearchConstraints:
-    """What may be chosen: only some strategies of some works, only some axes of the rest.
+    """Allowed choices: fixed strategies for some operator instances, allowed axes for others.
 
-    `told_apart` says what else must not be planned together, though it is alike. With
+    `told_apart` separates isomorphic instances that must not be planned together. With
     `uses_all`, operators that can use all devices do.
     """
 
@@ -75,11 +75,11 @@ class SearchConstraints:
     uses_all: bool = False
 
     def may_cut(self, work: OperatorInstance) -> Collection[int]:
-        """The axes of a work that may be cut."""
+        """The axes of an operator instance that may be split."""
         return range(len(work.axes)) if self.axes is None else self.axes(work)
 
     def identity(self, work: OperatorInstance) -> Any:
-        """What tells a work apart from others that are alike."""
+        """What distinguishes an operator instance from isomorphic ones."""
         own = self.told_apart.get(work)
         if work in self.pins:
             return (own, self.pins[work])
@@ -87,10 +87,10 @@ class SearchConstraints:
 
 
 def strategies(work: OperatorInstance, mesh: Mesh, limits: SearchConstraints) -> list[Strategy]:
-    """All ways to cut a work, the one that cuts nothing first.
+    """All strategies of an operator instance, the replicated one first.
 
-    Parts must be of one size for tensors that stay on the devices between two runs. Elsewhere they
-    may differ, if no axis of the work can be cut evenly: XLA pads them.
+    Persistent tensors need shards of equal size. Other shards may be uneven if no axis of the
+    instance can be split evenly: XLA pads them.
     """
     if work in limits.pins:
         return list(limits.pins[work])
@@ -112,7 +112,7 @@ def extensions(
     mesh: Mesh,
     limits: SearchConstraints,
 ) -> list[Strategy]:
-    """The strategy without a mesh axis, and with it wherever it may cut; `known` are decided."""
+    """The strategy without a mesh axis, and with it on each axis it may split; `known` are fixed."""
     bare = _only(base, [a for a in known if a != axis])
     every = [_further_cut(bare, place, axis) for place in limits.may_cut(work)]
     if work in limits.pins:
@@ -128,13 +128,13 @@ def extensions(
 
 
 def _only(strategy: Strategy, axes: Collection[int]) -> Strategy:
-    """What a strategy does with some mesh axes."""
+    """The restriction of a strategy to some mesh axes."""
     cuts = [tuple([axis for axis in cut if axis in axes]) for cut in strategy.cuts]
     return Strategy(tuple(cuts))
 
 
 def _further_cut(base: Strategy, place: int, axis: int) -> Strategy:
-    """The strategy with one more mesh axis cutting an axis of the work."""
+    """The strategy with one more mesh axis splitting an axis of the operator instance."""
     cuts = list(base.cuts)
     cuts[place] = tuple(sorted((*cuts[place], axis)))
     return Strategy(tuple(cuts))

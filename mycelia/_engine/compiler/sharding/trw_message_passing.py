@@ -1,9 +1,8 @@
-"""Dynamic programming where choices form cycles: messages along chains, again and again.
+"""Sequential tree-reweighted message passing (TRW-S; Kolmogorov, 2006) on cyclic cost graphs.
 
-Sequential tree-reweighted message passing (Kolmogorov, 2006): variables are put in an order, every
-path that follows the order is a chain with its own share of the costs, and each pass does dynamic
-programming on all chains at once. The shares move until the chains agree, or nearly. What the
-chains cost by themselves is a bound that no assignment is below.
+Variables are ordered, every monotonic path is a chain with its share of the costs, and each pass
+does dynamic programming on all chains together. The shares are adjusted until the chains agree, or
+nearly. The total of the chains' optima is a lower bound on the cost of any assignment.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from mycelia._engine.compiler.sharding.cost_table import CostGraph
 
 MAX_ITERATIONS = 200
 PATIENCE = 6  # passes without a better bound or assignment
-OPTIMALITY_GAP = 1e-3  # how far an assignment may be above the bound, as a part of it
+OPTIMALITY_GAP = 1e-3  # accepted excess of an assignment over the bound, relative
 
 
 @dataclass(frozen=True)
 class MessagePassingResult:
-    """The best assignment met, and the bound."""
+    """The best assignment found, and the lower bound."""
 
     chosen: list[int]
     cost: float
@@ -29,7 +28,7 @@ class MessagePassingResult:
 
 
 def pass_messages(choices: CostGraph) -> MessagePassingResult:
-    """Pass messages until they agree, or nothing gets better."""
+    """Pass messages until the chains agree or nothing improves."""
     passing = _MessagePassing(choices)
     best, best_cost, bound, idle = [0] * len(choices.costs), np.inf, -np.inf, 0
     for _ in range(MAX_ITERATIONS):
@@ -47,7 +46,7 @@ def pass_messages(choices: CostGraph) -> MessagePassingResult:
 
 
 class _MessagePassing:
-    """The messages of the moment, in the order of the variables' numbers."""
+    """The current messages; variables are ordered by number."""
 
     def __init__(self, choices: CostGraph) -> None:
         self.costs = choices.costs
@@ -74,7 +73,7 @@ class _MessagePassing:
         return total
 
     def forward(self) -> list[int]:
-        """Messages to later variables; each variable is decided by those before it."""
+        """Send messages to later variables, and choose each variable given the earlier ones."""
         chosen: list[int] = []
         for variable in range(len(self.costs)):
             total = self._total(variable)
@@ -91,7 +90,7 @@ class _MessagePassing:
         return chosen
 
     def backward(self) -> float:
-        """Messages to earlier variables; gives the bound."""
+        """Send messages to earlier variables; returns the lower bound."""
         bound = 0.0
         for variable in reversed(range(len(self.costs))):
             total = self._total(variable)

@@ -1,7 +1,6 @@
-"""Sharing out the optimizer's work: its state, and at the last level parameters, cut over devices.
+"""ZeRO: sharding optimizer states, gradients, and parameters (Rajbhandari et al., 2020).
 
-Every device keeps, and updates, its part only; what the next step needs whole is gathered (ZeRO,
-Rajbhandari et al., 2020).
+Every device stores and updates only its shard; what the next step needs whole is gathered.
 """
 
 from __future__ import annotations
@@ -27,9 +26,9 @@ def optimizer_pins(
     pins: Pins,
     kept: Collection[OperatorInstance] = (),
 ) -> Pins:
-    """`pins`, and those that make updates and their state as small on each device as can be.
+    """`pins`, plus those that make updates and their states as small per device as possible.
 
-    Parameters that say `parallel_optimizer=False` are left out, and so are the pins of `kept`.
+    Parameters with `parallel_optimizer=False` are left out, and so are the pins of `kept`.
     """
     if not request.level:
         return pins
@@ -72,7 +71,7 @@ def optimizer_pins(
 
 
 def _finest(options: list[Strategy], mesh: Mesh, sharers: int | None) -> tuple[Strategy, ...]:
-    """The strategies that cut into the most parts, but no more than there are sharers."""
+    """The strategies with the most shards, but not more than `sharers`."""
     limit = mesh.devices if sharers is None else sharers
     options = [s for s in options if mesh.degree(s.axes) <= limit]
     degrees = [mesh.degree(s.axes) for s in options]
