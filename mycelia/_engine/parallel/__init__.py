@@ -1,1 +1,1 @@
-"""Compilation for several devices: multi-device programs and pipelines."""
+"""Compilation for several devices: sharded programs and pipeline parallelism."""

@@ -1,4 +1,4 @@
-"""Programs for several devices: whether the settings ask for one, and what it is planned for."""
+"""Multi-device programs: the planning request from the current settings, and memory budgets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from mycelia._engine.runtime.executor import Executable
 
 if TYPE_CHECKING:
     from mycelia._engine.compiler.sharding import plan_report, planner, request
-else:  # the planner, which programs on one device do without
+else:  # programs on one device do not need the planner
     planner = LazyModule("mycelia._engine.compiler.sharding.planner")
     plan_report = LazyModule("mycelia._engine.compiler.sharding.plan_report")
     request = LazyModule("mycelia._engine.compiler.sharding.request")
@@ -37,11 +37,11 @@ _SPREADING = (
 )
 
 _SHARES = (1.0, 0.5, 0.25, 0.0)
-_ATTEMPTS = 4  # to plan, each time for a little less memory
+_ATTEMPTS = 4  # planning attempts, each with a smaller memory limit
 
 
 def executable_of(program: Program) -> tuple[Executable, planner.PlannedProgram | None]:
-    """A program ready to run: spread over all devices if the settings say so."""
+    """Compile a program, sharded over all devices if the settings say so."""
     wanted = current_request()
     if wanted is None:
         return Executable(program), None
@@ -53,9 +53,9 @@ def executable_of(program: Program) -> tuple[Executable, planner.PlannedProgram 
 def _fitting(
     program: Program, wanted: request.PlanRequest
 ) -> tuple[ShardedExecutable, planner.PlannedProgram]:
-    """A program with its plan, planned for less memory until it has no more than is there.
+    """Plan and compile a program, with smaller memory limits until it fits.
 
-    What a plan says of its memory is close to that, but the engine may hold a few arrays longer.
+    The plan's estimate is close, but XLA may keep a few arrays alive longer.
     """
     memory, need = wanted.memory, inf
     for _ in range(_ATTEMPTS):
@@ -67,13 +67,13 @@ def _fitting(
         if need >= before:
             break
         said = planner.memory_bytes(planned.problem, planned.placements, planned.prices)
-        dearness = planned.prices.weight  # with less of it, no plan needed as little as this one
+        dearness = planned.prices.weight  # a lower weight gave plans with more memory
         wanted = replace(wanted, memory=said * memory / need, least_dear=dearness)
     raise planner.out_of_memory_error(min(need, before), memory, wanted.cluster.devices)
 
 
 def current_request() -> request.PlanRequest | None:
-    """What programs are planned for now; None where each runs on one device."""
+    """The planning request of the current settings; None if programs run on one device."""
     settings = parallel_settings()
     if settings["parallel_mode"] not in _SPREADING:
         return None
@@ -88,7 +88,7 @@ def current_request() -> request.PlanRequest | None:
     if sharers > 0 and devices % sharers:
         raise problem(
             ValueError,
-            "optimizer_weight_shard_size does not divide the devices",
+            "optimizer_weight_shard_size must divide the number of devices",
             got=f"{sharers} of {devices} devices",
         )
     return request.PlanRequest(
@@ -108,10 +108,10 @@ def current_request() -> request.PlanRequest | None:
 
 
 def budgets() -> tuple[int | None, ...]:
-    """The bytes that a program may take, one after another until a layout fits into a device.
+    """Memory budgets of a program in bytes, to try in order until a layout fits.
 
-    Several devices have so much together; of what lies on each of them, or is cut unevenly, they
-    hold more than one device would, so that gradients may have to remember less.
+    The first is the total of all devices. Replicated or unevenly split tensors take more than that
+    suggests, so gradients may have to store fewer residuals.
     """
     budget, wanted = memory_budget(), current_request()
     if budget is None or wanted is None:
@@ -120,25 +120,25 @@ def budgets() -> tuple[int | None, ...]:
 
 
 def is_multi_device() -> bool:
-    """Whether programs that are compiled now run on several devices."""
+    """Whether the current settings compile programs for several devices."""
     return current_request() is not None
 
 
 def _save(planned: planner.PlannedProgram) -> None:
-    """Write the plan to the file that the settings name; of several processes the first does."""
+    """Save the plan to `strategy_ckpt_save_file`, in the first process."""
     file = parallel_settings()["strategy_ckpt_save_file"]
     if file and world().rank == 0:
         save([plan_report.report(planned)], file)
 
 
 def of_all_processes(arguments: SequenceStructure, has_state: bool = False) -> SequenceStructure:
-    """The arguments of all processes together, where each brings its part of the batch."""
+    """The global arguments, where each process passes its slice of the batch."""
     wanted = None if world().size == 1 else current_request()
     if wanted is not None and has_state:
         raise problem(
             RuntimeError,
             "a program that several processes run cannot change attributes or containers",
-            expected="state that all processes share",
+            expected="state shared by all processes",
             fix="keep the state in a Parameter",
         )
     if wanted is None or wanted.whole_batch:

@@ -91,7 +91,7 @@ def problem_of(layers, width=64, rows=96):
 @pytest.mark.parametrize("cluster", [Cluster(), KNOWN["a100"]], ids=lambda c: c.name)
 @pytest.mark.parametrize("mesh", [Mesh((8,)), Mesh((4, 2))], ids=str)
 def test_searches_are_close_to_the_optimum(mesh, cluster):
-    works = problem_of(3).works
+    works = problem_of(3).instances
     prices = CostModel(mesh, cluster.with_devices(8))
     best = search.integer_programming(works, SearchConstraints(), prices, shared=False).cost
     assert search.dynamic_programming(works, SearchConstraints(), prices).cost <= best * 1.02
@@ -102,14 +102,14 @@ def test_deeper_networks_have_no_more_to_decide():
     prices = CostModel(Mesh((8,)), Cluster().with_devices(8))
 
     def variables(layers):
-        works = problem_of(layers).works
+        works = problem_of(layers).instances
         return len(search.full_table(works, SearchConstraints(), prices, shared=True).options)
 
     assert variables(12) == variables(24) < variables(3) * 3
 
 
 def test_what_is_planned_together_costs_the_same_as_planned_alone():
-    works = problem_of(6).works
+    works = problem_of(6).instances
     prices = CostModel(Mesh((4, 2)), Cluster().with_devices(8))
     alone = search.dynamic_programming(works, SearchConstraints(), prices, shared=False).cost
     assert search.dynamic_programming(

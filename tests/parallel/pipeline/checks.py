@@ -259,17 +259,19 @@ def refused_in_pynative_mode():
 
 
 def refused_labels():
-    _raises(ValueError, "uses what a later stage gives", lambda: train(Case(labels=(0, 1, 0, 1))))
-    _raises(ValueError, "stage without cells", lambda: train(Case(labels=(0, 0, 0, 0))))
-    _raises(ValueError, "that the pipeline has not", lambda: train(Case(labels=(0, 1, 2, 2))))
+    _raises(
+        ValueError, "uses the output of a later stage", lambda: train(Case(labels=(0, 1, 0, 1)))
+    )
+    _raises(ValueError, "a pipeline stage has no cells", lambda: train(Case(labels=(0, 0, 0, 0))))
+    _raises(ValueError, "that is out of range", lambda: train(Case(labels=(0, 1, 2, 2))))
 
 
 def refused_numbers():
-    _raises(RuntimeError, "a device for each stage", lambda: train(Case(stages=4, devices=3)))
+    _raises(RuntimeError, "at least one device per stage", lambda: train(Case(stages=4, devices=3)))
     _raises(ValueError, "must be divided by", lambda: train(Case(micro=3)))
     bad = {"pipeline_config": {"pipeline_interleave": False, "pipeline_scheduler": "seqpipe"}}
-    _raises(ValueError, "no such schedule", lambda: train(Case(settings=bad)))
-    _raises(ValueError, "rounds", lambda: train(Case(micro=1, settings=INTERLEAVED, size=8)))
+    _raises(ValueError, "unknown schedule", lambda: train(Case(settings=bad)))
+    _raises(ValueError, "divisible by", lambda: train(Case(micro=1, settings=INTERLEAVED, size=8)))
 
 
 def _raises(kind: type[Exception], text: str, run: Callable[[], object]) -> None:

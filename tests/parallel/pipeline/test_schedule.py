@@ -86,5 +86,5 @@ def test_an_incomplete_schedule_is_found() -> None:
 def test_a_deadlock_is_found() -> None:
     first = (PipelineAction(0, 0, False), PipelineAction(0, 0, True))
     second = (PipelineAction(1, 0, True), PipelineAction(1, 0, False))
-    with pytest.raises(RuntimeError, match="waits for itself"):
+    with pytest.raises(RuntimeError, match="deadlocks"):
         check_schedule(PipelineSchedule("stuck", 2, 2, 1, (first, second)))

@@ -122,12 +122,12 @@ def test_weights_lie_as_hints_of_their_operators_say() -> None:
     assert found.mesh == Mesh((2, 2)) and found.inputs[1] == Placement(((), (1,)))
 
 
-def test_gradients_come_as_is_settled() -> None:
+def test_gradients_come_as_the_boundary_says() -> None:
     whole_stage = joint(stage())
     rows = Placement(((0,), ()))
     for wanted in (rows, replicated(2)):
-        settled = BoundaryLayouts(Mesh((4,)), {3: wanted})
-        found = shard_stage(whole_stage, asked("auto_parallel"), settled, StagePlanCache())
+        boundary = BoundaryLayouts(Mesh((4,)), {3: wanted})
+        found = shard_stage(whole_stage, asked("auto_parallel"), boundary, StagePlanCache())
         assert found.mesh == Mesh((4,)) and seed_placements(whole_stage, found) == (wanted,)
 
 

@@ -74,7 +74,7 @@ def test_stages_may_come_again_with_several_rounds() -> None:
 
 @pytest.mark.parametrize(
     ("labels", "message"),
-    [((1, 0), "later stage"), ((0, 0), "without cells"), ((0, 5), "has not")],
+    [((1, 0), "later stage"), ((0, 0), "has no cells"), ((0, 5), "out of range")],
 )
 def test_wrong_marks_are_refused(labels: tuple[int, ...], message: str) -> None:
     graph = network(*labels)

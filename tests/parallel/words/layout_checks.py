@@ -156,7 +156,10 @@ def layout_of_meeting_dimensions_that_differs():
     net = Dense()
     layout = Layout((2, 4), ("dp", "mp"))
     net.matmul.shard((layout("dp", "mp"), layout("dp", "None")))
-    words = "MatMul.shard: corresponding dimensions are split differently", "self.matmul(x, self.weight)"
+    words = (
+        "MatMul.shard: corresponding dimensions are split differently",
+        "self.matmul(x, self.weight)",
+    )
     fails(ValueError, *words, at=lambda: net(numbers(SIZE, SIZE)))
 
 

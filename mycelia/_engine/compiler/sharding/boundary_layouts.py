@@ -30,9 +30,9 @@ class BoundaryLayouts:
         """The strategies that keep the placed inputs in place."""
         found: Pins = {}
         for number, placement in self.placed.items():
-            work = problem.inputs[number]
-            dims = [dim for axis in work.axes for _, dim in axis.outputs]
-            found[work] = (Strategy(tuple([placement.dims[dim] for dim in dims])),)
+            instance = problem.inputs[number]
+            dims = [dim for axis in instance.axes for _, dim in axis.outputs]
+            found[instance] = (Strategy(tuple([placement.dims[dim] for dim in dims])),)
         return found
 
     def held_bytes(

@@ -31,74 +31,78 @@ class CostModel:
     weight: float = 1e-15
     _moves: dict[Any, float] = field(default_factory=dict)
 
-    def work(self, work: OperatorInstance, strategy: Strategy) -> float:
+    def seconds(self, instance: OperatorInstance, strategy: Strategy) -> float:
         """Seconds of one operator instance without resharding its inputs, over all its runs."""
-        if work.is_input:
-            return self.weight * self.bytes(work.output_types[0], strategy.outputs(work)[0])
-        talk = sum(t.seconds(self.mesh, self.cluster) for t in self.inner(work, strategy))
-        return work.times * (self.compute(work, strategy) + talk)
+        if instance.is_input:
+            return self.weight * self.bytes(instance.output_types[0], strategy.outputs(instance)[0])
+        talk = sum(t.seconds(self.mesh, self.cluster) for t in self.inner(instance, strategy))
+        return instance.times * (self.compute(instance, strategy) + talk)
 
-    def compute(self, work: OperatorInstance, strategy: Strategy) -> float:
+    def compute(self, instance: OperatorInstance, strategy: Strategy) -> float:
         """Seconds of arithmetic or of memory traffic, whichever is longer."""
-        if work.is_edge:
+        if instance.is_edge:
             return 0.0
-        arithmetic = work.flops / self.cluster.flops
-        for axis, cut in zip(work.axes, strategy.cuts, strict=True):
-            if cut and work.flops:
-                share = min(axis.flops / work.flops, 1.0)
+        arithmetic = instance.flops / self.cluster.flops
+        for axis, cut in zip(instance.axes, strategy.cuts, strict=True):
+            if cut and instance.flops:
+                share = min(axis.flops / instance.flops, 1.0)
                 parts = axis.size / -(-axis.size // self.mesh.degree(cut))
                 arithmetic *= 1 - share + share / parts
-        placed = [*zip(work.input_types, strategy.inputs(work), strict=True)]
-        placed += zip(work.output_types, strategy.outputs(work), strict=True)
+        placed = [*zip(instance.input_types, strategy.inputs(instance), strict=True)]
+        placed += zip(instance.output_types, strategy.outputs(instance), strict=True)
         touched = sum(self.bytes(type_, placement) for type_, placement in placed)
         return max(arithmetic, touched / self.cluster.memory_bandwidth)
 
-    def inner(self, work: OperatorInstance, strategy: Strategy) -> list[RedistributionCollective]:
-        """The collectives an operator needs besides resharding its inputs: sums of partial results."""
-        sums = [self.sum_of(work, strategy, place) for place in range(len(work.output_types))]
+    def inner(
+        self, instance: OperatorInstance, strategy: Strategy
+    ) -> list[RedistributionCollective]:
+        """The collectives of an operator besides resharding: sums of partial results."""
+        sums = [
+            self.sum_of(instance, strategy, index) for index in range(len(instance.output_types))
+        ]
         found = [transfer for transfer in sums if transfer is not None]
-        for axis, cut in zip(work.axes, strategy.cuts, strict=True):
+        for axis, cut in zip(instance.axes, strategy.cuts, strict=True):
             if cut and axis.inner:
                 others = self.mesh.degree(a for a in strategy.axes if a not in cut)
                 found.append(RedistributionCollective("all-reduce", axis.inner / others, cut))
             if cut and axis.divides % self.mesh.degree(cut):
-                found += self._shifted(work, axis, cut)
+                found += self._shifted(instance, axis, cut)
         return found
 
     def sum_of(
-        self, work: OperatorInstance, strategy: Strategy, place: int
+        self, instance: OperatorInstance, strategy: Strategy, index: int
     ) -> RedistributionCollective | None:
         """The collective that sums the partial values of one result, if it is partial."""
         axes = [
             mesh_axis
-            for axis, cut in zip(work.axes, strategy.cuts, strict=True)
+            for axis, cut in zip(instance.axes, strategy.cuts, strict=True)
             for mesh_axis in cut
-            if any(leaf == place for leaf, _ in axis.combined)
+            if any(leaf == index for leaf, _ in axis.combined)
         ]
         if not axes:
             return None
-        placement = strategy.outputs(work)[place]
-        size = self.bytes(work.output_types[place], placement)
+        placement = strategy.outputs(instance)[index]
+        size = self.bytes(instance.output_types[index], placement)
         return RedistributionCollective("all-reduce", size, tuple(axes))
 
     def scattered(
-        self, work: OperatorInstance, strategy: Strategy, place: int, wanted: Placement
+        self, instance: OperatorInstance, strategy: Strategy, index: int, wanted: Placement
     ) -> RedistributionCollective | None:
-        """The reduce-scatter that leaves each device its shard of a sum, if only shards are needed."""
-        whole_sum = self.sum_of(work, strategy, place) if self.cluster.reduce_scatter else None
+        """The reduce-scatter that replaces an all-reduce if only shards of the sum are needed."""
+        whole_sum = self.sum_of(instance, strategy, index) if self.cluster.reduce_scatter else None
         if whole_sum is None:
             return None
-        had = strategy.outputs(work)[place]
+        had = strategy.outputs(instance)[index]
         further = set(wanted.axes) - set(had.axes)
         if not set(whole_sum.axes) <= further or not set(had.axes) <= set(wanted.axes):
             return None
         return replace(whole_sum, kind="reduce-scatter")
 
     def saved(
-        self, work: OperatorInstance, strategy: Strategy, place: int, wanted: Placement
+        self, instance: OperatorInstance, strategy: Strategy, index: int, wanted: Placement
     ) -> float:
         """Seconds that a reduce-scatter saves over an all-reduce, per run."""
-        part = self.scattered(work, strategy, place, wanted)
+        part = self.scattered(instance, strategy, index, wanted)
         if part is None:
             return 0.0
         whole_sum = replace(part, kind="all-reduce")
@@ -106,11 +110,11 @@ class CostModel:
         return seconds[0] - seconds[1]
 
     def _shifted(
-        self, work: OperatorInstance, axis: Axis, cut: tuple[int, ...]
+        self, instance: OperatorInstance, axis: Axis, cut: tuple[int, ...]
     ) -> Iterator[RedistributionCollective]:
-        """Collectives that move misaligned shards of dimensions that are merged or split unevenly."""
-        places = [work.input_types[leaf].shape[dim] for leaf, dim in axis.inputs]
-        results = [(work.output_types[leaf], dim) for leaf, dim in axis.outputs]
+        """Collectives that align the shards of dimensions that are merged or split unevenly."""
+        places = [instance.input_types[leaf].shape[dim] for leaf, dim in axis.inputs]
+        results = [(instance.output_types[leaf], dim) for leaf, dim in axis.outputs]
         for type_, dim in results:
             if any(type_.shape[dim] != other for other in places):
                 whole_bytes = size(type_.shape) * type_.dtype.numpy.itemsize

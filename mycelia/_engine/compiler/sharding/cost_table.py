@@ -45,18 +45,18 @@ class CostGraph:
 class StrategyOptions:
     """The strategies of one group of operator instances, and the placements of each."""
 
-    work: OperatorInstance
+    instance: OperatorInstance
     strategies: list[Strategy]
 
     def __post_init__(self) -> None:
-        self._inputs = [s.inputs(self.work) for s in self.strategies]
-        self._outputs = [s.outputs(self.work) for s in self.strategies]
+        self._inputs = [s.inputs(self.instance) for s in self.strategies]
+        self._outputs = [s.outputs(self.instance) for s in self.strategies]
 
-    def inputs(self, place: int) -> list[Placement]:
-        return [placements[place] for placements in self._inputs]
+    def inputs(self, index: int) -> list[Placement]:
+        return [placements[index] for placements in self._inputs]
 
-    def outputs(self, place: int) -> list[Placement]:
-        return [placements[place] for placements in self._outputs]
+    def outputs(self, index: int) -> list[Placement]:
+        return [placements[index] for placements in self._outputs]
 
 
 # Source group and result, target group and input, type, whether this is the only reader.
@@ -75,17 +75,19 @@ class OperatorGroups:
     @classmethod
     def of(
         cls,
-        works: Sequence[OperatorInstance],
-        told_apart: Mapping[OperatorInstance, Any],
+        instances: Sequence[OperatorInstance],
+        distinguished: Mapping[OperatorInstance, Any],
         *,
         shared: bool = True,
     ) -> OperatorGroups:
         """Group isomorphic operator instances, if `shared`."""
-        numbers = isomorphism_classes(works, told_apart) if shared else list(range(len(works)))
-        variable = dict(zip(works, numbers, strict=True))
+        numbers = (
+            isomorphism_classes(instances, distinguished) if shared else list(range(len(instances)))
+        )
+        variable = dict(zip(instances, numbers, strict=True))
         first: dict[int, OperatorInstance] = {}
-        for work, number in variable.items():
-            first.setdefault(number, work)
+        for instance, number in variable.items():
+            first.setdefault(number, instance)
         count = Counter(numbers)
         order = range(len(first))
         return cls(variable, [first[n] for n in order], [count[n] for n in order], _uses(variable))
@@ -108,16 +110,18 @@ def build_cost_table(
     groups: OperatorGroups, allowed: Callable[[int], list[Strategy]], prices: CostModel
 ) -> CostTable:
     """Build the cost table of all groups; `allowed` returns the strategies of a group."""
-    options = [StrategyOptions(work, allowed(number)) for number, work in enumerate(groups.first)]
+    options = [
+        StrategyOptions(instance, allowed(number)) for number, instance in enumerate(groups.first)
+    ]
     choices = CostGraph(
         [
-            np.array([count * prices.work(o.work, s) for s in o.strategies])
+            np.array([count * prices.seconds(o.instance, s) for s in o.strategies])
             for o, count in zip(options, groups.count, strict=True)
         ]
     )
-    for (source, result, user, place, type_, alone), times in groups.uses.items():
+    for (source, result, user, index, type_, alone), times in groups.uses.items():
         old = options[source].outputs(result)
-        new = options[user].inputs(place) if place >= 0 else options[user].outputs(0)
+        new = options[user].inputs(index) if index >= 0 else options[user].outputs(0)
         table = prices.moves(type_, old, new)
         if alone and prices.cluster.reduce_scatter:
             table = table - _savings(options[source], result, new, prices)
@@ -130,7 +134,9 @@ def _savings(
 ) -> np.ndarray:
     """The savings of a reduce-scatter where the only reader needs a shard, by pairs of options."""
     wanted = list(dict.fromkeys(new))
-    each = [[prices.saved(source.work, s, result, p) for p in wanted] for s in source.strategies]
+    each = [
+        [prices.saved(source.instance, s, result, p) for p in wanted] for s in source.strategies
+    ]
     return np.array(each)[:, [wanted.index(p) for p in new]]
 
 
@@ -138,21 +144,21 @@ def _uses(variable: Mapping[OperatorInstance, int]) -> Counter[Use]:
     """Count the edges between groups; input index -1 means that the result returns there."""
     found: Counter[Use] = Counter()
     readers = count_readers(variable)
-    for work, user in variable.items():
-        for place, leaf in enumerate(work.inputs):
+    for instance, user in variable.items():
+        for index, leaf in enumerate(instance.inputs):
             if leaf is not None:
                 alone = readers[id(leaf)] == 1
-                source = variable[leaf.source], leaf.place
-                found[(*source, user, place, leaf.type, alone)] += work.times
-        for leaf, times in work.returns:
-            found[variable[leaf.source], leaf.place, user, -1, leaf.type, False] += times
+                source = variable[leaf.source], leaf.index
+                found[(*source, user, index, leaf.type, alone)] += instance.times
+        for leaf, times in instance.returns:
+            found[variable[leaf.source], leaf.index, user, -1, leaf.type, False] += times
     return found
 
 
-def count_readers(works: Iterable[OperatorInstance]) -> Counter[int]:
+def count_readers(instances: Iterable[OperatorInstance]) -> Counter[int]:
     """Count the readers of each tensor, by its id, including inputs of the next run."""
     found: Counter[int] = Counter()
-    for work in works:
-        found.update([id(leaf) for leaf in work.inputs if leaf is not None])
-        found.update([id(leaf) for leaf, _ in work.returns])
+    for instance in instances:
+        found.update([id(leaf) for leaf in instance.inputs if leaf is not None])
+        found.update([id(leaf) for leaf, _ in instance.returns])
     return found

@@ -10,7 +10,7 @@ from mycelia._engine.compiler.sharding.problem import ShardingProblem
 def fingerprint(problem: ShardingProblem) -> str:
     """A hash of the operator instances: equal for equal programs, in every process."""
     digest = hashlib.sha256()
-    for work in problem.works:
-        types = ",".join(map(str, (*work.input_types, *work.output_types)))
-        digest.update(f"{work.name}|{types}|{work.times}\n".encode())
+    for instance in problem.instances:
+        types = ",".join(map(str, (*instance.input_types, *instance.output_types)))
+        digest.update(f"{instance.name}|{types}|{instance.times}\n".encode())
     return digest.hexdigest()[:16]

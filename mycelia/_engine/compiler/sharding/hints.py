@@ -8,7 +8,7 @@ from mycelia._engine.compiler.sharding.problem import OperatorInstance, Sharding
 from mycelia._engine.compiler.sharding.strategies import Strategy
 from mycelia._engine.core.errors import located
 from mycelia._engine.distributed.layout import Layout, common_mesh, flat_strategies
-from mycelia._engine.distributed.layout import Strategy as Wish
+from mycelia._engine.distributed.layout import Strategy as StrategyHint
 from mycelia._engine.distributed.mesh import Mesh, finest_mesh
 from mycelia._engine.ir.control_flow import primitive_of
 from mycelia._engine.ir.program import InputSource, Program
@@ -25,30 +25,30 @@ class LayoutHints:
     """
 
     def __init__(
-        self, program: Program, problem: ShardingProblem, data: Sequence[Wish | None]
+        self, program: Program, problem: ShardingProblem, data: Sequence[StrategyHint | None]
     ) -> None:
-        self._found: dict[OperatorInstance, tuple[str, tuple[Wish | None, ...]]] = {}
-        for work in problem.works:
-            op = None if work.is_input or work.is_edge else primitive_of(work.node)
+        self._found: dict[OperatorInstance, tuple[str, tuple[StrategyHint | None, ...]]] = {}
+        for instance in problem.instances:
+            op = None if instance.is_input or instance.is_edge else primitive_of(instance.node)
             if isinstance(op, LayOut):
-                self._found[work] = (op.owner, (op.strategy,))
+                self._found[instance] = (op.owner, (op.strategy,))
             elif given := getattr(op, "marks", {}).get("in_strategy"):
-                self._found[work] = (f"{work.name}.shard", tuple(flat_strategies(given)))
-        for work, source in zip(problem.inputs, program.inputs, strict=True):
+                self._found[instance] = (f"{instance.name}.shard", tuple(flat_strategies(given)))
+        for instance, source in zip(problem.inputs, program.inputs, strict=True):
             if source.source is InputSource.ARGUMENT and source.which < len(data):
-                self._found[work] = ("dataset_strategy", (data[source.which],))
-            wish = (
+                self._found[instance] = ("dataset_strategy", (data[source.which],))
+            hint = (
                 getattr(source.which, "layout", None)
                 if source.source is InputSource.STATE
                 else None
             )
-            if wish is not None:
-                self._found[work] = (f"the layout of parameter {source.which.name}", (wish,))
+            if hint is not None:
+                self._found[instance] = (f"the layout of parameter {source.which.name}", (hint,))
 
     def layouts(self) -> Iterator[Layout]:
         """All hints that are layouts."""
-        for _, wishes in self._found.values():
-            yield from [wish for wish in wishes if isinstance(wish, Layout)]
+        for _, layout_hints in self._found.values():
+            yield from [hint for hint in layout_hints if isinstance(hint, Layout)]
 
     def mesh(self, devices: int) -> Mesh:
         """The finest mesh, on which all hints can be expressed."""
@@ -57,9 +57,9 @@ class LayoutHints:
     def pins(self, mesh: Mesh) -> Pins:
         """The strategies that the hints ask for, on a mesh that is fine enough."""
         return {
-            work: (_HintResolver(work, owner, given, mesh).strategy(),)
-            for work, (owner, given) in self._found.items()
-            if any(wish is not None for wish in given)
+            instance: (_HintResolver(instance, owner, given, mesh).strategy(),)
+            for instance, (owner, given) in self._found.items()
+            if any(hint is not None for hint in given)
         }
 
 
@@ -67,10 +67,14 @@ class _HintResolver:
     """Resolves one hint: from numbers of shards to mesh axes that split axes of an operator."""
 
     def __init__(
-        self, work: OperatorInstance, owner: str, given: tuple[Wish | None, ...], mesh: Mesh
+        self,
+        instance: OperatorInstance,
+        owner: str,
+        given: tuple[StrategyHint | None, ...],
+        mesh: Mesh,
     ) -> None:
-        self._work, self._owner, self._given, self._mesh = work, owner, given, mesh
-        self._types = work.output_types if work.is_input else work.input_types
+        self._work, self._owner, self._given, self._mesh = instance, owner, given, mesh
+        self._types = instance.output_types if instance.is_input else instance.input_types
 
     def strategy(self) -> Strategy:
         """Assign mesh axes: layouts name theirs; degrees get free axes, starting from the last."""
@@ -115,9 +119,9 @@ class _HintResolver:
         """The mesh axes that layouts name for an axis of the operator; None if no layout does."""
         found: dict[Cut, None] = {}
         for leaf, dim in self._places(number):
-            wish = self._given[leaf]
-            if isinstance(wish, Layout):
-                found[wish.cuts(self._mesh)[dim]] = None
+            hint = self._given[leaf]
+            if isinstance(hint, Layout):
+                found[hint.cuts(self._mesh)[dim]] = None
         if len(found) > 1:
             raise self._differs(number)
         return next(iter(found), None)
@@ -140,9 +144,9 @@ class _HintResolver:
         )
 
     def _parts(self, leaf: int) -> tuple[int, ...]:
-        wish = self._given[leaf]
-        assert wish is not None
-        return wish.degrees if isinstance(wish, Layout) else wish
+        hint = self._given[leaf]
+        assert hint is not None
+        return hint.degrees if isinstance(hint, Layout) else hint
 
     # ---- checks ------------------------------------------------------------------------------
 
@@ -150,14 +154,14 @@ class _HintResolver:
         """Check that every hint fits its tensor and splits only dimensions that can be split."""
         axes = self._work.axes
         possible = {p for axis in axes for p in (*axis.inputs, *axis.outputs * self._is_input)}
-        for leaf, wish in enumerate(self._given[: len(self._types)]):
-            if wish is None:
+        for leaf, hint in enumerate(self._given[: len(self._types)]):
+            if hint is None:
                 continue
             parts = self._parts(leaf)
             if len(parts) != self._types[leaf].ndim:
                 raise self._wrong(
                     f"the strategy of input {leaf} does not match its number of dimensions",
-                    got=f"{_text(wish)} for {self._types[leaf]}",
+                    got=f"{_text(hint)} for {self._types[leaf]}",
                 )
             for dim, degree in enumerate(parts):
                 if degree > 1 and (leaf, dim) not in possible:
@@ -197,8 +201,8 @@ class _HintResolver:
         )
 
 
-def _text(wish: Wish | None) -> str:
-    return str(wish)
+def _text(hint: StrategyHint | None) -> str:
+    return str(hint)
 
 
 def _take(free: list[int], degree: int, mesh: Mesh) -> Cut | None:

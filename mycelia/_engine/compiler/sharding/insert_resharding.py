@@ -41,17 +41,17 @@ class Placements:
     """The placements of all tensors under the chosen strategies."""
 
     def __init__(self, chosen: Chosen) -> None:
-        self._inputs = {work: s.inputs(work) for work, s in chosen.items()}
-        self._outputs = {work: s.outputs(work) for work, s in chosen.items()}
+        self._inputs = {instance: s.inputs(instance) for instance, s in chosen.items()}
+        self._outputs = {instance: s.outputs(instance) for instance, s in chosen.items()}
 
     def of(self, leaf: InstanceOutput) -> Placement:
-        return self._outputs[leaf.source][leaf.place]
+        return self._outputs[leaf.source][leaf.index]
 
-    def inputs(self, work: OperatorInstance) -> tuple[Placement, ...]:
-        return self._inputs[work]
+    def inputs(self, instance: OperatorInstance) -> tuple[Placement, ...]:
+        return self._inputs[instance]
 
-    def outputs(self, work: OperatorInstance) -> tuple[Placement, ...]:
-        return self._outputs[work]
+    def outputs(self, instance: OperatorInstance) -> tuple[Placement, ...]:
+        return self._outputs[instance]
 
 
 def insert_resharding(
@@ -63,8 +63,8 @@ def insert_resharding(
     mapping: dict[GraphNode, GraphNode] = {
         p: target.parameter(p.name, span=p.span, type=p.type) for p in graph.parameters
     }
-    for parameter, work in zip(target.parameters, problem.inputs, strict=True):
-        writer.lies[parameter] = placements.outputs(work)[0]
+    for parameter, instance in zip(target.parameters, problem.inputs, strict=True):
+        writer.lies[parameter] = placements.outputs(instance)[0]
     output = writer.graph(graph, target, mapping, ())
     assert isinstance(output, Apply)
     target.output = writer.returned(output, problem)
@@ -77,9 +77,7 @@ class _ReshardingInserter:
         self._placements = placements
         self._mesh = mesh
         self._moved: dict[tuple[GraphNode, Placement], GraphNode] = {}
-        self.lies: dict[
-            GraphNode, Placement
-        ] = {}  # known placements of tensors of the new graph
+        self.lies: dict[GraphNode, Placement] = {}  # known placements of tensors of the new graph
 
     def graph(
         self, graph: Graph, target: Graph, mapping: dict[GraphNode, GraphNode], at: Context
@@ -94,9 +92,9 @@ class _ReshardingInserter:
     def returned(self, output: Apply, problem: ShardingProblem) -> GraphNode:
         """The results; those that return to inputs are resharded to the inputs' placements."""
         back = {
-            id(leaf): self._placements.outputs(work)[0]
-            for work in problem.inputs
-            for leaf, _ in work.returns
+            id(leaf): self._placements.outputs(instance)[0]
+            for instance in problem.inputs
+            for leaf, _ in instance.returns
         }
         args = [
             self._move(node, back[id(leaf)], output.graph) if id(leaf) in back else node
@@ -119,19 +117,19 @@ class _ReshardingInserter:
             return _copied(node, target, _with_graphs(args, {inner: new}))
         if op is SWITCH or op is WHILE or type(op) is Scan:
             return self._control(node, target, args, at)
-        works = self._by_node[at, node]
+        instances = self._by_node[at, node]
         wanted: dict[int, Placement] = {}
-        for work in works:
-            for place, leaf, placement in zip(
-                work.places, work.inputs, self._placements.inputs(work), strict=True
+        for instance in instances:
+            for index, leaf, placement in zip(
+                instance.places, instance.inputs, self._placements.inputs(instance), strict=True
             ):
                 if leaf is not None and self._placements.of(leaf) != placement:
-                    wanted[place] = placement
+                    wanted[index] = placement
         args = self._laid_out(node, args, wanted, target)
         made = _copied(node, target, args)
         if type(op) is Barrier:
             made = target.apply(self._barrier(args, target), *args, span=node.span, type=node.type)
-        return self._pinned(made, works, target)
+        return self._pinned(made, instances, target)
 
     def _barrier(self, args: Sequence[GraphNode], target: Graph) -> SpreadBarrier:
         """A barrier that knows the placements of its tensors."""
@@ -182,18 +180,18 @@ class _ReshardingInserter:
         return walk(node)
 
     def _pinned(
-        self, node: GraphNode, works: Sequence[OperatorInstance], target: Graph
+        self, node: GraphNode, instances: Sequence[OperatorInstance], target: Graph
     ) -> GraphNode:
         """The result of a node, resharded as its operator instances say."""
         wanted: dict[int, Placement] = {}
-        for work in works:
-            for place, placement in zip(
-                work.result_places or range(len(work.outputs)),
-                self._placements.outputs(work),
+        for instance in instances:
+            for index, placement in zip(
+                instance.result_places or range(len(instance.outputs)),
+                self._placements.outputs(instance),
                 strict=True,
             ):
                 if placement.dims:
-                    wanted[place] = placement
+                    wanted[index] = placement
         if not wanted:
             return node
         return self._moved_parts(node, wanted, target)
@@ -228,10 +226,10 @@ class _ReshardingInserter:
         if op is not SWITCH:
             body = graphs_of(node)[-1]
             first = len(args) - len(body.parameters)
-            for place, parameter in enumerate(body.parameters):
-                (work,) = self._by_node[(*at, node, body.output), parameter]
-                wanted = self._placements.inputs(work)[0]
-                args[first + place] = self._move(args[first + place], wanted, target)
+            for index, parameter in enumerate(body.parameters):
+                (instance,) = self._by_node[(*at, node, body.output), parameter]
+                wanted = self._placements.inputs(instance)[0]
+                args[first + index] = self._move(args[first + index], wanted, target)
         made = _copied(node, target, _with_graphs(args, new))
         exits = self._by_node.get((at, node), [])
         places = iter(exits)
@@ -245,13 +243,13 @@ class _ReshardingInserter:
         op = primitive_of(node)
         if op is SWITCH:
             exits = self._by_node.get((at, node), [])
-            return {i: self._placements.inputs(work)[0] for i, work in enumerate(exits)}
+            return {i: self._placements.inputs(instance)[0] for i, instance in enumerate(exits)}
         body = graphs_of(node)[-1]
         count = op.carry if type(op) is Scan else len(body.output.type)
         found = {}
-        for place in range(count):
-            (work,) = self._by_node[(*at, node, body.output), body.parameters[place]]
-            found[place] = self._placements.outputs(work)[0]
+        for index in range(count):
+            (instance,) = self._by_node[(*at, node, body.output), body.parameters[index]]
+            found[index] = self._placements.outputs(instance)[0]
         return found
 
     def _inner(self, graph: Graph, at: Context, carried: dict[int, Placement]) -> Graph:
@@ -260,8 +258,8 @@ class _ReshardingInserter:
         mapping: dict[GraphNode, GraphNode] = {}
         for parameter in graph.parameters:
             new = target.parameter(parameter.name, span=parameter.span, type=parameter.type)
-            works = self._by_node.get((at, parameter))
-            mapping[parameter] = self._pinned(new, works, target) if works else new
+            instances = self._by_node.get((at, parameter))
+            mapping[parameter] = self._pinned(new, instances, target) if instances else new
         output = self.graph(graph, target, mapping, at)
         if isinstance(graph.output.type, tuple) and carried:
             output = self._each(output, target, lambda n, i: self._maybe(n, carried.get(i), target))

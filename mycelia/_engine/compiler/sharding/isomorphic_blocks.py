@@ -17,24 +17,24 @@ DISTANCE = 3
 
 
 def isomorphism_classes(
-    works: Sequence[OperatorInstance],
-    told_apart: Mapping[OperatorInstance, Any],
+    instances: Sequence[OperatorInstance],
+    distinguished: Mapping[OperatorInstance, Any],
     distance: int = DISTANCE,
 ) -> list[int]:
-    """The class of each operator instance; `told_apart` separates instances further."""
+    """The class of each operator instance; `distinguished` separates instances further."""
     names: dict[Any, int] = {}
-    number = {id(work): i for i, work in enumerate(works)}
+    number = {id(instance): i for i, instance in enumerate(instances)}
 
     def name(description: Any) -> int:
         return names.setdefault(description, len(names))
 
-    now = [name(_description(work, told_apart.get(work))) for work in works]
-    before = [_sources(work, number) for work in works]
-    after: list[list[tuple[int, int, int]]] = [[] for _ in works]
+    now = [name(_description(instance, distinguished.get(instance))) for instance in instances]
+    before = [_sources(instance, number) for instance in instances]
+    after: list[list[tuple[int, int, int]]] = [[] for _ in instances]
     for i, sources in enumerate(before):
-        for place, (source, result) in enumerate(sources):
+        for index, (source, result) in enumerate(sources):
             if source >= 0:
-                after[source].append((i, place, result))
+                after[source].append((i, index, result))
     count = len(set(now))
     for _ in range(distance):
         now = [
@@ -45,7 +45,7 @@ def isomorphism_classes(
                     tuple(sorted({(now[u], p, r) for u, p, r in after[i]})),
                 )
             )
-            for i in range(len(works))
+            for i in range(len(instances))
         ]
         if len(set(now)) == count:
             break
@@ -54,18 +54,18 @@ def isomorphism_classes(
     return [order.setdefault(found, len(order)) for found in now]
 
 
-def _description(work: OperatorInstance, more: Any) -> Any:
+def _description(instance: OperatorInstance, more: Any) -> Any:
     return (
-        work.name if not work.is_input else "",
-        work.identity,
-        work.axes,
-        work.input_types,
-        work.output_types,
-        work.times,
+        instance.name if not instance.is_input else "",
+        instance.identity,
+        instance.axes,
+        instance.input_types,
+        instance.output_types,
+        instance.times,
         more,
     )
 
 
-def _sources(work: OperatorInstance, number: dict[int, int]) -> list[tuple[int, int]]:
-    leaves = [*work.inputs, *(leaf for leaf, _ in work.returns)]
-    return [(-1, 0) if x is None else (number[id(x.source)], x.place) for x in leaves]
+def _sources(instance: OperatorInstance, number: dict[int, int]) -> list[tuple[int, int]]:
+    leaves = [*instance.inputs, *(leaf for leaf, _ in instance.returns)]
+    return [(-1, 0) if x is None else (number[id(x.source)], x.index) for x in leaves]

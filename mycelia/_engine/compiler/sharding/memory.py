@@ -16,7 +16,8 @@ from mycelia._engine.compiler.sharding.problem import (
 def memory_bytes(problem: ShardingProblem, placements: Placements, prices: CostModel) -> int:
     """Peak bytes per device: persistent inputs and intermediate results."""
     stays = sum(
-        prices.bytes(work.output_types[0], placements.outputs(work)[0]) for work in problem.inputs
+        prices.bytes(instance.output_types[0], placements.outputs(instance)[0])
+        for instance in problem.inputs
     )
     return stays + activation_bytes(problem, placements, prices)
 
@@ -26,33 +27,33 @@ def activation_bytes(problem: ShardingProblem, placements: Placements, prices: C
 
     The new value of an input overwrites the old one.
     """
-    in_place = {id(leaf) for work in problem.inputs for leaf, _ in work.returns}
+    in_place = {id(leaf) for instance in problem.inputs for leaf, _ in instance.returns}
     kept = {id(leaf) for leaf in problem.results if isinstance(leaf, InstanceOutput)}
     sizes: dict[int, int] = {}
-    for work in problem.works:
-        for leaf in work.outputs:
-            is_new = not work.is_input and id(leaf) not in in_place
+    for instance in problem.instances:
+        for leaf in instance.outputs:
+            is_new = not instance.is_input and id(leaf) not in in_place
             sizes[id(leaf)] = prices.bytes(leaf.type, placements.of(leaf)) if is_new else 0
-    readers = _readers(problem.works)
+    readers = _readers(problem.instances)
     left = {tensor: len(reading) for tensor, reading in readers.items()}
     alive = most = 0
-    for work in _likely_order(problem.works, readers, sizes):
-        alive += sum(sizes[id(leaf)] for leaf in work.outputs)
+    for instance in _likely_order(problem.instances, readers, sizes):
+        alive += sum(sizes[id(leaf)] for leaf in instance.outputs)
         most = max(most, alive)
-        for tensor in _read_by(work):
+        for tensor in _read_by(instance):
             left[tensor] -= 1
             if left[tensor] == 0 and tensor not in kept:
                 alive -= sizes[tensor]
         alive -= sum(
             sizes[id(leaf)]
-            for leaf in work.outputs
+            for leaf in instance.outputs
             if id(leaf) not in readers and id(leaf) not in kept
         )
     return most
 
 
 def _likely_order(
-    works: Sequence[OperatorInstance],
+    instances: Sequence[OperatorInstance],
     readers: dict[int, list[OperatorInstance]],
     sizes: dict[int, int],
 ) -> Iterator[OperatorInstance]:
@@ -60,37 +61,37 @@ def _likely_order(
 
     In graph order, gradients of weights would come last and keep their inputs alive until then.
     """
-    missing = {id(work): len(_read_by(work)) for work in works}
+    missing = {id(instance): len(_read_by(instance)) for instance in instances}
     done: set[int] = set()
-    for first in works:
+    for first in instances:
         stack = [first] if id(first) not in done else []
         while stack:
-            work = stack.pop()
-            if id(work) in done:
+            instance = stack.pop()
+            if id(instance) in done:
                 continue
-            done.add(id(work))
-            yield work
-            for leaf in work.outputs:
+            done.add(id(instance))
+            yield instance
+            for leaf in instance.outputs:
                 for reader in readers.get(id(leaf), ()):
                     missing[id(reader)] -= 1
                     if missing[id(reader)] == 0 and _shrinks(reader, sizes):
                         stack.append(reader)
 
 
-def _shrinks(work: OperatorInstance, sizes: dict[int, int]) -> bool:
+def _shrinks(instance: OperatorInstance, sizes: dict[int, int]) -> bool:
     """Whether an operator's results are smaller than its largest input."""
-    given = max((sizes[leaf] for leaf in _read_by(work)), default=0)
-    return 0 < sum(sizes[id(leaf)] for leaf in work.outputs) < given
+    given = max((sizes[leaf] for leaf in _read_by(instance)), default=0)
+    return 0 < sum(sizes[id(leaf)] for leaf in instance.outputs) < given
 
 
-def _readers(works: Sequence[OperatorInstance]) -> dict[int, list[OperatorInstance]]:
+def _readers(instances: Sequence[OperatorInstance]) -> dict[int, list[OperatorInstance]]:
     found: dict[int, list[OperatorInstance]] = {}
-    for work in works:
-        for leaf in _read_by(work):
-            found.setdefault(leaf, []).append(work)
+    for instance in instances:
+        for leaf in _read_by(instance):
+            found.setdefault(leaf, []).append(instance)
     return found
 
 
-def _read_by(work: OperatorInstance) -> set[int]:
+def _read_by(instance: OperatorInstance) -> set[int]:
     """The tensors that an operator reads, without duplicates."""
-    return {id(leaf) for leaf in work.inputs if leaf is not None}
+    return {id(leaf) for leaf in instance.inputs if leaf is not None}

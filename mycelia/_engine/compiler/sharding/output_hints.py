@@ -17,12 +17,12 @@ from mycelia.ops.collective.redistribute import LayOut
 def with_output_hints(graph: Graph) -> Graph:
     """A copy of the graph with results resharded as hinted; the graph itself without hints."""
     wished = any(
-        _wish(node) is not None for one in reachable_graphs(graph) for node in ordered(one)
+        _hint(node) is not None for one in reachable_graphs(graph) for node in ordered(one)
     )
     return _HintedGraphCopy().graph(graph) if wished else graph
 
 
-def _wish(node: GraphNode) -> Any:
+def _hint(node: GraphNode) -> Any:
     return getattr(primitive_of(node), "marks", {}).get("out_strategy")
 
 
@@ -43,8 +43,8 @@ class _HintedGraphCopy:
             if isinstance(node, Apply):
                 fn, *args = [new.get(a, a) for a in (node.fn, *node.args)]
                 made = Apply(fn, tuple(args), target, span=node.span, type=node.type)
-                wish = _wish(node)
-                new[node] = made if wish is None else _laid_out(made, wish, target)
+                hint = _hint(node)
+                new[node] = made if hint is None else _laid_out(made, hint, target)
             elif isinstance(node, GraphConstant) and isinstance(node.value, Graph):
                 new[node] = GraphConstant(self.graph(node.value), type=node.type)
             else:
@@ -53,9 +53,9 @@ class _HintedGraphCopy:
         return target
 
 
-def _laid_out(node: Apply, wish: Any, target: Graph) -> GraphNode:
+def _laid_out(node: Apply, hint: Any, target: Graph) -> GraphNode:
     """The results of an operator, each resharded as its strategy says."""
-    strategies = list(flat_strategies(wish))
+    strategies = list(flat_strategies(hint))
     name = f"{primitive_of(node).name}.shard, out_strategy"
     results = node.type if isinstance(node.type, tuple) else (node.type,)
     if len(strategies) != len(results):

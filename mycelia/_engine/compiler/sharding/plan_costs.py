@@ -31,7 +31,7 @@ class PlannedCollective:
 class OperatorCost:
     """One operator instance: its collectives, and seconds of computation and communication."""
 
-    work: OperatorInstance
+    instance: OperatorInstance
     strategy: Strategy
     movements: tuple[PlannedCollective, ...]
     compute: float
@@ -48,14 +48,16 @@ def operator_costs(
     moved: set[tuple[int, Placement]] = set()
     found = []
     parts = _wanted_in_parts(problem, chosen, placements, prices)
-    for work in problem.works:
-        strategy = chosen[work]
-        sums = [parts.get((work, t), t) for t in prices.inner(work, strategy)]
-        movements = [PlannedCollective(t, work.times, "partial results are combined") for t in sums]
-        movements += _arrivals(work, placements, prices, moved)
+    for instance in problem.instances:
+        strategy = chosen[instance]
+        sums = [parts.get((instance, t), t) for t in prices.inner(instance, strategy)]
+        movements = [
+            PlannedCollective(t, instance.times, "partial results are combined") for t in sums
+        ]
+        movements += _arrivals(instance, placements, prices, moved)
         talk = sum(m.times * m.transfer.seconds(prices.mesh, prices.cluster) for m in movements)
-        compute = 0.0 if work.is_input else work.times * prices.compute(work, strategy)
-        found.append(OperatorCost(work, strategy, tuple(movements), compute, talk))
+        compute = 0.0 if instance.is_input else instance.times * prices.compute(instance, strategy)
+        found.append(OperatorCost(instance, strategy, tuple(movements), compute, talk))
     return found
 
 
@@ -67,33 +69,34 @@ def _wanted_in_parts(
 ) -> dict[tuple[OperatorInstance, RedistributionCollective], RedistributionCollective]:
     """All-reduces whose only reader needs a shard, with the reduce-scatters that replace them."""
     found = {}
-    readers = count_readers(problem.works)
-    for work in problem.works:
-        for leaf, wanted in zip(work.inputs, placements.inputs(work), strict=True):
+    readers = count_readers(problem.instances)
+    for instance in problem.instances:
+        for leaf, wanted in zip(instance.inputs, placements.inputs(instance), strict=True):
             if leaf is None or readers[id(leaf)] != 1:
                 continue
             source, strategy = leaf.source, chosen[leaf.source]
-            part = prices.scattered(source, strategy, leaf.place, wanted)
+            part = prices.scattered(source, strategy, leaf.index, wanted)
             if part is not None:
                 found[source, replace(part, kind="all-reduce")] = part
     return found
 
 
 def _arrivals(
-    work: OperatorInstance,
+    instance: OperatorInstance,
     placements: Placements,
     prices: CostModel,
     moved: set[tuple[int, Placement]],
 ) -> Iterator[PlannedCollective]:
     """The resharding of inputs to what the operator needs, and of returned tensors."""
     wanted: list[tuple[InstanceOutput | None, Placement, int, str]] = [
-        (leaf, placement, work.times, f"input {number}")
+        (leaf, placement, instance.times, f"input {number}")
         for number, (leaf, placement) in enumerate(
-            zip(work.inputs, placements.inputs(work), strict=True)
+            zip(instance.inputs, placements.inputs(instance), strict=True)
         )
     ]
     wanted += [
-        (leaf, placements.outputs(work)[0], times, "new value") for leaf, times in work.returns
+        (leaf, placements.outputs(instance)[0], times, "new value")
+        for leaf, times in instance.returns
     ]
     for leaf, placement, times, why in wanted:
         if leaf is None or (id(leaf), placement) in moved:

@@ -19,7 +19,7 @@ def report(planned: PlannedProgram) -> Plan:
         [
             _row(number, account, planned)
             for number, account in enumerate(found)
-            if not account.work.is_edge or account.movements
+            if not account.instance.is_edge or account.movements
         ]
     )
     return Plan(
@@ -37,8 +37,8 @@ def report(planned: PlannedProgram) -> Plan:
 
 
 def _row(number: int, account: OperatorCost, planned: PlannedProgram) -> PlanRow:
-    work, prices = account.work, planned.prices
-    span = work.node.span
+    instance, prices = account.instance, planned.prices
+    span = instance.node.span
     moves = tuple(
         [
             PlanCollective(
@@ -54,19 +54,19 @@ def _row(number: int, account: OperatorCost, planned: PlannedProgram) -> PlanRow
     )
     return PlanRow(
         number,
-        work.name,
+        instance.name,
         "" if span is None else f"{span.file}:{span.line}",
         "" if span is None else span.text,
-        tuple([_axis(axis) for axis in work.axes]),
+        tuple([_axis(axis) for axis in instance.axes]),
         account.strategy.cuts,
-        _tensors(work, account.strategy, inputs=True),
-        _tensors(work, account.strategy, inputs=False),
+        _tensors(instance, account.strategy, inputs=True),
+        _tensors(instance, account.strategy, inputs=False),
         moves,
         account.compute,
-        prices.bytes(work.output_types[0], planned.placements.outputs(work)[0])
-        if work.is_input
+        prices.bytes(instance.output_types[0], planned.placements.outputs(instance)[0])
+        if instance.is_input
         else 0,
-        work in planned.pinned,
+        instance in planned.pinned,
     )
 
 
@@ -76,7 +76,7 @@ def _axis(axis: Axis) -> str:
     return f"{axis.size} ({', '.join(places)})"
 
 
-def _tensors(work: OperatorInstance, strategy: Strategy, *, inputs: bool) -> tuple[str, ...]:
-    types = work.input_types if inputs else work.output_types
-    placements = strategy.inputs(work) if inputs else strategy.outputs(work)
+def _tensors(instance: OperatorInstance, strategy: Strategy, *, inputs: bool) -> tuple[str, ...]:
+    types = instance.input_types if inputs else instance.output_types
+    placements = strategy.inputs(instance) if inputs else strategy.outputs(instance)
     return tuple([f"{t} {p}" for t, p in zip(types, placements, strict=True)])

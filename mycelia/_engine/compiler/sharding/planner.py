@@ -60,13 +60,13 @@ class PlannedProgram:
 
 @gc_paused()
 def plan(
-    program: Program, request: PlanRequest, settled: BoundaryLayouts = NO_BOUNDARY_LAYOUTS
+    program: Program, request: PlanRequest, boundary: BoundaryLayouts = NO_BOUNDARY_LAYOUTS
 ) -> PlannedProgram:
     """Search layouts for a program on the devices of the cluster, and apply them."""
     started = perf_counter()
     program = replace(program, graph=with_output_hints(program.graph))
     problem = build_problem(program)
-    outcome = _search(program, problem, request, settled)
+    outcome = _search(program, problem, request, boundary)
     mesh, chosen = outcome.prices.mesh, outcome.found.chosen
     seconds = perf_counter() - started
     placements = Placements(chosen)
@@ -95,18 +95,18 @@ class _SearchOutcome:
 
 
 def _search(
-    program: Program, problem: ShardingProblem, request: PlanRequest, settled: BoundaryLayouts
+    program: Program, problem: ShardingProblem, request: PlanRequest, boundary: BoundaryLayouts
 ) -> _SearchOutcome:
     given = saved_plan_pins(problem, request)
     if given is not None:
         mesh, pins = given
-        return _best(problem, request, settled, [(mesh, dynamic_programming, pins)])
+        return _best(problem, request, boundary, [(mesh, dynamic_programming, pins)])
     devices = request.cluster.devices
     if request.mode == ParallelMode.DATA_PARALLEL:
-        return _data_parallel(program, problem, request, settled)
-    wishes = LayoutHints(program, problem, request.arguments)
-    finest = settled.mesh or wishes.mesh(devices)
-    hints = wishes.pins(finest) | settled.pins(problem)
+        return _data_parallel(program, problem, request, boundary)
+    layout_hints = LayoutHints(program, problem, request.arguments)
+    finest = boundary.mesh or layout_hints.mesh(devices)
+    hints = layout_hints.pins(finest) | boundary.pins(problem)
     semi = request.mode == ParallelMode.SEMI_AUTO_PARALLEL
     if not request.whole_batch or (semi and request.cuts_arguments):
         hints = _cut_arguments(program, problem, finest) | hints
@@ -116,13 +116,13 @@ def _search(
 
     if hints or request.mode == ParallelMode.SEMI_AUTO_PARALLEL:
         tries: list[SearchAttempt] = [(finest, SEARCHES[request.search], pins_on(finest))]
-        return _best(problem, request, settled, tries)
+        return _best(problem, request, boundary, tries)
     tries = [(finest, recursive_programming, pins_on(finest))]
     if request.search != "recursive_programming":
         search = SEARCHES[request.search]
-        every = meshes(devices) if settled.mesh is None else [settled.mesh]
+        every = meshes(devices) if boundary.mesh is None else [boundary.mesh]
         tries = [(mesh, search, pins_on(mesh)) for mesh in every] + tries
-    return _best(problem, request, settled, tries)
+    return _best(problem, request, boundary, tries)
 
 
 SearchAttempt = tuple[Mesh, SearchAlgorithm, Pins]
@@ -131,15 +131,15 @@ SearchAttempt = tuple[Mesh, SearchAlgorithm, Pins]
 def _best(
     problem: ShardingProblem,
     request: PlanRequest,
-    settled: BoundaryLayouts,
+    boundary: BoundaryLayouts,
     tries: Sequence[SearchAttempt],
 ) -> _SearchOutcome:
-    """The cheapest search result that fits into memory; memory gets more expensive until one does."""
+    """The cheapest search result that fits into memory; the memory weight grows until one does."""
     for weight in [w for w in WEIGHTS if w >= request.least_dear]:
         found = _cheapest(problem, request, tries, weight)
         placements = Placements(found.found.chosen)
         need = memory_bytes(problem, placements, found.prices)
-        need += settled.held_bytes(problem, placements, found.prices)
+        need += boundary.held_bytes(problem, placements, found.prices)
         if need <= request.memory:
             return found
     raise out_of_memory_error(need, request.memory, request.cluster.devices)
@@ -165,7 +165,7 @@ def _cheapest(
     for mesh, search, pins in tries:
         prices = CostModel(mesh, request.cluster, weight)
         found = search(
-            problem.works, SearchConstraints(pins, uses_all=request.fully_use_devices), prices
+            problem.instances, SearchConstraints(pins, uses_all=request.fully_use_devices), prices
         )
         searched[str(mesh)] = min(found.cost, searched.get(str(mesh), found.cost))
         if best is None or found.cost < best.found.cost:
@@ -175,27 +175,27 @@ def _cheapest(
 
 
 def _data_parallel(
-    program: Program, problem: ShardingProblem, request: PlanRequest, settled: BoundaryLayouts
+    program: Program, problem: ShardingProblem, request: PlanRequest, boundary: BoundaryLayouts
 ) -> _SearchOutcome:
     cluster, sharers = request.cluster, request.sharers
     groups = () if sharers is None else (cluster.devices // sharers, sharers)
-    mesh = settled.mesh or Mesh(groups or (cluster.devices,))
-    limits = data_limits(program, problem, mesh, request, settled)
+    mesh = boundary.mesh or Mesh(groups or (cluster.devices,))
+    limits = data_limits(program, problem, mesh, request, boundary)
     slow = replace(
         cluster, flops=cluster.flops * _SLOW, memory_bandwidth=cluster.memory_bandwidth * _SLOW
     )
-    found = dynamic_programming(problem.works, limits, CostModel(mesh, slow))
+    found = dynamic_programming(problem.instances, limits, CostModel(mesh, slow))
     return _SearchOutcome(found, CostModel(mesh, cluster), {}, frozenset(limits.pins))
 
 
 def _cut_arguments(program: Program, problem: ShardingProblem, mesh: Mesh) -> Pins:
     """Split the arguments along their first dimension by all devices, where that is even."""
     found: Pins = {}
-    for work, given in zip(problem.inputs, program.inputs, strict=True):
+    for instance, given in zip(problem.inputs, program.inputs, strict=True):
         if given.source is InputSource.ARGUMENT:
-            cuts = [mesh.axes if axis.outputs == ((0, 0),) else () for axis in work.axes]
-            if any(cuts) and work.output_types[0].shape[0] % mesh.devices == 0:
-                found[work] = (Strategy(tuple(cuts)),)
+            cuts = [mesh.axes if axis.outputs == ((0, 0),) else () for axis in instance.axes]
+            if any(cuts) and instance.output_types[0].shape[0] % mesh.devices == 0:
+                found[instance] = (Strategy(tuple(cuts)),)
     return found
 
 
@@ -204,20 +204,20 @@ def data_limits(
     problem: ShardingProblem,
     mesh: Mesh,
     request: PlanRequest,
-    settled: BoundaryLayouts = NO_BOUNDARY_LAYOUTS,
+    boundary: BoundaryLayouts = NO_BOUNDARY_LAYOUTS,
 ) -> SearchConstraints:
     """Split only the batch; parameters are replicated, unless ZeRO sharding splits them."""
     batch = batch_axes(program, problem)
     pins: Pins = {}
-    for work, given in zip(problem.inputs, program.inputs, strict=True):
+    for instance, given in zip(problem.inputs, program.inputs, strict=True):
         if given.source is not InputSource.ARGUMENT:
-            pins[work] = (Strategy(((),) * len(work.axes)),)
+            pins[instance] = (Strategy(((),) * len(instance.axes)),)
     if not request.whole_batch:
         pins |= _cut_arguments(program, problem, mesh)
-    placed = settled.pins(problem)
+    placed = boundary.pins(problem)
     return SearchConstraints(
         optimizer_pins(program, problem, mesh, request, pins | placed, frozenset(placed)),
-        lambda work: batch.get(work, ()),
+        lambda instance: batch.get(instance, ()),
     )
 
 
@@ -228,37 +228,37 @@ def batch_axes(
     marked: set[tuple[int, int]] = set()  # a leaf by its identity, a dimension
     found: dict[OperatorInstance, tuple[int, ...]] = {}
     arguments = {
-        id(work)
-        for work, given in zip(problem.inputs, program.inputs, strict=True)
+        id(instance)
+        for instance, given in zip(problem.inputs, program.inputs, strict=True)
         if given.source is InputSource.ARGUMENT
     }
-    for work in problem.works:
-        if id(work) in arguments:
-            axes = [n for n, axis in enumerate(work.axes) if axis.outputs == ((0, 0),)]
+    for instance in problem.instances:
+        if id(instance) in arguments:
+            axes = [n for n, axis in enumerate(instance.axes) if axis.outputs == ((0, 0),)]
         else:
             axes = [
                 number
-                for number, axis in enumerate(work.axes)
-                if any((id(work.inputs[leaf]), dim) in marked for leaf, dim in axis.inputs)
+                for number, axis in enumerate(instance.axes)
+                if any((id(instance.inputs[leaf]), dim) in marked for leaf, dim in axis.inputs)
             ]
-        found[work] = tuple(axes)
+        found[instance] = tuple(axes)
         for number in axes:
-            for leaf, dim in work.axes[number].outputs:
-                marked.add((id(work.outputs[leaf]), dim))
-        marked |= {(id(leaf), 0) for leaf in _rows_of(work, marked)}
+            for leaf, dim in instance.axes[number].outputs:
+                marked.add((id(instance.outputs[leaf]), dim))
+        marked |= {(id(leaf), 0) for leaf in _rows_of(instance, marked)}
     return found
 
 
-def _rows_of(work: OperatorInstance, batches: set[tuple[int, int]]) -> list[InstanceOutput]:
+def _rows_of(instance: OperatorInstance, batches: set[tuple[int, int]]) -> list[InstanceOutput]:
     """Results that are rows of a batch where the operator itself cannot be split along them."""
-    taken = [number for number, leaf in enumerate(work.inputs) if (id(leaf), 0) in batches]
-    cut = {one for axis in work.axes for one in axis.inputs}
+    taken = [number for number, leaf in enumerate(instance.inputs) if (id(leaf), 0) in batches]
+    cut = {one for axis in instance.axes for one in axis.inputs}
     if all((number, 0) in cut for number in taken):
         return []
-    given = {one for axis in work.axes for one in axis.outputs}
+    given = {one for axis in instance.axes for one in axis.outputs}
     return [
         leaf
-        for number, leaf in enumerate(work.outputs)
+        for number, leaf in enumerate(instance.outputs)
         if leaf.type.shape and leaf.type.shape[0] > 1 and (number, 0) not in given
     ]
 
@@ -270,7 +270,7 @@ def _spread(
     mesh: Mesh,
     request: PlanRequest,
 ) -> ProgramSharding:
-    inputs = tuple([placements.outputs(work)[0] for work in problem.inputs])
+    inputs = tuple([placements.outputs(instance)[0] for instance in problem.inputs])
     by_output = {output: inputs[number] for output, number in program.in_place.items()}
     writes = tuple(
         [

@@ -47,7 +47,7 @@ class InstanceOutput:
 
     type: TensorType
     source: OperatorInstance
-    place: int
+    index: int
 
 
 @dataclass(eq=False)
@@ -82,7 +82,7 @@ class OperatorInstance:
 class ShardingProblem:
     """All operator instances of a program, inputs before users, also by node."""
 
-    works: list[OperatorInstance]
+    instances: list[OperatorInstance]
     by_node: dict[tuple[Context, GraphNode], list[OperatorInstance]]
     inputs: list[OperatorInstance]  # one for each parameter of the graph
     results: list[Any]  # the leaves of the graph's output
@@ -110,26 +110,26 @@ def build_problem(program: Program) -> ShardingProblem:
     for output, number in program.in_place.items():
         if isinstance(results[output], InstanceOutput):
             inputs[number].returns.append((results[output], 1))
-    return ShardingProblem(builder.works, builder.by_node, inputs, results)
+    return ShardingProblem(builder.instances, builder.by_node, inputs, results)
 
 
 class _ShardingProblemBuilder:
     def __init__(self) -> None:
-        self.works: list[OperatorInstance] = []
+        self.instances: list[OperatorInstance] = []
         self.by_node: dict[tuple[Context, GraphNode], list[OperatorInstance]] = {}
 
-    def add(self, work: OperatorInstance, context: Context = ()) -> OperatorInstance:
-        self.works.append(work)
-        self.by_node.setdefault((context, work.node), []).append(work)
-        return work
+    def add(self, instance: OperatorInstance, context: Context = ()) -> OperatorInstance:
+        self.instances.append(instance)
+        self.by_node.setdefault((context, instance.node), []).append(instance)
+        return instance
 
     def input(self, parameter: GraphParameter) -> OperatorInstance:
         type_ = parameter.type
         axes = _own_axes(type_, inputs=False)
-        work = OperatorInstance(
+        instance = OperatorInstance(
             parameter.name, parameter, axes, (), (), (type_,), is_input=True, identity="input"
         )
-        return self.add(work)
+        return self.add(instance)
 
     def graph(self, graph: Graph, env: dict[GraphNode, Any], context: Context, times: int) -> Any:
         """The leaves of the output of a graph, from those of its parameters."""
@@ -179,7 +179,7 @@ class _ShardingProblemBuilder:
             parts = components_of(op, args, types, results)
         made: list[InstanceOutput | None] = [None] * len(results)
         for part in parts:
-            work = OperatorInstance(
+            instance = OperatorInstance(
                 op.name,
                 node,
                 part.axes,
@@ -192,8 +192,8 @@ class _ShardingProblemBuilder:
                 places=part.inputs,
                 result_places=part.outputs,
             )
-            self.add(work, context)
-            for place, leaf in zip(part.outputs, work.outputs, strict=True):
+            self.add(instance, context)
+            for place, leaf in zip(part.outputs, instance.outputs, strict=True):
                 made[place] = leaf
         return nested(iter(made), node.type)
 
@@ -213,7 +213,7 @@ class _ShardingProblemBuilder:
         """A tensor that enters or leaves an inner graph; leading unsplit dimensions come or go."""
         axes = _own_axes(type_, inputs=True, before=before, after=after, count=len(sources))
         types = [t.type if isinstance(t, InstanceOutput) else type_ for t in sources]
-        work = OperatorInstance(
+        instance = OperatorInstance(
             "edge",
             node,
             axes,
@@ -225,7 +225,7 @@ class _ShardingProblemBuilder:
             identity=("edge", before, after),
             is_edge=True,
         )
-        return self.add(work, context).outputs[0]
+        return self.add(instance, context).outputs[0]
 
     def _switch(self, node: Apply, env: dict[GraphNode, Any], context: Context, times: int) -> Any:
         operands = [env[n] for n in operands_of(node)]

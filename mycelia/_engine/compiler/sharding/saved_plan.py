@@ -13,7 +13,7 @@ from mycelia._engine.distributed.plan.plan import Plan
 
 
 def saved_plan_pins(problem: ShardingProblem, request: PlanRequest) -> tuple[Mesh, Pins] | None:
-    """The mesh and decisions of a saved plan of this program: only the pinned rows, if there are any."""
+    """The mesh and decisions of this program's saved plan: the pinned rows, or all if none are."""
     own = fingerprint(problem)
     plan = next((p for p in request.plans if p.fingerprint == own), None)
     if plan is None:
@@ -32,7 +32,7 @@ def _pins(problem: ShardingProblem, plan: Plan) -> Pins:
     only_pinned = any(row.pinned for row in plan.rows)
     found: Pins = {}
     for row in plan.rows:
-        work = problem.works[row.number]
+        instance = problem.instances[row.number]
         if row.pinned or not only_pinned:
-            found[work] = (Strategy(row.cuts),)
+            found[instance] = (Strategy(row.cuts),)
     return found

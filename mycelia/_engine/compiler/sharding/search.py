@@ -40,33 +40,33 @@ class SearchResult:
 
 
 def dynamic_programming(
-    works: Sequence[OperatorInstance],
+    instances: Sequence[OperatorInstance],
     limits: SearchConstraints,
     prices: CostModel,
     *,
     shared: bool = True,
 ) -> SearchResult:
     """Dynamic programming over all strategies of all operator instances."""
-    table = full_table(works, limits, prices, shared=shared)
+    table = full_table(instances, limits, prices, shared=shared)
     chosen = eliminate(table.choices)
     return _found(table.groups, table.strategies(chosen), table.choices.total(chosen))
 
 
 def integer_programming(
-    works: Sequence[OperatorInstance],
+    instances: Sequence[OperatorInstance],
     limits: SearchConstraints,
     prices: CostModel,
     *,
     shared: bool = True,
 ) -> SearchResult:
     """The optimum, by an integer program; the solver is imported on first use."""
-    table = full_table(works, limits, prices, shared=shared)
+    table = full_table(instances, limits, prices, shared=shared)
     found = integer_program.solve_integer_program(table.choices)
     return _found(table.groups, table.strategies(found.chosen), found.cost)
 
 
 def recursive_programming(
-    works: Sequence[OperatorInstance],
+    instances: Sequence[OperatorInstance],
     limits: SearchConstraints,
     prices: CostModel,
     *,
@@ -78,8 +78,8 @@ def recursive_programming(
     time grows with the logarithm of their number. Then each axis (or pair of axes, if there are
     few) is decided again with the others fixed, as long as the total cost decreases.
     """
-    groups = _groups(works, limits, shared)
-    now = [Strategy(((),) * len(work.axes)) for work in groups.first]
+    groups = _groups(instances, limits, shared)
+    now = [Strategy(((),) * len(instance.axes)) for instance in groups.first]
     cost, axes = inf, prices.mesh.axes
     first = [((axis,), axes[: place + 1]) for place, axis in enumerate(axes)]
     together = 2 if len(axes) <= PAIRED else 1
@@ -108,31 +108,35 @@ def _further(
     number: int,
 ) -> list[Strategy]:
     """The strategies that extend the current one by some mesh axes."""
-    found, work = [now[number]], groups.first[number]
+    found, instance = [now[number]], groups.first[number]
     for axis in block:
-        found = [s for base in found for s in extensions(work, base, axis, known, mesh, limits)]
+        found = [s for base in found for s in extensions(instance, base, axis, known, mesh, limits)]
     return list(dict.fromkeys(found))
 
 
 def full_table(
-    works: Sequence[OperatorInstance], limits: SearchConstraints, prices: CostModel, *, shared: bool
+    instances: Sequence[OperatorInstance],
+    limits: SearchConstraints,
+    prices: CostModel,
+    *,
+    shared: bool,
 ) -> CostTable:
     """The cost table with all strategies of all operator instances."""
-    groups = _groups(works, limits, shared)
+    groups = _groups(instances, limits, shared)
     return build_cost_table(
         groups, lambda n: strategies(groups.first[n], prices.mesh, limits), prices
     )
 
 
 def _groups(
-    works: Sequence[OperatorInstance], limits: SearchConstraints, shared: bool
+    instances: Sequence[OperatorInstance], limits: SearchConstraints, shared: bool
 ) -> OperatorGroups:
-    told_apart = {work: limits.identity(work) for work in works}
-    return OperatorGroups.of(works, told_apart, shared=shared)
+    distinguished = {instance: limits.identity(instance) for instance in instances}
+    return OperatorGroups.of(instances, distinguished, shared=shared)
 
 
 def _found(groups: OperatorGroups, strategies_: Sequence[Strategy], cost: float) -> SearchResult:
-    return SearchResult({work: strategies_[n] for work, n in groups.variable.items()}, cost)
+    return SearchResult({instance: strategies_[n] for instance, n in groups.variable.items()}, cost)
 
 
 class SearchAlgorithm(Protocol):
@@ -140,7 +144,7 @@ class SearchAlgorithm(Protocol):
 
     def __call__(
         self,
-        works: Sequence[OperatorInstance],
+        instances: Sequence[OperatorInstance],
         limits: SearchConstraints,
         prices: CostModel,
         *,

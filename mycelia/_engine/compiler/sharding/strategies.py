@@ -26,21 +26,21 @@ class Strategy:
     def axes(self) -> tuple[int, ...]:
         return tuple([axis for cut in self.cuts for axis in cut])
 
-    def inputs(self, work: OperatorInstance) -> tuple[Placement, ...]:
+    def inputs(self, instance: OperatorInstance) -> tuple[Placement, ...]:
         """The placements that the operator needs for its inputs."""
         return tuple(
             [
-                _placement(type_, [a.inputs for a in work.axes], self.cuts, place)
-                for place, type_ in enumerate(work.input_types)
+                _placement(type_, [a.inputs for a in instance.axes], self.cuts, index)
+                for index, type_ in enumerate(instance.input_types)
             ]
         )
 
-    def outputs(self, work: OperatorInstance) -> tuple[Placement, ...]:
+    def outputs(self, instance: OperatorInstance) -> tuple[Placement, ...]:
         """The placements of its results."""
         return tuple(
             [
-                _placement(type_, [a.outputs for a in work.axes], self.cuts, place)
-                for place, type_ in enumerate(work.output_types)
+                _placement(type_, [a.outputs for a in instance.axes], self.cuts, index)
+                for index, type_ in enumerate(instance.output_types)
             ]
         )
 
@@ -65,39 +65,39 @@ def _placement(
 class SearchConstraints:
     """Allowed choices: fixed strategies for some operator instances, allowed axes for others.
 
-    `told_apart` separates isomorphic instances that must not be planned together. With
+    `distinguished` separates isomorphic instances that must not be planned together. With
     `uses_all`, operators that can use all devices do.
     """
 
     pins: Mapping[OperatorInstance, tuple[Strategy, ...]] = field(default_factory=dict)
     axes: Callable[[OperatorInstance], Collection[int]] | None = None
-    told_apart: Mapping[OperatorInstance, Any] = field(default_factory=dict)
+    distinguished: Mapping[OperatorInstance, Any] = field(default_factory=dict)
     uses_all: bool = False
 
-    def may_cut(self, work: OperatorInstance) -> Collection[int]:
+    def may_cut(self, instance: OperatorInstance) -> Collection[int]:
         """The axes of an operator instance that may be split."""
-        return range(len(work.axes)) if self.axes is None else self.axes(work)
+        return range(len(instance.axes)) if self.axes is None else self.axes(instance)
 
-    def identity(self, work: OperatorInstance) -> Any:
+    def identity(self, instance: OperatorInstance) -> Any:
         """What distinguishes an operator instance from isomorphic ones."""
-        own = self.told_apart.get(work)
-        if work in self.pins:
-            return (own, self.pins[work])
-        return own if self.axes is None else (own, tuple(sorted(self.axes(work))))
+        own = self.distinguished.get(instance)
+        if instance in self.pins:
+            return (own, self.pins[instance])
+        return own if self.axes is None else (own, tuple(sorted(self.axes(instance))))
 
 
-def strategies(work: OperatorInstance, mesh: Mesh, limits: SearchConstraints) -> list[Strategy]:
+def strategies(instance: OperatorInstance, mesh: Mesh, limits: SearchConstraints) -> list[Strategy]:
     """All strategies of an operator instance, the replicated one first.
 
     Persistent tensors need shards of equal size. Other shards may be uneven if no axis of the
     instance can be split evenly: XLA pads them.
     """
-    if work in limits.pins:
-        return list(limits.pins[work])
-    found = list(_assignments(work, mesh, limits, even=True))
-    if len(found) == 1 and not work.is_input:
-        found = list(_assignments(work, mesh, limits, even=False))
-    if limits.uses_all and not (work.is_input or work.is_edge):
+    if instance in limits.pins:
+        return list(limits.pins[instance])
+    found = list(_assignments(instance, mesh, limits, even=True))
+    if len(found) == 1 and not instance.is_input:
+        found = list(_assignments(instance, mesh, limits, even=False))
+    if limits.uses_all and not (instance.is_input or instance.is_edge):
         found = [s for s in found if len(s.axes) == len(mesh.axes)] or found
     found.sort(key=lambda s: -len(s.axes))
     none = [s for s in found if not s.axes]
@@ -105,24 +105,24 @@ def strategies(work: OperatorInstance, mesh: Mesh, limits: SearchConstraints) ->
 
 
 def extensions(
-    work: OperatorInstance,
+    instance: OperatorInstance,
     base: Strategy,
     axis: int,
     known: Collection[int],
     mesh: Mesh,
     limits: SearchConstraints,
 ) -> list[Strategy]:
-    """The strategy without a mesh axis, and with it on each axis it may split; `known` are fixed."""
+    """The strategy without a mesh axis, and with it on each possible axis; `known` are fixed."""
     bare = _only(base, [a for a in known if a != axis])
-    every = [_further_cut(bare, place, axis) for place in limits.may_cut(work)]
-    if work in limits.pins:
+    every = [_further_cut(bare, index, axis) for index in limits.may_cut(instance)]
+    if instance in limits.pins:
         others = [a for a in known if a != axis]
-        pins = [p for p in limits.pins[work] if _only(p, others) == bare]
+        pins = [p for p in limits.pins[instance] if _only(p, others) == bare]
         return list(dict.fromkeys([_only(p, {*known, axis}) for p in pins])) or [base]
-    even = [s for s in every if _is_possible(work, s, mesh, even=True)]
-    if not even and not work.is_input:
-        even = [s for s in every if _is_possible(work, s, mesh, even=False)]
-    if even and limits.uses_all and not (work.is_input or work.is_edge):
+    even = [s for s in every if _is_possible(instance, s, mesh, even=True)]
+    if not even and not instance.is_input:
+        even = [s for s in every if _is_possible(instance, s, mesh, even=False)]
+    if even and limits.uses_all and not (instance.is_input or instance.is_edge):
         return even
     return [bare, *even]
 
@@ -133,30 +133,30 @@ def _only(strategy: Strategy, axes: Collection[int]) -> Strategy:
     return Strategy(tuple(cuts))
 
 
-def _further_cut(base: Strategy, place: int, axis: int) -> Strategy:
+def _further_cut(base: Strategy, index: int, axis: int) -> Strategy:
     """The strategy with one more mesh axis splitting an axis of the operator instance."""
     cuts = list(base.cuts)
-    cuts[place] = tuple(sorted((*cuts[place], axis)))
+    cuts[index] = tuple(sorted((*cuts[index], axis)))
     return Strategy(tuple(cuts))
 
 
 def _assignments(
-    work: OperatorInstance, mesh: Mesh, limits: SearchConstraints, *, even: bool
+    instance: OperatorInstance, mesh: Mesh, limits: SearchConstraints, *, even: bool
 ) -> Iterator[Strategy]:
-    count = len(work.axes)
-    places = [-1, *limits.may_cut(work)]
+    count = len(instance.axes)
+    places = [-1, *limits.may_cut(instance)]
     for choice in product(places, repeat=len(mesh.axes)):
         cuts: list[tuple[int, ...]] = [()] * count
         for mesh_axis, axis in zip(mesh.axes, choice, strict=True):
             if axis >= 0:
                 cuts[axis] = (*cuts[axis], mesh_axis)
         strategy = Strategy(tuple(cuts))
-        if _is_possible(work, strategy, mesh, even=even):
+        if _is_possible(instance, strategy, mesh, even=even):
             yield strategy
 
 
-def _is_possible(work: OperatorInstance, strategy: Strategy, mesh: Mesh, *, even: bool) -> bool:
-    pairs = zip(work.axes, strategy.cuts, strict=True)
+def _is_possible(instance: OperatorInstance, strategy: Strategy, mesh: Mesh, *, even: bool) -> bool:
+    pairs = zip(instance.axes, strategy.cuts, strict=True)
     return all(_may_cut(axis, mesh.degree(cut), even) for axis, cut in pairs)
 
 

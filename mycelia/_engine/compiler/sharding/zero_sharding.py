@@ -33,30 +33,30 @@ def optimizer_pins(
     if not request.level:
         return pins
     left_out = {
-        id(work)
-        for work, given in zip(problem.inputs, program.inputs, strict=True)
+        id(instance)
+        for instance, given in zip(problem.inputs, program.inputs, strict=True)
         if getattr(given.which, "parallel_optimizer", True) is False
     }
     found = dict(pins)
-    for work in problem.works:
-        op = None if work.is_input or work.is_edge else primitive_of(work.node)
-        if not isinstance(op, (Update, ApplyUpdate)) or not work.inputs:
+    for instance in problem.instances:
+        op = None if instance.is_input or instance.is_edge else primitive_of(instance.node)
+        if not isinstance(op, (Update, ApplyUpdate)) or not instance.inputs:
             continue
-        largest = max(work.input_types, key=lambda t: size(t.shape))
+        largest = max(instance.input_types, key=lambda t: size(t.shape))
         if size(largest.shape) * largest.dtype.numpy.itemsize < request.threshold:
             continue
-        if work.inputs[0] is not None and id(work.inputs[0].source) in left_out:
+        if instance.inputs[0] is not None and id(instance.inputs[0].source) in left_out:
             continue
-        finest = _finest(strategies(work, mesh, SearchConstraints()), mesh, request.sharers)
+        finest = _finest(strategies(instance, mesh, SearchConstraints()), mesh, request.sharers)
         if not finest:
             continue
-        found[work] = finest
-        for place, leaf in enumerate(work.inputs):
+        found[instance] = finest
+        for index, leaf in enumerate(instance.inputs):
             if leaf is None or not leaf.source.is_input:
                 continue
-            if request.level < 3 and place == 0:  # the parameter itself
+            if request.level < 3 and index == 0:  # the parameter itself
                 continue
-            wanted = [s.inputs(work)[place] for s in finest]
+            wanted = [s.inputs(instance)[index] for s in finest]
             source = leaf.source
             if source in kept:
                 continue

@@ -1,1 +1,1 @@
-"""Pipeline parallelism: partition a step into stages, plan, schedule, and run them."""
+"""Pipeline parallelism: partitioning a training step into stages, planning, and scheduling."""

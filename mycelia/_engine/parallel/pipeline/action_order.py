@@ -1,8 +1,8 @@
-"""The one order in which all processes go through a pipeline: its actions, and what follows them.
+"""The global order of a pipeline's actions and transfers, which all processes follow.
 
-What an action gave is handed over at the time it ends, if every chunk takes as long as the schedule
-supposes. A process that receives has then done what it could do before without it, and one that
-sends does not wait for work of others that comes later: they meet when both are ready.
+The results of an action are transferred at the time it ends, if every chunk takes as long as the
+schedule assumes. A receiving process has then done all earlier actions that do not need the value,
+and a sending process does not wait for later actions of others: they meet when both are ready.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from mycelia._engine.parallel.pipeline.schedule import PipelineAction, PipelineS
 
 @dataclass(frozen=True)
 class StageTransfer:
-    """What an action gave for other chunks goes to where they are."""
+    """The transfer of an action's results to the chunks that need them."""
 
     action: PipelineAction
 
 
 def events(schedule: PipelineSchedule) -> list[PipelineAction | StageTransfer]:
-    """All actions by when they start, and the handovers by when their actions end.
+    """All actions by start time, and all transfers by the end time of their actions.
 
-    At one time handovers come first: whoever starts then may need them.
+    At equal times, transfers come first: an action that starts then may need them.
     """
     found: list[tuple[tuple[float, bool, int, int, bool], PipelineAction | StageTransfer]] = []
     for action, (start, end) in times(schedule).items():

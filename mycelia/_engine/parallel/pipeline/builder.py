@@ -1,4 +1,4 @@
-"""From a step that was read to a step in stages: cutting, laying out, differentiating, placing."""
+"""Builds a pipelined training step: partitioning, differentiation, layouts, and schedule."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from mycelia._engine.runtime.eager.thread_mode import recording_on_tape
 
 
 def pipelined_step(program: Program) -> PipelinedStep | None:
-    """A step in stages, if there is a pipeline in its program."""
+    """The pipelined step of a program; None if it contains no pipeline."""
     run = pipeline_in(program)
     if run is None:
         return None
@@ -63,9 +63,9 @@ def pipelined_step(program: Program) -> PipelinedStep | None:
 def _pipelined(program: Program, run: Apply, call: PipelineCall) -> PipelinedStep:
     settings = call.settings
     if program.capacity is not None or program.drawn is None or program.unbound:
-        raise problem(RuntimeError, "a pipelined step has no loops of unknown length")
+        raise problem(RuntimeError, "a pipelined step cannot contain loops of unknown length")
     if len(program.graph.output.type) != program.results + len(program.writes):
-        raise problem(RuntimeError, "a pipelined step prints nothing and calls no Python")
+        raise problem(RuntimeError, "a pipelined step cannot print or call Python")
     devices = stage_devices(settings.stages, settings.devices, current_request() is None)
     places = [StageDevices(own) for own in devices]
     pipeline, reports = _pipeline(call, [len(own) for own in devices])
@@ -85,13 +85,13 @@ def _schedule(settings: PipelineSettings, batches: int) -> PipelineSchedule:
         return gpipe(settings.stages, batches)
     raise problem(
         ValueError,
-        "pipeline_config: no such schedule",
+        "pipeline_config: unknown schedule",
         got=f"pipeline_scheduler={settings.scheduler!r} with {settings.segments} segments",
         expected="'1f1b', '1f1b' with pipeline_interleave, or 'gpipe' without",
     )
 
 
-# ---- the network in stages -----------------------------------------------------------------------
+# ---- the stages of the network -------------------------------------------------------------------
 
 
 def _pipeline(
@@ -104,8 +104,8 @@ def _pipeline(
     if [part.place for part in parts] != list(range(total)):
         raise problem(
             RuntimeError,
-            "a network could not be cut into the stages of the pipeline",
-            got=f"parts for stages {[part.place for part in parts]} of {total}",
+            "the network could not be partitioned into pipeline stages",
+            got=f"nodes for stages {[part.place for part in parts]} of {total}",
         )
     schedule = _schedule(settings, call.micro_batches)
     chunks = chunks_of(call, placed, parts)
@@ -223,7 +223,7 @@ def _part_programs(found: StepPartition) -> tuple[StepPartProgram, ...]:
 def _homes(
     program: Program, found: StepPartition, parts: Sequence[StepPartProgram]
 ) -> dict[int, int]:
-    """Where the inputs of a step live: with their weights, or where they are written or read."""
+    """The stages of the inputs of a step: with their weights, or where they are written or read."""
     homes = {n: stage for n, stage in found.stages.items() if n < len(program.inputs)}
     numbers = {id(g.which): i for i, g in enumerate(program.inputs)}
     for part in parts:
@@ -239,7 +239,7 @@ def _homes(
     return homes
 
 
-# ---- what it costs -------------------------------------------------------------------------------
+# ---- costs -------------------------------------------------------------------------------
 
 
 def _reports(

@@ -1,4 +1,4 @@
-"""The chunks of a network in stages: what each takes and gives, forward and backward."""
+"""The chunks of a pipelined network: their inputs and outputs, forward and backward."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from mycelia._engine.parallel.pipeline.step_tracing import PipelineCall
 
 @dataclass
 class PipelineChunk:
-    """A chunk while its pipeline is being made."""
+    """A chunk of the network while its pipeline is being built."""
 
     part: StageSubgraph
     inputs: tuple[StageInput, ...]
     crossing: tuple[int, ...]
-    active: tuple[int, ...]  # inputs with gradients that earlier chunks want
-    trained: tuple[int, ...]  # inputs whose gradients are summed
+    active: tuple[int, ...]  # inputs whose gradients earlier chunks need
+    trained: tuple[int, ...]  # inputs whose gradients are accumulated
     graphs: StageGraphs | None = None
     cotangents: tuple[tuple[int, int], ...] = ()
     seeded: tuple[int, ...] = ()
@@ -34,7 +34,7 @@ class PipelineChunk:
 
     @property
     def laid_out(self) -> StageLayout:
-        """Its layout, once it has one."""
+        """Its layout, once it is planned."""
         assert self.layout is not None
         return self.layout
 
@@ -43,7 +43,7 @@ class PipelineChunk:
         return self.part.place
 
     def pulled(self) -> tuple[int, ...]:
-        """The crossing values whose gradients it gives."""
+        """The crossing values whose gradients it computes."""
         assert self.graphs is not None
         return tuple([self.inputs[i].number for i in self.graphs.pulled])
 
@@ -51,7 +51,7 @@ class PipelineChunk:
 def chunks_of(
     call: PipelineCall, placed: StagedGraph, parts: Sequence[StageSubgraph]
 ) -> list[PipelineChunk]:
-    """The chunks of a network that was cut into parts, not yet differentiated."""
+    """The chunks of a partitioned network, before differentiation."""
     network = call.network
     numbers: dict[GraphNode, int] = {p: i for i, p in enumerate(placed.graph.parameters)}
     crossing: dict[GraphNode, int] = {}
@@ -106,7 +106,7 @@ def _given(
 
 
 def check_writes(call: PipelineCall, chunks: Sequence[PipelineChunk]) -> None:
-    """A state that the network writes is read and written in one stage only."""
+    """Raise unless each state that the network writes is read and written in only one stage."""
     network = call.network
     numbers = {id(g.which): i for i, g in enumerate(network.inputs)}
     for place, tensor in enumerate(network.writes, network.results):
@@ -118,14 +118,14 @@ def check_writes(call: PipelineCall, chunks: Sequence[PipelineChunk]) -> None:
         if len(readers | writers) > 1 or not writers:
             raise problem(
                 RuntimeError,
-                "a network changes a parameter in one stage of a pipeline and reads it in another",
+                "the network updates a parameter in one pipeline stage and reads it in another",
                 got=f"{getattr(tensor, 'name', 'a tensor')} in stages {sorted(readers | writers)}",
             )
 
 
 def differentiate(call: PipelineCall, chunks: Sequence[PipelineChunk]) -> None:
-    """The graphs of all chunks; the last one first, for it says which gradients come."""
-    coming: dict[int, list[int]] = {}  # crossing value: the chunks its gradients come from
+    """Differentiate all chunks, last to first: later chunks determine which gradients arrive."""
+    coming: dict[int, list[int]] = {}  # crossing value: the chunks that send its gradients
     for chunk in reversed(chunks):
         seeds: dict[int, int] = {}
         cotangents: list[tuple[int, int]] = []
@@ -146,13 +146,13 @@ def differentiate(call: PipelineCall, chunks: Sequence[PipelineChunk]) -> None:
 
 
 def taken_bytes(chunk: PipelineChunk) -> int:
-    """The bytes a chunk takes from others for one micro-batch."""
+    """The bytes a chunk receives from other chunks per microbatch."""
     pairs = zip(chunk.inputs, chunk.part.graph.parameters, strict=True)
     return sum(type_bytes(p.type) for g, p in pairs if g.kind is StageInputKind.CROSSING)
 
 
 def kept_bytes(chunk: PipelineChunk) -> int:
-    """The bytes a chunk keeps for the backward of one micro-batch, states apart."""
+    """The bytes a chunk stores for the backward pass per microbatch, without states."""
     graphs = chunk.graphs
     assert graphs is not None
     if graphs.backward is None:

@@ -1,4 +1,4 @@
-"""Devices of the stages of a pipeline, and running programs and putting arrays there."""
+"""The devices of pipeline stages: placing arrays and running programs on them."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from mycelia.ops.collective.redistribute import over, sharding
 
 
 def stage_devices(stages: int, wanted: int | None, alone: bool) -> list[tuple[Any, ...]]:
-    """The devices of each stage, in the order of processes; one for each if `alone`.
+    """The devices of each stage, in process order; one device per stage if `alone`.
 
-    All devices are used: where stages do not divide them, the first stages have one more.
+    All devices are used: if they do not divide evenly, the first stages have one more.
     """
     devices = sorted(jax.devices(), key=lambda device: (device.process_index, device.id))
     count = len(devices) if wanted is None else wanted
     if count > len(devices) or count < stages:
         raise problem(
             RuntimeError,
-            "a pipeline needs a device for each stage",
+            "a pipeline needs at least one device per stage",
             got=f"{stages} stages, device_num={wanted}, {len(devices)} devices",
-            fix="set pipeline_stages to fewer, or start with more (virtual) devices or processes",
+            fix="reduce pipeline_stages, or start with more (virtual) devices or processes",
         )
     ends = np.cumsum([0, *stage_sizes(stages, count)])
     found = [tuple(devices[ends[s] : ends[s + 1]]) for s in range(stages)]
@@ -48,7 +48,7 @@ def stage_devices(stages: int, wanted: int | None, alone: bool) -> list[tuple[An
 
 
 def stage_sizes(stages: int, devices: int) -> list[int]:
-    """How many devices each stage has."""
+    """The number of devices of each stage."""
     each, more = divmod(devices, stages)
     return [each + (stage < more) for stage in range(stages)]
 
@@ -56,10 +56,9 @@ def stage_sizes(stages: int, devices: int) -> list[int]:
 class StageDevices:
     """The devices of one stage.
 
-    In a job of several processes its values are `StageArray`: every process knows of them, those
-    that have its devices hold them, and only those run its programs. All processes call all
-    methods, in one order. A place that is not `is_shared` belongs to this process alone, and its
-    values too.
+    In a multi-process job, values are `StageArray`: every process has a handle, but only processes
+    with the stage's devices hold the data and run its programs. All processes call all methods in
+    the same order. If not `is_shared`, the devices and values belong to this process alone.
     """
 
     def __init__(self, devices: Sequence[Any], is_shared: bool | None = None) -> None:
@@ -73,31 +72,31 @@ class StageDevices:
         return sharding(self.devices, mesh or self.everywhere, placement)
 
     def put(self, array: Any, wanted: Any) -> Any:
-        """An array, wherever it is, as `wanted` says, on devices of this place."""
+        """Move an array from anywhere to these devices, with the sharding `wanted`."""
         if self.is_shared:
             return transfer(array, wanted)
         return jax.device_put(replicate_everywhere(array), wanted)
 
     def whole(self, array: Any) -> Any:
-        """An array, whole on each device of the stage."""
+        """Replicate an array on all devices of the stage."""
         return self.put(array, self.sharding(replicated(array.ndim)))
 
     def holds(self, array: Any) -> bool:
-        """Whether an array lies on the devices of the stage, in whatever way."""
+        """Whether an array is on the devices of the stage, with any sharding."""
         kind = StageArray if self.is_shared else jax.Array
         return isinstance(array, kind) and set(array.devices()) == set(self.devices)
 
     def has(self, array: Any, wanted: Any) -> bool:
-        """Whether an array lies on the devices of the stage as `wanted` says."""
+        """Whether an array is on the devices of the stage with the sharding `wanted`."""
         return self.holds(array) and array.sharding.is_equivalent_to(wanted, array.ndim)
 
     def compiled(
         self, graph: Graph, donated: Iterable[int] = (), outputs: Sequence[Any] | None = None
     ) -> Callable[..., Any]:
-        """A graph as a function on arrays that lie on these devices.
+        """Compile a graph to a function on arrays on these devices.
 
-        `outputs` are shardings of the results, None where the engine may choose; a result that
-        other processes are to know of needs one.
+        `outputs` are shardings of the results, None where XLA may choose; a result that other
+        processes use needs one.
         """
         start_engine()
         lowered = LoweredGraph(graph)
@@ -120,7 +119,7 @@ class StageDevices:
         return _MultiProcessStageProgram(self, graph.name, program, types, wanted, lowered)
 
     def run(self, program: Callable[..., Any]) -> Callable[..., Any]:
-        """A compiled function that is traced for these devices."""
+        """Wrap a compiled function so that it is traced for these devices."""
 
         def call(*arrays: Any) -> Any:
             try:
@@ -132,7 +131,7 @@ class StageDevices:
         return call
 
     def zeros(self, types: Sequence[TensorType], shardings: Sequence[Any]) -> Callable[[], Any]:
-        """A function that makes arrays of zeros here."""
+        """A function that creates arrays of zeros on these devices."""
 
         def make() -> Any:
             return tuple([jax.numpy.zeros(t.shape, t.dtype.numpy) for t in types])
@@ -144,7 +143,7 @@ class StageDevices:
 
     @contextmanager
     def tracing(self) -> Any:
-        """What is traced inside is for these devices."""
+        """Trace functions inside the block for these devices."""
         with (
             over(self.devices),
             reference_implementations() if len(self.devices) > 1 else _nothing(),
@@ -153,9 +152,9 @@ class StageDevices:
 
 
 class _MultiProcessStageProgram:
-    """A program of one stage in a job of several processes; those without its devices run nothing.
+    """A program of one stage in a multi-process job; processes without its devices do not run it.
 
-    If several processes have its devices, they meet at every run, and wait for its end.
+    If several processes share its devices, they synchronize before and after every run.
     """
 
     def __init__(
@@ -170,7 +169,7 @@ class _MultiProcessStageProgram:
         self._lowered = lowered
         self._place, self._name, self._program = place, name, program
         self._types, self._outputs = types, outputs
-        self._compiled: dict[Any, Any] = {}  # by how the arguments lie
+        self._compiled: dict[Any, Any] = {}  # by the shardings of the arguments
 
     def __call__(self, *values: Any) -> list[Any]:
         found: Sequence[Any] = [None] * len(self._types)

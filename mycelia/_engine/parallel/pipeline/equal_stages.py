@@ -1,4 +1,4 @@
-"""Stages that are alike are planned once: the same blocks in different stages."""
+"""A cache of stage plans: isomorphic stages are planned once."""
 
 from __future__ import annotations
 
@@ -18,70 +18,70 @@ from mycelia._engine.ir.program import Program
 
 
 class StagePlanCache:
-    """Plans so far; a program like an earlier one follows the plan of that."""
+    """Plans by structure; a program isomorphic to an earlier one reuses its plan."""
 
     def __init__(self) -> None:
         self._found: dict[Hashable, PlannedProgram] = {}
 
     def plan(
-        self, program: Program, request: PlanRequest, settled: BoundaryLayouts
+        self, program: Program, request: PlanRequest, boundary: BoundaryLayouts
     ) -> PlannedProgram:
-        """The plan of a program, searched for if there was none like it."""
-        if request.mode == ParallelMode.DATA_PARALLEL or request.plans:  # little to search for
-            return plan(program, request, settled)
+        """Plan a program, or reuse the plan of an isomorphic one."""
+        if request.mode == ParallelMode.DATA_PARALLEL or request.plans:  # cheap to plan
+            return plan(program, request, boundary)
         written = replace(program, graph=with_output_hints(program.graph))
         problem = build_problem(written)
-        key = _likeness(written, problem, request, settled)
+        key = _likeness(written, problem, request, boundary)
         before = self._found.get(key)
         if before is None:
-            self._found[key] = found = plan(program, request, settled)
+            self._found[key] = found = plan(program, request, boundary)
             return found
         own = replace(report(before), fingerprint=fingerprint(problem))  # names of weights differ
         following = replace(request, plans=(own,))
-        found = plan(program, following, settled)
-        pairs = zip(found.problem.works, before.problem.works, strict=True)
+        found = plan(program, following, boundary)
+        pairs = zip(found.problem.instances, before.problem.instances, strict=True)
         pinned = frozenset([new for new, old in pairs if old in before.pinned])
         return replace(found, request=request, searched=before.searched, pinned=pinned)
 
 
 def _likeness(
-    program: Program, problem: ShardingProblem, request: PlanRequest, settled: BoundaryLayouts
+    program: Program, problem: ShardingProblem, request: PlanRequest, boundary: BoundaryLayouts
 ) -> Hashable:
-    """All that a plan depends on: works, how they hang together, wishes, what is settled."""
-    wishes = LayoutHints(program, problem, request.arguments)
-    mesh = settled.mesh or wishes.mesh(request.cluster.devices)
-    pins = wishes.pins(mesh)
+    """Everything that a plan depends on: operator instances, edges, hints, boundary layouts."""
+    layout_hints = LayoutHints(program, problem, request.arguments)
+    mesh = boundary.mesh or layout_hints.mesh(request.cluster.devices)
+    pins = layout_hints.pins(mesh)
     numbers = {
-        id(leaf): (number, leaf.place)
-        for number, work in enumerate(problem.works)
-        for leaf in work.outputs
+        id(leaf): (number, leaf.index)
+        for number, instance in enumerate(problem.instances)
+        for leaf in instance.outputs
     }
 
     def number_of(leaf: InstanceOutput | None) -> tuple[int, int] | None:
         return None if leaf is None else numbers[id(leaf)]
 
-    works = tuple(
+    instances = tuple(
         [
             (
-                work.identity,
-                work.axes,
-                work.input_types,
-                work.output_types,
-                work.times,
-                tuple(map(number_of, work.inputs)),
-                tuple([(number_of(leaf), times) for leaf, times in work.returns]),
-                pins.get(work),
+                instance.identity,
+                instance.axes,
+                instance.input_types,
+                instance.output_types,
+                instance.times,
+                tuple(map(number_of, instance.inputs)),
+                tuple([(number_of(leaf), times) for leaf, times in instance.returns]),
+                pins.get(instance),
             )
-            for work in problem.works
+            for instance in problem.instances
         ]
     )
-    held = (settled.placed, settled.held_inputs, settled.held_results)
+    held = (boundary.placed, boundary.held_inputs, boundary.held_results)
     sources = tuple([given.source for given in program.inputs])
     return (
         mesh,
         request.cluster,
         request.memory,
-        works,
+        instances,
         sources,
         *[tuple(sorted(mapping.items(), key=lambda item: item[0])) for mapping in held],
     )

@@ -1,8 +1,8 @@
-"""Running a pipeline: one executable for each stage and direction, in the order of the schedule.
+"""The pipeline executor: one executable per stage and direction, run in schedule order.
 
-In one process nothing here waits: the engine queues what it is given, and every device works off
-its own queue. Of several processes each goes through all events, runs the stages it has devices of,
-and waits only where values go from one process to another (`crossing.py` says why that ends).
+In one process nothing here blocks: XLA queues calls, and every device executes its own queue. In a
+multi-process job, every process iterates over all events, runs the stages on its own devices, and
+blocks only where values move between processes (`crossing.py` explains why this cannot deadlock).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from mycelia._engine.runtime.distributed.stage_transfer import StageArray
 
 @dataclass(frozen=True)
 class PipelineResult:
-    """What a run gave: its result, sums of gradients and new arrays of states, by their input."""
+    """The outputs of a run: the result, summed gradients, and new states, by network input."""
 
     result: Any
     gradients: dict[int, Any]
@@ -38,7 +38,7 @@ class PipelineResult:
 
 @dataclass
 class _ChunkExecutables:
-    """A chunk with its executables."""
+    """A chunk and its executables."""
 
     program: StageProgram
     place: StageDevices
@@ -50,7 +50,7 @@ class _ChunkExecutables:
 
 @dataclass
 class _PipelineRunValues:
-    """The values of one run, alive as long as someone needs them."""
+    """The values of one run; each is released after its last use."""
 
     arguments: Sequence[Any]
     states: dict[tuple[int, int], Any]  # by device and input of the network
@@ -58,7 +58,7 @@ class _PipelineRunValues:
     keys: list[Any]
     given: dict[PipelineAction, list[Any]] = field(
         default_factory=dict
-    )  # for other chunks, not moved yet
+    )  # for other chunks, not transferred yet
     moved: dict[tuple[int, int, int], Any] = field(default_factory=dict)  # crossing, batch, chunk
     pulled: dict[tuple[int, int, int], Any] = field(default_factory=dict)
     kept: dict[tuple[int, int], tuple[list[Any], list[Any]]] = field(default_factory=dict)
@@ -68,7 +68,7 @@ class _PipelineRunValues:
 
 
 class PipelineExecutor:
-    """A network in stages on its devices."""
+    """Runs a pipelined network on its devices."""
 
     def __init__(self, program: PipelineProgram, places: Sequence[StageDevices]) -> None:
         self.program, self.places = program, places
@@ -77,14 +77,14 @@ class PipelineExecutor:
         self._made = {c: s.number for s in program.stages for c in s.crossing}
         self._stages = [self._compiled(stage) for stage in program.stages]
         self._add = jax.jit(lambda a, b: a + b)
-        self.most_bytes = [0] * len(places)  # kept at once by each device group in the last run
+        self.most_bytes = [0] * len(places)  # peak bytes stored per device group in the last run
         self.most_live = [0] * len(places)
 
     def place_of(self, chunk: int) -> int:
         return chunk % len(self.places)
 
     def home_sharding(self, number: int) -> Any:
-        """How a state lies where it lives."""
+        """The sharding of a state in its home stage."""
         home = self.program.homes[number]
         for stage in self._stages:
             if self.place_of(stage.program.number) == home:
@@ -96,7 +96,7 @@ class PipelineExecutor:
     def __call__(
         self, arguments: Sequence[Any], states: Mapping[int, Any], seed: Any, key: np.ndarray
     ) -> PipelineResult:
-        """Run all micro-batches; `states` are arrays where they live, by input of the network."""
+        """Run all microbatches; `states` are arrays in their home stages, by network input."""
         program = self.program
         drawn = program.network.drawn or 0
         keys = [
@@ -118,7 +118,7 @@ class PipelineExecutor:
                 self._backward(run, self._stages[event.chunk], event)
         return PipelineResult(run.result, self._gradients(run), run.written)
 
-    # ---- one action --------------------------------------------------------------------------
+    # ---- actions --------------------------------------------------------------------------
 
     def _forward(
         self, run: _PipelineRunValues, stage: _ChunkExecutables, action: PipelineAction
@@ -163,7 +163,7 @@ class PipelineExecutor:
     def _take_result(
         self, run: _PipelineRunValues, stage: _ChunkExecutables, number: int, array: Any
     ) -> None:
-        """The network's result is summed; a state it writes is read by the next micro-batch."""
+        """Accumulate the network's result, or pass a written state to the next microbatch."""
         if number == 0:
             run.result = array if run.result is None else self._added(run.result, array)
             return
@@ -187,7 +187,7 @@ class PipelineExecutor:
             run.sums[program.number] = list(found[count:])
 
     def _hand_over(self, run: _PipelineRunValues, action: PipelineAction) -> None:
-        """What an action gave goes to the chunks that take it."""
+        """Transfer the results of an action to the chunks that need them."""
         program = self._stages[action.chunk].program
         given = run.given.pop(action, ())
         if action.is_forward:
@@ -203,14 +203,14 @@ class PipelineExecutor:
             run.pulled[number, action.batch, action.chunk] = maker.put(array, wanted)
 
     def _added(self, one: Any, other: Any) -> Any:
-        """The sum of two arrays that lie alike."""
+        """The sum of two arrays with equal shardings."""
         if not isinstance(one, StageArray):
             return self._add(one, other)
         total = None if one.array is None else self._add(one.array, other.array)
         return StageArray(one.shape, one.dtype, one.sharding, total)
 
     def _placement_of(self, number: int) -> tuple[Placement, Any]:
-        """Where a crossing value and its gradient lie in their stage: as where it is first read."""
+        """The placement of a crossing value and its gradient: that of its first reader."""
         reader, place = self._readers[number][0]
         stage = self.program.stages[reader]
         maker = self.program.stages[self._made[number]]
@@ -219,7 +219,7 @@ class PipelineExecutor:
         return replicated(len(stage.placements[place].dims)), maker.mesh
 
     def _note(self, run: _PipelineRunValues, chunk: int) -> None:
-        """Count what a group of devices keeps, arrays of states apart."""
+        """Record the bytes that a device group stores, without states."""
         device = self.place_of(chunk)
         if self.places[device].is_shared and not self.places[device].is_mine:
             return
@@ -234,7 +234,7 @@ class PipelineExecutor:
         self.most_bytes[device] = max(self.most_bytes[device], total)
         self.most_live[device] = max(self.most_live[device], len(mine))
 
-    # ---- before and after ----------------------------------------------------------------------
+    # ---- setup and results ----------------------------------------------------------------------
 
     def _compiled(self, program: StageProgram) -> _ChunkExecutables:
         place = self.places[self.place_of(program.number)]
@@ -258,7 +258,7 @@ class PipelineExecutor:
         return _ChunkExecutables(program, place, forward, backward, zeros, shardings)
 
     def _forward_outputs(self, program: StageProgram, place: StageDevices) -> list[Any] | None:
-        """How results lie that other processes must know of; the engine chooses in one process."""
+        """The shardings of results that other processes use; in one process, XLA chooses."""
         if not place.is_shared:
             return None
         found = [place.sharding(*self._placement_of(number)) for number in program.crossing]
@@ -274,7 +274,7 @@ class PipelineExecutor:
         return found + [None] * program.kept
 
     def _find_readers(self) -> dict[int, list[tuple[int, int]]]:
-        """For each crossing value, the chunks that take it and at which place."""
+        """For each crossing value, the chunks that read it, with the input index."""
         found: dict[int, list[tuple[int, int]]] = {
             number: [] for stage in self.program.stages for number in stage.crossing
         }
@@ -285,7 +285,7 @@ class PipelineExecutor:
         return found
 
     def _spread_states(self, states: Mapping[int, Any]) -> dict[tuple[int, int], Any]:
-        """States on every group of devices that reads them."""
+        """Copy states to every device group that reads them."""
         found: dict[tuple[int, int], Any] = {}
         for stage in self._stages:
             device = self.place_of(stage.program.number)
@@ -296,7 +296,7 @@ class PipelineExecutor:
         return found
 
     def _gradients(self, run: _PipelineRunValues) -> dict[int, Any]:
-        """The sums of gradients where their states live, from all chunks that read them."""
+        """The gradients summed over all chunks that read a state, in its home stage."""
         found: dict[int, Any] = {}
         homes = self.program.homes
         for stage in self._stages:

@@ -1,4 +1,4 @@
-"""Layouts in the stages of a pipeline, and in the step behind it, as the settings ask for them."""
+"""Planning layouts within pipeline stages, and in the training step around them."""
 
 from __future__ import annotations
 
@@ -41,28 +41,28 @@ MeshPlacement = tuple[Mesh, Placement]
 
 
 def stage_request(devices: int) -> PlanRequest | None:
-    """What a stage on so many devices is planned for; None if it is not cut."""
+    """The planning request of a stage on `devices` devices; None if it is not sharded."""
     request = current_request()
     if request is None or devices == 1:
         return None
     if request.sharers is not None and devices % request.sharers:
         raise problem(
             ValueError,
-            "optimizer_weight_shard_size does not divide the devices of a stage",
+            "optimizer_weight_shard_size must divide the number of devices of a stage",
             got=f"{request.sharers} of {devices} devices",
         )
     return replace(request, cluster=request.cluster.with_devices(devices), whole_batch=True)
 
 
-# ---- the network in stages -----------------------------------------------------------------------
+# ---- the stages of the network -------------------------------------------------------------------
 
 
 def lay_out(
     call: PipelineCall, chunks: Sequence[PipelineChunk], devices: Sequence[int], live: Sequence[int]
 ) -> None:
-    """Give each chunk its layout; the last first, for gradients come to others as it sends them.
+    """Plan the layout of each chunk, last to first, since later chunks send gradients back.
 
-    `live` says how many runs of its chunks a stage holds at once between forward and backward.
+    `live` is the peak number of runs that a stage holds between forward and backward.
     """
     each, plans = call.settings.segments, StagePlanCache()
     for chunk in reversed(chunks):
@@ -74,11 +74,11 @@ def lay_out(
             continue
         request = replace(request, memory=request.memory / each)
         joint = _joint(call, chunk, request)
-        settled = replace(
+        boundary = replace(
             _held(chunk, joint, -(-live[stage] // each)),
             placed=hinted_weights(joint.program, request),
         )
-        chunk.layout = _laid_out(chunk, chunks, joint, request, settled, plans)
+        chunk.layout = _laid_out(chunk, chunks, joint, request, boundary, plans)
     _save(plans_of_chunks(chunks))
 
 
@@ -87,25 +87,25 @@ def _laid_out(
     chunks: Sequence[PipelineChunk],
     joint: JointStage,
     request: PlanRequest,
-    settled: BoundaryLayouts,
+    boundary: BoundaryLayouts,
     plans: StagePlanCache,
 ) -> StageLayout:
-    """The layout of a chunk; once more, if gradients come otherwise than it would like best."""
-    found = shard_stage(joint, request, settled, plans)
+    """Plan a chunk; plan again if gradients arrive with other layouts than it prefers."""
+    found = shard_stage(joint, request, boundary, plans)
     coming = [_arrival(number, chunks, found.mesh) for number, _ in chunk.cotangents]
     first = len(chunk.inputs)
     types = [p.type for p in joint.program.graph.parameters[first : first + joint.seeds]]
     coming += [replicated(type_.ndim) for type_ in types[len(coming) :]]
     if tuple(coming) == seed_placements(joint, found):
         return found
-    placed = {**settled.placed, **dict(enumerate(coming, first))}
-    return shard_stage(joint, request, replace(settled, mesh=found.mesh, placed=placed), plans)
+    placed = {**boundary.placed, **dict(enumerate(coming, first))}
+    return shard_stage(joint, request, replace(boundary, mesh=found.mesh, placed=placed), plans)
 
 
 def _arrival(number: int, chunks: Sequence[PipelineChunk], mesh: Mesh) -> Placement:
-    """How the gradient of a crossing value comes: as the value lies where it is first read.
+    """The placement in which the gradient of a crossing value arrives: that of its first reader.
 
-    Between different meshes it comes whole.
+    Between different meshes, it arrives replicated.
     """
     wanted = StageInput(StageInputKind.CROSSING, number)
     reader = next(c for c in chunks if wanted in c.inputs)
@@ -137,14 +137,14 @@ def _joint(call: PipelineCall, chunk: PipelineChunk, request: PlanRequest) -> Jo
 
 
 def _between(cuts_batch: bool, network: Program, place: int) -> ProgramInput:
-    """A value between stages: data of the batch if that is cut, else a tensor of its own."""
+    """A value between stages: batch data if the batch is split, else a separate tensor."""
     if cuts_batch:
         return ProgramInput(InputSource.ARGUMENT, len(network.inputs) + place)
     return ProgramInput(InputSource.STATE, object())
 
 
 def _held(chunk: PipelineChunk, joint: JointStage, live: int) -> BoundaryLayouts:
-    """What the micro-batches between forward and backward hold."""
+    """The values held by the microbatches between forward and backward."""
     inputs = {
         i: live
         for i in joint.graphs.inputs
@@ -155,23 +155,23 @@ def _held(chunk: PipelineChunk, joint: JointStage, live: int) -> BoundaryLayouts
 
 
 def plans_of_chunks(chunks: Sequence[PipelineChunk]) -> tuple[Plan, ...]:
-    """The plans of those that were planned."""
+    """The plans of all planned chunks."""
     found = [chunk.laid_out.planned for chunk in chunks]
     return tuple([report(planned) for planned in found if planned is not None])
 
 
 def _save(plans: Sequence[Plan]) -> None:
-    """Write the plans to the file that the settings name; of several processes the first does."""
+    """Save the plans to `strategy_ckpt_save_file`, in the first process."""
     file = parallel_settings()["strategy_ckpt_save_file"]
     if file and plans and world().rank == 0:
         save(plans, file)
 
 
-# ---- the step behind them ------------------------------------------------------------------------
+# ---- the step around them ------------------------------------------------------------------------
 
 
 def with_layouts(step: StepProgram, devices: Sequence[int]) -> StepProgram:
-    """The step with its parts laid out around the weights, where and as these lie."""
+    """The step, with its parts planned around the placements of the weights."""
     meshes = {stage.number % len(devices): stage.mesh for stage in reversed(step.pipeline.stages)}
     known = _known(step)
     placements: dict[int, MeshPlacement] = {}
@@ -182,25 +182,25 @@ def with_layouts(step: StepProgram, devices: Sequence[int]) -> StepProgram:
             parts.append(part)
             continue
         request = replace(request, memory=inf, plans=(), arguments=())
-        settled = _settled(step, part, known | placements, meshes[part.stage])
-        planned = plan(_part_program(step, part), request, settled).program
+        boundary = _boundary(step, part, known | placements, meshes[part.stage])
+        planned = plan(_part_program(step, part), request, boundary).program
         assert planned.spread is not None
         parts.append(replace(part, graph=planned.graph))
         for place, number in enumerate(part.inputs):
-            if place not in settled.placed and number not in known:
-                placements[number] = (settled.mesh or Mesh((1,)), planned.spread.inputs[place])
+            if place not in boundary.placed and number not in known:
+                placements[number] = (boundary.mesh or Mesh((1,)), planned.spread.inputs[place])
     return replace(step, parts=tuple(parts), placements=placements)
 
 
 def _known(step: StepProgram) -> dict[int, MeshPlacement]:
-    """Where the weights lie, their gradients, and other states that the network writes."""
+    """The placements of weights, their gradients, and other states that the network writes."""
     pipeline = step.pipeline
     found = {
         number: lying
         for state, number in enumerate(step.states)
         if number >= 0 and (lying := _home(pipeline, state)) is not None
     }
-    first = len(step.program.inputs) + 1  # behind the result of the network
+    first = len(step.program.inputs) + 1  # after the result of the network
     for number, state in enumerate((*pipeline.differentiated, *pipeline.written), first):
         lying = _home(pipeline, state)
         if lying is not None:
@@ -209,7 +209,7 @@ def _known(step: StepProgram) -> dict[int, MeshPlacement]:
 
 
 def _home(pipeline: PipelineProgram, state: int) -> MeshPlacement | None:
-    """How a state of the network lies where it lives."""
+    """The placement of a network state in its home stage."""
     wanted, count = StageInput(StageInputKind.STATE, state), pipeline.schedule.devices
     for stage in pipeline.stages:
         if stage.number % count == pipeline.homes[state] and wanted in stage.inputs:
@@ -217,10 +217,10 @@ def _home(pipeline: PipelineProgram, state: int) -> MeshPlacement | None:
     return None
 
 
-def _settled(
+def _boundary(
     step: StepProgram, part: StepPartProgram, known: dict[int, MeshPlacement], mesh: Mesh
 ) -> BoundaryLayouts:
-    """Where the inputs of a part lie; states that live with it and are new here are left open."""
+    """The known placements of a part's inputs; placements of new states are left to the search."""
     placed: dict[int, Placement] = {}
     for place, number in enumerate(part.inputs):
         is_home = _stage_of(step, number) == part.stage
@@ -232,7 +232,7 @@ def _settled(
 
 
 def _stage_of(step: StepProgram, number: int) -> int | None:
-    """The stage where a value of the step lives; what parts give each other comes from anywhere."""
+    """The home stage of a value of the step; None for values between parts."""
     pipeline, first = step.pipeline, len(step.program.inputs)
     if number < first:
         return step.homes.get(number)
@@ -243,7 +243,7 @@ def _stage_of(step: StepProgram, number: int) -> int | None:
 
 
 def _part_program(step: StepProgram, part: StepPartProgram) -> Program:
-    """A part as a program that writes its states; the rest that it takes are tensors, too."""
+    """A part as a program that writes its states; its other inputs are tensors."""
     program = step.program
     inputs = [
         program.inputs[number]

@@ -1,8 +1,8 @@
-"""Cutting a graph into stages: which stage each node belongs to, and one closed graph for each.
+"""Partitioning a graph into stages: the stage of each node, and one closed graph per stage.
 
-A node that needs data of the call belongs to one stage. What depends on weights, random keys and
-constants alone is portable: every stage that needs it computes it. Data that no stage has touched
-yet (masks, labels) is prepared in the first stage that needs it.
+A node that depends on data of the call belongs to one stage. Nodes that depend only on weights,
+random keys, and constants are portable: every stage that needs them computes them. Data that no
+stage has processed yet (masks, labels) is prepared in the first stage that needs it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Places = dict[GraphNode, int]  # the stage of each node that is not portable
 
 @dataclass(frozen=True, eq=False)
 class StagedGraph:
-    """A graph without marks, and where its nodes belong."""
+    """A graph without stage markers, and the stages of its nodes."""
 
     graph: Graph
     places: Places
@@ -40,11 +40,11 @@ class StagedGraph:
 
 @dataclass(frozen=True, eq=False)
 class StageSubgraph:
-    """The nodes of one place as a closed graph.
+    """The nodes of one stage as a closed graph.
 
-    `inputs` are what its parameters stand for in the whole graph: parameters of it, or values of
-    other parts. Its output is a tuple: first `crossing` values, which other parts take, then those
-    outputs of the whole graph whose numbers are in `results`.
+    `inputs` are the values of its parameters in the whole graph: parameters, or values of other
+    stages. Its output is a tuple: first the `crossing` values, which other stages read, then the
+    outputs of the whole graph whose indices are in `results`.
     """
 
     place: Any
@@ -54,11 +54,11 @@ class StageSubgraph:
     results: tuple[int, ...]
 
 
-# ---- stages by the marks of users ----------------------------------------------------------------
+# ---- stages set by the user ----------------------------------------------------------------
 
 
 def has_marks(graph: Graph) -> bool:
-    """Whether some cell of a network was given a stage."""
+    """Whether any cell of a network has a `pipeline_stage`."""
     return any(
         isinstance(primitive_of(node), EnterStage)
         for inner in reachable_graphs(graph)
@@ -69,10 +69,10 @@ def has_marks(graph: Graph) -> bool:
 def stages_by_marks(
     graph: Graph, data: Collection[GraphParameter], stages: int, rounds: int = 1
 ) -> StagedGraph:
-    """The stages that marks in `graph` say; `data` are the parameters that differ by batch.
+    """Assign stages by the markers in `graph`; `data` are the parameters that differ by batch.
 
-    With several `rounds`, the stages come one after the other so many times, numbered throughout.
-    A node belongs to the latest stage of what it needs.
+    With several `rounds`, the sequence of stages repeats, with consecutive numbers. A node belongs
+    to the latest stage among its inputs.
     """
     opened, given = _opened(graph)
     nodes = [n for n in ordered(opened) if isinstance(n, Apply)]
@@ -92,17 +92,17 @@ def stages_by_marks(
     if missing:
         raise problem(
             ValueError,
-            "a pipeline has a stage without cells",
-            got=f"nothing for stage {', '.join(str(m % stages) for m in missing)}",
+            "a pipeline stage has no cells",
+            got=f"no cells for stage {', '.join(str(m % stages) for m in missing)}",
             expected=f"cells for each of the {stages} stages"
-            + (f", {rounds} times one after the other" if rounds > 1 else ""),
-            fix="set cell.pipeline_stage for other cells, or none at all: then it is found",
+            + (f", in each of {rounds} segments" if rounds > 1 else ""),
+            fix="set cell.pipeline_stage for more cells, or for none to partition automatically",
         )
     return _stripped(opened, places)
 
 
 def _marked(mark: EnterStage, before: int | None, stages: int, rounds: int, node: Apply) -> int:
-    """The number of the stage that begins at a mark, after the stage `before`."""
+    """The number of the stage that begins at a marker, after the stage `before`."""
     first = 0 if before is None else before
     if mark.segment >= 0:
         found = mark.segment * stages + mark.stage
@@ -117,21 +117,21 @@ def _marked(mark: EnterStage, before: int | None, stages: int, rounds: int, node
             f"stages 0 to {stages - 1}, {rounds} segments" if rounds > 1 else f"0 to {stages - 1}"
         )
         raise located(
-            ValueError, "a cell has a stage that the pipeline has not", got=got, expected=limits,
+            ValueError, "a cell has a stage that is out of range", got=got, expected=limits,
             span=node.span,
         )  # fmt: skip
     raise located(
         ValueError,
-        f"a cell of stage {mark.stage} uses what a later stage gives",
+        f"a cell of stage {mark.stage} uses the output of a later stage",
         got=f"a value of stage {first % stages}",
-        expected="stages that grow along the network",
-        fix="change the labels, or let stages come several times: pipeline_interleave",
+        expected="stages that increase along the network",
+        fix="change pipeline_stage, or use interleaved stages (pipeline_interleave)",
         span=node.span,
     )
 
 
 def _opened(graph: Graph) -> tuple[Graph, dict[GraphNode, GraphNode]]:
-    """A copy whose marks all stand at the top, and what became of the parameters."""
+    """A copy with all markers in the outermost graph, and the new nodes of the parameters."""
     target = Graph(graph.name, span=graph.span)
     mapping: dict[GraphNode, GraphNode] = {
         p: target.parameter(p.name, span=p.span, type=p.type) for p in graph.parameters
@@ -157,9 +157,9 @@ def _copied_open(graph: Graph, target: Graph, mapping: dict[GraphNode, GraphNode
         else:
             raise located(
                 ValueError,
-                "a stage of a pipeline begins inside of a branch, a loop or a map",
+                "a pipeline stage begins inside a branch, a loop, or a map",
                 got=f"cells with a pipeline_stage in {op.name}",
-                fix="label the cell that holds the branch or loop as a whole",
+                fix="set pipeline_stage of the cell that contains the whole branch or loop",
                 span=node.span,
             )
     return mapping[graph.output]
@@ -173,7 +173,7 @@ def _item_of_tuple(op: Any, args: tuple[GraphNode, ...]) -> GraphNode | None:
 
 
 def _stripped(graph: Graph, places: Places) -> StagedGraph:
-    """The graph without its marks."""
+    """The graph without its stage markers."""
     target = Graph(graph.name, span=graph.span)
     mapping: dict[GraphNode, GraphNode] = {
         p: target.parameter(p.name, span=p.span, type=p.type) for p in graph.parameters
@@ -194,16 +194,16 @@ def _stripped(graph: Graph, places: Places) -> StagedGraph:
     return StagedGraph(target, found)
 
 
-# ---- what all ways of placing share --------------------------------------------------------------
+# ---- shared by all partitioners --------------------------------------------------------------
 
 
 def copied(graph: Graph) -> Graph:
-    """A copy without marks of stages, for ways of placing that need none."""
+    """A copy without stage markers, for partitioners that ignore them."""
     return _stripped(_opened(graph)[0], {}).graph
 
 
 def needing(nodes: Iterable[Apply], roots: Collection[GraphNode]) -> set[GraphNode]:
-    """Those of `nodes` (inputs before users) that depend on one of `roots`, tuples apart."""
+    """Those of `nodes` (inputs before users) that depend on one of `roots`, without tuples."""
     found: set[GraphNode] = set(roots)
     for node in nodes:
         if any(a in found for a in node.args):
@@ -214,9 +214,9 @@ def needing(nodes: Iterable[Apply], roots: Collection[GraphNode]) -> set[GraphNo
 def assign_remaining_nodes(
     nodes: Sequence[Apply], touched: Collection[GraphNode], places: Places
 ) -> None:
-    """Give a place to the rest of `touched`: that of the first place that needs it.
+    """Assign the rest of `touched` to the first stage that needs it.
 
-    What takes a value out of a tuple stays with whoever made the tuple.
+    Tuple element access stays with the producer of the tuple.
     """
     first = dict[GraphNode, int]()
     for node in reversed(nodes):
@@ -230,19 +230,19 @@ def assign_remaining_nodes(
             places[node] = places[node.args[0]]
     for node in nodes:
         if primitive_of(node) is TUPLE:
-            places.pop(node, None)  # tuples are made where they are used
+            places.pop(node, None)  # tuples are built where they are used
 
 
-# ---- the cut -------------------------------------------------------------------------------------
+# ---- splitting -----------------------------------------------------------------------------------
 
 
 def split_by_stage(
     graph: Graph, places: Mapping[GraphNode, Any], homes: Mapping[int, Any], default: Any
 ) -> list[StageSubgraph]:
-    """The parts of a graph whose output is a tuple, by their places in order.
+    """Split a graph whose output is a tuple into one closed graph per stage, in order.
 
-    `homes` says where outputs belong that are portable; the others of them go to `default`.
-    An output that is a parameter belongs to no part.
+    `homes` are the stages of portable outputs; the other portable outputs go to `default`. An
+    output that is a parameter belongs to no stage.
     """
     assert isinstance(graph.output, Apply) and primitive_of(graph.output) is TUPLE
     nodes = [n for n in ordered(graph) if isinstance(n, Apply) and n in places]
@@ -252,7 +252,7 @@ def split_by_stage(
         for i, o in enumerate(outputs)
         if not isinstance(o, GraphParameter)
     }
-    taken: dict[Any, dict[GraphNode, None]] = {}  # by place, the values of other places it needs
+    taken: dict[Any, dict[GraphNode, None]] = {}  # by stage, the values of other stages it needs
     for node in nodes:
         for leaf in _leaves(node.args, places):
             if places[leaf] != places[node]:
@@ -290,7 +290,7 @@ def _part(
 
 
 def _leaves(args: Iterable[GraphNode], places: Mapping[GraphNode, Any]) -> Iterable[GraphNode]:
-    """The placed values that arguments are made of, through tuples."""
+    """The values with a stage that arguments consist of, through tuples."""
     waiting = list(args)
     while waiting:
         node = waiting.pop()

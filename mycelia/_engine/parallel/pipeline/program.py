@@ -1,4 +1,4 @@
-"""What the runtime is given to run a pipeline: its stages, and the step around them."""
+"""The program of a pipelined training step: its stages, and the step around them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from mycelia._engine.parallel.pipeline.schedule import PipelineSchedule
 
 
 class StageInputKind(Enum):
-    """What an input of a stage is."""
+    """The kinds of inputs of a stage."""
 
     STATE = "state"  # a weight, or another tensor that outlives the call: input of the network
-    BATCH = "batch"  # a part of an argument, by the input of the network
-    WHOLE = "whole"  # an argument that is not cut into micro-batches
-    RANDOM = "random"  # the random key of the micro-batch
-    CROSSING = "crossing"  # a value of an earlier stage, by its number
+    BATCH = "batch"  # a microbatch of an argument, by the input of the network
+    WHOLE = "whole"  # an argument that is not split into microbatches
+    RANDOM = "random"  # the random key of the microbatch
+    CROSSING = "crossing"  # a value of an earlier stage, by its index
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,11 @@ class StageInput:
 class StageProgram:
     """One chunk of the network, forward and backward.
 
-    `forward` takes `inputs`; it gives the values `crossing` for later chunks, then the network's
-    outputs numbered in `results`, then `kept` arrays. `backward` takes those of the inputs numbered
-    in `again`, what was kept, a gradient for each of `cotangents` (a crossing value and the chunk
-    it comes from) and of `seeded` results, then sums of gradients; it gives gradients for the
-    crossing values `pulled`, and the new sums of the states `summed`.
+    `forward` maps `inputs` to the `crossing` values for later chunks, the network outputs with
+    indices `results`, and `kept` residuals. `backward` takes the inputs with indices `again`, the
+    residuals, a gradient for each of `cotangents` (a crossing value and the chunk that sends the
+    gradient) and for each of the `seeded` results, and gradient sums; it returns gradients of the
+    crossing values `pulled`, and new sums for the states `summed`.
     """
 
     number: int
@@ -59,17 +59,17 @@ class StageProgram:
 
 @dataclass(frozen=True, eq=False)
 class PipelineProgram:
-    """A network in stages.
+    """A pipelined network.
 
-    `network` is the program for one micro-batch: its inputs, its one result, what it writes.
-    `differentiated` are the states (numbers of inputs) whose gradients are wanted, `homes` the
-    stages where states live; `first_draw` random keys were drawn before in the step.
+    `network` is the program of one microbatch: its inputs, its result, and the states it writes.
+    `differentiated` are the states (input indices) whose gradients are needed, `homes` the home
+    stages of states; the step has drawn `first_draw` random keys before.
     """
 
     network: Program
     stages: tuple[StageProgram, ...]
     schedule: PipelineSchedule
-    arguments: tuple[int, ...]  # for each input of the network, which argument it is, or -1
+    arguments: tuple[int, ...]  # for each network input, the argument index, or -1
     differentiated: tuple[int, ...]
     homes: Mapping[int, int]
     first_draw: int = 0
@@ -83,10 +83,10 @@ class PipelineProgram:
 
 @dataclass(frozen=True, eq=False)
 class StepPartProgram:
-    """A part of the step behind the pipeline: where it runs, what it takes and gives.
+    """A part of the step around the pipeline: its stage, inputs, and outputs.
 
-    `inputs` and `outputs` are names of values: parameters of the step by number, values between
-    parts by names of their own. `results` says which outputs of the step are its last outputs.
+    `inputs` and `outputs` are value numbers: parameters of the step first, then values between
+    parts. `results` are the outputs of the step that its last outputs are.
     """
 
     stage: int
@@ -98,18 +98,18 @@ class StepPartProgram:
 
 @dataclass(frozen=True, eq=False)
 class StepProgram:
-    """A step of training around one pipeline.
+    """A training step around one pipeline.
 
-    `program` is the step as a whole; `before` gives the arguments of the pipeline and the gradient
-    of its result. The values of the step are its inputs, then what the pipeline gives (its result,
-    the gradients of `differentiated`, what is `written`), then what parts give each other.
-    States of the step alone (moments) lie on the mesh of their stage as `placements` say, whole if
-    it says nothing.
+    `program` is the whole step; `before` computes the arguments of the pipeline and the gradient
+    of its result. The values of the step are its inputs, then the outputs of the pipeline (its
+    result, the gradients of `differentiated`, the `written` states), then values between parts.
+    States that only the step uses (such as moments) have the `placements` on the mesh of their
+    stage, and are replicated by default.
     """
 
     program: Program
     pipeline: PipelineProgram
-    states: tuple[int, ...]  # for each input of the network: the input of the step it is, or -1
+    states: tuple[int, ...]  # for each network input, the input of the step, or -1
     before: Graph
     parts: tuple[StepPartProgram, ...]
     passed: Mapping[int, int]

@@ -1,4 +1,4 @@
-"""What a pipeline costs: its stages one by one, as predicted and as it was measured."""
+"""Pipeline reports: predicted and measured costs by stage."""
 
 from __future__ import annotations
 
@@ -9,39 +9,39 @@ from mycelia._engine.distributed.plan.plan import Plan
 
 @dataclass(frozen=True)
 class StageReport:
-    """One stage (a device, or a group of them), all its chunks together."""
+    """One stage (a device or a device group), with all its chunks."""
 
     stage: int
     chunks: int
     devices: int
-    cost: float  # operations of the forward pass of one micro-batch
+    cost: float  # FLOPs of the forward pass per microbatch
     parameter_bytes: int
-    taken_bytes: int  # of values from other stages, for one micro-batch
-    given_bytes: int  # of values for other stages, for one micro-batch
-    kept_bytes: int  # between forward and backward, for one micro-batch and all chunks
-    live: int  # the most runs of its chunks between forward and backward
-    peak_bytes: int  # kept at most, by theory
+    taken_bytes: int  # received from other stages per microbatch
+    given_bytes: int  # sent to other stages per microbatch
+    kept_bytes: int  # stored between forward and backward per microbatch, over all chunks
+    live: int  # peak number of runs between forward and backward
+    peak_bytes: int  # predicted peak of stored bytes
     plans: tuple[Plan, ...] = ()  # of its chunks, if it has several devices
 
     @property
     def mesh(self) -> str:
-        """The grid of its devices."""
+        """The device mesh of the stage."""
         return "x".join(map(str, self.plans[0].mesh)) if self.plans else str(self.devices)
 
 
 @dataclass(frozen=True)
 class PipelineReport:
-    """A pipeline as planned; `measured` are bytes kept at most in the last step, by stage."""
+    """A pipeline as planned; `measured` is the peak of stored bytes in the last step, by stage."""
 
     schedule: str
     micro_batches: int
-    bubble: float  # the share of time a device waits, if all stages take equally long
+    bubble: float  # the idle share of time of a device, if all stages take equally long
     stages: tuple[StageReport, ...]
     measured: tuple[int, ...] = ()
     measured_live: tuple[int, ...] = ()
 
     def show(self) -> str:
-        """A table, one line for each stage."""
+        """A table with one line per stage."""
         head = (
             f"{self.schedule}, {self.micro_batches} micro-batches, "
             f"bubble {100 * self.bubble:.1f} %\n"

@@ -1,8 +1,9 @@
-"""Schedules of pipelines: in which order each device runs the stages of which micro-batches.
+"""Pipeline schedules: the order of forward and backward actions on each device.
 
-GPipe (Huang et al., 2019) runs all forwards, then all backwards. 1F1B (Narayanan et al., 2019) goes
-back as soon as it can, so that few micro-batches are alive. Interleaved 1F1B (Narayanan et al.,
-2021) gives each device several smaller chunks of the network, which shortens the idle times.
+GPipe (Huang et al., 2019) runs all forward passes, then all backward passes. 1F1B (Narayanan et
+al., 2019) runs each backward pass as early as possible, which keeps few microbatches alive.
+Interleaved 1F1B (Narayanan et al., 2021) assigns several smaller chunks of the network to each
+device, which shortens idle times.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from mycelia._engine.core.errors import problem
 
 @dataclass(frozen=True, order=True)
 class PipelineAction:
-    """One run of a chunk of the network, forward or backward, for one micro-batch.
+    """One run of a chunk, forward or backward, for one microbatch.
 
-    Chunks are numbered in the order of the network: chunk c is on the device c modulo devices.
+    Chunks are numbered in network order: chunk c runs on device c modulo the number of devices.
     """
 
     chunk: int
@@ -28,11 +29,11 @@ class PipelineAction:
 
 @dataclass(frozen=True)
 class PipelineSchedule:
-    """What each device does, in order."""
+    """The actions of each device, in order."""
 
     name: str
     devices: int
-    chunks: int  # of all devices together
+    chunks: int  # over all devices
     batches: int
     actions: tuple[tuple[PipelineAction, ...], ...]  # for each device
 
@@ -41,11 +42,11 @@ class PipelineSchedule:
         return self.chunks // self.devices
 
     def live(self) -> tuple[int, ...]:
-        """For each device, the most micro-batches (of one chunk) that wait for their backward."""
+        """For each device, the peak number of microbatches (of one chunk) that await backward."""
         return self.peaks([1] * self.chunks)
 
     def peaks(self, kept: Sequence[int]) -> tuple[int, ...]:
-        """For each device, the most that waits for backwards, if chunks keep so much each time."""
+        """For each device, the peak of stored bytes, if each run of a chunk stores `kept` bytes."""
         found = []
         for actions in self.actions:
             now = most = 0
@@ -56,13 +57,13 @@ class PipelineSchedule:
         return tuple(found)
 
     def bubble(self) -> float:
-        """The share of the time a device is idle, if all chunks take equally long."""
+        """The idle share of a device's time, if all chunks take equally long."""
         busy = self.chunks_each * self.batches
         return (self.devices - 1) / (busy + self.devices - 1)
 
 
 def gpipe(devices: int, batches: int) -> PipelineSchedule:
-    """All micro-batches forward, then all of them backward."""
+    """GPipe: all microbatches forward, then all backward."""
     _check(devices, batches)
     actions = []
     for device in range(devices):
@@ -73,7 +74,7 @@ def gpipe(devices: int, batches: int) -> PipelineSchedule:
 
 
 def one_forward_one_backward(devices: int, batches: int) -> PipelineSchedule:
-    """After a few forwards, a backward follows each forward: 1F1B."""
+    """1F1B: after a warm-up of forward passes, forward and backward passes alternate."""
     _check(devices, batches)
     actions = []
     for device in range(devices):
@@ -85,14 +86,14 @@ def one_forward_one_backward(devices: int, batches: int) -> PipelineSchedule:
 
 
 def interleaved(devices: int, batches: int, chunks_each: int) -> PipelineSchedule:
-    """1F1B with several chunks on each device."""
+    """Interleaved 1F1B, with several chunks per device."""
     _check(devices, batches)
     if chunks_each == 1:
         return one_forward_one_backward(devices, batches)
     if batches % devices:
         raise problem(
             ValueError,
-            "the interleaved schedule takes micro-batches in rounds of one for each stage",
+            "the number of micro-batches must be divisible by the number of stages",
             got=f"{batches} micro-batches for {devices} stages",
             expected="a multiple of the number of stages",
             fix="choose another micro_size, or pipeline_interleave=False",
@@ -118,7 +119,7 @@ def interleaved(devices: int, batches: int, chunks_each: int) -> PipelineSchedul
 def _alternated(
     forward: Sequence[PipelineAction], backward: Sequence[PipelineAction], ahead: int
 ) -> tuple[PipelineAction, ...]:
-    """So many forwards ahead, then one forward and one backward in turn, then the rest."""
+    """`ahead` forward actions, then forward and backward in turn, then the rest."""
     found = list(forward[:ahead])
     for place, action in enumerate(forward[ahead:]):
         found += [action, backward[place]]
@@ -126,7 +127,7 @@ def _alternated(
 
 
 def needed_before(action: PipelineAction, chunks: int) -> list[PipelineAction]:
-    """What must be done before an action can start, besides what its device does before."""
+    """The actions on other devices or chunks that an action depends on."""
     if action.is_forward:
         return [PipelineAction(action.chunk - 1, action.batch, True)] if action.chunk else []
     found = [PipelineAction(action.chunk, action.batch, True)]
@@ -136,7 +137,7 @@ def needed_before(action: PipelineAction, chunks: int) -> list[PipelineAction]:
 
 
 def check_schedule(schedule: PipelineSchedule) -> None:
-    """Raise unless each chunk runs each micro-batch both ways, and nothing waits forever."""
+    """Raise unless each chunk runs each microbatch forward and backward without deadlock."""
     wanted = {
         PipelineAction(chunk, batch, is_forward)
         for chunk in range(schedule.chunks)
@@ -158,7 +159,7 @@ def check_schedule(schedule: PipelineSchedule) -> None:
 def times(
     schedule: PipelineSchedule, forward: float = 1.0, backward: float = 2.0
 ) -> dict[PipelineAction, tuple[float, float]]:
-    """When each action starts and ends, if every chunk takes so long and moving takes no time."""
+    """The start and end of each action, for equal chunks and without transfer times."""
     found: dict[PipelineAction, tuple[float, float]] = {}
     places = [0] * schedule.devices
     clocks = [0.0] * schedule.devices
@@ -176,18 +177,18 @@ def times(
                 found[action] = (start, clocks[device])
                 places[device] += 1
         if len(found) == before:
-            raise problem(RuntimeError, f"the schedule {schedule.name} waits for itself")
+            raise problem(RuntimeError, f"the schedule {schedule.name} deadlocks")
     return found
 
 
 def dispatch_order(schedule: PipelineSchedule) -> list[PipelineAction]:
-    """All actions in the order in which they could start."""
+    """All actions in order of their start times."""
     started = times(schedule)
     return sorted(started, key=lambda a: (started[a][0], a.chunk, a.batch, not a.is_forward))
 
 
 def idle_share(schedule: PipelineSchedule, forward: float = 1.0, backward: float = 2.0) -> float:
-    """The share of all devices' time in which they wait, by the times of the actions."""
+    """The idle share of the time of all devices, from the times of the actions."""
     found = times(schedule, forward, backward)
     end = max(stop for _, stop in found.values())
     busy = sum(stop - start for start, stop in found.values())
@@ -198,6 +199,6 @@ def _check(devices: int, batches: int) -> None:
     if devices < 1 or batches < 1:
         raise problem(
             ValueError,
-            "a pipeline has at least one stage and one micro-batch",
+            "a pipeline needs at least one stage and one micro-batch",
             got=f"{devices} stages, {batches} micro-batches",
         )

@@ -1,4 +1,4 @@
-"""A stage as two graphs: a forward that also gives what the backward needs, and the backward."""
+"""Differentiating a stage: a forward graph that also returns residuals, and a backward graph."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _ADD = Add.of()
 
 @dataclass(frozen=True, eq=False)
 class StageGraphs:
-    """The two graphs of a stage.
+    """The forward and backward graphs of a stage.
 
-    `forward` gives the results of the stage and then `kept` arrays. `backward` takes the inputs
-    numbered in `inputs`, what was kept, the gradients of results (each in `seeds`, once for each
-    gradient that comes), and sums of gradients so far; it gives the gradients of the inputs in
-    `pulled`, and the new sums for the inputs in `summed`.
+    `forward` returns the results of the stage, then `kept` residuals. `backward` takes the inputs
+    with indices `inputs`, the residuals, the gradients of results (`seeds` lists a result once per
+    incoming gradient), and gradient sums; it returns the gradients of the inputs `pulled`, and new
+    sums for the inputs `summed`.
     """
 
     forward: Graph
@@ -54,12 +54,12 @@ def differentiate_stage(
     portable: Collection[int],
     keeps: bool = True,
 ) -> StageGraphs:
-    """The graphs of a stage.
+    """Differentiate a stage.
 
-    `seeds` says for which results gradients come, and from how many places. Gradients are wanted
-    for the inputs `pulled` (for stages before) and `summed` (over micro-batches). The inputs
-    `portable` are there in any case: what depends on them alone is not kept but computed again.
-    Without `keeps`, everything is computed again.
+    `seeds` maps results to their numbers of incoming gradients. Gradients are needed for the inputs
+    `pulled` (sent to earlier stages) and `summed` (accumulated over microbatches). The inputs
+    `portable` are always available: values that depend only on them are rematerialized instead of
+    stored. Without `keeps`, everything is rematerialized.
     """
     wanted = [*pulled, *summed]
     if not seeds or not wanted:
@@ -73,9 +73,9 @@ def differentiate_stage(
         if part.needed is not None:
             raise problem(
                 RuntimeError,
-                "a loop of unknown length has gradients inside of a pipeline",
+                "a pipeline cannot differentiate a loop of unknown length",
                 got=f"a while loop in {graph.name}",
-                fix="give the loop a fixed number of passes",
+                fix="give the loop a fixed number of iterations",
             )
         residuals = _worth_keeping(part, portable) if keeps else []
         forward, stands_for = _forward(part, order, residuals)
@@ -133,7 +133,7 @@ def _with_backward(
 def _forward(
     part: JointGraph, order: Sequence[int], residuals: Sequence[GraphNode]
 ) -> tuple[Graph, dict[GraphNode, GraphNode | int]]:
-    """The forward graph, and for each residual its number among those kept, or what it is."""
+    """The forward graph, and for each residual its index among those stored, or its node."""
     builder = GraphBuilder(f"{part.builder.graph.name}_forward")
     mapping: dict[GraphNode, GraphNode] = {
         p: builder.parameter(p.name, p.type) for p in part.parameters
@@ -155,7 +155,7 @@ def _forward(
 
 
 def _worth_keeping(part: JointGraph, portable: Collection[int]) -> list[GraphNode]:
-    """The residuals that need data of the micro-batch."""
+    """The residuals that depend on data of the microbatch."""
     data = {p for i, p in enumerate(part.parameters) if i not in portable}
     holder = Graph("residuals")
     holder.output = holder.apply(TUPLE, *part.residuals)
@@ -165,7 +165,7 @@ def _worth_keeping(part: JointGraph, portable: Collection[int]) -> list[GraphNod
 
 
 def _first(graph: Graph, order: Sequence[int]) -> Graph:
-    """A copy of a graph with its results in another order."""
+    """A copy of a graph with its results reordered."""
     target = Graph(graph.name, span=graph.span)
     mapping: dict[GraphNode, GraphNode] = {
         p: target.parameter(p.name, type=p.type) for p in graph.parameters
@@ -189,4 +189,4 @@ def _no_calls(fn: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _no_numbers(node: GraphNode) -> np.ndarray:
-    raise GraphBreak(node, "a gradient rule needs the number of a tensor")
+    raise GraphBreak(node, "a gradient rule needs the value of a tensor")

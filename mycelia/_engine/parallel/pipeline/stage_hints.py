@@ -1,7 +1,7 @@
-"""Weights that lie as the operators read them of which users said how they are cut.
+"""Layouts of weights from the hints of the operators that read them.
 
-A hint speaks of an operator. In a stage a weight is read again and again between two updates, so
-it is kept as the hint wants it, though a cut of a whole copy would cost nothing in one run.
+A hint describes an operator. A stage reads a weight many times between two updates, so the weight
+is stored as the hint asks, although slicing a replicated copy would be free in one run.
 """
 
 from __future__ import annotations
@@ -23,35 +23,35 @@ from mycelia._engine.ir.program import InputSource, Program
 
 
 def hinted_weights(program: Program, request: PlanRequest) -> dict[int, Placement]:
-    """Where hints want states of a program, by their numbers, if all that speak of one agree."""
+    """The placements of states that hints ask for, by input index, if all hints agree."""
     if request.mode == ParallelMode.DATA_PARALLEL:
         return {}
     program = replace(program, graph=with_output_hints(program.graph))
     problem = build_problem(program)
-    wishes = LayoutHints(program, problem, request.arguments)
-    mesh = wishes.mesh(request.cluster.devices)
-    pins = wishes.pins(mesh)
+    layout_hints = LayoutHints(program, problem, request.arguments)
+    mesh = layout_hints.mesh(request.cluster.devices)
+    pins = layout_hints.pins(mesh)
     wanted: dict[OperatorInstance, set[Placement]] = {}
-    for work, (strategy,) in pins.items():
-        for leaf, placement in zip(work.inputs, strategy.inputs(work), strict=True):
+    for instance, (strategy,) in pins.items():
+        for leaf, placement in zip(instance.inputs, strategy.inputs(instance), strict=True):
             if leaf is not None:
                 source, there = _followed(leaf, placement)
                 wanted.setdefault(source, set()).add(there)
     found = {}
-    for number, (work, given) in enumerate(zip(problem.inputs, program.inputs, strict=True)):
+    for number, (instance, given) in enumerate(zip(problem.inputs, program.inputs, strict=True)):
         if (
             given.source is InputSource.STATE
-            and work not in pins
-            and len(wanted.get(work, ())) == 1
+            and instance not in pins
+            and len(wanted.get(instance, ())) == 1
         ):
-            (placement,) = wanted[work]
-            if _fits(work, placement, mesh):
+            (placement,) = wanted[instance]
+            if _fits(instance, placement, mesh):
                 found[number] = placement
     return found
 
 
 def _followed(leaf: InstanceOutput, placement: Placement) -> tuple[OperatorInstance, Placement]:
-    """The work a tensor comes from, through those that only change its form, and how it lay."""
+    """The source of a tensor, through operators that only reshape it, and its placement there."""
     source = leaf.source
     while not source.is_input and len(source.inputs) == len(source.outputs) == 1:
         before = source.inputs[0]
@@ -63,5 +63,5 @@ def _followed(leaf: InstanceOutput, placement: Placement) -> tuple[OperatorInsta
     return source, placement
 
 
-def _fits(work: OperatorInstance, placement: Placement, mesh: Mesh) -> bool:
-    return placement.is_even(work.output_types[0].shape, mesh)
+def _fits(instance: OperatorInstance, placement: Placement, mesh: Mesh) -> bool:
+    return placement.is_even(instance.output_types[0].shape, mesh)

@@ -1,7 +1,7 @@
-"""The layouts of one stage of a pipeline: forward and backward planned as one program, cut again.
+"""The layouts of a pipeline stage: forward and backward are planned jointly, then split.
 
-The joint program reads what the forward keeps directly in the backward, so weights, kept values and
-gradients lie where both want them. A sum of gradients lies as its weight does.
+In the joint program, the backward pass reads residuals directly, so weights, residuals, and
+gradients get placements that suit both passes. A gradient sum has the placement of its weight.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from mycelia.ops.collective.redistribute import Redistribute
 
 @dataclass(frozen=True, eq=False)
 class StageLayout:
-    """A stage on its devices: the mesh they are, its graphs with layouts, where inputs lie."""
+    """A planned stage: its mesh, its graphs with layouts, and the placements of its inputs."""
 
     mesh: Mesh
     graphs: StageGraphs
     inputs: tuple[Placement, ...]
-    planned: PlannedProgram | None = None  # of forward and backward together
+    planned: PlannedProgram | None = None  # of the joint program
 
 
 @dataclass(frozen=True, eq=False)
 class JointStage:
     """Forward and backward of a stage as one program.
 
-    Its inputs are those of the stage, then the gradients that come (`seeds` of them), then sums.
-    Its first results are those of the forward; what goes back into inputs comes after them.
+    Its inputs are those of the stage, then incoming gradients (`seeds` of them), then sums. Its
+    first results are those of the forward pass; results that return to inputs follow.
     """
 
     graphs: StageGraphs
@@ -55,12 +55,12 @@ class JointStage:
 
     @property
     def kept(self) -> range:
-        """The numbers of results that the backward reads."""
+        """The indices of results that the backward pass reads."""
         return range(self.forward_results - self.graphs.kept, self.forward_results)
 
 
 def unsharded_stage(graphs: StageGraphs) -> StageLayout:
-    """A stage that is not cut."""
+    """A stage that is not sharded."""
     inputs = tuple([replicated(p.type.ndim) for p in graphs.forward.parameters])
     return StageLayout(Mesh((1,)), graphs, inputs)
 
@@ -71,9 +71,9 @@ def join_stage(
     seeds: Sequence[ProgramInput],
     written: Mapping[int, Any],
 ) -> JointStage:
-    """The program of a stage whose inputs and incoming gradients are given.
+    """Build the joint program of a stage from its inputs and incoming gradients.
 
-    `written` says which results of the forward are new values of which tensors.
+    `written` maps results of the forward pass to the tensors whose new values they are.
     """
     forward, backward = graphs.forward, graphs.backward
     builder = GraphBuilder(forward.name.removesuffix("_forward"), span=forward.span)
@@ -105,10 +105,10 @@ def join_stage(
 
 
 def shard_stage(
-    joint: JointStage, request: PlanRequest, settled: BoundaryLayouts, plans: StagePlanCache
+    joint: JointStage, request: PlanRequest, boundary: BoundaryLayouts, plans: StagePlanCache
 ) -> StageLayout:
-    """The stage with the layouts that are found for it, or were for one like it."""
-    planned = plans.plan(joint.program, request, settled)
+    """Plan a stage, or reuse the plan of an isomorphic one."""
+    planned = plans.plan(joint.program, request, boundary)
     spread = planned.program.spread
     assert spread is not None
     found = _with_forward(joint, planned)
@@ -118,7 +118,7 @@ def shard_stage(
 
 
 def seed_placements(joint: JointStage, layout: StageLayout) -> tuple[Placement, ...]:
-    """Where the stage wants the gradients that come to it."""
+    """The placements that the stage prefers for incoming gradients."""
     assert layout.planned is not None and layout.planned.program.spread is not None
     first = len(layout.inputs)
     return layout.planned.program.spread.inputs[first : first + joint.seeds]
@@ -137,7 +137,7 @@ def _with_forward(joint: JointStage, planned: PlannedProgram) -> StageGraphs:
 
 
 def _with_backward(graphs: StageGraphs, joint: JointStage, planned: PlannedProgram) -> StageGraphs:
-    """The backward is what is left of the joint graph, with what was kept as parameters."""
+    """The backward pass is the rest of the joint graph, with residuals as parameters."""
     assert graphs.backward is not None
     graph, count = planned.program.graph, len(graphs.forward.parameters)
     results = tuple_elements(graph.output)
@@ -162,7 +162,7 @@ def _with_backward(graphs: StageGraphs, joint: JointStage, planned: PlannedProgr
 def _as_inside(
     planned: PlannedProgram, number: int, parameter: GraphNode, target: Graph
 ) -> GraphNode:
-    """A kept value; between programs it is cut evenly or not at all, inside as was planned."""
+    """A residual; between programs it is split evenly or replicated, inside as planned."""
     leaf, mesh = planned.problem.results[number], planned.prices.mesh
     if not isinstance(leaf, InstanceOutput):
         return parameter

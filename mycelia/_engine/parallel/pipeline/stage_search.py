@@ -1,4 +1,4 @@
-"""Finding stages: the cut of a network whose slowest stage takes the least time."""
+"""Automatic partitioning: stages that minimize the time of the slowest one."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from mycelia._engine.parallel.pipeline.partition import (
     needing,
 )
 
-Cost = Callable[[Apply], float]  # of running a node, in floating point operations
+Cost = Callable[[Apply], float]  # FLOPs of a node
 
-BYTE = 16.0  # operations a device does while one byte moves to another device
+BYTE = 16.0  # FLOPs per device in the time of transferring one byte
 
 
 def stages_by_cost(
@@ -36,11 +36,11 @@ def stages_by_cost(
     cost: Cost | None = None,
     byte: float = BYTE,
 ) -> StagedGraph:
-    """`count` stages along the network, such that the slowest one is as fast as possible.
+    """Partition a network into `count` consecutive stages that minimize the slowest stage.
 
-    `data` and `weights` are numbers of parameters. Only what depends on both is cut, in the order
-    of the network; the rest follows. What crosses a cut costs `byte` operations for each byte, in
-    the stage before and in the stage behind.
+    `data` and `weights` are parameter indices. Only nodes that depend on both are partitioned, in
+    network order; the rest follows. Each byte that crosses a stage boundary costs `byte` FLOPs in
+    both adjacent stages.
     """
     plain = copied(graph)
     nodes = [n for n in ordered(plain) if isinstance(n, Apply)]
@@ -52,7 +52,7 @@ def stages_by_cost(
     if len(heads) < count:
         raise problem(
             ValueError,
-            "a network has fewer operators than the pipeline stages",
+            "the network has fewer operators than pipeline stages",
             got=f"{len(heads)} operators for {count} stages",
         )
     place: dict[GraphNode, int] = {node: i for i, node in enumerate(heads)}
@@ -69,10 +69,10 @@ def stages_by_cost(
 
 
 def balanced(costs: np.ndarray, crossing: np.ndarray, count: int) -> list[int]:
-    """Where each of `count` runs of positions starts so that the costliest run costs least.
+    """The starts of `count` consecutive runs of positions with the least maximum cost.
 
-    A run costs what its positions cost and what crosses at both of its ends; `crossing[i]` is for a
-    cut before position i. Of equally good cuts, the one where least crosses is taken.
+    The cost of a run is the cost of its positions plus the crossing costs at both ends;
+    `crossing[i]` is for a split before position i. Ties go to the split with least crossing cost.
     """
     size = len(costs)
     sums = np.concatenate([[0.0], np.cumsum(costs)])
@@ -106,7 +106,7 @@ def _follows(node: Apply) -> bool:
 
 
 def _crossing_bytes(nodes: Sequence[Apply], place: dict[GraphNode, int]) -> np.ndarray:
-    """For a cut before each position, the bytes made before it and used behind it."""
+    """For a split before each position, the bytes produced before it and used after it."""
     last: dict[GraphNode, int] = {}
     count = max(place.values()) + 1
 
@@ -131,7 +131,7 @@ def _crossing_bytes(nodes: Sequence[Apply], place: dict[GraphNode, int]) -> np.n
 def _with_the_rest(
     nodes: Sequence[Apply], touched: Collection[GraphNode], place: dict[GraphNode, int], cost: Cost
 ) -> np.ndarray:
-    """What each position costs, with the data that is prepared for it."""
+    """The cost of each position, including the preparation of its data."""
     first: dict[GraphNode, int] = {}
     costs = np.zeros(max(place.values()) + 1)
     for node in reversed(nodes):
@@ -146,11 +146,11 @@ def _with_the_rest(
     return costs
 
 
-# ---- what a node costs ---------------------------------------------------------------------------
+# ---- node costs ---------------------------------------------------------------------------
 
 
 def flops(node: Apply) -> float:
-    """About how many operations a node does."""
+    """The approximate FLOPs of a node."""
     op = primitive_of(node)
     inner = graphs_of(node)
     if inner:
@@ -162,5 +162,5 @@ def flops(node: Apply) -> float:
 
 
 def _argument(node: GraphNode) -> Any:
-    """The type of an argument, or its value if it is known beforehand."""
+    """The type of an argument, or its value if it is a constant."""
     return node.value if isinstance(node, GraphConstant) and node.type is None else node.type

@@ -1,9 +1,9 @@
-"""The rest of a training step around a pipeline, cut by the stages where its values live.
+"""Partitioning the rest of a training step around a pipeline by the home stages of its values.
 
-A node runs in the stage of the largest value it needs: an update where its parameter is, a norm of
-several gradients where the last of them is. What few operators do for all parameters at once is
-first taken apart. What depends on no parameter of a stage (rates, counts) is computed wherever it
-is needed.
+A node runs in the stage of the largest value it needs: an update runs where its parameter is, a
+norm of several gradients where the last of them is. Operators that process all parameters together
+are split first. Values that depend on no parameter of a stage (learning rates, counters) are
+computed wherever they are needed.
 """
 
 from __future__ import annotations
@@ -39,24 +39,24 @@ from mycelia.ops.reduction.reduction import reduce_sum
 from mycelia.ops.shapes.reshape import cast, reshape
 from mycelia.tensor.tensor import Tensor
 
-_TINY = 1e-30  # as in the clipping of all at once
-_BY_PARAMETER = ("weight_decay", "centralize")  # fields of updates with one entry for each
+_TINY = 1e-30  # the same as in global-norm clipping
+_BY_PARAMETER = ("weight_decay", "centralize")  # fields of updates with one entry per parameter
 
 
 @dataclass(frozen=True, eq=False)
 class StepPartition:
-    """A step around one run of a pipeline.
+    """A partitioned step around one pipeline run.
 
-    `before` gives what the pipeline is called with from the inputs of the step. The parts behind it
-    have places (turn, stage), and take the inputs of the step (`graph.parameters`), then what the
-    pipeline gave. Outputs of the step that are parameters of `graph` are in `passed`.
+    `before` computes the arguments of the pipeline from the inputs of the step. The parts after it
+    have keys (turn, stage); their inputs are the inputs of the step (`graph.parameters`) and the
+    outputs of the pipeline. Outputs of the step that are parameters of `graph` are in `passed`.
     """
 
     before: Graph
     graph: Graph
     parts: tuple[StageSubgraph, ...]
-    passed: Mapping[int, int]  # from outputs to parameters
-    stages: Mapping[int, int]  # of parameters, as far as they live in one
+    passed: Mapping[int, int]  # output index to parameter index
+    stages: Mapping[int, int]  # home stages of parameters that have one
 
 
 def partition_step(
@@ -67,10 +67,10 @@ def partition_step(
     given: Sequence[int],
     default: int,
 ) -> StepPartition:
-    """Cut the graph of a step around the node `run`, whose first arguments are `called_with`.
+    """Partition the graph of a step around the node `run`, which has `called_with` arguments.
 
-    `homes` are the stages of parameters of the graph, `given` those of the results of the run.
-    What belongs nowhere goes to the stage `default`.
+    `homes` are the stages of graph parameters, `given` those of the results of the run. Nodes
+    without a stage go to `default`.
     """
     before = _before(graph, run.args[:called_with])
     tracer = Tracer(graph.name)
@@ -103,7 +103,7 @@ def _before(graph: Graph, nodes: Sequence[GraphNode]) -> Graph:
 def _keys(
     graph: Graph, stage_of: Callable[[GraphNode], int | None]
 ) -> dict[GraphNode, tuple[int, int]]:
-    """The place of each node: its stage, and how often values moved between stages before."""
+    """The key of each node: its stage, and the number of transfers between stages before it."""
     keys: dict[GraphNode, tuple[int, int]] = {}
     turns: dict[GraphNode, tuple[int, int | None]] = {}
     for node in ordered(graph):
@@ -124,7 +124,7 @@ def _keys(
 
 
 class _StepPartitioner:
-    """A step being written anew, so that each of its nodes belongs to one stage."""
+    """Rewrites a step so that each node belongs to one stage."""
 
     def __init__(self, tracer: Tracer, builder: GraphBuilder) -> None:
         self.tracer, self.builder = tracer, builder
@@ -134,7 +134,7 @@ class _StepPartitioner:
     def start(
         self, graph: Graph, run: Apply, homes: Mapping[GraphNode, int], given: Sequence[int]
     ) -> None:
-        """The parameters: those of the step, and one for each result of the run."""
+        """Add the parameters: those of the step, and one for each result of the run."""
         for old in graph.parameters:
             new = self.builder.parameter(old.name, old.type)
             self.mapping[old] = new
@@ -147,10 +147,10 @@ class _StepPartitioner:
         self.mapping[run] = self.builder.tuple(tuple(found))
 
     def emit(self, graph: Graph) -> GraphNode:
-        """The body of a graph, node by node."""
+        """Copy the body of a graph, node by node."""
         mapping = self.mapping
         waiting: list[tuple[GraphNode, bool]] = [(graph.output, False)]
-        while waiting:  # what only the run needs is not reached
+        while waiting:  # nodes that only the run needs are not reached
             node, done = waiting.pop()
             if node in mapping:
                 continue
@@ -178,7 +178,7 @@ class _StepPartitioner:
         return replace(node, args=args, graph=self.builder.graph)
 
     def stage_of(self, node: GraphNode) -> int | None:
-        """The stage of the largest value a node needs; None if it needs none of any stage."""
+        """The stage of the largest value a node needs; None if no input has a stage."""
         waiting = [node]
         while waiting:
             now = waiting[-1]
@@ -195,10 +195,10 @@ class _StepPartitioner:
             waiting.pop()
         return self._stages[node]
 
-    # ---- what is taken apart -----------------------------------------------------------------
+    # ---- operators that are split ----------------------------------------------------------------
 
     def _updates(self, op: Update, node: Apply, args: tuple[GraphNode, ...]) -> GraphNode:
-        """One update for the parameters of each stage."""
+        """Split an update into one per stage."""
         names = op.arguments.names
         given = dict(zip(names, args, strict=False))
         params = tuple_elements(given["params"])
@@ -240,7 +240,7 @@ class _StepPartitioner:
         return self.builder.tuple(tuple([parts[i] for i in places]))
 
     def _clipped(self, args: tuple[GraphNode, ...]) -> GraphNode:
-        """Tensors scaled by one factor: their squares are summed where they are."""
+        """Split global-norm clipping: squares are summed in the stage of each tensor."""
         tensors = [Tensor._wrap(n) for n in tuple_elements(args[0])]
         wide = [cast(t, promote(t.dtype, float32)) for t in tensors]
         squares = [cast(reduce_sum(mul(w, w)), wide[0].dtype) for w in wide]
@@ -253,7 +253,7 @@ class _StepPartitioner:
         return self.builder.tuple(tuple([self.tracer.data_node(s) for s in scaled]))
 
     def _both_sides(self, node: Apply, args: tuple[GraphNode, ...]) -> GraphNode:
-        """Both sides of a choice, and a selection for each of their results."""
+        """Compute both sides of a branch, and select each of their results."""
         operands = args[1 + len(graphs_of(node)) :]
         assert len(operands) == len(operands_of(node))
         sides = []
@@ -274,7 +274,7 @@ class _StepPartitioner:
 
 
 def _leaves(nodes: Sequence[GraphNode]) -> list[GraphNode]:
-    """Nodes with tuples as their parts."""
+    """Nodes, with tuples replaced by their elements."""
     found: list[GraphNode] = []
     waiting = list(reversed(nodes))
     while waiting:
@@ -291,4 +291,4 @@ def _call(fn: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _no_numbers(node: GraphNode) -> Any:
-    raise RuntimeError("the number of a tensor of a step is not known")
+    raise RuntimeError("the value of a tensor of a step is not known while tracing")

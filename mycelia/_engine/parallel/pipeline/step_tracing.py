@@ -1,4 +1,4 @@
-"""Training steps of networks in stages: reading them, and running them on the stages' devices."""
+"""Tracing training steps that contain a pipeline."""
 
 from __future__ import annotations
 
@@ -36,26 +36,26 @@ from mycelia.tensor.tensor import Tensor
 
 @dataclass(frozen=True, eq=False)
 class PipelineCall:
-    """A network in stages, called for its gradients while a step is read."""
+    """A pipelined network, called for its gradients while a step is traced."""
 
-    read: TracedProgram  # of the network, for one micro-batch
+    read: TracedProgram  # of the network, for one microbatch
     settings: PipelineSettings
     micro_batches: int
-    arguments: int  # tensors of the call that are cut into micro-batches, or are 0-d
+    arguments: int  # tensors of the call that are split into microbatches, or are 0-d
     differentiated: tuple[int, ...]  # inputs of the network's program
     first_draw: int
-    keeps: bool  # what the backward needs; else only the inputs of stages
+    keeps: bool  # store residuals; otherwise only the inputs of stages
 
     @property
     def network(self) -> Program:
-        """The program for one micro-batch, before any pass."""
+        """The program of one microbatch, before any pass."""
         return self.read.plain
 
 
 class PipelineRun(Named):
-    """pipelinerun(*arguments, seed, *states): the result, gradients of states, what was written.
+    """pipelinerun(*arguments, seed, *states): the result, gradients of states, written states.
 
-    Only the step around it can be run, by `runtime/pipeline`.
+    It cannot be lowered; the pipeline executor runs the step around it.
     """
 
     def __init__(self, call: PipelineCall) -> None:
@@ -72,13 +72,13 @@ class PipelineRun(Named):
     def lower(self, *args: Any) -> Any:
         raise problem(
             RuntimeError,
-            "a pipeline runs only as a part of a training step of its own",
-            fix="call the training step directly, not inside of another program",
+            "a pipeline must run in a separate training step",
+            fix="call the training step directly, not inside another compiled function",
         )
 
 
 def pipeline_is_on() -> bool:
-    """Whether training runs in stages."""
+    """Whether the settings ask for a pipeline."""
     return guarded_fact(_is_on)
 
 
@@ -91,7 +91,7 @@ def _are(settings: PipelineSettings) -> bool:
 
 
 def is_pipelined(fn: Any) -> bool:
-    """Whether gradients of a function come from a pipeline."""
+    """Whether a pipeline computes the gradients of a function."""
     return getattr(fn, "is_pipeline", False) is True and pipeline_is_on()
 
 
@@ -102,7 +102,7 @@ def trace_gradients(
     kwargs: dict[str, Any],
     sens: Any,
 ) -> tuple[Any, tuple[Any, ...]]:
-    """The value of a pipelined cell and the gradients of weights, in the step being read."""
+    """The value of a pipelined cell and the gradients of weights, in the step being traced."""
     tracer = _step_tracer(kwargs)
     settings = pipeline_settings()
     tracer.guards.fact(_are, (settings,), True)
@@ -173,19 +173,19 @@ def _step_tracer(kwargs: dict[str, Any]) -> Tracer:
     if tracer is None or tracer.materialized is not None:
         raise problem(
             RuntimeError,
-            "a pipeline runs in graph mode only",
-            got="a training step that runs operator by operator",
+            "a pipeline needs graph mode",
+            got="a training step in eager mode",
             fix="mycelia.set_context(mode=mycelia.GRAPH_MODE), or jit the training step",
         )
     if tracer.builder is not tracer.root:
         raise _unsupported("a branch or loop around it")
     if kwargs:
-        raise _unsupported(f"arguments by name: {', '.join(kwargs)}")
+        raise _unsupported(f"keyword arguments: {', '.join(kwargs)}")
     return tracer
 
 
 def _forms(args: tuple[Any, ...], micro_batches: int) -> Structure:
-    """The arguments of the network for one micro-batch."""
+    """The structure of the network's arguments for one microbatch."""
     found: list[Structure] = []
     for value in args:
         if not isinstance(value, Tensor):
@@ -212,16 +212,16 @@ def _check_network(found: TracedProgram) -> None:
     if program.results != 1 or not isinstance(outputs[0], TensorType):
         raise problem(
             TypeError,
-            "a pipelined network gives one tensor, its loss",
+            "a pipelined network must return one tensor, its loss",
             got=f"{program.results} results",
-            fix="put the loss into it: nn.WithLossCell(net, loss)",
+            fix="include the loss: nn.WithLossCell(net, loss)",
         )
     if not outputs[0].dtype.is_inexact:
-        raise problem(TypeError, "a pipelined network gives its loss", got=str(outputs[0]))
+        raise problem(TypeError, "a pipelined network must return its loss", got=str(outputs[0]))
     if program.capacity is not None or program.drawn is None or program.unbound:
-        raise _unsupported("a loop whose number of passes depends on data")
+        raise _unsupported("a loop whose number of iterations depends on data")
     if len(outputs) != program.results + len(program.writes):
-        raise _unsupported("printing, or other calls of Python while it runs")
+        raise _unsupported("printing, or other calls of Python at run time")
     if any(isinstance(which, int) for which in program.writes):
         raise _unsupported("writing to an argument")
 
@@ -231,13 +231,13 @@ def _unsupported(what: str) -> Exception:
 
 
 def pipeline_in(program: Program) -> Apply | None:
-    """The run of a pipeline in a step, if there is one."""
+    """The pipeline run in a step, if there is one."""
     found = [n for n in ordered(program.graph) if type(primitive_of(n)) is PipelineRun]
     if len(found) > 1:
         raise problem(
             RuntimeError,
-            "a step runs more than one pipeline",
-            got=f"{len(found)} of them",
-            expected="one: its network, in micro-batches",
+            "a step can run only one pipeline",
+            got=f"{len(found)} pipelines",
+            expected="one: the network, in micro-batches",
         )
     return found[0] if found and isinstance(found[0], Apply) else None

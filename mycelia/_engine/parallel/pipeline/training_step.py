@@ -1,4 +1,4 @@
-"""Running a training step around a pipeline, each part where its values live."""
+"""Running a pipelined training step: each part runs in the stage of its values."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from mycelia._engine.runtime.distributed.stage_transfer import (
 from mycelia._engine.runtime.executor import as_array, write_back
 from mycelia._engine.runtime.uninterruptible import uninterruptible
 
-_REFERENCES = 3  # of an array that only its tensor holds: the slot, a local name, the count itself
+_REFERENCES = 3  # of an unshared array: the tensor's field, a local name, and the counting call
 
 
 class PipelinedStep:
-    """A step of training as an executable: arrays in, arrays out; states stay on their stages."""
+    """A training step as an executable on arrays; states stay on their stages."""
 
     was_on_disk = False
     first_run: float | None = None
@@ -63,7 +63,7 @@ class PipelinedStep:
         ]
 
     def __call__(self, arguments: Sequence[Any]) -> list[Any]:
-        """The results for arguments; what the step writes is written."""
+        """Run the step: returns its results, and assigns the states it writes."""
         program, pipeline = self.program, self.step.pipeline
         poll_checks()
         shared = self._shared()
@@ -90,9 +90,9 @@ class PipelinedStep:
     def _finish(
         self, values: dict[int, Any], shared: set[int], arguments: Sequence[Any]
     ) -> list[Any]:
-        """Run the parts, which take over the arrays of states, and assign the new ones.
+        """Run the parts, which receive donated arrays of states, and assign the new states.
 
-        They write nothing if the stages were given a wrong index.
+        If an index in the stages was out of range, no state is written.
         """
         wait_for_checks()
         outputs = self._run_parts(values, shared)
@@ -117,14 +117,14 @@ class PipelinedStep:
         return [outputs[i] for i in range(len(outputs))]
 
     def _at(self, place: StageDevices, stage: int, number: int, values: dict[int, Any]) -> Any:
-        """A value on the devices of a stage: there already, or moved."""
+        """A value on the devices of a stage; it is moved if necessary."""
         array = values[number]
         return array if place.holds(array) else place.whole(array)
 
     # ---- inputs --------------------------------------------------------------------------------
 
     def _inputs(self, arguments: Sequence[Any]) -> dict[int, Any]:
-        """All inputs of the step; states that live in a stage are there, and stay there."""
+        """All inputs of the step; states stay in their home stages."""
         found: dict[int, Any] = {}
         for number, given in enumerate(self.program.inputs):
             if given.source is InputSource.RANDOM:
@@ -136,7 +136,7 @@ class PipelinedStep:
         return found
 
     def _argument(self, number: int, array: Any) -> Any:
-        """An argument, whole in every process: each brings it so, or its rows of it."""
+        """A global argument: every process passes all of it, or its rows."""
         wanted = self.program.graph.parameters[number].type.shape
         if self._is_shared and tuple(array.shape) != tuple(wanted):
             return rows_of_all(array)
@@ -160,7 +160,7 @@ class PipelinedStep:
         return moved
 
     def _shared(self) -> set[int]:
-        """The states whose arrays somebody else looks at: they may not be given away."""
+        """The states whose arrays are shared with other tensors: they must not be donated."""
         found = set()
         for number, given in enumerate(self.program.inputs):
             if given.source is InputSource.STATE:
@@ -181,7 +181,7 @@ class PipelinedStep:
         return self.pipeline.place_of(chunk)
 
     def _given_away(self, number: int) -> tuple[int, ...]:
-        """Which inputs of a part are states it writes, and that no later part reads."""
+        """The inputs of a part to donate: states that it writes and that no later part reads."""
         step, program = self.step, self.program
         part: StepPartProgram = step.parts[number]
         later = {i for p in step.parts[number + 1 :] for i in p.inputs}
@@ -199,9 +199,9 @@ class PipelinedStep:
         return tuple([place for place, i in enumerate(part.inputs) if i in own])
 
     def _part_outputs(self, part: StepPartProgram) -> list[Any] | None:
-        """How results of a part lie, which other processes must know; the engine chooses in one.
+        """The shardings of a part's results, for other processes; in one process, XLA chooses.
 
-        States stay as they were, the rest is whole on each device.
+        States keep their shardings; other results are replicated.
         """
         if not self._is_shared:
             return None
@@ -216,17 +216,17 @@ class PipelinedStep:
         return found
 
     def _home_sharding(self, number: int, ndim: int) -> Any:
-        """How a state of the step lies where it lives."""
+        """The sharding of a step state in its home stage."""
         if number in self._network:
             return self.pipeline.home_sharding(self._network[number])
         mesh, placement = self.step.placements.get(number, (None, replicated(ndim)))
         return self.places[self._homes[number]].sharding(placement, mesh)
 
-    # ---- looking at it ---------------------------------------------------------------------------
+    # ---- inspection ---------------------------------------------------------------------------
 
     @property
     def report(self) -> PipelineReport:
-        """What was planned, and what the last step kept at most."""
+        """The planned costs, and the peak of stored bytes in the last step."""
         pipeline = self.pipeline
         return replace(
             self._planned,
@@ -242,7 +242,7 @@ class PipelinedStep:
 
 
 class _StepPrologue:
-    """What a step computes before its pipeline; arguments that are passed on are not touched."""
+    """Computes the arguments of the pipeline; arguments that are passed on are not copied."""
 
     def __init__(self, graph: Graph, place: StageDevices) -> None:
         assert isinstance(graph.output, Apply)
@@ -277,6 +277,6 @@ def _whole(tensor: Any) -> Placement:
 def _several(what: str) -> Exception:
     return problem(
         RuntimeError,
-        f"a pipelined step has no {what} of one program",
-        fix="look at its report: what each stage costs and keeps",
+        f"a pipelined step has no {what}: it consists of several programs",
+        fix="see its report, which lists the cost and memory of each stage",
     )
