@@ -1,1 +1,1 @@
-"""From Python source to graphs: tracing, program state, guards."""
+"""The frontend: tracing Python source to graphs, program state, and guards."""

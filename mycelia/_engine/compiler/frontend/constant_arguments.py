@@ -1,4 +1,4 @@
-"""Which arguments of operators are known while a function is traced."""
+"""Compile-time constant arguments of operators."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from mycelia.tensor.promotion import promote
 from mycelia.tensor.tensor import Tensor
 from mycelia.tensor.views import TensorView
 
-FOLDED = 1024  # results of known arguments up to this size are worked out while reading
+FOLDED = 1024  # operators on constants are evaluated while tracing up to this result size
 
 
 def check_static(op: Primitive, value: Any) -> None:
-    """Raise if an argument that must be known is not."""
+    """Raise GraphBreak if a static argument is not a compile-time constant."""
     if isinstance(value, (tuple, list)):
         for part in value:
             check_static(op, part)
     elif is_symbolic(value):
-        raise GraphBreak(value._data, f"{op.name} needs the number of an argument")
+        raise GraphBreak(value._data, f"{op.name} needs the value of an argument at compile time")
 
 
 def is_known(value: Any) -> bool:
-    """Whether the numbers of an argument are known."""
+    """Whether an argument is a compile-time constant."""
     if isinstance(value, (tuple, list)):
         return all(map(is_known, value))
     if isinstance(value, Tensor):
@@ -37,17 +37,17 @@ def is_known(value: Any) -> bool:
 
 
 def known_array(value: Any) -> Any:
-    """An argument whose numbers are known, on the host."""
+    """A compile-time constant as a host array."""
     return np.asarray(value) if is_known(value) and value is not None else None
 
 
 def is_outer_view(tensor: Tensor) -> bool:
-    """Whether a tensor shows elements of another one, which may change before the next run."""
+    """Whether a tensor is a view of another one, which may change before the next run."""
     return type(tensor._relation) is TensorView and not tensor._relation.is_traced
 
 
 def is_small(value: Any) -> bool:
-    """Whether an operator on known arguments may be computed while tracing."""
+    """Whether an operator on constants is small enough to be evaluated while tracing."""
     if isinstance(value, (tuple, list)):
         return all(map(is_small, value))
     if isinstance(value, Tensor):
@@ -59,7 +59,7 @@ _SAMPLES: dict[type, Any] = {bool: True, int: 1, float: 1.0, complex: 1j}
 
 
 def promote_numbers(op: Primitive, data: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Promotion where some numbers are not known: they count by their kind."""
+    """Type promotion with symbolic numbers, which are promoted by their kind."""
     stand_ins = tuple([_SAMPLES[a.kind] if isinstance(a, SymbolicNumber) else a for a in data])
     promoted = promote(op, stand_ins)
     return tuple(

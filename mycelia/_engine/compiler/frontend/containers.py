@@ -1,4 +1,4 @@
-"""Mutable containers of Python, by their contents: lists, dicts, sets, deques, and subclasses."""
+"""Copying, comparing, and refilling Python's mutable containers: list, dict, set, deque."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CONTAINERS = (list, dict, set, deque)
 
 @dataclass(frozen=True)
 class DequeFactory:
-    """Makes deques of a greatest length."""
+    """Creates deques with a maximum length."""
 
     maxlen: int | None
 
@@ -24,7 +24,7 @@ class DequeFactory:
 
 @dataclass(frozen=True)
 class DefaultDictFactory:
-    """Makes dicts whose missing values come from a function."""
+    """Creates defaultdicts with a default factory."""
 
     factory: Callable[[], Any] | None
 
@@ -33,25 +33,25 @@ class DefaultDictFactory:
 
 
 def maker_of(value: Any) -> Any:
-    """What makes a container like this one of other elements; for other values their class."""
+    """The factory that creates a container of the same kind; for other values, their class."""
     if type(value) is deque:
         return DequeFactory(value.maxlen)
     return DefaultDictFactory(value.default_factory) if type(value) is defaultdict else type(value)
 
 
 def makes_objects(maker: Any) -> bool:
-    """Whether a maker is the class of objects with attributes, not of containers."""
+    """Whether a factory is the class of objects with attributes, not of containers."""
     return isinstance(maker, type) and not issubclass(maker, dict)
 
 
 def contents_of(container: Any) -> Any:
-    """A copy of a container, of its type, with the same elements."""
+    """A copy of a container, with its type and elements."""
     kind = type(container)
     return kind(container) if kind in (list, dict, set) else copy.copy(container)
 
 
 def is_unchanged(container: Any, before: Any) -> bool:
-    """Whether a container holds the same objects as a copy of its contents, in the same order."""
+    """Whether a container still holds the same objects as an earlier copy, in the same order."""
     if len(container) != len(before):
         return False
     if isinstance(container, dict):
@@ -63,13 +63,13 @@ def is_unchanged(container: Any, before: Any) -> bool:
 
 
 def refilling_calls(container: Any, contents: Any) -> list[tuple[Any, ...]]:
-    """Calls, of C functions for Python's own containers, that give a container other elements."""
+    """Calls that replace a container's elements; C functions for built-in containers."""
     kind = type(container)
     fill = kind.extend if isinstance(container, (list, deque)) else kind.update
     return [(kind.clear, container), (fill, container, contents)]
 
 
 def refill(container: Any, contents: Any) -> None:
-    """Give a container other elements, in the order of `contents`."""
+    """Replace a container's elements, in the order of `contents`."""
     for function, *arguments in refilling_calls(container, contents_of(contents)):
         function(*arguments)

@@ -1,4 +1,4 @@
-"""Building graphs: where nodes are put, and how values of outer graphs come in."""
+"""Graph construction: adding nodes, and capturing values of outer graphs."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from mycelia._engine.ir.types import TensorType
 
 @dataclass(frozen=True, eq=False)
 class StaleNode(GraphNode):
-    """The data of a tensor that may have been written under another name: it cannot be used."""
+    """The data of a tensor that may have been written through an alias: it cannot be used."""
 
     conflict: PathConflict
 
 
 class GraphBuilder:
-    """One graph being built inside another.
+    """One graph under construction, possibly inside another one.
 
-    Whatever its nodes use from outer graphs becomes a parameter, so that the graph is closed; the
-    outer values are kept in `captured`, in the order of those parameters.
+    Values of outer graphs that its nodes use become parameters, so the graph is closed; `captured`
+    holds the outer values, in the order of those parameters.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class GraphBuilder:
         self.captured: dict[GraphNode, GraphParameter] = {}
         self.replaced: dict[GraphNode, GraphNode] = {}
         self._items: dict[tuple[GraphNode, int], GraphNode] = {}
-        self._names: dict[str, int] = {}  # of parameters, with the last number given to each
+        self._names: dict[str, int] = {}  # of parameters, with the last suffix used for each
 
     def parameter(self, name: str, type_: Any) -> GraphParameter:
         return self.graph.parameter(self._free_name(name), type=type_)
@@ -61,12 +61,12 @@ class GraphBuilder:
     def apply(
         self, fn: Any, args: tuple[Any, ...], type_: Any, span: Span | None = None
     ) -> GraphNode:
-        """A new application of `fn`; arguments may belong to outer graphs."""
+        """Add an application of `fn`; arguments may belong to outer graphs."""
         nodes = tuple([self.local(a) if isinstance(a, GraphNode) else constant(a) for a in args])
         return Apply(constant(fn), nodes, self.graph, span=span, type=type_)
 
     def item(self, node: GraphNode, index: int) -> GraphNode:
-        """One value of a node that has several."""
+        """One element of a node whose value is a tuple."""
         node = self.local(node)
         if primitive_of(node) is TUPLE:
             assert isinstance(node, Apply)
@@ -80,14 +80,14 @@ class GraphBuilder:
         return found
 
     def tuple(self, nodes: tuple[Any, ...]) -> GraphNode:
-        """Several nodes as one."""
+        """A tuple of nodes, as one node."""
         parts = tuple([self.local(n) if isinstance(n, GraphNode) else constant(n) for n in nodes])
         return self.apply(TUPLE, parts, tuple([p.type for p in parts]))
 
     def switch(
         self, index: GraphNode, branches: list[GraphBuilder], span: Span | None = None
     ) -> GraphNode:
-        """A choice between finished graphs; what any of them captured, all of them receive."""
+        """A switch between finished graphs; all branches receive all captured values."""
         operands: dict[GraphNode, None] = {}
         for branch in branches:
             operands.update(dict.fromkeys(branch.captured))
@@ -98,7 +98,7 @@ class GraphBuilder:
         return self.apply(SWITCH, args, graphs[0].output.type, span)
 
     def enclose(self, primitive: Any, part: GraphBuilder, span: Span | None = None) -> GraphNode:
-        """A finished graph run by a primitive that takes it and what it captured."""
+        """Apply a primitive to a finished graph and its captured values."""
         args = (part.graph, *part.captured)
         return self.apply(primitive, args, part.graph.output.type, span)
 
@@ -109,7 +109,7 @@ class GraphBuilder:
         carry: list[GraphNode],
         span: Span | None = None,
     ) -> GraphNode:
-        """A loop of two finished graphs whose first parameters are the carry."""
+        """A while loop of two finished graphs whose first parameters are the carry."""
         count = len(carry)
         fixed = dict.fromkeys([*goes_on.captured, *step.captured])
         for part in (goes_on, step):
@@ -119,11 +119,11 @@ class GraphBuilder:
         return self.apply(WHILE, args, step.graph.output.type, span)
 
     def finish(self, output: GraphNode) -> None:
-        """Make `output` the graph's result, after all substitutions."""
+        """Set the graph's output, after all substitutions."""
         self.graph.output = self.substituted([output])[0]
 
     def substituted(self, nodes: list[Any]) -> list[Any]:
-        """`nodes` with `replaced` carried out in all they need; None stays None."""
+        """`nodes` with the replacements in `replaced` applied to all they need; None stays None."""
         if not self.replaced:
             return nodes
         new: dict[GraphNode, GraphNode] = {}
@@ -150,7 +150,7 @@ class GraphBuilder:
         return [None if n is None else new[n] for n in nodes]
 
     def _capture(self, node: GraphNode) -> GraphParameter:
-        """The parameter an outer node comes in through; a new one is not added to the list yet."""
+        """The parameter for an outer node; a new one is not appended to the parameters yet."""
         found = self.captured.get(node)
         if found is None:
             name = self._free_name(node.name if isinstance(node, GraphParameter) else "outer")
@@ -158,7 +158,7 @@ class GraphBuilder:
         return found
 
     def _free_name(self, name: str) -> str:
-        """The name, with a number if another parameter has it."""
+        """The name, with a suffix if another parameter has it."""
         found, number = name, self._names.get(name, 0)
         while found in self._names:
             number += 1
@@ -177,14 +177,14 @@ def _rebuilt(node: Apply, args: tuple[GraphNode, ...]) -> GraphNode:
 
 
 def constant(value: Any) -> GraphConstant:
-    """A constant node; arrays get their type."""
+    """A constant node; arrays are typed."""
     if isinstance(value, GraphConstant):
         return value
     return GraphConstant(value, type=type_of_array(value))
 
 
 def type_of_array(value: Any) -> Any:
-    """The type of an array or node, of a tuple of them; None for anything else."""
+    """The type of an array, a node, or a tuple of them; None for anything else."""
     if isinstance(value, GraphNode):
         return value.type
     if isinstance(value, np.ndarray | np.generic) or hasattr(value, "sharding"):

@@ -1,4 +1,4 @@
-"""Guards: what a program took for constant, and whether it still is."""
+"""Guards: the compile-time constants that a program relies on, compared before every call."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from mycelia._engine.core.network_version import NetworkVersion
 from mycelia.tensor.tensor import Tensor
 
 _PLAIN = (bool, int, float, str, bytes, type(None), DType)
-_MOST_ELEMENTS = 1000  # of a container that is looked at before each run
+_MOST_ELEMENTS = 1000  # of a container that is compared before each call
 
 
 class Guards:
-    """Everything outside that was read and not made an input."""
+    """The guards of one program: everything it read from outside that did not become an input."""
 
     def __init__(self) -> None:
         self._checks: dict[Any, Callable[[], bool]] = {}
@@ -28,46 +28,46 @@ class Guards:
         self._budget = settings.memory_budget()
 
     def entry(self, holder: dict[str, Any], name: str, value: Any) -> None:
-        """A name of a module or object has this value."""
+        """Guard the value of a name in a module or object."""
         self._checks[id(holder), name] = lambda: unchanged(holder.get(name), value)
 
     def presence(self, holder: dict[str, Any], name: str) -> None:
-        """An object has an attribute of its own, or has none."""
+        """Guard whether an object has an instance attribute."""
         before = is_present(holder, name)
         self._checks.setdefault((id(holder), name), lambda: is_present(holder, name) == before)
 
     def member(
         self, owner: Any, name: str, value: Any, holder: dict[str, Any] | None = None
     ) -> None:
-        """An attribute that a class defines has this value; `holder` may come to hide it."""
+        """Guard a class attribute; an instance attribute in `holder` would hide it."""
         key = id(owner if holder is None else holder), name
         self._checks[key] = lambda: unchanged(getattr(owner, name, None), value)
 
     def has_entry(self, holder: dict[str, Any], name: str) -> bool:
-        """Whether `entry` was called for this name."""
+        """Whether `entry` guards this name."""
         return (id(holder), name) in self._checks
 
     def fact(self, ask: Callable[..., bool], args: tuple[Any, ...], before: bool) -> None:
-        """A function of the framework gives the same for these arguments."""
+        """Guard that a framework function returns the same for these arguments."""
         self._checks[ask, args] = lambda: ask(*args) == before
 
     def announced(self, ask: Callable[..., Any], args: tuple[Any, ...], before: Any) -> None:
-        """As `fact`, for what can only change along with a call of `note_change`."""
+        """Like `fact`, for results that change only together with a call of `note_change`."""
         self._announced.append((ask, args, before))
 
     def cell(self, cell: Any, value: Any) -> None:
-        """A variable of an enclosing Python function has this value."""
+        """Guard a variable of an enclosing Python function."""
         self._checks[id(cell), "cell"] = lambda: unchanged(cell.cell_contents, value)
 
     def contents(self, container: Any) -> None:
-        """A list, dict or set made outside holds what it holds now."""
+        """Guard the contents of a list, dict, or set from outside."""
         if len(container) > _MOST_ELEMENTS:
             return
         before = contents_of(container)
         self._checks[id(container), "contents"] = lambda: _same_contents(container, before)
 
     def tensor(self, tensor: Tensor) -> None:
-        """A tensor made outside, taken as a constant, has the numbers it has now."""
+        """Guard the values of a tensor from outside that the program uses as a constant."""
         reference, data = weakref.ref(tensor), tensor._data
 
         def check() -> bool:
@@ -77,11 +77,11 @@ class Guards:
         self._checks[id(tensor), "tensor"] = check
 
     def network(self, cell: Any, changing: frozenset[str]) -> None:
-        """A cell has the flags and parts it has now; some attributes may change."""
+        """Guard the flags and children of a cell; the attributes `changing` may change."""
         self._cells.append((cell, changing, flags(cell, changing)))
 
     def hold(self) -> bool:
-        """Whether everything is still as it was."""
+        """Whether all guards hold."""
         if not all(check() for check in self._checks.values()):
             return False
         if self._changes == NetworkVersion.count:
@@ -97,7 +97,7 @@ class Guards:
 
 
 def flags(cell: Any, changing: frozenset[str]) -> dict[str, Any]:
-    """What a program relies on in a cell: its plain attributes, hooks, and which cells it has."""
+    """What a program relies on in a cell: plain attributes, hooks, and child cells."""
     plain = [(k, v) for k, v in cell.__dict__.items() if isinstance(v, _PLAIN)]
     found: dict[str, Any] = {k: v for k, v in plain if k not in changing}
     hooks = cell.__dict__.get("hooks")
@@ -108,13 +108,13 @@ def flags(cell: Any, changing: frozenset[str]) -> dict[str, Any]:
 
 
 def is_present(holder: dict[str, Any], name: str) -> bool:
-    """Whether an object, given by its attributes, has one; those of cells are in three dicts."""
+    """Whether an object has an attribute, given its `__dict__`; cells have three such dicts."""
     parts = holder, holder.get("_params", ()), holder.get("_cells", ())
     return any(name in part for part in parts)
 
 
 def unchanged(found: Any, before: Any) -> bool:
-    """The same object, or an equal plain value of the same type."""
+    """Whether a value is the same object, or an equal plain value of the same type."""
     if found is before:
         return True
     return type(found) is type(before) and isinstance(found, _PLAIN) and found == before

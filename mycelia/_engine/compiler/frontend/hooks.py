@@ -1,4 +1,4 @@
-"""Hooks on tensors of a program being read: their functions become part of the backward pass."""
+"""Tensor hooks in traced programs: their functions become part of the backward pass."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def hook_tensor(tracer: Tracer, tensor: Tensor, function: Callable[[Any], Any]) -> HookHandle:
-    """Let `function` see the gradient of `tensor`, all of it, and replace it."""
+    """Register a hook that receives the full gradient of `tensor` and may replace it."""
     node = tracer.bound(tensor)._data
     if not isinstance(node, GraphNode):  # a constant has no gradient
         return HookHandle([], function)
@@ -31,29 +31,29 @@ def hook_tensor(tracer: Tracer, tensor: Tensor, function: Callable[[Any], Any]) 
 
 
 def _insert(tracer: Tracer, op: Hooked, tensor: Tensor, node: GraphNode) -> None:
-    """Put a hooked value in the place of a node, also where the node was used before."""
+    """Replace a node by its hooked value, also in earlier uses."""
     builder = tracer.builder
     if owner(node) is not builder.graph:
         raise problem(
             RuntimeError,
-            "register_hook: the tensor was made outside of this branch or loop",
-            expected="a hook for every path, or a tensor made in the branch itself",
-            fix="register the hook where the tensor is made",
+            "register_hook: the tensor was created outside this branch or loop",
+            expected="a hook on every path, or a tensor created in the branch itself",
+            fix="register the hook where the tensor is created",
         )
     if isinstance(node, Apply):
         builder.replaced[node] = tracer.apply(op, [replace(node)], ())
     elif tensor._is_parameter:
         raise problem(
             RuntimeError,
-            "register_hook: a parameter gets its hook before the network is compiled",
-            fix="call parameter.register_hook(...) outside of construct",
+            "register_hook: hooks of a parameter must be registered before compilation",
+            fix="call parameter.register_hook(...) outside construct",
         )
     else:
         tensor._data = tracer.apply(op, [node], ())
 
 
 def hooked(tracer: Tracer, node: GraphNode, tensor: Tensor) -> GraphNode:
-    """A node that stands for a tensor, seen by the hooks registered on the tensor outside."""
+    """The node of a tensor, wrapped in the hooks registered on the tensor outside the program."""
     functions = tensor.__dict__.get("hooks")
     if not functions:
         return node
@@ -61,18 +61,18 @@ def hooked(tracer: Tracer, node: GraphNode, tensor: Tensor) -> GraphNode:
 
 
 def after_hooks(tracer: Tracer, tensor: Tensor, gradient: Tensor) -> Tensor:
-    """A gradient as the hooks registered on its tensor outside leave it."""
+    """A gradient after the hooks registered on its tensor outside the program."""
     tracer.guards.announced(hooks_of, (tensor,), hooks_of(tensor))
     return shown(tensor.__dict__.get("hooks") or (), gradient)
 
 
 def unhooked(node: GraphNode) -> GraphNode:
-    """The node before the hooks: its gradient is the one that they have seen."""
+    """The node inside the hooks, whose gradient the hooks have already processed."""
     while isinstance(node, Apply) and type(primitive_of(node)) is Hooked:
         node = node.args[0]
     return node
 
 
 def hooks_of(*tensors: Tensor) -> tuple[tuple[Any, ...], ...]:
-    """The functions registered on tensors now."""
+    """The hook functions currently registered on tensors."""
     return tuple([tuple(t.__dict__.get("hooks") or ()) for t in tensors])

@@ -1,8 +1,8 @@
-"""What a program being traced may change, and the journal of its changes.
+"""The mutation journal: what a traced branch or loop body changes, and how to undo it.
 
-A branch or a loop body is traced by really changing things, then taking the changes back. The
-journal keeps both states, so that the program can choose between them when it runs. Values are read
-in the state in which they were left: `Changes.applied` brings it back.
+Tracing a branch or loop body really mutates variables, tensors, and containers, then undoes the
+changes. The journal stores both states, so that the program can choose between them at run time.
+`Mutations.applied` restores the state at the end of a branch, in which its values must be read.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from mycelia.tensor.views import related, root_of
 
 
 class _MissingValue:
-    """Stands for a variable that has no value."""
+    """The marker of a variable that has no value."""
 
     def __repr__(self) -> str:
         return "nothing"
 
 
 MISSING = _MissingValue()
-MAYBE_WRITTEN = PathConflict("which object was written depends on a number")
+MAYBE_WRITTEN = PathConflict("which object was written depends on a runtime value")
 Key = tuple[Any, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class VariableLocation:
-    """One name in a dict: a variable of a frame, or a part of the world."""
+    """One name in a dict: a variable of a frame, or an effect of the program."""
 
     holder: dict[str, Any]
     name: str
@@ -66,7 +66,7 @@ class VariableLocation:
             self.holder[self.name] = value
 
     def writing_calls(self, value: Any) -> list[tuple[Any, ...]]:
-        """The calls of C functions that `write` comes to."""
+        """The C function calls that are equivalent to `write`."""
         if value is MISSING:
             return [(dict.pop, self.holder, self.name, None)]
         return [(dict.__setitem__, self.holder, self.name, value)]
@@ -74,7 +74,7 @@ class VariableLocation:
 
 @dataclass(frozen=True, eq=False)
 class ClosureCellLocation:
-    """A variable of a Python function around the program, by the cell that closures share."""
+    """A variable of a Python function that encloses the program: the cell that closures share."""
 
     cell: CellType
     name: str
@@ -100,7 +100,7 @@ class ClosureCellLocation:
             self.cell.cell_contents = value
 
     def writing_calls(self, value: Any) -> list[tuple[Any, ...]]:
-        """The calls of C functions that `write` comes to."""
+        """The C function calls that are equivalent to `write`."""
         if value is MISSING:
             return [(delattr, self.cell, "cell_contents")]
         return [(setattr, self.cell, "cell_contents", value)]
@@ -108,9 +108,9 @@ class ClosureCellLocation:
 
 @dataclass(frozen=True, eq=False)
 class TensorLocation:
-    """The array of a tensor, which subscripts and parameter writes replace.
+    """The array of a tensor, which subscript and parameter assignments replace.
 
-    Reading returns a version: a separate tensor that keeps this array.
+    `read` returns a version: a separate tensor with the current array.
     """
 
     tensor: Tensor
@@ -136,10 +136,10 @@ class TensorLocation:
 
 @dataclass(frozen=True, eq=False)
 class ContainerLocation:
-    """The elements of a list, dict, set or other container made by the program."""
+    """The elements of a list, dict, set, or other container created by the program."""
 
     container: Any
-    stale: dict[int, tuple[Any, PathConflict]]  # containers that cannot be used, and why
+    stale: dict[int, tuple[Any, PathConflict]]  # unusable containers, and why
 
     @property
     def key(self) -> Key:
@@ -161,7 +161,7 @@ class ContainerLocation:
             refill(self.container, value)
 
     def writing_calls(self, value: Any) -> list[tuple[Any, ...]]:
-        """The calls of C functions that `write` comes to."""
+        """The C function calls that are equivalent to `write`."""
         return refilling_calls(self.container, value)
 
 
@@ -170,11 +170,11 @@ Location = OuterLocation | TensorLocation
 
 
 class Mutations(dict[Key, tuple[Location, Any]]):
-    """Places with what they held at the end of a branch or loop body."""
+    """Locations and their values at the end of a branch or loop body."""
 
     @contextmanager
     def applied(self) -> Iterator[None]:
-        """The places hold these values inside the block."""
+        """Set the locations to these values inside the block."""
         before = [(place, place.read()) for place, _ in self.values()]
         for place, value in self.values():
             place.write(value)
@@ -187,35 +187,35 @@ class Mutations(dict[Key, tuple[Location, Any]]):
 
 @dataclass(eq=False)
 class Watch:
-    """Whether a piece of a program changes anything that it did not make itself."""
+    """Whether a section of a program changes anything that it did not create."""
 
     changed: bool = False
     made: set[int] = field(default_factory=set)
 
 
 class MutationJournal:
-    """The places changed since it was opened, with what they held before.
+    """The locations changed since the journal was opened, with their previous values.
 
-    What was made since then is of no concern: nobody outside has it.
+    Objects created since then are not recorded: nothing outside refers to them.
     """
 
     def __init__(self, graph: Graph | None = None) -> None:
         self.before: dict[Key, tuple[Location, Any]] = {}
-        self.graph = graph  # where new nodes go while the journal is open
+        self.graph = graph  # the graph of new nodes while the journal is open
         self.made: dict[int, Any] = {}
-        self.outside: dict[int, Any] = {}  # stand-ins for tensors that others have
+        self.outside: dict[int, Any] = {}  # stand-ins for tensors from outside
         self.aliases = Aliases()
-        self.views: list[ref[Tensor]] = []  # made since the journal was opened
-        self.roots: dict[int, tuple[Tensor, Tensor]] = {}  # of these views, when it is closed
+        self.views: list[ref[Tensor]] = []  # created since the journal was opened
+        self.roots: dict[int, tuple[Tensor, Tensor]] = {}  # of these views, at closing
         self.is_open = True
 
     def note(self, place: Location) -> None:
-        """Remember a place that is about to change."""
+        """Record a location that is about to change."""
         if place.key not in self.before and not self.is_new(place.home):
             self.before[place.key] = (place, place.read())
 
     def close(self) -> None:
-        """No more changes. Views that were made no longer follow writes: others stand for them."""
+        """Stop recording; views created so far no longer follow writes to their base tensors."""
         self.is_open = False
         for view in self.views:
             tensor = view()
@@ -225,13 +225,13 @@ class MutationJournal:
             tensor._relation = None
 
     def root_of(self, thing: Any) -> Any:
-        """The tensor whose elements a tensor shows, or showed when the journal was closed."""
+        """The base tensor of a view, now or when the journal was closed."""
         if not isinstance(thing, Tensor):
             return thing
         return self.roots[id(thing)][1] if id(thing) in self.roots else root_of(thing)
 
     def is_new(self, thing: Any) -> bool:
-        """Whether something was made since the journal was opened."""
+        """Whether an object was created since the journal was opened."""
         if id(thing) in self.made:
             return True
         if not isinstance(thing, Tensor) or id(thing) in self.outside:
@@ -242,7 +242,7 @@ class MutationJournal:
         return isinstance(data, GraphNode) and owner(data) is self.graph is not None
 
     def take_back(self) -> Mutations:
-        """Undo all changes; gives what the places held at the end."""
+        """Undo all changes; returns the values at the end."""
         found = Mutations({key: (place, place.read()) for key, (place, _) in self.before.items()})
         for place, value in self.before.values():
             place.write(value)
@@ -250,22 +250,22 @@ class MutationJournal:
 
 
 class JournaledStore:
-    """Writes through journals: the innermost open one hears of each."""
+    """Writes to locations, each recorded in the innermost open journal."""
 
     def __init__(self, before_change: Callable[[Tensor], None]) -> None:
-        self.before_change = before_change  # called with tensors whose data is about to change
+        self.before_change = before_change  # called before the data of a tensor changes
         self.journals: list[MutationJournal] = [MutationJournal()]
-        self.own: dict[int, Any] = {}  # containers made by the program
+        self.own: dict[int, Any] = {}  # containers created by the program
         self.stale: dict[int, tuple[Any, PathConflict]] = {}
-        self.read: set[Key] = set()  # places whose old values the program needs
-        self.writes = 0  # how many tensors and containers were written
+        self.read: set[Key] = set()  # locations whose old values the program needs
+        self.writes = 0  # number of writes to tensors and containers
         self._held: dict[int, Any] = {}  # iterators that variables and containers hold
         self._scratch: dict[int, Any] = {}  # the variables of comprehensions
         self._watches: list[Watch] = []
 
     @contextmanager
     def journal(self, graph: Graph) -> Iterator[MutationJournal]:
-        """A journal of what happens in the block, whose nodes are those of `graph`."""
+        """Record the changes inside the block, whose nodes belong to `graph`."""
         journal = MutationJournal(graph)
         self.journals.append(journal)
         try:
@@ -282,7 +282,7 @@ class JournaledStore:
             watch.changed = watch.changed or not is_scratch
 
     def is_new(self, thing: Any) -> bool:
-        """Whether the program made something."""
+        """Whether the program created an object."""
         return any(journal.is_new(thing) for journal in self.journals)
 
     def write(self, place: Location, value: Any) -> None:
@@ -290,7 +290,7 @@ class JournaledStore:
         place.write(value)
 
     def note_tensor(self, tensor: Tensor) -> None:
-        """A tensor is about to change: nobody knows what those hold that may be the same one."""
+        """Record that a tensor is about to change; tensors that may alias it become stale."""
         self.note(TensorLocation(tensor))
         self.writes += 1
         for other in self.aliases_of(tensor):
@@ -300,46 +300,46 @@ class JournaledStore:
                     self.write(TensorLocation(shown), MAYBE_WRITTEN)
 
     def needs(self, key: Key) -> None:
-        """The program depends on what a place holds: what it held before, unless it was written."""
+        """Record that the program reads a location: its old value, unless it was written."""
         if not any(key in journal.before for journal in self.journals):
             self.read.add(key)
 
     def note_container(self, container: Any) -> None:
-        """A container is about to change; those that may be the same one cannot be used then."""
+        """Record that a container is about to change; containers that may alias it become stale."""
         self.note(ContainerLocation(container, self.stale))
         self.writes += 1
         for other in self.aliases_of(container):
             self.write(ContainerLocation(other, self.stale), MAYBE_WRITTEN)
 
     def refuse_stale(self, value: Any) -> None:
-        """Raise if a container holds nobody knows what."""
+        """Raise if a container is stale, that is, may have been written through an alias."""
         container = value if isinstance(value, CONTAINERS) else getattr(value, "__dict__", None)
         _, conflict = self.stale.get(id(container), (None, None))
         if conflict is not None:
             raise conflict_error(conflict)
 
     def aliases_of(self, thing: Any) -> list[Any]:
-        """What may be the same object as `thing`, depending on the run."""
+        """The objects that may be identical to `thing` at run time."""
         return [other for journal in self.journals for other in journal.aliases.of(thing)]
 
     def may_be(self, thing: Any, other: Any) -> None:
-        """Say that the run decides whether these are one object."""
+        """Record that two objects may be identical at run time."""
         self.journals[-1].aliases.add(thing, other)
 
     def adopt(self, container: Any) -> Any:
-        """Count a container as made by the program."""
+        """Treat a container as created by the program."""
         self.own[id(container)] = container
         return self.made(container)
 
     def made(self, thing: Any) -> Any:
-        """Say that a container or the variables of a frame are new."""
+        """Record that a container or the variables of a frame are new."""
         self.journals[-1].made[id(thing)] = thing
         for watch in self._watches:
             watch.made.add(id(thing))
         return thing
 
     def made_views(self, tensors: Iterable[Tensor]) -> None:
-        """Say that views are new; they need not stay alive, as a write would change them, too."""
+        """Record new views; weak references suffice, since writes to the base update live views."""
         journal = self.journals[-1]
         for tensor in tensors:
             journal.made[id(tensor)] = None
@@ -347,17 +347,17 @@ class JournaledStore:
                 journal.views.append(ref(tensor))
 
     def hold(self, value: Any) -> None:
-        """Say that a variable or container holds a value; matters for iterators."""
+        """Record that a variable or container holds a value; only iterators matter."""
         if isinstance(value, Iterator):
             self._held[id(value)] = value
 
     def is_held(self, iterator: Any) -> bool:
-        """Whether someone else may still take elements from an iterator."""
+        """Whether other code may still advance an iterator."""
         return id(iterator) in self._held
 
     @contextmanager
     def watched(self) -> Iterator[Watch]:
-        """Says whether the block changes anything that was there before."""
+        """Observe whether the block changes anything that existed before."""
         watch = Watch()
         self._watches.append(watch)
         try:
@@ -366,7 +366,7 @@ class JournaledStore:
             self._watches.remove(watch)
 
     def scratch(self) -> dict[str, Any]:
-        """The variables of a comprehension; nobody sees them afterwards."""
+        """The variables of a comprehension, which are not visible afterwards."""
         found: dict[str, Any] = self.made({})
         self._scratch[id(found)] = found
         return found

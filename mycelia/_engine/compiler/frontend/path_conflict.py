@@ -1,4 +1,4 @@
-"""Values that are not the same kind of thing on all paths of a program."""
+"""Path conflicts: values whose structures differ between the paths of a program."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from mycelia._engine.compiler.frontend.symbolic import GraphBreak
 
 @dataclass(frozen=True)
 class PathConflict:
-    """A value that no program can hold: whoever uses it needs Python, for this reason."""
+    """A value that no program can represent; using it causes a graph break with this reason."""
 
     why: str
 
 
 def conflict_error(conflict: PathConflict) -> GraphBreak:
-    """What asks for Python where such a value is used."""
+    """The graph break for a use of such a value."""
     return GraphBreak(None, conflict.why)

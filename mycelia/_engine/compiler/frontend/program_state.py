@@ -1,8 +1,8 @@
-"""State that a program keeps besides parameters: attributes and containers that it changes.
+"""Program state besides parameters: attributes and containers that a program mutates.
 
-`self.count += 1`, `self.cache.append(x)`, and `self.d[k] = x` change objects that were there before
-the call. The values are arguments and results of the program: it takes what the places hold, and
-what it leaves there is written back after each run.
+`self.count += 1`, `self.cache.append(x)`, and `self.d[k] = x` change objects that existed before
+the call. Their values are inputs and outputs of the program: the old values are passed in, and the
+new values are written back after each run.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from mycelia.tensor.views import related, root_of
 if TYPE_CHECKING:
     from mycelia._engine.compiler.frontend.tracer import Tracer
 
-MOST_TRACES = 10  # of a function, until all state is known
+MOST_TRACES = 10  # of a function, to find all its state
 
 
 class StateFound(Exception):  # it asks to trace the function again
-    """A function changes what it took for constant: places and tensors that must be inputs."""
+    """A function mutates locations or tensors that it used as constants: they must be inputs."""
 
     def __init__(self, places: Sequence[OuterLocation], tensors: Sequence[Tensor]) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ class StateFound(Exception):  # it asks to trace the function again
 
 @dataclass(eq=False)
 class ProgramState:
-    """What is known to be state, when a function is traced."""
+    """The state known before a function is traced."""
 
     places: dict[Key, OuterLocation]
     tensors: dict[int, Tensor]  # written in place: inputs, not constants
@@ -64,21 +64,21 @@ class ProgramState:
         return ProgramState({}, {})
 
     def known(self) -> frozenset[int]:
-        """The identities of containers that are state themselves, and of known tensors."""
+        """The ids of containers that are state themselves, and of known tensors."""
         containers = [p.container for p in self.places.values() if isinstance(p, ContainerLocation)]
         return frozenset(map(id, containers)).union(self.tensors)
 
     def values(self) -> tuple[Any, ...]:
-        """What the places hold now."""
+        """The current values of the locations."""
         return tuple([place.read() for place in self.places.values()])
 
     def add(self, found: StateFound) -> None:
-        """Know more places and tensors; they are kept alive, as they are named by identity."""
+        """Add locations and tensors; they are kept alive because they are identified by id."""
         self.places |= {place.key: place for place in found.places}
         self.tensors |= {id(tensor): tensor for tensor in found.tensors}
 
     def enter(self, tracer: Tracer, values: Sequence[Any]) -> None:
-        """Let a program that is about to be traced have stand-ins in the places."""
+        """Put stand-ins into the locations before tracing."""
         for tensor in self.tensors.values():
             tracer.bind(tensor)
         for (key, place), value in zip(self.places.items(), values, strict=True):
@@ -95,9 +95,9 @@ def stand_in_for_state(
     given: list[Tensor],
     firsts: Sequence[int],
 ) -> None:
-    """Let the tensors that the state holds stand for the inputs themselves.
+    """Use the tensors in the state themselves as stand-ins for the inputs.
 
-    Others may hold them, too, and then see what the program does with them.
+    Other objects may refer to them, too, and must see the program's writes.
     """
     if not state.places:
         return
@@ -115,17 +115,17 @@ def stand_in_for_state(
 
 @dataclass(frozen=True, eq=False)
 class StateChange:
-    """A place that a program changes, and the form of what it leaves there.
+    """A location that a program changes, and the structure of its new value.
 
-    Instead of a place there is a number for a container among the arguments of a call.
+    A container among the arguments of a call is identified by its index instead of a location.
     """
 
     place: OuterLocation | int
     form: Structure
-    origins: tuple[int | None, ...]  # of its containers: those among the arguments that they are
+    origins: tuple[int | None, ...]  # its containers, by index among the arguments
 
     def calls(self, value: Any, containers: Sequence[Any]) -> list[tuple[Any, ...]]:
-        """Calls that write a new value, given the containers among the arguments of a call."""
+        """The calls that write a new value, given the containers among the arguments of a call."""
         calls: list[tuple[Any, ...]] = []
         origins = iter([None if o is None else containers[o] for o in self.origins])
         value = _with_containers(self.form, value, origins, calls)
@@ -165,14 +165,14 @@ def _with_containers(
 
 @dataclass(frozen=True)
 class ResultAliases:
-    """Which of the results of a program are tensors among its arguments, or one tensor."""
+    """Which results of a program are tensors among its arguments, or the same tensor."""
 
-    arguments: dict[int, int]  # of results, by their numbers: the number of the argument
-    results: dict[int, int]  # the first result that is the same tensor
+    arguments: dict[int, int]  # result index to argument index
+    results: dict[int, int]  # result index to the first result that is the same tensor
 
     @staticmethod
     def of(results: Sequence[Any], arguments: Sequence[Tensor]) -> ResultAliases:
-        """The identities of traced values."""
+        """Find the aliases among traced values."""
         places = {id(tensor): i for i, tensor in enumerate(arguments)}
         firsts: dict[int, int] = {}
         found = ResultAliases({}, {})
@@ -186,7 +186,7 @@ class ResultAliases:
         return found
 
     def restored(self, found: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:
-        """The results of a run, as the tensors that they are."""
+        """The results of a run, with aliases replaced by the actual tensors."""
         leaves = list(found)
         for number in set(self.results.values()):
             if not isinstance(leaves[number], Tensor):
@@ -199,9 +199,9 @@ class ResultAliases:
 
 
 def changes_of(tracer: Tracer) -> tuple[list[StateChange], list[tuple[Any, Any]]]:
-    """What a traced program changes outside, and the leaves of the new values.
+    """The outside locations that a traced program changes, and the leaves of the new values.
 
-    Raises StateFound if it took a place or tensor for constant that it changes.
+    Raises StateFound if the program used a changed location or tensor as a constant.
     """
     changes, leaves, places, tensors = [], [], [], []
     for key, (place, before) in tracer.store.journals[0].before.items():
@@ -226,16 +226,16 @@ def changes_of(tracer: Tracer) -> tuple[list[StateChange], list[tuple[Any, Any]]
     if places or tensors:
         raise StateFound(places, tensors)
     if keeps_a_view(tracer, [leaf for leaf, _ in leaves if isinstance(leaf, Tensor)]):
-        raise GraphBreak(None, "it keeps a tensor that shares elements with another one")
+        raise GraphBreak(None, "it stores a tensor that shares elements with another one")
     return changes, leaves
 
 
 def refuse_unfinished(value: Any) -> None:
-    """Raise if a value that leaves a program is none yet: text with holes, an iterator, ..."""
+    """Raise if an output of the program is not complete: a symbolic string, an iterator, ..."""
     if isinstance(value, (MaybeUnbound, SymbolicString, Iterator)):
         what = {
-            MaybeUnbound: "a variable of some paths",
-            SymbolicString: "a text with numbers of tensors",
+            MaybeUnbound: "a variable that only some paths assign",
+            SymbolicString: "a string with runtime values",
         }
         raise GraphBreak(None, f"{what.get(type(value), 'an iterator')} leaves the program")
     if isinstance(value, dict):
@@ -246,9 +246,9 @@ def refuse_unfinished(value: Any) -> None:
 
 
 def keeps_a_view(tracer: Tracer, kept: Sequence[Tensor]) -> bool:
-    """Whether a write to a tensor that a program keeps would show in another one that is left.
+    """Whether a write to a tensor that the program stores would show in another live tensor.
 
-    Tensors that may be the same, depending on the run, count only if both are kept.
+    Tensors that may be identical at run time count only if both are stored.
     """
     inputs = {id(tensor) for tensor in tracer.arguments} | set(tracer.inputs)
     roots: dict[int, Tensor] = {}
@@ -272,31 +272,31 @@ def shares_elements(values: Sequence[Any]) -> bool:
 
 
 def changes_anything(tracer: Tracer) -> bool:
-    """Whether a program that is being traced has changed anything that is seen outside."""
+    """Whether the program being traced has changed anything visible outside."""
     noted = [pair for journal in tracer.store.journals for pair in journal.before.values()]
     places = [place for place, _ in noted if place.home is not tracer.world]
     return bool(places) or "<token>" in tracer.world
 
 
 def trace_with_state(state: ProgramState, trace: Callable[[], Any]) -> Any:
-    """The result of `trace`, repeated until all state is known."""
+    """Call `trace` repeatedly until all state is known."""
     for _ in range(MOST_TRACES):
         try:
             return trace()
         except StateFound as found:
             state.add(found)
-    raise GraphBreak(None, "each trace of it changes other objects")
+    raise GraphBreak(None, "each trace changes different objects")
 
 
 def refuse_state(found: StateFound) -> Exception:
-    """The error for a function that changes attributes where nothing can be written back."""
+    """The error for a function that changes attributes where they cannot be written back."""
     names = [str(p.name) for p in found.places if isinstance(p, VariableLocation)]
     kinds = [type(p.container).__name__ for p in found.places if isinstance(p, ContainerLocation)]
-    what = ", ".join([*names, *kinds]) or "a tensor that was made outside"
+    what = ", ".join([*names, *kinds]) or "a tensor created outside"
     return located(
         RuntimeError,
-        f"the program changes {what}, which it has to write back after each call",
-        expected="a function that changes Parameters only",
+        f"the program changes {what}, which cannot be written back here",
+        expected="a function that changes only Parameters",
         fix="keep the state in a Parameter, or return the new value",
         span=None,
     )

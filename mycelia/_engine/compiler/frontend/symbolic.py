@@ -1,4 +1,4 @@
-"""Values that are not known while a function is read: tensors and numbers with a node inside."""
+"""Symbolic values: tensors and numbers that hold a graph node instead of data."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ DTYPE_OF: dict[type, DType] = {
 }
 
 
-class GraphBreak(Exception):  # it asks for another way, it is not the user's error
-    """Python needs a number that is only known when the program runs."""
+class GraphBreak(Exception):  # it requests the fallback; it is not the user's error
+    """Python needs a value that is known only when the program runs."""
 
     def __init__(self, node: GraphNode | None, why: str) -> None:
         super().__init__(why)
@@ -49,12 +49,12 @@ class GraphBreak(Exception):  # it asks for another way, it is not the user's er
 
 
 def is_symbolic(value: Any) -> bool:
-    """Whether `value` is a tensor or number that is only known when the program runs."""
+    """Whether `value` is a tensor or number that is known only when the program runs."""
     return isinstance(value, Tensor) and isinstance(value._data, GraphNode)
 
 
 class SymbolicNumber(Tensor):
-    """A Python number that is only known when the program runs; it stays weakly typed."""
+    """A Python number that is known only when the program runs; it stays weakly typed."""
 
     __slots__ = ("kind",)
     kind: type
@@ -68,12 +68,12 @@ class SymbolicNumber(Tensor):
 
     @property
     def strong(self) -> Tensor:
-        """The same value as an ordinary tensor of Python's precision."""
+        """The same value as a strongly typed tensor of Python's precision."""
         return Tensor._wrap(self._data)
 
 
 def as_number(value: Any) -> SymbolicNumber:
-    """A Python number, known or not, as a number of the program."""
+    """A constant or symbolic Python number as a symbolic number."""
     if isinstance(value, SymbolicNumber):
         return value
     kind = type(value) if type(value) in _RANK else _kind_of(value)
@@ -81,7 +81,7 @@ def as_number(value: Any) -> SymbolicNumber:
 
 
 def convert(value: Any, kind: type) -> SymbolicNumber:
-    """`kind(value)` for a number or a tensor of one element."""
+    """`kind(value)` for a number or a tensor with one element."""
     source = value.strong if isinstance(value, SymbolicNumber) else value
     if not isinstance(source, Tensor):
         return as_number(kind(source))
@@ -96,7 +96,7 @@ def convert(value: Any, kind: type) -> SymbolicNumber:
 
 
 def is_number(value: Any) -> bool:
-    """Whether `value` is a Python number, known or not."""
+    """Whether `value` is a constant or symbolic Python number."""
     return isinstance(value, SymbolicNumber) or type(value) in _RANK
 
 
@@ -110,12 +110,12 @@ def _kind_of(value: Any) -> type:
 
 
 def wider(first: type, second: type) -> type:
-    """The kind that holds both."""
+    """The kind to which both promote."""
     return max(first, second, key=_RANK.__getitem__)
 
 
 def _binary(op: Any, plain: Callable[..., Any], result: type | None) -> Callable[..., Any]:
-    """The method of Number for a Python operator; beside a tensor the tensor decides."""
+    """A method of SymbolicNumber for a Python operator; tensors use their own."""
 
     def method(self: SymbolicNumber, other: Any) -> Any:
         if not is_number(other):
@@ -167,17 +167,17 @@ for _name, _op in {
 
 
 def both(first: SymbolicNumber, second: SymbolicNumber) -> SymbolicNumber:
-    """`first and second` of two truths."""
+    """`first and second` of two symbolic bools."""
     return SymbolicNumber.of(LogicalAnd.of()(first.strong, second.strong)._data, bool)
 
 
 def either(first: SymbolicNumber, second: SymbolicNumber) -> SymbolicNumber:
-    """`first or second` of two truths."""
+    """`first or second` of two symbolic bools."""
     return SymbolicNumber.of(LogicalOr.of()(first.strong, second.strong)._data, bool)
 
 
 def opposite(truth: SymbolicNumber) -> SymbolicNumber:
-    """`not truth`."""
+    """`not truth` of a symbolic bool."""
     return SymbolicNumber.of(LogicalNot.of()(truth.strong)._data, bool)
 
 
@@ -191,7 +191,7 @@ def _absolute(self: SymbolicNumber) -> SymbolicNumber:
     return SymbolicNumber.of(abs(convert(self, kind).strong)._data, kind)
 
 
-setattr(SymbolicNumber, "__neg__", _negative)  # noqa: B010  # beside the methods set above
+setattr(SymbolicNumber, "__neg__", _negative)  # noqa: B010  # like the methods set above
 setattr(SymbolicNumber, "__abs__", _absolute)  # noqa: B010
 setattr(SymbolicNumber, "__hash__", Tensor.__hash__)  # noqa: B010
 

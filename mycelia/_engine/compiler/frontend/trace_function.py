@@ -1,4 +1,4 @@
-"""From a function and its arguments to a program: reading, then tidying what was read."""
+"""Tracing a function to a program, and optimizing its graph."""
 
 from __future__ import annotations
 
@@ -56,26 +56,26 @@ if TYPE_CHECKING:
 else:
     source_reader = LazyModule("mycelia._engine.compiler.frontend.interpreter.interpreter")
 
-DEEPEST = 20_000  # Python frames while reading: nested user code takes several each
+DEEPEST = 20_000  # recursion limit while tracing: each nested user call needs several frames
 
 
 @dataclass(eq=False)
 class TracedProgram:
-    """A function read for one kind of arguments."""
+    """A function traced for one structure of arguments."""
 
     program: Program
-    plain: Program  # before the passes: what gradients are taken of
+    plain: Program  # before the passes; this one is differentiated
     result: Structure
     guards: Guards
-    seconds: dict[str, float]  # for each stage
+    seconds: dict[str, float]  # by stage
     stages: list[tuple[str, Graph]]
-    narrowed: int = 0  # operators that are computed only for what is read
+    narrowed: int = 0  # operators reduced by slice pushdown
     changes: tuple[
         StateChange, ...
     ] = ()  # of attributes and containers; their leaves follow the result
     identities: ResultAliases = field(default_factory=lambda: ResultAliases({}, {}))
-    constants: frozenset[int] = frozenset()  # the identities of tensors taken for constants
-    restores: bool = False  # whether a call has places to write, or tensors to put into its result
+    constants: frozenset[int] = frozenset()  # ids of tensors used as constants
+    restores: bool = False  # whether a call writes state, or restores aliases in its result
 
 
 def trace(
@@ -87,25 +87,25 @@ def trace(
     state: ProgramState | None = None,
     firsts: tuple[int, ...] = (),
 ) -> TracedProgram:
-    """Read `fn` into a program; its inputs are the leaves of `arguments`, a pair (args, kwargs).
+    """Trace `fn` to a program whose inputs are the leaves of `arguments`, a pair (args, kwargs).
 
-    With `state` that has places, their values are the third part of `arguments`. StateFound says
-    that there is more state. `firsts` says for each leaf which one is the first that is the same
-    tensor, unless all differ.
+    If `state` has locations, their values are the third element of `arguments`. Raises StateFound
+    if there is more state. `firsts` maps each leaf to the first leaf that is the same tensor; it is
+    empty if all differ.
 
-    If the program might need more memory than its `budget`, that of the settings if none is given,
-    it is read again, and gradients remember no more than what is left besides the inputs.
+    If the program might need more memory than `budget` (by default that of the settings), it is
+    traced again, and gradients store only residuals that fit besides the inputs.
     """
     state = state or ProgramState.empty()
-    found = _read(fn, name, arguments, capacity, None, state, firsts)
+    found = _trace(fn, name, arguments, capacity, None, state, firsts)
     budget = settings.memory_budget() if budget is None else budget
     if budget is None:
         return found
     given = sum(type_bytes(p.type) for p in found.program.graph.parameters)
-    return _read(fn, name, arguments, capacity, max(budget - given, 0), state, firsts)
+    return _trace(fn, name, arguments, capacity, max(budget - given, 0), state, firsts)
 
 
-def _read(
+def _trace(
     fn: Callable[..., Any],
     name: str,
     arguments: Structure,
@@ -140,7 +140,7 @@ def _read(
         raise
     except Exception as error:
         if changes_anything(tracer):
-            why = f"it raises {type(error).__name__} after it has changed something"
+            why = f"it raises {type(error).__name__} after it has changed state"
             raise GraphBreak(None, why) from error
         raise with_stack(error) from error.__cause__
     finally:
@@ -150,7 +150,7 @@ def _read(
 
 
 def _not_known(node: GraphNode) -> Any:
-    raise GraphBreak(node, "Python needs the number of a tensor")
+    raise GraphBreak(node, "Python needs the value of a tensor")
 
 
 def _finish(
@@ -225,7 +225,7 @@ def _finish(
 
 
 def _optimized(graph: Graph, stages: list[tuple[str, Graph]]) -> Graph:
-    """A better copy; `stages` gets a copy after each pass that did something, if files want it."""
+    """An optimized copy; with `save_graphs`, `stages` receives a copy after each effective pass."""
 
     def report(name: str, _: float, made: int, after: Graph) -> None:
         if made and settings.current().save_graphs >= 2:
@@ -237,10 +237,10 @@ def _optimized(graph: Graph, stages: list[tuple[str, Graph]]) -> Graph:
 
 
 def run_in_vm(fn: Callable[..., Any], name: str, args: Any, kwargs: Any, segments: Any) -> Any:
-    """Run `fn` in the vm: Python decides, and `segments` computes what it asks for.
+    """Run `fn` in the VM: Python executes control flow, and `segments` runs compiled segments.
 
-    Afterwards, all tensors that are still there have their numbers, also if `fn` raised. If an
-    index was wrong, those that were there before have their old ones.
+    Afterwards, all live tensors have values, even if `fn` raised. If an index was out of range,
+    tensors from before the call have their old values.
     """
     tracer = Tracer(name)
     tracer.materialized = segments.values

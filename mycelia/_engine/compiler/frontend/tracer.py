@@ -1,4 +1,4 @@
-"""The program being made: operators called while it is active become nodes of its graphs."""
+"""The tracer: operators called while it is active become nodes of its graphs."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _REPLACEMENT = Replacement.of()
 
 @dataclass(frozen=True, eq=False)
 class TracedInput:
-    """A network's parameter as an input of the program, with the array it holds outside."""
+    """A parameter as an input of the program, with the array it holds outside."""
 
     tensor: Tensor
     node: GraphParameter
@@ -79,16 +79,16 @@ _ACTIVE = _ActiveTracer()
 
 
 def active_tracer() -> Tracer | None:
-    """The program this thread is reading, or None."""
+    """The tracer that is active in this thread, or None."""
     return _ACTIVE.tracer
 
 
 class Tracer:
-    """All state of reading one program: the graph in work, the journal, inputs, effects."""
+    """The state of tracing one program: current graph, mutation journal, inputs, and effects."""
 
     def __init__(self, name: str, capacity: int = 64, allowed: int | None = None) -> None:
-        self.capacity = capacity  # of the stacks that gradients of loops fill
-        self.allowed = allowed  # how many bytes gradients may remember
+        self.capacity = capacity  # of the stacks that store residuals of loops
+        self.allowed = allowed  # bytes of residuals that gradients may store
         self.root = self.builder = GraphBuilder(name)
         self.store = JournaledStore(self._remember)
         self.span: Span | None = None
@@ -96,22 +96,22 @@ class Tracer:
         self.world: dict[str, Any] = {"<drawn>": 0}
         self.captured: dict[int, Tensor] = {}
         self.guards = Guards()
-        self.unbound: list[tuple[str, Span | None]] = []  # uses of variables that may have no value
+        self.unbound: list[tuple[str, Span | None]] = []  # uses of possibly unbound variables
         self.key: GraphParameter | None = None
-        self.materialized: dict[GraphNode, Any] | None = None  # in the vm: the numbers known so far
-        self.given: dict[int, int] = {}  # the numbers of containers among the arguments
+        self.materialized: dict[GraphNode, Any] | None = None  # in the VM: the values known so far
+        self.given: dict[int, int] = {}  # container id to index among the arguments
         self.arguments: list[Tensor] = []
-        self.kept_inputs: dict[int, Tensor] = {}  # those that attributes and containers hold
-        self.kept: list[Any] = []  # alive, since they are named by identity
+        self.kept_inputs: dict[int, Tensor] = {}  # inputs held by attributes and containers
+        self.kept: list[Any] = []  # kept alive because they are identified by id
         self._outside: dict[Key, OuterLocation] = {}
-        self.state: set[Key] = set()  # places outside whose values are inputs
-        self._wrapped: list[ref[Tensor]] = []  # in the vm: tensors made and written
-        self.cells: dict[int, Any] = {}  # the cells called, whose flags the program relies on
-        self.undo_log = UndoLog()  # what tensors outside hold, and the doors of the thread
-        self.narrowed = 0  # how many operators are computed only for what is read
-        self.depth = 0  # how many run-time branches and loops are around
+        self.state: set[Key] = set()  # outside locations whose values are inputs
+        self._wrapped: list[ref[Tensor]] = []  # in the VM: tensors created and written
+        self.cells: dict[int, Any] = {}  # called cells, whose flags are guarded
+        self.undo_log = UndoLog()  # the data of outside tensors, and the handlers of the thread
+        self.narrowed = 0  # number of operators reduced by slice pushdown
+        self.depth = 0  # number of enclosing run-time branches and loops
 
-    # ---- being the current one --------------------------------------------------------------
+    # ---- activation -------------------------------------------------------------------------
 
     @contextmanager
     def active(
@@ -121,9 +121,9 @@ class Tracer:
         enclosed: Callable[[Any, Callable[[], Any]], Any] | None = None,
         when: Callable[[Any, Callable[[], None]], None] | None = None,
     ) -> Iterator[None]:
-        """Operators, tensor writes and user functions of this thread come to this program.
+        """Route operators, tensor writes, and user functions of this thread to this tracer.
 
-        An interruption may skip the end of such a block; `undo_log.undo` then is the way back.
+        An interruption may skip the end of the block; `undo_log.undo` then restores the state.
         """
         names = (
             "dispatch",
@@ -158,7 +158,7 @@ class Tracer:
 
     @contextmanager
     def building(self, builder: GraphBuilder) -> Iterator[None]:
-        """New nodes go into `builder` inside the block."""
+        """Add new nodes to `builder` inside the block."""
         before = self.builder
         self.builder = builder
         try:
@@ -169,7 +169,7 @@ class Tracer:
     # ---- operators --------------------------------------------------------------------------
 
     def dispatch(self, op: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Calling an operator: a node of the graph in work, or its result if that is known."""
+        """Handle an operator call: add a node, or evaluate it if its inputs are constant."""
         result = self._dispatch(op, args, kwargs)
         if not op.writes and op.view is None:
             for part in result if type(result) is tuple else (result,):
@@ -180,7 +180,7 @@ class Tracer:
     def _relate(
         self, op: Primitive, data: tuple[Any, ...], static: tuple[Any, ...], result: Any
     ) -> Any:
-        """`result`, with what it shows of its argument if `op` makes a view."""
+        """`result`, linked to its base tensor if `op` creates a view."""
         if op.view is not None and isinstance(data[0], Tensor):
             relate(op, data[0], data[1:], static, result)
             self.store.made_views(result if isinstance(result, tuple) else (result,))
@@ -210,10 +210,10 @@ class Tracer:
         return data[op.arguments.names.index(op.writes[0])] if value is None else value
 
     def _run_on_host(self, op: Primitive, data: tuple[Any, ...], static: tuple[Any, ...]) -> Any:
-        """An operator whose result has a shape that depends on numbers: only the vm has them."""
+        """Run an operator whose result shape depends on values; only the VM knows them."""
         nodes = [self.node(op, a) for a in data]
         if self.materialized is None:
-            why = f"the shape of the result of {op.name} depends on numbers"
+            why = f"the result shape of {op.name} depends on runtime values"
             raise GraphBreak(
                 next((n for n in nodes if not isinstance(n, GraphConstant)), None), why
             )
@@ -239,7 +239,7 @@ class Tracer:
         return self.wrap(node)
 
     def apply(self, op: Primitive, nodes: list[GraphNode], static: tuple[Any, ...]) -> GraphNode:
-        """An application of `op` in the graph being built."""
+        """Add an application of `op` to the current graph."""
         type_ = result_type(op, tuple([n.type for n in nodes]), static)
         merged = op.arguments.merge(tuple(nodes), static)
         args = tuple([a if isinstance(a, GraphNode) else GraphConstant(a) for a in merged])
@@ -247,7 +247,7 @@ class Tracer:
         return self.builder.apply(op, args, type_, span)
 
     def wrap(self, node: GraphNode) -> Any:
-        """A node as the value Python sees: a tensor, None, or a tuple."""
+        """A node as a Python value: a tensor, None, or a tuple."""
         return self._wrap(node, node.type)
 
     def _wrap(self, node: GraphNode, type_: Any) -> Any:
@@ -261,7 +261,7 @@ class Tracer:
         return tensor
 
     def node(self, op: Primitive, value: Any) -> GraphNode:
-        """The node of an argument of an operator."""
+        """The node of an operator argument."""
         if isinstance(value, Tensor):
             return self.data_node(value)
         if value is None:
@@ -275,7 +275,7 @@ class Tracer:
         raise not_a_tensor(op, value)
 
     def data_node(self, tensor: Tensor) -> GraphNode:
-        """The node behind a tensor: its own, an input for a parameter, else a constant."""
+        """The node of a tensor: its node if symbolic, an input for a parameter, else a constant."""
         data = self.bound(tensor)._data
         if isinstance(data, GraphNode):
             return self.builder.local(data)
@@ -283,7 +283,7 @@ class Tracer:
         return constant(data)
 
     def bound(self, value: Any) -> Any:
-        """`value`; one that others may change stands for an input of the program from here on."""
+        """`value`; a tensor that other code may change becomes an input of the program."""
         if not isinstance(value, Tensor) or id(value) in self.inputs:
             return value
         if not (value._is_parameter or value._shared or is_outer_view(value)):
@@ -291,7 +291,7 @@ class Tracer:
         return self.bind(value)
 
     def bind(self, value: Tensor) -> Tensor:
-        """Let a tensor from outside stand for an input of the program from here on."""
+        """Make a tensor from outside an input of the program."""
         if id(value) in self.inputs or isinstance(value._data, GraphNode):
             return value
         check_not_consumed(value._data)
@@ -307,34 +307,34 @@ class Tracer:
     # ---- attributes and containers outside ----------------------------------------------------
 
     def take(self, containers: list[Any], tensors: list[Tensor]) -> None:
-        """Know the stand-ins for the arguments of the program."""
+        """Register the stand-ins for the arguments of the program."""
         self.given |= {id(container): i for i, container in enumerate(containers)}
         self.kept += containers
         self.arguments += tensors
 
     def write_outside(self, place: OuterLocation, value: Any) -> None:
-        """Write a place that was there before the program; an interruption leaves it as it was."""
+        """Write a location from outside; an interruption restores it."""
         self.note_outside(place)
         place.write(value)
 
     def note_outside(self, place: OuterLocation) -> None:
-        """Remember a place that was there before the program, and is about to change."""
+        """Record a location from outside that is about to change."""
         if place.key not in self._outside:
             self._outside[place.key] = place
             self.undo_log.note_calls(*place.writing_calls(place.read()))
         self.store.note(place)
 
     def is_changed(self, place: OuterLocation) -> bool:
-        """Whether the program has written a place outside, or takes its value as an input."""
+        """Whether the program has written an outside location, or has its value as an input."""
         return place.key in self._outside
 
     def changed_names(self, holder: dict[str, Any]) -> frozenset[str]:
-        """The attributes of an object that the program writes or takes as inputs."""
+        """The attributes of an object that the program writes or has as inputs."""
         entries = [p for p in self._outside.values() if isinstance(p, VariableLocation)]
         return frozenset(p.name for p in entries if p.holder is holder)
 
     def has_read(self, place: OuterLocation) -> bool:
-        """Whether the program depends on what a place held before."""
+        """Whether the program depends on the old value of a location."""
         if not isinstance(place, VariableLocation) or place.key in self.store.read:
             return True
         return self.guards.has_entry(place.holder, place.name)
@@ -361,7 +361,7 @@ class Tracer:
         return isinstance(value, (tuple, *CONTAINERS)) and any(map(self._holds_traced, value))
 
     def _remember(self, tensor: Tensor) -> None:
-        """Note what a tensor from outside holds, so that it can be given back."""
+        """Log the data of a tensor from outside, for restoring it."""
         if not isinstance(tensor._data, GraphNode):
             self.undo_log.note(tensor, "_data", "_shared")
 
@@ -372,7 +372,7 @@ class Tracer:
         self.store.note_tensor(self.bound(tensor))
 
     def left(self) -> list[Tensor]:
-        """The tensors that a run of the vm made or wrote, as far as they are still there."""
+        """The live tensors that a run of the VM created or wrote."""
         bound = [b.tensor for b in self.inputs.values() if b.tensor._data is b.node]
         untouched = set(map(id, bound))
         written = [b.tensor for b in self.inputs.values() if b.tensor._data is not b.node]
@@ -381,7 +381,7 @@ class Tracer:
         return list(found.values())
 
     def _rely_on(self, value: Any) -> None:
-        """The program depends on the numbers of known tensors: those from outside are guarded."""
+        """Guard the values of constant tensors from outside that the program depends on."""
         if isinstance(value, (tuple, list)):
             for part in value:
                 self._rely_on(part)
@@ -398,7 +398,7 @@ class Tracer:
     def _foldable(self, op: Primitive, data: tuple[Any, ...], static: tuple[Any, ...]) -> bool:
         if op.draws or op.writes or op.host is None:
             return False
-        if op.bounds is not None and self.depth:  # an index that is wrong may never be met
+        if op.bounds is not None and self.depth:  # an invalid index may never be reached
             return False
         if op.host_only:
             return all(map(is_known, data))
@@ -417,10 +417,10 @@ class Tracer:
                 for one, new in zip(target, update, strict=True):
                     one._replace(new._data)
 
-    # ---- the world: random numbers, printing ------------------------------------------------
+    # ---- effects: random numbers, printing --------------------------------------------------
 
     def next_key(self) -> Tensor:
-        """A fresh key: the program's key with as many draws added as there were before."""
+        """A fresh random key: the program's key plus the number of previous draws."""
         if self.key is None:
             self.key = self.root.parameter("random", KEY)
         drawn = self.world["<drawn>"] + 1
@@ -435,9 +435,9 @@ class Tracer:
     def with_backward(
         self, inputs: list[Tensor], value: Any, backward: Callable[..., Any], title: str
     ) -> Any:
-        """`value` (a tensor or tuple), whose gradients for `inputs` come from a function.
+        """`value` (a tensor or tuple) with a custom gradient function for `inputs`.
 
-        `backward` takes the gradient of the value, and for which inputs a gradient is needed.
+        `backward` accepts the gradient of the value, and which inputs need a gradient.
         """
         several = isinstance(value, (tuple, list))
         parts = [self.data_node(v) for v in (value if several else (value,))]
@@ -446,7 +446,7 @@ class Tracer:
         return self.wrap(self.builder.apply(Custom(backward, title), args, whole.type, self.span))
 
     def replacement(self, tensor: Tensor, array: Any) -> Any:
-        """An array that replaces that of a tensor; its gradient is that of the one before."""
+        """An array that replaces a tensor's array and passes its gradient on to the old one."""
         before, type_ = tensor._data, type_of_array(array)
         if not isinstance(before, GraphNode) or before.type != type_ or not type_.dtype.is_float:
             return array
@@ -457,7 +457,7 @@ class Tracer:
     def effect_on_tensors(
         self, run: Callable[..., None], title: str, values: tuple[Any, ...]
     ) -> None:
-        """The same as `effect`, for a function that takes tensors."""
+        """Like `effect`, for a function that accepts tensors."""
 
         def run_on_arrays(*arrays: Any) -> None:
             run(*[Tensor._wrap(np.asarray(a)) for a in arrays])
@@ -465,7 +465,7 @@ class Tracer:
         self.effect(run_on_arrays, title, list(values))
 
     def effect(self, run: Callable[..., None], title: str, values: list[Any]) -> None:
-        """Call `run` with the numbers of `values` when the program comes to this place."""
+        """Call `run` with the arrays of `values` when the program reaches this point."""
         token = self.world.get("<token>")
         if token is None:
             token = Tensor._wrap(np.zeros((), bool))
@@ -474,19 +474,19 @@ class Tracer:
         self.store.write(VariableLocation(self.world, "<token>"), Tensor._wrap(node))
 
     def pending(self) -> list[GraphNode]:
-        """What the program computes besides its results, as far as it is read: writes, effects."""
+        """The nodes besides the results that the program must compute so far: writes, effects."""
         values = [b.tensor for b in self.inputs.values() if b.tensor._data is not b.node]
         values += [v for v in self.world.values() if isinstance(v, Tensor)]
         return [value._data for value in values if isinstance(value._data, GraphNode)]
 
     def note_needed(self, size: Tensor) -> None:
-        """Let the program say how large its stacks had to be."""
+        """Report the required stack capacity from the program."""
         before = self.world.get("<needed>")
         most = size if before is None else maximum(before, size)
         self.store.write(VariableLocation(self.world, "<needed>"), most)
 
     def note_unbound(self, name: str, is_unbound: SymbolicNumber) -> None:
-        """Let the program say if it came to use a variable that had no value."""
+        """Report from the program whether it used a variable without a value."""
         self.unbound.append((name, self.span))
         number = convert(is_unbound, int) * len(self.unbound)
         before = self.world.get("<unbound>")
@@ -495,7 +495,7 @@ class Tracer:
 
 
 def unbound_error(name: str, span: Span | None) -> Exception:
-    """The error for a variable that has no value where it is used."""
+    """The error for a variable that is used before it has a value."""
     return located(
         UnboundLocalError,
         f"the name {name!r} has no value here",

@@ -1,4 +1,4 @@
-"""The type of an operator's result, asked of its rule once for each set of argument types."""
+"""Type inference of operators, cached by argument types."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ _KNOWN: dict[Any, Any] = {}
 
 
 def result_type(op: Primitive, data: tuple[Any, ...], static: tuple[Any, ...]) -> Any:
-    """What `op` gives for arguments of these types (tuples of types, None where one is absent)."""
+    """The result type of `op` for argument types (tuples of types, None for absent arguments)."""
     key = (op, tagged(static), data)
     try:
         found = _KNOWN.get(key)
     except TypeError:  # a static value without a hash
-        return _ask(op, data, static)
+        return _infer(op, data, static)
     if found is None:
-        found = _KNOWN[key] = _ask(op, data, static)
+        found = _KNOWN[key] = _infer(op, data, static)
     return found
 
 
-def _ask(op: Primitive, data: tuple[Any, ...], static: tuple[Any, ...]) -> Any:
+def _infer(op: Primitive, data: tuple[Any, ...], static: tuple[Any, ...]) -> Any:
     full = op.arguments.merge(data, static)
     try:
         return _as_tuples(op.infer(*full))

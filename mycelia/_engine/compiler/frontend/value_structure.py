@@ -1,7 +1,7 @@
-"""Forms: what two values have in common, so that a program can hold one or the other.
+"""Structures of values: what the values of different paths or iterations have in common.
 
-A form has leaves, the tensors and numbers that differ, and knows how to take them out of a value
-and how to build a value around others.
+A structure has leaves, the tensors and numbers that may differ. It flattens a value to its leaves
+and rebuilds a value from new leaves, like a pytree.
 """
 
 from __future__ import annotations
@@ -45,36 +45,36 @@ Target = TensorType | type  # the type of a tensor leaf, or the kind of a number
 
 @dataclass(frozen=True, eq=False)
 class MaybeUnbound:
-    """A variable that only some paths assigned: its value there, and whether this is one."""
+    """A variable that only some paths assigned: its value, and whether it is bound."""
 
     name: str
     value: Any
-    bound: Any  # a truth, known or not
+    bound: Any  # a constant or symbolic bool
 
 
 @dataclass(frozen=True)
 class SymbolicChoice:
-    """One of several functions or objects, chosen by a number when the program runs."""
+    """One of several functions or objects, chosen by an index at run time."""
 
     index: SymbolicNumber
     options: tuple[Any, ...]
 
 
 class Structure:
-    """The base: a form without leaves."""
+    """The base class: a structure without leaves."""
 
     def leaves(self, value: Any) -> list[tuple[Any, Target]]:
-        """The leaves of `value`, each with the type it is to have."""
+        """The leaves of `value`, each with its target type."""
         return []
 
     def build(self, nodes: Iterator[Any]) -> Any:
-        """A value of this form around `nodes` (arrays, or tensors), one for each leaf."""
+        """Rebuild a value of this structure from `nodes` (or arrays or tensors), one per leaf."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class ConstantStructure(Structure):
-    """Always the same value."""
+    """A constant."""
 
     value: Any
 
@@ -158,7 +158,7 @@ class MappingStructure(Structure):
 
 @dataclass(frozen=True)
 class FunctionStructure(Structure):
-    """A function of one definition, whose captured variables have forms of their own."""
+    """A function with a fixed definition, and the structures of its captured variables."""
 
     template: UserFunction
     names: tuple[str, ...]
@@ -186,7 +186,7 @@ class FunctionStructure(Structure):
 
 @dataclass(frozen=True)
 class ChoiceStructure(Structure):
-    """One of several things of different forms."""
+    """One of several options with different structures."""
 
     forms: tuple[Structure, ...]
 
@@ -221,15 +221,15 @@ class MaybeUnboundStructure(Structure):
 
 @dataclass(frozen=True)
 class ChoiceMember:
-    """A value as part of a choice: which option it is, and what it holds for the options."""
+    """A value as a member of a choice: the index of its option, and values for the options."""
 
-    place: Any  # a number, known or not
+    place: Any  # a constant or symbolic index
     held: dict[int, Any]
     start: int = 0  # to be added to `place`
 
 
 def leaf_data(value: Any, target: Target) -> Any:
-    """The array or node for a leaf; conversions are put into the graph being built."""
+    """The array or node of a leaf; conversions are added to the current graph."""
     if isinstance(value, ChoiceMember):
         value = value.place + value.start
     if isinstance(target, type):
@@ -243,27 +243,27 @@ def leaf_data(value: Any, target: Target) -> Any:
 
 
 def placeholder_of(form: Structure) -> Any:
-    """Some value of this form, for asking what else goes with it."""
+    """Some value of this structure, for joining it with others."""
     targets = [target for _, target in form.leaves(MISSING)]
     return form.build(iter([GraphConstant(None, type=leaf_type(t)) for t in targets]))
 
 
 def leaf_type(target: Target) -> TensorType:
-    """The type of the node that holds a leaf."""
+    """The type of the node of a leaf."""
     return TensorType(DTYPE_OF[target], ()) if isinstance(target, type) else target
 
 
 def extend_structure(form: Structure, value: Any) -> Structure:
-    """The form that holds what `form` holds, and `value`."""
+    """Widen `form` to hold `value`, too."""
     return join_structures(
         form.value if isinstance(form, ConstantStructure) else placeholder_of(form), value
     )
 
 
 def structure_of(value: Any, is_outer: Callable[[Any], bool] | None = None) -> Structure:
-    """The form of one value: everything only known at run time is a leaf, the rest is known.
+    """The structure of a value: symbolic values are leaves, everything else is constant.
 
-    Containers and objects that are `is_outer` are known, whatever is in them.
+    Containers and objects for which `is_outer` holds are constants, regardless of their contents.
     """
     return _general(value, _is_unknown, widen_numbers=False, is_outer=is_outer)
 
@@ -271,7 +271,7 @@ def structure_of(value: Any, is_outer: Callable[[Any], bool] | None = None) -> S
 def retained_structure_of(
     value: Any, is_outer: Callable[[Any], bool], is_input: Callable[[Tensor], bool]
 ) -> Structure:
-    """The same for a value that is kept after a call: tensors that were there before are known."""
+    """The structure of a value that is stored after a call: tensors from before are constants."""
 
     def is_leaf(tensor: Tensor) -> bool:
         return _is_unknown(tensor) and not is_input(tensor)
@@ -280,19 +280,19 @@ def retained_structure_of(
 
 
 def widest_structure_of(value: Any) -> Structure:
-    """The form of one value with all its tensors and numbers as leaves."""
+    """The structure of a value with all its tensors and numbers as leaves."""
     return _general(value, lambda leaf: True, widen_numbers=True)
 
 
 def persistent_structure_of(function: UserFunction) -> Structure:
-    """The form of a function whose frames everyone sees: only its defaults are its own."""
+    """The structure of a function whose frames are shared: only its defaults are captured."""
     return _function_form(
         function, defaults_of(function), lambda leaf: isinstance(leaf._data, GraphNode)
     )
 
 
 def join_structures(first: Any, second: Any) -> Structure:
-    """The form that holds both values."""
+    """The structure that holds both values."""
     first, second = _usable(first), _usable(second)
     if is_same_value(first, second):
         return ConstantStructure(first)
@@ -312,12 +312,12 @@ def join_structures(first: Any, second: Any) -> Structure:
     if isinstance(first, _SEQUENCES) and type(first) is type(second):
         return _join_sequences(first, second)
     if _has_entries(first) and type(first) is type(second):
-        return _joinentries_of(first, second)
+        return _join_mappings(first, second)
     if isinstance(first, UserFunction) and isinstance(second, UserFunction):
         joined = _join_functions(first, second)
         if joined is not None:
             return joined
-    return _conflict(f"two different values meet: {_show(first)} and {_show(second)}")
+    return _conflict(f"paths have two different values: {_show(first)} and {_show(second)}")
 
 
 def _join_maybe(first: Any, second: Any) -> Structure:
@@ -330,14 +330,14 @@ def _join_maybe(first: Any, second: Any) -> Structure:
 
 
 def may_be_chosen(value: Any) -> bool:
-    """Whether a value can stand among others that the program chooses from."""
+    """Whether a value can be an option of a runtime choice."""
     return isinstance(value, SymbolicChoice) or (callable(value) and not isinstance(value, Tensor))
 
 
 def is_same_value(
     first: Any, second: Any, *, of_tensors: Callable[[Any, Any], bool] = operator.is_
 ) -> bool:
-    """Whether two values are one: the same object, or equal constants."""
+    """Whether two values are the same object, or equal constants."""
     if first is second:
         return True
     if type(first) is not type(second):
@@ -376,21 +376,21 @@ def _same_data(first: Tensor, second: Tensor) -> bool:
 
 
 def _usable(value: Any) -> Any:
-    """`value`, or why it cannot be used."""
+    """`value`, or the conflict that makes it unusable."""
     if isinstance(value, Tensor) and type(value._data) is StaleNode:
         return value._data.conflict
     return value
 
 
 def version_structure(form: Structure, values: Sequence[Any]) -> Structure:
-    """The form of versions of one tensor: known if all are the same."""
+    """The structure of versions of one tensor: a constant if all are the same."""
     datas = [getattr(value, "_data", None) for value in values]
     is_one = isinstance(values[0], Tensor) and all(data is datas[0] for data in datas)
     return ConstantStructure(values[0]) if is_one else form
 
 
 def containers_in(form: Structure, value: Any) -> list[Any]:
-    """The containers that a value of this form is made of, in an order that all values share."""
+    """The containers in a value of this structure, in a fixed order."""
     if isinstance(form, MaybeUnboundStructure):
         return containers_in(form.form, value.value if isinstance(value, MaybeUnbound) else value)
     if isinstance(form, SequenceStructure):
@@ -410,10 +410,10 @@ def _join_tensors(first: Any, second: Any) -> Structure:
     if is_number(first) or is_number(second):
         number, tensor = (first, second) if is_number(first) else (second, first)
         if not isinstance(tensor, Tensor):
-            return _conflict(f"a number meets {_show(tensor)}")
+            return _conflict(f"paths have a number and {_show(tensor)}")
         type_ = type_of_array(tensor._data)
         if type_.shape or promote_number(type_.dtype, kind_of(number)) is not type_.dtype:
-            return _conflict(f"the number {_show(number)} meets a tensor {type_}")
+            return _conflict(f"paths have the number {_show(number)} and a tensor {type_}")
         return TensorStructure(type_)
     if not (isinstance(first, Tensor) and isinstance(second, Tensor)):
         return _conflict(f"{_show(first)} meets {_show(second)}")
@@ -432,11 +432,11 @@ def _join_sequences(first: Any, second: Any) -> Structure:
     )
 
 
-def _joinentries_of(first: Any, second: Any) -> Structure:
+def _join_mappings(first: Any, second: Any) -> Structure:
     one, other = entries_of(first), entries_of(second)
     if list(one) != list(other) and (one.keys() != other.keys() or isinstance(first, dict)):
         is_order = one.keys() == other.keys()
-        return _conflict("the keys have another order" if is_order else "the keys differ")
+        return _conflict("the order of the keys differs" if is_order else "the keys differ")
     return MappingStructure(
         maker_of(first), tuple(one), tuple(join_structures(one[k], other[k]) for k in one)
     )
@@ -459,7 +459,7 @@ def _general(
     within: tuple[UserFunction, ...] = (),
     is_outer: Callable[[Any], bool] | None = None,
 ) -> Structure:
-    """The form of one value; the functions `within` which it was found are known."""
+    """The structure of a value; the functions `within`, which contain it, are constants."""
     if isinstance(value, SymbolicNumber):
         return NumberStructure(value.kind)
     if isinstance(value, Tensor):
@@ -503,7 +503,7 @@ def _function_form(
 
 
 def _conflict(why: str) -> ConstantStructure:
-    """The form of values that no program can hold; Python can, where they are used."""
+    """The structure of values that no program can represent; using them causes a graph break."""
     return ConstantStructure(PathConflict(why))
 
 
