@@ -104,18 +104,18 @@ class GraphBuilder:
 
     def loop(
         self,
-        goes_on: GraphBuilder,
+        condition: GraphBuilder,
         step: GraphBuilder,
         carry: list[GraphNode],
         span: Span | None = None,
     ) -> GraphNode:
         """A while loop of two finished graphs whose first parameters are the carry."""
         count = len(carry)
-        fixed = dict.fromkeys([*goes_on.captured, *step.captured])
-        for part in (goes_on, step):
+        fixed = dict.fromkeys([*condition.captured, *step.captured])
+        for part in (condition, step):
             own = part.graph.parameters[:count]
             part.graph.parameters = (*own, *(part._capture(node) for node in fixed))
-        args = (goes_on.graph, step.graph, *carry, *fixed)
+        args = (condition.graph, step.graph, *carry, *fixed)
         return self.apply(WHILE, args, step.graph.output.type, span)
 
     def finish(self, output: GraphNode) -> None:

@@ -248,9 +248,9 @@ class _ShardingProblemBuilder:
         return self.graph(graph, _given(graph, entries), inner, times)
 
     def _while(self, node: Apply, env: dict[GraphNode, Any], context: Context, times: int) -> Any:
-        goes_on, step = graphs_of(node)
+        condition, step = graphs_of(node)
         operands = [env[n] for n in operands_of(node)]
-        self._inside(node, goes_on, operands, context, times)
+        self._inside(node, condition, operands, context, times)
         inner = (*context, node, step.output)
         entries = [
             self._edge(parameter, [value], parameter.type, inner, times)

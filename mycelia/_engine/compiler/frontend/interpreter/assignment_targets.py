@@ -1,4 +1,4 @@
-"""Writes to subscripts, attributes, and containers."""
+"""Assignments to subscripts, attributes, and containers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mycelia.tensor.tensor import Tensor
 
 
 class AssignmentInterpreter(InterpreterBase):
-    """Writes what a statement assigns; what was there before the program is state of it."""
+    """Performs assignments; changed objects from outside become program state."""
 
     def set_item(self, owner: Any, index: Any, value: Any) -> None:
         if isinstance(owner, Tensor):
@@ -44,7 +44,7 @@ class AssignmentInterpreter(InterpreterBase):
         del owner[index]
 
     def set_attribute(self, owner: Any, name: str, value: Any) -> None:
-        """`owner.name = value`, by `__setattr__` if the user's class has one."""
+        """`owner.name = value`, through `__setattr__` if the user's class defines it."""
         method = special_method(owner, "__setattr__")
         if method is not None:
             self.call(method, (owner, name, value), {})
@@ -54,7 +54,7 @@ class AssignmentInterpreter(InterpreterBase):
         self.write_attribute(owner, name, value)
 
     def write_attribute(self, owner: Any, name: str, value: Any) -> None:
-        """Write an attribute; what was there before the program is written after each run."""
+        """Write an attribute; objects from outside are updated after each run."""
         setter = getattr(getattr(type(owner), name, None), "fset", None)
         held = getattr(owner, "__dict__", None)
         if setter is not None:
@@ -67,7 +67,7 @@ class AssignmentInterpreter(InterpreterBase):
             self.tracer.store.note_container(held)
             object.__setattr__(owner, name, value)
         elif name in held.get("_cells", ()) or is_part(value):
-            raise self.outside(f"the parts of {type(owner).__name__}: {name}")
+            raise self.outside(f"the children of {type(owner).__name__}: {name}")
         else:
             self.tracer.write_outside(VariableLocation(held, name), value)
 
@@ -82,13 +82,13 @@ class AssignmentInterpreter(InterpreterBase):
         self.remove_attribute(owner, name)
 
     def remove_attribute(self, owner: Any, name: str) -> None:
-        """Remove an attribute; what was there before the program is removed after each run."""
+        """Remove an attribute; objects from outside are updated after each run."""
         held = getattr(owner, "__dict__", None)
         if not isinstance(held, dict) or isinstance(owner, Tensor):
             raise self.outside(f"{type(owner).__name__}.{name}")
         if name not in held or name in held.get("_cells", ()):
             self.attribute(owner, name)  # raises what eager mode raises, if there is none
-            raise self.outside(f"the parts of {type(owner).__name__}: {name}")
+            raise self.outside(f"the children of {type(owner).__name__}: {name}")
         if self.tracer.store.owns(held):
             self.tracer.store.note_container(held)
             del held[name]
@@ -96,9 +96,9 @@ class AssignmentInterpreter(InterpreterBase):
             self.tracer.write_outside(VariableLocation(held, name), MISSING)
 
     def change(self, container: Any) -> None:
-        """Say that a container is about to change."""
+        """Record that a container is about to change."""
         if not isinstance(container, CONTAINERS):
-            raise self.outside(f"a {type(container).__name__} made outside")
+            raise self.outside(f"a {type(container).__name__} created outside")
         store = self.tracer.store
         store.refuse_stale(container)
         if not store.owns(container):
@@ -110,7 +110,7 @@ class AssignmentInterpreter(InterpreterBase):
             RuntimeError,
             f"a compiled function cannot change {what}",
             expected="changes to Parameters, to attributes and containers of cells and objects, "
-            "and to what the function made itself",
+            "and to objects created in the function",
             fix="keep the state in a Parameter, or return the new value",
             span=self.tracer.span,
         )
@@ -122,7 +122,7 @@ def _is_frozen(owner: Any) -> bool:
 
 
 def is_part(value: Any) -> bool:
-    """Whether a value becomes a part of a cell when it is assigned to an attribute."""
+    """Whether a cell registers a value that is assigned to an attribute: a cell or parameter."""
     return hasattr(value, "construct") or getattr(value, "_is_parameter", False)
 
 

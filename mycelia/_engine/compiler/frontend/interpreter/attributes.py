@@ -1,4 +1,4 @@
-"""Attributes: reading them, with the properties of the user's classes, and whether they exist."""
+"""Attribute access: instance attributes, properties of user classes, and `hasattr`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DATA = (bool, int, float, str, bytes, type(None), tuple, Tensor, *CONTAINERS)
 
 
 class Attributes(InterpreterBase):
-    """Reads attributes; what the program relies on is guarded, existence included."""
+    """Reads attributes, and guards their values and existence."""
 
     def attribute(self, owner: Any, name: str) -> Any:
         """`owner.name`."""
@@ -46,7 +46,7 @@ class Attributes(InterpreterBase):
                 else f"{name} exists on some paths only"
             )
             raise GraphBreak(None, why)
-        if is_own and not self._is_settled(held, name):
+        if is_own and not self._needs_no_guard(held, name):
             self.tracer.guards.entry(held, name, value)
         elif isinstance(value, _DATA):
             self._guard_member(owner, name, value)
@@ -55,12 +55,12 @@ class Attributes(InterpreterBase):
         return self.outside_value(value)
 
     def has_attribute(self, owner: Any, name: str) -> bool:
-        """Whether `owner.name` exists; its value does not matter."""
+        """Whether `owner.name` exists, regardless of its value."""
         held = getattr(owner, "__dict__", None)
         if isinstance(held, dict) and isinstance(held.get(name), MaybeUnbound):
             raise GraphBreak(None, f"{name} exists on some paths only")
         if isinstance(held, dict) and name in held:
-            if not self._is_settled(held, name):
+            if not self._needs_no_guard(held, name):
                 self.tracer.guards.presence(held, name)
             return True
         try:
@@ -70,36 +70,36 @@ class Attributes(InterpreterBase):
         return True
 
     def _note_absent(self, owner: Any, name: str) -> None:
-        """The program relies on an object outside having no such attribute of its own."""
+        """Guard that an object from outside has no such instance attribute."""
         held = getattr(owner, "__dict__", None)
-        if not isinstance(held, dict) or self._is_settled(held, name):
+        if not isinstance(held, dict) or self._needs_no_guard(held, name):
             return
         if not hasattr(type(owner), name) and not is_present(held, name):
             self.tracer.guards.presence(held, name)
 
     def _guard_member(self, owner: Any, name: str, value: Any) -> None:
-        """The program relies on the value of a class attribute of the user's."""
+        """Guard the value of a class attribute of a user class."""
         cls = owner if isinstance(owner, type) else type(owner)
         home = next((c for c in cls.__mro__ if name in vars(c)), None)
         if home is None or vars(home)[name] is not value or not _is_users_class(home):
             return
         self.tracer.guards.member(home, name, value)
         held = getattr(owner, "__dict__", None)
-        if isinstance(held, dict) and not self._is_settled(held, name):
+        if isinstance(held, dict) and not self._needs_no_guard(held, name):
             self.tracer.guards.member(owner, name, value, held)
 
-    def _is_settled(self, held: dict[str, Any], name: str) -> bool:
-        """Whether the attribute needs no guard: the program made its object, or writes it."""
+    def _needs_no_guard(self, held: dict[str, Any], name: str) -> bool:
+        """Whether the attribute needs no guard: the program created its object, or writes it."""
         return self.tracer.store.owns(held) or self.tracer.is_changed(VariableLocation(held, name))
 
 
 def _member(cls: type, name: str) -> Any:
-    """What a class or its bases define under a name."""
+    """The attribute that a class or its bases define."""
     return next((vars(c)[name] for c in cls.__mro__ if name in vars(c)), MISSING)
 
 
 def _held_by(owner: Any) -> dict[str, Any]:
-    """The attributes of an object's own; none if it cannot have any."""
+    """The instance attributes of an object; empty if it has no `__dict__`."""
     held = getattr(owner, "__dict__", None)
     return held if isinstance(held, dict) else {}
 

@@ -1,4 +1,4 @@
-"""What all parts of the reader share: the program in work, positions, truth, names."""
+"""The base class of the interpreter's mixins: the tracer, source positions, truth, names."""
 
 from __future__ import annotations
 
@@ -33,28 +33,28 @@ _BUILTINS = vars(builtins)
 
 @dataclass(frozen=True, eq=False)
 class EnclosingVariables:
-    """Variables of a Python function that encloses the program, as a traced function sees them."""
+    """The variables of a Python function that encloses the program, as closures see them."""
 
     held: dict[str, Any]
     cells: dict[str, CellType]
 
 
 class InterpreterBase:
-    """The base of the parts: expressions, statements, branches, loops, calls."""
+    """The base of the mixins for expressions, statements, branches, loops, and calls."""
 
     def __init__(self, tracer: Tracer) -> None:
         self.tracer = tracer
         self.foreign: dict[int, EnclosingVariables] = {}
-        self.active: list[Any] = []  # the calls being read, outermost first
+        self.active: list[Any] = []  # the calls being traced, outermost first
 
     conflict_error = staticmethod(conflict_error)
 
     def at(self, node: ast.AST, frame: Frame) -> None:
-        """Nodes made from here on come from this place in the user's source."""
+        """Set the source position of the nodes created from here on."""
         self.tracer.span = span_of(node, frame)
 
     def truth(self, value: Any) -> bool | SymbolicNumber:
-        """Whether `value` counts as true: now, or as a number of the program."""
+        """The truth value of `value`: a bool, or a symbolic bool."""
         if isinstance(value, PathConflict):
             raise conflict_error(value)
         if is_symbolic(self.tracer.bound(value)):
@@ -90,20 +90,20 @@ class InterpreterBase:
             self.tracer.store.write(VariableLocation(holder, name), value)
 
     def wrapped_index(self, index: SymbolicNumber, count: int) -> SymbolicNumber:
-        """An index that may count from the end, brought into 0 .. count - 1."""
+        """A possibly negative index, wrapped to 0 .. count - 1."""
         shifted = index + count
         place = convert((index.strong < 0), int) * shifted + convert(index.strong >= 0, int) * index
         return place
 
     def outside_value(self, value: Any) -> Any:
-        """A value that may live outside of the program: parameters become inputs."""
+        """A value that may come from outside the program: parameters become inputs."""
         store = self.tracer.store
         is_outside = isinstance(value, CONTAINERS) and not store.owns(value)
         if is_outside and not self.tracer.is_changed(ContainerLocation(value, store.stale)):
             self.tracer.guards.contents(value)
         return self.tracer.bound(value)
 
-    # ---- answered by other parts ------------------------------------------------------------
+    # ---- implemented by other mixins --------------------------------------------------------
 
     def attribute(self, owner: Any, name: str) -> Any:
         raise NotImplementedError
@@ -119,7 +119,7 @@ class InterpreterBase:
 
 
 def span_of(node: ast.AST, frame: Frame) -> Span:
-    """The place of a syntax tree node in the user's file."""
+    """The source position of a syntax tree node."""
     found = getattr(node, "mycelia_span", None)
     if found is None:
         current: Frame | None = frame

@@ -1,4 +1,4 @@
-"""Branches on values only known at run time: all sides are read, the program chooses."""
+"""Branches on symbolic values: all sides are traced, and the program selects one."""
 
 from __future__ import annotations
 
@@ -45,30 +45,30 @@ _CAST = Cast.of()
 
 
 class UnreachablePath(Exception):  # it ends a path, nothing is wrong
-    """This path cannot give a result: it calls a function whose result is not known yet."""
+    """This path cannot produce a result: it calls a function whose result is not known yet."""
 
 
 @dataclass
 class TracedBranch:
-    """One side of a branch, read and taken back."""
+    """One side of a branch, traced and undone."""
 
     builder: GraphBuilder
     changes: Mutations
     result: Any
-    journal: MutationJournal  # closed: what was made on this side, and what may be the same
+    journal: MutationJournal  # closed: the objects created on this side, and their aliases
 
 
 class BranchInterpreter(InterpreterBase):
-    """Reads the sides of branches and joins what they did."""
+    """Traces the sides of branches and joins their effects."""
 
     def branches(self, index: SymbolicNumber, thunks: Sequence[Callable[[], Any]]) -> Any:
-        """The result of the thunk that `index` (a bool or int number) names; all are read."""
+        """The result of the thunk that the symbolic bool or int `index` selects; all are traced."""
         node = self._index_node(index)
         builder, span = self.tracer.builder, self.tracer.span
         return self._joined(thunks, lambda sides: builder.switch(node, sides, span))
 
     def when(self, condition: Any, part: Callable[[], None]) -> None:
-        """What `part` does, if the condition holds."""
+        """Run `part` if the condition holds."""
         truth = self.truth(condition)
         if isinstance(truth, SymbolicNumber):
             self.branches(truth, (lambda: None, part))
@@ -76,7 +76,7 @@ class BranchInterpreter(InterpreterBase):
             part()
 
     def enclosed(self, primitive: Any, thunk: Callable[[], Any]) -> Any:
-        """What `thunk` gives, as a graph that `primitive` runs. Blocks are only kept outermost."""
+        """The result of `thunk`, as a graph that `primitive` runs; inner blocks are inlined."""
         builder, span = self.tracer.builder, self.tracer.span
         if isinstance(primitive, Block) and builder is not self.tracer.root:
             return thunk()
@@ -85,7 +85,7 @@ class BranchInterpreter(InterpreterBase):
     def _joined(
         self, thunks: Sequence[Callable[[], Any]], emit: Callable[[list[GraphBuilder]], GraphNode]
     ) -> Any:
-        """Read all thunks, let `emit` make a node of their graphs, and write what they changed."""
+        """Trace all thunks, let `emit` create a node from their graphs, and apply their changes."""
         tracer = self.tracer
         attempts = [self.attempt(f"branch_{i}", thunk) for i, thunk in enumerate(thunks)]
         sides = [a for a in attempts if a is not None]  # fewer only while results are unknown
@@ -122,7 +122,7 @@ class BranchInterpreter(InterpreterBase):
         return built[-1]
 
     def _left_at(self, place: Location, side: TracedBranch) -> Any:
-        """What a place holds at the end of a side; if the side leaves it alone, what it held."""
+        """The value of a location at the end of a side, or its old value if it did not change."""
         if place.key in side.changes:
             return side.changes[place.key][1]
         self.tracer.store.needs(place.key)
@@ -131,7 +131,7 @@ class BranchInterpreter(InterpreterBase):
     def _relate_containers(
         self, meeting: PathJoin, form: Structure, value: Any, given: Sequence[Any], first: int
     ) -> None:
-        """Say which containers of the sides the containers of a joined value may be."""
+        """Record which containers of the sides the containers of a joined value may be."""
         by_side = [containers_in(form, one)[first:] for one in given]
         for made, *ones in zip(containers_in(form, value)[first:], *by_side, strict=True):
             if made is not MISSING:
@@ -143,7 +143,7 @@ class BranchInterpreter(InterpreterBase):
         places: list[Location],
         joined: list[tuple[Structure, list[Any]]],
     ) -> list[JoinedLeaf]:
-        """The leaves of all joined values, with the data they have at the end of each side."""
+        """The leaves of all joined values, with their data at the end of each side."""
         of_sides = []
         for number, side in enumerate(sides):
             with self.tracer.building(side.builder), side.changes.applied():
@@ -170,12 +170,12 @@ class BranchInterpreter(InterpreterBase):
         return columns
 
     def rewrite_place(self, place: Location, form: Structure, value: Any) -> None:
-        """Write a joined value; a container keeps its identity, only its contents change."""
+        """Write a joined value; a container keeps its identity and gets new contents."""
         self.adopt_built(form, value)
         self.tracer.store.write(place, value)
 
     def adopt_built(self, form: Structure, value: Any) -> None:
-        """The containers that a form built are the program's own."""
+        """Record that the containers that a structure built belong to the program."""
         for container in containers_in(form, value):
             if container is not MISSING:
                 self.tracer.store.adopt(container)
@@ -186,7 +186,7 @@ class BranchInterpreter(InterpreterBase):
         return _CAST(index.strong, int32)._data
 
     def attempt(self, name: str, thunk: Callable[[], Any]) -> TracedBranch | None:
-        """Read one side into a graph of its own and take its changes back."""
+        """Trace one side into a separate graph, and undo its changes."""
         tracer = self.tracer
         builder = GraphBuilder(name, tracer.builder, tracer.span)
         span = tracer.span
@@ -210,18 +210,18 @@ class BranchInterpreter(InterpreterBase):
     def call_choice(
         self, choice: SymbolicChoice, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        """Call one of several functions."""
+        """Call a function that is chosen at run time."""
         thunks = [lambda f=f: self.call(f, args, kwargs) for f in choice.options]
         return self.branches(choice.index, thunks)
 
 
 def held_by(place: Location | None, form: Structure) -> int:
-    """How many containers of a form are only copies of what the place is about."""
+    """How many containers of a structure only represent the location itself."""
     return int(isinstance(place, ContainerLocation) and not isinstance(form, ConstantStructure))
 
 
 def unassigned(place: Location, value: Any) -> Any:
-    """The value of a place; a variable of the user's without one says so when it is used."""
+    """The value of a location; using a user variable without a value raises an error."""
     if value is MISSING and isinstance(place, VariableLocation) and not place.name.startswith("<"):
         return MaybeUnbound(place.name, MISSING, False)
     return value
@@ -230,7 +230,7 @@ def unassigned(place: Location, value: Any) -> Any:
 def joined_at(
     place: Location, values: list[Any], sides: list[TracedBranch], is_outer: Callable[[Any], bool]
 ) -> tuple[Structure, list[Any]]:
-    """`join_all` for what a place holds; versions of a tensor are compared by their data."""
+    """`join_all` for the values of a location; versions of a tensor are compared by data."""
     form, given = join_all(values, sides, is_outer)
     if isinstance(place, TensorLocation):
         form = version_structure(form, [place.read(), *values])
@@ -240,7 +240,7 @@ def joined_at(
 def join_all(
     values: list[Any], sides: list[TracedBranch], is_outer: Callable[[Any], bool]
 ) -> tuple[Structure, list[Any]]:
-    """The form that holds all values, and the values as that form takes them."""
+    """The structure that holds all values, and the values converted to it."""
     form: Structure = (
         ConstantStructure(values[0]) if len(values) > 1 else structure_of(values[0], is_outer)
     )
@@ -256,7 +256,7 @@ def join_all(
 
 
 def _choice(values: list[Any], sides: list[TracedBranch]) -> tuple[Structure, list[Any]]:
-    """All different values as options; a choice brings all its own."""
+    """A choice between all different values; nested choices are flattened."""
     options: list[Any] = []
     forms: list[Structure] = []
     placed: dict[int, ChoiceMember] = {}
@@ -276,7 +276,7 @@ def _choice(values: list[Any], sides: list[TracedBranch]) -> tuple[Structure, li
 
 
 def _option_form(option: Any, side: TracedBranch) -> Structure:
-    """A function from before the branch is itself: its variables are those of its frame."""
+    """The structure of an option; a function from before the branch is a constant."""
     frame = option.frame if isinstance(option, UserFunction) else None
     while frame is not None:
         if side.journal.is_new(frame.variables):

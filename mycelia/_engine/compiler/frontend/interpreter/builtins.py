@@ -1,4 +1,4 @@
-"""Python's own functions, where their arguments may only be known at run time."""
+"""Python's builtin functions on symbolic values."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ BUILTIN_HANDLERS: dict[Any, Callable[..., Any]] = {}
 
 
 def handles_builtin(*functions: Any) -> Callable[[Any], Any]:
-    """The decorated function answers calls of these."""
+    """Register the decorated function as the handler of these builtins."""
 
     def register(answer: Any) -> Any:
         for function in functions:
@@ -52,28 +52,28 @@ def handles_builtin(*functions: Any) -> Callable[[Any], Any]:
 
 
 class BuiltinInterpreter(InterpreterBase):
-    """What the answers need of the reader."""
+    """Helpers for the handlers of builtins."""
 
     def expanded(self, source: Any) -> list[Any]:
         return elements(source)
 
 
 @handles_builtin(print)
-def _print(reader: Any, *values: Any, **options: Any) -> None:
+def _print(interpreter: Any, *values: Any, **options: Any) -> None:
     printer = RuntimePrinter(values, options, as_repr=False)
-    reader.tracer.effect(printer, "print", printer.tensors)
+    interpreter.tracer.effect(printer, "print", printer.tensors)
 
 
 @handles_builtin(len)
-def _len(reader: Any, value: Any) -> Any:
+def _len(interpreter: Any, value: Any) -> Any:
     if isinstance(value, (SymbolicRange, SymbolicZip)):
-        raise GraphBreak(None, "a length is only known at run time")
+        raise GraphBreak(None, "a length is known only at run time")
     method = special_method(value, "__len__")
-    return len(value) if method is None else reader.call(method, (value,), {})
+    return len(value) if method is None else interpreter.call(method, (value,), {})
 
 
 @handles_builtin(range)
-def _range(reader: Any, *bounds: Any) -> Any:
+def _range(interpreter: Any, *bounds: Any) -> Any:
     bounds = tuple(b if not isinstance(b, Tensor) or is_symbolic(b) else int(b) for b in bounds)
     if any(map(is_symbolic, bounds)):
         return SymbolicRange.of(*bounds)
@@ -81,80 +81,80 @@ def _range(reader: Any, *bounds: Any) -> Any:
 
 
 @handles_builtin(enumerate)
-def _enumerate(reader: Any, source: Any, start: int = 0) -> Any:
+def _enumerate(interpreter: Any, source: Any, start: int = 0) -> Any:
     if known_length(source) is None:
         return SymbolicZip((SymbolicRange.of(start, 2**62, 1), source))
     pairs = enumerate(iterate(source))
-    return reader.tracer.store.made((start + i, element) for i, element in pairs)
+    return interpreter.tracer.store.made((start + i, element) for i, element in pairs)
 
 
 @handles_builtin(zip)
-def _zip(reader: Any, *sources: Any, strict: bool = False) -> Any:
+def _zip(interpreter: Any, *sources: Any, strict: bool = False) -> Any:
     if any(known_length(s) is None for s in sources):
         return SymbolicZip(sources)
-    return reader.tracer.store.made(zip(*map(iterate, sources), strict=strict))
+    return interpreter.tracer.store.made(zip(*map(iterate, sources), strict=strict))
 
 
 @handles_builtin(map)
-def _map(reader: Any, fn: Any, *sources: Any) -> Any:
+def _map(interpreter: Any, fn: Any, *sources: Any) -> Any:
     rows = zip(*map(iterate, sources), strict=False)
-    return reader.tracer.store.made(reader.call(fn, row, {}) for row in rows)
+    return interpreter.tracer.store.made(interpreter.call(fn, row, {}) for row in rows)
 
 
 @handles_builtin(filter)
-def _filter(reader: Any, fn: Any, source: Any) -> Any:
+def _filter(interpreter: Any, fn: Any, source: Any) -> Any:
     def passes(element: Any) -> bool:
-        truth = reader.truth(element if fn is None else reader.call(fn, (element,), {}))
+        truth = interpreter.truth(element if fn is None else interpreter.call(fn, (element,), {}))
         if isinstance(truth, SymbolicNumber):
-            raise GraphBreak(truth._data, "filter decides by a number of a tensor")
+            raise GraphBreak(truth._data, "filter depends on the value of a tensor")
         return bool(truth)
 
-    return reader.tracer.store.made(e for e in iterate(source) if passes(e))
+    return interpreter.tracer.store.made(e for e in iterate(source) if passes(e))
 
 
 @handles_builtin(functools.reduce)
-def _reduce(reader: Any, fn: Any, source: Any, *initial: Any) -> Any:
+def _reduce(interpreter: Any, fn: Any, source: Any, *initial: Any) -> Any:
     parts = [*initial, *elements(source)]
     found = parts[0]
     for part in parts[1:]:
-        found = reader.call(fn, (found, part), {})
+        found = interpreter.call(fn, (found, part), {})
     return found
 
 
 @handles_builtin(sum)
-def _sum(reader: Any, source: Any, start: Any = 0) -> Any:
+def _sum(interpreter: Any, source: Any, start: Any = 0) -> Any:
     found = start
     for element in iterate(source):
-        found = reader.binary("Add", found, element)
+        found = interpreter.binary("Add", found, element)
     return found
 
 
 def _extreme(better: ast.cmpop, plain: Any) -> Callable[..., Any]:
-    def answer(reader: Any, *args: Any, **options: Any) -> Any:
+    def answer(interpreter: Any, *args: Any, **options: Any) -> Any:
         parts = elements(args[0]) if len(args) == 1 else list(args)
         if options.get("key") is not None:
-            options["key"] = partial(_called, reader, options["key"])
+            options["key"] = partial(_called, interpreter, options["key"])
         is_read = any(
             special_method(part, "__lt__" if plain is min else "__gt__") for part in parts
         )
         if not is_read and not any(map(is_symbolic, parts)):
             return plain(parts, **options)
         if options or not parts:
-            raise GraphBreak(None, f"{plain.__name__} with options over numbers of tensors")
+            raise GraphBreak(None, f"{plain.__name__} with options depends on values of tensors")
         found = parts[0]
         for part in parts[1:]:
-            test = reader.truth(reader.compared(better, part, found))
+            test = interpreter.truth(interpreter.compared(better, part, found))
             if isinstance(test, bool):
                 found = part if test else found
             else:
-                found = reader.branches(test, (lambda f=found: f, lambda p=part: p))
+                found = interpreter.branches(test, (lambda f=found: f, lambda p=part: p))
         return found
 
     return answer
 
 
-def _called(reader: Any, fn: Any, *args: Any) -> Any:
-    return reader.call(fn, args, {})
+def _called(interpreter: Any, fn: Any, *args: Any) -> Any:
+    return interpreter.call(fn, args, {})
 
 
 BUILTIN_HANDLERS[min] = _extreme(ast.Lt(), min)
@@ -162,25 +162,27 @@ BUILTIN_HANDLERS[max] = _extreme(ast.Gt(), max)
 
 
 @handles_builtin(abs)
-def _abs(reader: Any, value: Any) -> Any:
+def _abs(interpreter: Any, value: Any) -> Any:
     method = special_method(value, "__abs__")
-    return abs(value) if method is None else reader.call(method, (value,), {})
+    return abs(value) if method is None else interpreter.call(method, (value,), {})
 
 
 def _conversion(kind: type) -> Callable[..., Any]:
-    def answer(reader: Any, *args: Any, **options: Any) -> Any:
-        value: Any = reader.tracer.bound(args[0]) if args else None
+    def answer(interpreter: Any, *args: Any, **options: Any) -> Any:
+        value: Any = interpreter.tracer.bound(args[0]) if args else None
         if args and is_symbolic(value):
             if kind is bool:
-                return reader.truth(value)
+                return interpreter.truth(value)
             if not isinstance(value, SymbolicNumber):
-                value = StopGradient.of()(value)  # as in eager mode: a Python number has no past
+                value = StopGradient.of()(
+                    value
+                )  # as in eager mode: a Python number has no gradient
             if kind is int and not value.dtype.is_integer and not value.dtype.is_bool:
                 source: Any = value.strong if isinstance(value, SymbolicNumber) else value
                 return convert(source.trunc(), int)
             return convert(value, kind)
         if kind is bool and args:
-            return reader.truth(args[0])
+            return interpreter.truth(args[0])
         return kind(*args, **options)
 
     return answer
@@ -191,7 +193,7 @@ for _kind in (float, int, bool):
 
 
 @handles_builtin(isinstance)
-def _isinstance(reader: Any, value: Any, kinds: Any) -> bool:
+def _isinstance(interpreter: Any, value: Any, kinds: Any) -> bool:
     if isinstance(value, SymbolicNumber):
         wanted = kinds if isinstance(kinds, tuple) else (kinds,)
         return any(isinstance(k, type) and issubclass(value.kind, k) for k in wanted)
@@ -202,54 +204,54 @@ def _isinstance(reader: Any, value: Any, kinds: Any) -> bool:
 
 
 @handles_builtin(type)
-def _type(reader: Any, *args: Any) -> Any:
+def _type(interpreter: Any, *args: Any) -> Any:
     if len(args) == 1 and isinstance(args[0], SymbolicNumber):
         return args[0].kind
     return type(*args)
 
 
 @handles_builtin(callable)
-def _callable(reader: Any, value: Any) -> bool:
+def _callable(interpreter: Any, value: Any) -> bool:
     return isinstance(value, SymbolicChoice) or callable(value)
 
 
 @handles_builtin(getattr)
-def _getattr(reader: Any, owner: Any, name: str, *default: Any) -> Any:
+def _getattr(interpreter: Any, owner: Any, name: str, *default: Any) -> Any:
     try:
-        return reader.attribute(owner, name)
+        return interpreter.attribute(owner, name)
     except AttributeError:
         if not default:
             raise
-    return reader.outside_value(default[0])
+    return interpreter.outside_value(default[0])
 
 
 @handles_builtin(hasattr)
-def _hasattr(reader: Any, owner: Any, name: str) -> bool:
-    return bool(reader.has_attribute(owner, name))
+def _hasattr(interpreter: Any, owner: Any, name: str) -> bool:
+    return bool(interpreter.has_attribute(owner, name))
 
 
 @handles_builtin(setattr)
-def _setattr(reader: Any, owner: Any, name: str, value: Any) -> None:
-    reader.set_attribute(owner, name, value)
+def _setattr(interpreter: Any, owner: Any, name: str, value: Any) -> None:
+    interpreter.set_attribute(owner, name, value)
 
 
 @handles_builtin(delattr)
-def _delattr(reader: Any, owner: Any, name: str) -> None:
-    reader.delete_attribute(owner, name)
+def _delattr(interpreter: Any, owner: Any, name: str) -> None:
+    interpreter.delete_attribute(owner, name)
 
 
 def _quantifier(stops: bool) -> Callable[..., Any]:
-    def answer(reader: Any, source: Any) -> Any:
+    def answer(interpreter: Any, source: Any) -> Any:
         found: Any = not stops
         parts = iterate(source)
         while True:
-            with reader.tracer.store.watched() as watch:
+            with interpreter.tracer.store.watched() as watch:
                 try:
-                    truth = reader.truth(next(parts))
+                    truth = interpreter.truth(next(parts))
                 except StopIteration:
                     return found
             if watch.changed and not isinstance(found, bool):
-                raise GraphBreak(found._data, "any or all stops at a number of a tensor")
+                raise GraphBreak(found._data, "any or all depends on the value of a tensor")
             if isinstance(truth, bool):
                 if truth is stops:
                     return stops
@@ -266,11 +268,11 @@ BUILTIN_HANDLERS[any], BUILTIN_HANDLERS[all] = _quantifier(True), _quantifier(Fa
 
 
 def _container(kind: Any) -> Callable[..., Any]:
-    def answer(reader: Any, *args: Any, **entries: Any) -> Any:
+    def answer(interpreter: Any, *args: Any, **entries: Any) -> Any:
         if args and (kind is not dict or isinstance(args[0], Iterator)):
             args = (elements(args[0]),)
         made = kind(*args, **entries)
-        return made if kind is tuple else reader.tracer.store.adopt(made)
+        return made if kind is tuple else interpreter.tracer.store.adopt(made)
 
     return answer
 
@@ -280,61 +282,63 @@ for _container_kind in (list, tuple, set, dict):
 
 
 @handles_builtin(sorted)
-def _sorted(reader: Any, source: Any, *, key: Any = None, reverse: bool = False) -> Any:
+def _sorted(interpreter: Any, source: Any, *, key: Any = None, reverse: bool = False) -> Any:
     parts = elements(source)
-    keys = parts if key is None else [reader.call(key, (p,), {}) for p in parts]
+    keys = parts if key is None else [interpreter.call(key, (p,), {}) for p in parts]
     if any(map(holds_symbolic, keys)):
-        raise GraphBreak(None, "sorted orders by numbers of tensors")
+        raise GraphBreak(None, "sorted depends on values of tensors")
     order = sorted(range(len(parts)), key=keys.__getitem__, reverse=reverse)
-    return reader.tracer.store.adopt([parts[i] for i in order])
+    return interpreter.tracer.store.adopt([parts[i] for i in order])
 
 
 @handles_builtin(reversed)
-def _reversed(reader: Any, source: Any) -> Any:
+def _reversed(interpreter: Any, source: Any) -> Any:
     if known_length(source) is None:
-        raise GraphBreak(None, "the number of elements is only known at run time")
+        raise GraphBreak(None, "the number of elements is known only at run time")
     method = special_method(source, "__reversed__")
     if method is not None:
-        return reader.call(method, (source,), {})
-    return reader.tracer.store.made(iter(reversed(source)))
+        return interpreter.call(method, (source,), {})
+    return interpreter.tracer.store.made(iter(reversed(source)))
 
 
 @handles_builtin(round)
-def _round(reader: Any, value: Any, *digits: Any) -> Any:
+def _round(interpreter: Any, value: Any, *digits: Any) -> Any:
     if is_symbolic(value):
         if digits:
-            raise GraphBreak(value._data, "round to digits of a number only known at run time")
+            raise GraphBreak(value._data, "round with digits depends on a runtime value")
         source: Any = value.strong if isinstance(value, SymbolicNumber) else value
         return convert(source.round(), int)
     return round(value, *digits)
 
 
 @handles_builtin(pow)
-def _pow(reader: Any, base: Any, exponent: Any, *modulus: Any) -> Any:
+def _pow(interpreter: Any, base: Any, exponent: Any, *modulus: Any) -> Any:
     return pow(base, exponent, *modulus) if modulus else base**exponent
 
 
 @handles_builtin(divmod)
-def _divmod(reader: Any, left: Any, right: Any) -> Any:
+def _divmod(interpreter: Any, left: Any, right: Any) -> Any:
     return left // right, left % right
 
 
 @handles_builtin(str)
-def _str(reader: Any, *args: Any, **options: Any) -> Any:
+def _str(interpreter: Any, *args: Any, **options: Any) -> Any:
     if args and holds_symbolic(args[0]):
         return SymbolicString.formatted(args[0], -1, "")
     return str(*args, **options)
 
 
 @handles_builtin(iter)
-def _iter(reader: Any, source: Any, *sentinel: Any) -> Any:
+def _iter(interpreter: Any, source: Any, *sentinel: Any) -> Any:
     if sentinel:
-        raise GraphBreak(None, "iter calls a function until it gives a certain value")
-    return source if isinstance(source, Iterator) else reader.tracer.store.made(iterate(source))
+        raise GraphBreak(None, "iter with a sentinel depends on runtime values")
+    return (
+        source if isinstance(source, Iterator) else interpreter.tracer.store.made(iterate(source))
+    )
 
 
 @handles_builtin(next)
-def _next(reader: Any, iterator: Any, *default: Any) -> Any:
+def _next(interpreter: Any, iterator: Any, *default: Any) -> Any:
     try:
         return next_of(iterator)
     except StopIteration:
@@ -351,7 +355,7 @@ _MATH = {
 
 
 def _math(fn: Any, method: str) -> Callable[..., Any]:
-    def answer(reader: Any, *args: Any) -> Any:
+    def answer(interpreter: Any, *args: Any) -> Any:
         if len(args) != 1 or not is_symbolic(args[0]):
             return fn(*args)
         found = getattr(convert(args[0], float).strong, method)()

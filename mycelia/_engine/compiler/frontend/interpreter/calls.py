@@ -1,4 +1,4 @@
-"""Calls: the user's functions are read, the framework's are run, Python's are answered."""
+"""Calls: user functions are traced, framework functions run, builtins have handlers."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ from mycelia.tensor.tensor import Tensor
 _ATTRIBUTE_WRITERS = ("__setattr__", "__delattr__")
 _DRAWING = (random.Random, np.random.RandomState, np.random.Generator)
 _CALL = "__call__"
-_ALONE = 2  # references to what nobody else has: a local name, the count itself
-MOST_CALLS = 400  # nested calls of one function that reading follows
+_ALONE = 2  # reference count of an unshared object: a local name, and the counting call
+MOST_CALLS = 400  # nested calls of one function that are traced
 
 
 class CallInterpreter(LoopInterpreter, Attributes, BuiltinInterpreter, RecursionInterpreter):
@@ -118,10 +118,10 @@ class CallInterpreter(LoopInterpreter, Attributes, BuiltinInterpreter, Recursion
             self.remove_attribute(owner, *rest)
 
     def native(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run the framework's or Python's own code; user functions it is given come back here."""
+        """Run framework or library code; user functions passed to it are traced when called."""
         owner = getattr(fn, "__self__", None)
         if isinstance(owner, _DRAWING):
-            raise GraphBreak(None, "it draws random numbers in Python")
+            raise GraphBreak(None, "it uses Python's random number generators")
         if isinstance(owner, CONTAINERS) and fn.__name__ in ("extend", "extendleft"):
             args = (self.expanded(args[0]),)
         span = self.tracer.span
@@ -141,7 +141,7 @@ class CallInterpreter(LoopInterpreter, Attributes, BuiltinInterpreter, Recursion
         return result
 
     def _note_changes(self, container: Any, before: Any) -> None:
-        """If Python's own code has changed a container, do so once more, as the program."""
+        """If library code changed a container, repeat the change as part of the program."""
         if is_unchanged(container, before):
             return
         after = contents_of(container)
@@ -150,7 +150,7 @@ class CallInterpreter(LoopInterpreter, Attributes, BuiltinInterpreter, Recursion
         refill(container, after)
 
     def _make(self, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Make an object of a class; a plain class of the user's is read, its object tracked."""
+        """Instantiate a class; `__init__` of a plain user class is traced, its object tracked."""
         if not _is_plain_class(cls):
             found = self.native(cls, args, kwargs)
             return self.tracer.store.adopt(found) if isinstance(found, CONTAINERS) else found
@@ -167,7 +167,7 @@ class CallInterpreter(LoopInterpreter, Attributes, BuiltinInterpreter, Recursion
         return made
 
     def _make_dataclass(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What the generated `__init__` of a dataclass does; factories and hooks are read."""
+        """Emulate the generated `__init__` of a dataclass; factories and hooks are traced."""
         given = inspect.signature(cls).bind(*args, **kwargs).arguments
         made = cls.__new__(cls)
         self._track(cls, made)
@@ -183,14 +183,14 @@ class CallInterpreter(LoopInterpreter, Attributes, BuiltinInterpreter, Recursion
         return made
 
     def _track(self, cls: type, made: Any) -> None:
-        """Attributes of an object made by the program may change."""
+        """Track the attributes of an object created by the program."""
         if hasattr(made, "__dict__"):
             self.tracer.store.adopt(made.__dict__)
             with suppress(TypeError):
                 cls._mycelia_tracked = True  # type: ignore[attr-defined]
 
     def adopted_function(self, fn: types.FunctionType) -> UserFunction:
-        """A Python function as one the reader runs."""
+        """A Python function as a function of the interpreter."""
         held = {}
         cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))
         for name, cell in cells.items():
@@ -207,7 +207,7 @@ class CallInterpreter(LoopInterpreter, Attributes, BuiltinInterpreter, Recursion
         )
 
     def read_call(self, fn: UserFunction, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Read the body of a function with these arguments."""
+        """Trace the body of a function with these arguments."""
         definition = fn.definition
         if definition.is_generator:
             raise self._generator(definition)
@@ -244,16 +244,16 @@ class CallInterpreter(LoopInterpreter, Attributes, BuiltinInterpreter, Recursion
         kinds = kinds_of(end)
         result = frame.variables.get(RESULT, None) if RETURNS in kinds else None
         if kinds == {FALLS, RETURNS} and result is not None:
-            why = f"{definition.name} returns a value on some paths and nothing on others"
+            why = f"{definition.name} returns a value on some paths and None on others"
             return PathConflict(why)
         return result
 
     def _runaway(self, definition: FunctionDefinition) -> Exception:
         return located(
             RecursionError,
-            f"{definition.name} calls itself without end while being compiled",
+            f"{definition.name} recurses endlessly during compilation",
             got=f"{MOST_CALLS} nested calls of {definition.name}",
-            fix="let the recursion end at a known value, or carry its state in tensors",
+            fix="end the recursion at a constant, or keep its state in tensors",
             span=self.tracer.span,
         )
 
@@ -267,7 +267,7 @@ class CallInterpreter(LoopInterpreter, Attributes, BuiltinInterpreter, Recursion
 
 
 def bind(fn: UserFunction, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The variables of a call: arguments matched with parameters as Python does."""
+    """Bind arguments to parameters, with Python's rules and errors."""
     spec = fn.definition.node.args
     names = [a.arg for a in (*spec.posonlyargs, *spec.args)]
     variables: dict[str, Any] = dict(zip(names, args, strict=False))
@@ -300,7 +300,7 @@ def bind(fn: UserFunction, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dic
 
 
 def signature_of(fn: UserFunction) -> str:
-    """How a function is called, as its definition writes it."""
+    """The signature of a function, as in its definition."""
     return f"{fn.definition.name}({ast.unparse(fn.definition.node.args)})"
 
 
@@ -309,7 +309,7 @@ def _wrong(fn: UserFunction, what: str) -> TypeError:
 
 
 def _handed(value: Any) -> Any:
-    """An argument as the framework's or Python's own code gets it."""
+    """An argument in the form that framework or library code receives."""
     return iterate(value) if isinstance(value, Iterator) else _routed(value)
 
 
@@ -334,7 +334,7 @@ def _is_plain_class(cls: type) -> bool:
 
 
 def _is_plain_dataclass(cls: type) -> bool:
-    """Whether the generated `__init__` of a dataclass sets its fields and does nothing else."""
+    """Whether the generated `__init__` of a dataclass only sets its fields."""
     if not is_dataclass(cls) or not is_generated(cls.__init__) or "__slots__" in vars(cls):
         return False
     named = {field.name for field in fields(cls)}

@@ -1,4 +1,4 @@
-"""Exceptions and with statements: Python's own where they are known while a function is read."""
+"""Exceptions and with statements, which are resolved while tracing."""
 
 from __future__ import annotations
 
@@ -35,33 +35,33 @@ _GIVES_UP = (GraphBreak, UnreachablePath, RecursionDetected)
 
 
 class Contexts(ExpressionInterpreter, BranchInterpreter):
-    """Runs the statements that see exceptions."""
+    """Runs try, raise, and with statements."""
 
     def raise_in_program(self, error: BaseException) -> None:
-        """Raise for the user, unless the run decides whether it comes to this at all."""
+        """Raise an exception while tracing; a graph break if a runtime value decides about it."""
         if self.tracer.depth > self.caught_from:
             raise GraphBreak(None, f"whether {type(error).__name__} is raised depends on a tensor")
         if any(isinstance(a, SymbolicString) or holds_symbolic(a) for a in error.args):
-            raise GraphBreak(None, "an error message holds numbers only known at run time")
+            raise GraphBreak(None, "an error message contains runtime values")
         raise error
 
     def leave_by(self, error: Exception) -> NoReturn:
-        """Let an exception leave a statement that did not handle it."""
+        """Propagate an exception out of a statement that did not handle it."""
         if self.tracer.depth > self.caught_from:
             why = f"whether {type(error).__name__} is raised depends on a tensor"
             raise GraphBreak(None, why) from error
         raise error
 
-    caught_from = 0  # how deep in run-time branches an exception may be raised
+    caught_from = 0  # the depth of run-time branches at which exceptions may be raised
 
     def run_Try(self, node: ast.Try, frame: Frame) -> End:
-        """try around what is known while reading: exceptions are Python's own."""
+        """A try statement; its exceptions are raised while tracing."""
         before = self.caught_from
         self.caught_from = self.tracer.depth
         try:
             end = self._run_handled(node, frame)
         except _GIVES_UP:
-            with suppress(Exception):  # nothing remains, but what was taken outside is given back
+            with suppress(Exception):  # its result is dropped, but outside resources are released
                 self.run(node.finalbody, frame)
             raise
         except Exception as error:
@@ -78,7 +78,7 @@ class Contexts(ExpressionInterpreter, BranchInterpreter):
         return self._after_finally(end, self.run(node.finalbody, frame), frame)
 
     def _after_finally(self, end: End, final: End, frame: Frame) -> End:
-        """How a try statement ends whose finally part ends as `final`."""
+        """The end of a try statement whose finally block ends with `final`."""
         if FALLS not in kinds_of(final):
             return final
         if not isinstance(final, Mixed):
@@ -101,7 +101,7 @@ class Contexts(ExpressionInterpreter, BranchInterpreter):
         if end == FALLS and node.orelse:
             return self.run(node.orelse, frame)
         if isinstance(end, Mixed) and node.orelse:
-            return self.go_on_if(end, FALLS, node.orelse, frame)
+            return self.proceed_if(end, FALLS, node.orelse, frame)
         return end
 
     def _run_handler(self, handler: ast.ExceptHandler, error: Exception, frame: Frame) -> End:
@@ -114,7 +114,7 @@ class Contexts(ExpressionInterpreter, BranchInterpreter):
         return self._run_managed(node.items, node, frame)
 
     def _run_managed(self, items: list[ast.withitem], node: ast.With, frame: Frame) -> End:
-        """Run the body of a with statement inside the managers of `items`."""
+        """Run the body of a with statement inside its context managers."""
         if not items:
             return self.run(node.body, frame)
         manager = self.eval(items[0].context_expr, frame)
@@ -157,5 +157,5 @@ class Contexts(ExpressionInterpreter, BranchInterpreter):
     def run(self, statements: Sequence[ast.stmt], frame: Frame) -> End:
         raise NotImplementedError
 
-    def go_on_if(self, end: Mixed, kind: int, rest: Sequence[ast.stmt], frame: Frame) -> End:
+    def proceed_if(self, end: Mixed, kind: int, rest: Sequence[ast.stmt], frame: Frame) -> End:
         raise NotImplementedError

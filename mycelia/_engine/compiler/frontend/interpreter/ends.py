@@ -1,4 +1,4 @@
-"""How statements end: they fall through, break, continue, return, or the run decides."""
+"""How statements end: fall through, break, continue, return, or decided at run time."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 from mycelia._engine.compiler.frontend.symbolic import SymbolicNumber
 
 FALLS, BREAKS, CONTINUES, RETURNS = 0, 1, 2, 3
-STOPS = 4  # a loop whose test, a part of its body, does not hold; only inside of loops
+STOPS = 4  # the test at the start of a loop body failed; only inside loops
 
 
 @dataclass(frozen=True)
 class Mixed:
-    """An end that the run decides: `tag` holds one of `kinds`."""
+    """An end decided at run time: `tag` is one of `kinds`."""
 
     tag: SymbolicNumber
     kinds: frozenset[int]
@@ -31,7 +31,7 @@ def tag_of(end: End) -> Any:
 
 
 def as_end(tag: Any, kinds: frozenset[int]) -> End:
-    """An end from its tag: certain where only one kind is possible."""
+    """An end from its tag: a constant if only one kind is possible."""
     if len(kinds) == 1:
         return next(iter(kinds))
     return tag if isinstance(tag, int) else Mixed(tag, kinds)

@@ -1,4 +1,4 @@
-"""Expressions: one method for each kind in Python's syntax tree."""
+"""Expressions: one `eval_` method per node class of Python's syntax tree."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class ExpressionInterpreter(Operators):
         return self.held(self.usable(value, node, frame))
 
     def usable(self, value: Any, node: ast.AST, frame: Frame) -> Any:
-        """`value`, unless it is one of two things that do not go together."""
+        """`value`; raises if paths give it conflicting values."""
         if isinstance(value, PathConflict):
             self.at(node, frame)
             raise self.conflict_error(value)
@@ -86,7 +86,7 @@ class ExpressionInterpreter(Operators):
         return value
 
     def assumed(self, maybe: MaybeUnbound, node: ast.AST, frame: Frame) -> Any:
-        """The value of a variable that may have none; the program says if it was used so."""
+        """The value of a possibly unbound variable; the program reports a use without a value."""
         self.at(node, frame)
         if isinstance(maybe.bound, SymbolicNumber):
             self.tracer.note_unbound(maybe.name, opposite(maybe.bound))
@@ -155,7 +155,7 @@ class ExpressionInterpreter(Operators):
         return self._compare_rest(node, 0, self.eval(node.left, frame), frame)
 
     def _compare_rest(self, node: ast.Compare, place: int, left: Any, frame: Frame) -> Any:
-        """The comparison of `left` with operand number `place`, and those after it if it holds."""
+        """Compare `left` with operand number `place`, and if that holds, continue the chain."""
         right = self.eval(node.comparators[place], frame)
         self.at(node, frame)
         found = self.compared(node.ops[place], left, right)
@@ -173,7 +173,7 @@ class ExpressionInterpreter(Operators):
         return self.usable(value, node, frame)
 
     def and_then(self, first: Any, truth: SymbolicNumber, second: Any) -> Any:
-        """`first and second` of two comparisons, the first only known at run time."""
+        """`first and second` of two comparisons, the first one symbolic."""
         other = self.truth(second)
         if isinstance(other, bool):
             return first if other else False
@@ -202,12 +202,12 @@ class ExpressionInterpreter(Operators):
     def short_circuit(
         self, stops: bool, value: Any, truth: SymbolicNumber, rest: ast.expr, frame: Frame
     ) -> Any:
-        """`value or rest`, `value and rest` when the first is only known at run time."""
+        """`value or rest` or `value and rest` with a symbolic first operand."""
         thunks = (partial(self.eval, rest, frame), partial(_itself, value))
         return self.branches(truth, thunks if stops else thunks[::-1])
 
     def test(self, node: ast.expr, frame: Frame) -> bool | SymbolicNumber:
-        """Whether an expression is true; the parts of `and`, `or`, `not` count as truths."""
+        """The truth value of an expression; operands of `and`, `or`, `not` become bools."""
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             truth = self.test(node.operand, frame)
             return not truth if isinstance(truth, bool) else opposite(truth)
@@ -240,7 +240,7 @@ class ExpressionInterpreter(Operators):
         return self.attribute_at(self.eval(node.value, frame), node, frame)
 
     def attribute_at(self, owner: Any, node: ast.Attribute, frame: Frame) -> Any:
-        """The attribute of `owner` that `node` names."""
+        """Evaluate the attribute access `node` on `owner`."""
         self.at(node, frame)
         if isinstance(owner, SymbolicChoice):
             thunks = [partial(self.attribute, option, node.attr) for option in owner.options]
@@ -252,7 +252,7 @@ class ExpressionInterpreter(Operators):
         return self.item_at(owner, index, node, frame)
 
     def item_at(self, owner: Any, index: Any, node: ast.Subscript, frame: Frame) -> Any:
-        """`owner[index]`, where `node` is."""
+        """Evaluate `owner[index]` at the source position of `node`."""
         self.at(node, frame)
         return self.held(self.usable(self.subscript(owner, index), node, frame))
 
@@ -261,7 +261,7 @@ class ExpressionInterpreter(Operators):
         if method is not None:
             return self.call(method, (owner, index), {})
         if isinstance(index, SymbolicString):
-            raise GraphBreak(None, "a key is only known at run time")
+            raise GraphBreak(None, "a key is known only at run time")
         if isinstance(owner, defaultdict) and index not in owner and owner.default_factory:
             self.set_item(owner, index, self.call(owner.default_factory, (), {}))
         if isinstance(owner, Tensor) or not is_symbolic(index):
@@ -271,11 +271,11 @@ class ExpressionInterpreter(Operators):
             is_new = isinstance(index, slice) and type(found) is list
             return self.tracer.store.adopt(found) if is_new else found
         if not isinstance(owner, (tuple, list, range)):
-            raise GraphBreak(index._data, "a key is only known at run time")
+            raise GraphBreak(index._data, "a key is known only at run time")
         return self.pick(owner, index)
 
     def pick(self, options: Any, index: Any) -> Any:
-        """One of the elements of a sequence, by a number only known at run time."""
+        """The element of a sequence at a symbolic index."""
         count = len(options)
         number = convert(index, int)
         place = self.wrapped_index(number, count)
@@ -315,7 +315,7 @@ class ExpressionInterpreter(Operators):
         return self.tracer.store.adopt(dict(self.comprehension(node, frame)))
 
     def comprehension(self, node: Any, frame: Frame) -> Iterator[Any]:
-        """The elements of a comprehension; only the source of the first `for` is evaluated now."""
+        """The elements of a comprehension; the first source is evaluated immediately."""
         variables = self.tracer.store.scratch()
         inner = Frame(variables, frame, None, frame.module, frame.first_argument, frame.owner_class)
         inner.made_in = self.tracer.store.journals[-1]
@@ -325,7 +325,7 @@ class ExpressionInterpreter(Operators):
         source = self.eval(generator.iter, frame)
         self.at(generator.iter, frame)
         if known_length(source) is None:
-            raise GraphBreak(None, "the length of a comprehension is only known at run time")
+            raise GraphBreak(None, "the length of a comprehension is known only at run time")
         return iterate(source)
 
     def _comprehend(
@@ -349,10 +349,12 @@ class ExpressionInterpreter(Operators):
         truth = self.test(test, frame)
         if not isinstance(truth, bool):
             self.at(test, frame)
-            raise GraphBreak(truth._data, "a comprehension filters by a number of a tensor")
+            raise GraphBreak(
+                truth._data, "the filter of a comprehension depends on the value of a tensor"
+            )
         return truth
 
-    # ---- text -------------------------------------------------------------------------------
+    # ---- strings ----------------------------------------------------------------------------
 
     def eval_JoinedStr(self, node: ast.JoinedStr, frame: Frame) -> Any:
         return SymbolicString.joined([self.eval(value, frame) for value in node.values])
@@ -362,7 +364,7 @@ class ExpressionInterpreter(Operators):
         spec = "" if node.format_spec is None else self.eval(node.format_spec, frame)
         return SymbolicString.formatted(value, node.conversion, spec)
 
-    # ---- answered by other parts ------------------------------------------------------------
+    # ---- implemented by other mixins --------------------------------------------------------
 
     def set_item(self, owner: Any, index: Any, value: Any) -> None:
         raise NotImplementedError
@@ -379,7 +381,7 @@ def _itself(value: Any) -> Any:
 
 
 def _is_plain(node: ast.expr) -> bool:
-    """Whether evaluating an expression too often can neither raise nor change anything."""
+    """Whether evaluating an expression again can neither raise nor have side effects."""
     if isinstance(node, (ast.BinOp, ast.UnaryOp)):
         parts = [node.left, node.right] if isinstance(node, ast.BinOp) else [node.operand]
         return all(map(_is_plain, parts))
@@ -387,7 +389,7 @@ def _is_plain(node: ast.expr) -> bool:
 
 
 def frame_class(frame: Frame) -> Any:
-    """The class a method was defined in, for `super()`."""
+    """The class that defines the current method, for `super()`."""
     current: Frame | None = frame
     while current is not None:
         if "__class__" in current.variables:
@@ -404,7 +406,7 @@ def frame_first(frame: Frame) -> Any:
 
 
 def _strong_parts(index: Any) -> Any:
-    """Numbers of the program inside a tensor's subscript as tensors."""
+    """A tensor subscript with symbolic numbers converted to tensors."""
     if isinstance(index, SymbolicNumber):
         return index.strong
     if isinstance(index, tuple):

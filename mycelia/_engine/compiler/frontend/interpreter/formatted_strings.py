@@ -1,4 +1,4 @@
-"""Text with numbers that are only known when the program runs: f-strings for print and errors."""
+"""Strings with runtime values: f-strings for print and error messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mycelia.tensor.tensor import Tensor
 
 @dataclass(frozen=True)
 class FormatField:
-    """A value to be filled in later, with how it is written."""
+    """A value to be formatted at run time, with its conversion and format."""
 
     value: Any
     conversion: int
@@ -29,7 +29,7 @@ class FormatField:
 
 @dataclass(frozen=True)
 class SymbolicString:
-    """Pieces of text and holes."""
+    """A string with format fields for runtime values."""
 
     parts: tuple[str | FormatField, ...]
 
@@ -37,7 +37,7 @@ class SymbolicString:
     def formatted(value: Any, conversion: int, spec: Any) -> Any:
         """One `{value!r:spec}` of an f-string."""
         if not isinstance(spec, str):
-            raise GraphBreak(None, "the format of a text is only known at run time")
+            raise GraphBreak(None, "the format of a string is known only at run time")
         hole = FormatField(value, conversion, spec)
         if isinstance(value, SymbolicString):
             return value
@@ -45,7 +45,7 @@ class SymbolicString:
 
     @staticmethod
     def joined(parts: list[Any]) -> Any:
-        """An f-string of its parts: plain text if all is known."""
+        """Join the parts of an f-string: a plain string if all parts are constants."""
         if all(isinstance(p, str) for p in parts):
             return "".join(parts)
         flat: list[str | FormatField] = []
@@ -63,12 +63,12 @@ class SymbolicString:
 def text_of(pattern: str, values: Any) -> Any:
     """`pattern % values`."""
     if holds_symbolic(values):
-        raise GraphBreak(None, "a text is made from a number that is only known at run time")
+        raise GraphBreak(None, "a string is formatted from a runtime value")
     return pattern % values
 
 
 def holds_symbolic(value: Any) -> bool:
-    """Whether something only known at run time is inside `value`."""
+    """Whether `value` contains symbolic values."""
     if isinstance(value, (tuple, list, set)):
         return any(map(holds_symbolic, value))
     if isinstance(value, dict):
@@ -79,15 +79,15 @@ def holds_symbolic(value: Any) -> bool:
 
 
 def refuse_unknown_key(index: Any) -> None:
-    """Raise if a key or place in a container is only known at run time."""
+    """Raise if a key or index of a container is symbolic."""
     if isinstance(index, SymbolicString):
-        raise GraphBreak(None, "a key is only known at run time")
+        raise GraphBreak(None, "a key is known only at run time")
     if is_symbolic(index):
-        raise GraphBreak(index._data, "a list is written at a place only known at run time")
+        raise GraphBreak(index._data, "a list is written at an index known only at run time")
 
 
 class RuntimePrinter:
-    """Prints values when the program runs; the tensors among them come as arrays."""
+    """Prints values at run time; it is called with the arrays of the tensors among them."""
 
     def __init__(self, values: tuple[Any, ...], options: dict[str, Any], as_repr: bool) -> None:
         self.options = options
@@ -137,5 +137,5 @@ class _PrintedArray:
 
 
 def unfinished(value: Any) -> bool:
-    """Whether a text still has holes."""
+    """Whether a string still has format fields."""
     return isinstance(value, (SymbolicString, SymbolicNumber))

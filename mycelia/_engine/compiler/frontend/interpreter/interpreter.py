@@ -1,4 +1,4 @@
-"""The reader as a whole: a Python function and its arguments in, the value of its call out."""
+"""The complete interpreter, which traces calls of Python functions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mycelia._engine.compiler.frontend.tracer import Tracer
 
 
 class Interpreter(CallInterpreter):
-    """Reads calls into the program of a tracer."""
+    """Interprets Python source, and records operators with a tracer."""
 
     def __init__(self, tracer: Tracer) -> None:
         super().__init__(tracer)
@@ -17,5 +17,5 @@ class Interpreter(CallInterpreter):
         self.recursive = []
 
     def call_from_python(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call that the framework makes of a user's function."""
+        """Trace a call of a user function by the framework."""
         return self.call(fn, args, kwargs)

@@ -1,4 +1,4 @@
-"""What a loop runs over: known sequences, tensors, and ranges of unknown length."""
+"""Iterables of loops: sequences, tensors, iterators, and symbolic ranges."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from mycelia.tensor.tensor import Tensor
 
 @dataclass(frozen=True)
 class SymbolicRange:
-    """range(start, stop, step) with a bound that is only known at run time."""
+    """range(start, stop, step) with a symbolic bound."""
 
     start: Any
     stop: Any
@@ -35,19 +35,19 @@ class SymbolicRange:
         start, stop = (0, bounds[0]) if len(bounds) == 1 else bounds[:2]
         step: Any = bounds[2] if len(bounds) > 2 else 1
         if is_symbolic(step):
-            raise GraphBreak(step._data, "the step of a range is only known at run time")
+            raise GraphBreak(step._data, "the step of a range is known only at run time")
         return SymbolicRange(start, stop, step)
 
 
 @dataclass(frozen=True)
 class SymbolicZip:
-    """enumerate or zip with an unknown range inside: each pass takes one element of each part."""
+    """enumerate or zip over a symbolic range: each iteration takes one element of each part."""
 
     parts: tuple[Any, ...]
 
 
 def known_length(source: Any) -> int | None:
-    """How many elements a loop over `source` has, or None if only the run tells."""
+    """The number of elements of `source`, or None if it is known only at run time."""
     if isinstance(source, (SymbolicRange, SymbolicZip)):
         return None
     if isinstance(source, Tensor):
@@ -57,18 +57,18 @@ def known_length(source: Any) -> int | None:
     try:
         return len(source)
     except TypeError:
-        return -1  # an iterator: it has an end, Python knows it
+        return -1  # an iterator: Python finds its end
 
 
 def elements(source: Any) -> list[Any]:
-    """All elements of a sequence, tensor or iterator."""
+    """All elements of a sequence, tensor, or iterator."""
     return list(iterate(source))
 
 
 def iterate(source: Any) -> Iterator[Any]:
-    """The elements of a sequence, tensor or iterator, one after the other."""
+    """Iterate over a sequence, tensor, or iterator."""
     if isinstance(source, (SymbolicRange, SymbolicZip)):
-        raise GraphBreak(None, "the number of elements is only known at run time")
+        raise GraphBreak(None, "the number of elements is known only at run time")
     method = special_method(source, "__iter__")
     if method is not None:
         if method.__code__.co_flags & CO_GENERATOR:
@@ -77,7 +77,7 @@ def iterate(source: Any) -> Iterator[Any]:
         found = handlers.call(method, (source,), {})
         return iterate(found) if found is not source else _by_next(source)
     if not isinstance(source, Iterable):
-        raise problem(TypeError, f"a {type(source).__name__} cannot be looped over")
+        raise problem(TypeError, f"a {type(source).__name__} is not iterable")
     if not isinstance(source, Iterator):
         return iter(source)
     refuse_generator(source)
@@ -87,7 +87,7 @@ def iterate(source: Any) -> Iterator[Any]:
 
 
 def next_of(iterator: Any) -> Any:
-    """What `next` gives; a variable holds the iterator, so that it matters who takes from it."""
+    """`next(iterator)` on an iterator that a variable holds, so its state is visible."""
     method = special_method(iterator, "__next__")
     if method is not None:
         assert handlers.call is not None
@@ -99,7 +99,7 @@ def next_of(iterator: Any) -> Any:
 
 
 def refuse_generator(value: Any) -> None:
-    """Raise for a generator of the user's: what it does would not be seen."""
+    """Raise for a user's generator: its effects could not be traced."""
     generator = getattr(value, "gen", None) if isinstance(value, AbstractContextManager) else value
     if isinstance(generator, GeneratorType) and is_users_code(generator.gi_code):
         raise GraphBreak(None, f"{generator.__qualname__} is a generator")
@@ -125,14 +125,16 @@ def _by_next(iterator: Any) -> Iterator[Any]:
 
 
 def _refuse_elsewhere(iterator: Any) -> None:
-    """Raise where the run decides how far an iterator is, and for one from outside."""
+    """Raise if a runtime value decides the position of an iterator, or it is from outside."""
     tracer = active_tracer()
     if tracer is not None and id(iterator) not in tracer.store.journals[-1].made:
-        raise GraphBreak(None, "an iterator is used in another place than it is made")
+        raise GraphBreak(
+            None, "an iterator is used in another branch or loop than the one that created it"
+        )
 
 
 def element_at(source: Any, index: Any) -> Any:
-    """Element number `index` (only known at run time) of something looped over."""
+    """The element of an iterable at a symbolic index."""
     if isinstance(source, SymbolicRange):
         start = convert(source.start, int) if isinstance(source.start, Tensor) else source.start
         return index * source.step + start
@@ -142,4 +144,4 @@ def element_at(source: Any, index: Any) -> Any:
         return source[index.strong if isinstance(index, SymbolicNumber) else index]
     if isinstance(source, range):
         return index * source.step + source.start
-    raise GraphBreak(index._data, "an element is chosen by a number only known at run time")
+    raise GraphBreak(index._data, "an element is selected by a runtime index")

@@ -1,8 +1,8 @@
-"""Which tensors and containers that a loop carries are one object, or may be.
+"""Alias analysis of loop carries: which carried tensors and containers are, or may be, identical.
 
-A pass starts with what the loop was given, or with what the pass before left. Two carried tensors
-are one if they are one in both cases; if they are in one of the cases only, they may be the same.
-The facts are found by trying passes: each trial assumes those of the one before, until they hold.
+An iteration starts with the initial carry or with the carry of the previous iteration. Two carried
+tensors are identical if they are so in both cases, and may be identical if they are so in one case.
+The analysis is a fixed-point iteration: each trial assumes the facts of the previous one.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from mycelia._engine.compiler.frontend.mutation_journal import JournaledStore, K
 from mycelia.tensor.tensor import Tensor
 from mycelia.tensor.views import root_of
 
-Slot = tuple[Key, str, int]  # a carried place, and which tensor or container in it
+Slot = tuple[Key, str, int]  # a carried location, and the index of a tensor or container in it
 
 
 @dataclass(frozen=True)
 class LoopAliases:
-    """Slots that hold one object, slots that may, and what from outside slots may hold."""
+    """Slots that hold the same object, slots that may, and outside objects that slots may hold."""
 
     same: Mapping[Slot, Slot] = field(default_factory=dict)  # to the first one of each group
     outer: Mapping[Slot, frozenset[int]] = field(default_factory=dict)
@@ -29,11 +29,11 @@ class LoopAliases:
     objects: Mapping[int, Any] = field(default_factory=dict, compare=False)
 
     def first(self, slot: Slot) -> Slot:
-        """The slot whose object this one holds."""
+        """The first slot that holds the same object."""
         return self.same.get(slot, slot)
 
     def relate(self, store: JournaledStore, objects: Mapping[Slot, Any]) -> None:
-        """Say which of the objects in the slots may be the same as others."""
+        """Record which objects in the slots may be identical."""
         for slot, thing in objects.items():
             for identity in self.outer.get(slot, ()):
                 store.may_be(thing, self.objects[identity])
@@ -48,7 +48,7 @@ class LoopAliases:
         inside: Mapping[Slot, Any],
         left: Mapping[Slot, Any],
     ) -> LoopAliases:
-        """The facts after a pass that held `inside` at its start and `left` at its end."""
+        """The facts after an iteration with `inside` at its start and `left` at its end."""
         roots = {slot: _root(thing) for slot, thing in given.items()}
         ends = {slot: body.root_of(thing) for slot, thing in left.items()}
         slots_of: dict[int, list[Slot]] = {}
@@ -83,7 +83,7 @@ def _root(thing: Any) -> Any:
 
 
 def _groups(given: Mapping[Slot, Any], left: Mapping[Slot, Any]) -> dict[Slot, Slot]:
-    """For each slot the first one that holds the same object before and after a pass."""
+    """For each slot, the first one that holds the same object before and after an iteration."""
     firsts: dict[tuple[int, int], Slot] = {}
     found = {}
     for slot, thing in given.items():

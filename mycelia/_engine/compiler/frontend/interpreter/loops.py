@@ -1,4 +1,4 @@
-"""Loops: run while their test is known, else read once and made a loop of the program."""
+"""Loops: unrolled while their test is constant, otherwise traced to a loop of the program."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from mycelia._engine.compiler.frontend.symbolic import GraphBreak, SymbolicNumbe
 from mycelia._engine.core.errors import located
 from mycelia.tensor.tensor import Tensor
 
-MOST_PASSES = 10_000  # of a loop that is run while reading
-UNROLL_LIMIT = 64  # passes of a known loop; from then on it is a loop of the program, if it can be
-MOST_NESTED = 8  # passes, each in a branch of the one before, that are not made a loop
+MOST_PASSES = 10_000  # iterations of a loop that is run while tracing
+UNROLL_LIMIT = 64  # iterations to unroll; longer loops become loops of the program, if possible
+MOST_NESTED = 8  # iterations, each in a branch of the previous one, before a loop is traced
 
 
 class LoopInterpreter(TracedLoopInterpreter):
@@ -68,8 +68,8 @@ class LoopInterpreter(TracedLoopInterpreter):
         raise self.too_long(node, frame)
 
     def _after_mixed_pass(self, end: Mixed, node: ast.While, frame: Frame) -> End:
-        """The run decides whether this pass was the last: the rest of the loop is conditional."""
-        goes_on = self._one_of(end, (FALLS, CONTINUES))
+        """A runtime value decides whether the loop ended: the rest of the loop is conditional."""
+        continues = self._one_of(end, (FALLS, CONTINUES))
 
         def rest() -> End:
             def test() -> Any:
@@ -78,10 +78,10 @@ class LoopInterpreter(TracedLoopInterpreter):
             rolled = self._rolled(test, lambda: self.run(node.body, frame), node, frame)
             return self.run_While(node, frame) if rolled is None else rolled
 
-        return self._rest_of_loop(end, goes_on, rest)
+        return self._rest_of_loop(end, continues, rest)
 
     def is_symbolic_test(self, test: Callable[[], Any]) -> bool:
-        """Whether a test gives a number of the program; its own changes are taken back."""
+        """Whether a test is symbolic; its side effects are undone."""
         found: list[Any] = []
         if self.attempt("test", lambda: found.append(test())) is None:
             raise UnreachablePath
@@ -113,26 +113,26 @@ class LoopInterpreter(TracedLoopInterpreter):
                 continue
             if not isinstance(end, Mixed):
                 return FALLS if end == BREAKS else end
-            goes_on = self._one_of(end, (FALLS, CONTINUES))
+            continues = self._one_of(end, (FALLS, CONTINUES))
             rest = partial(self._rest_of_for, node, source, parts, place + 1, frame)
-            return self._rest_of_loop(end, goes_on, rest)
+            return self._rest_of_loop(end, continues, rest)
         return self.run(node.orelse, frame)
 
     def _rest_of_for(
         self, node: ast.For, source: Any, parts: Iterator[Any], start: int, frame: Frame
     ) -> End:
-        """What is left of a loop that the run may have left: a loop again, if it is long."""
+        """The rest of a loop that may have ended at run time: a loop again, if it is long."""
         if isinstance(source, (range, Tensor)) and len(source) - start > MOST_NESTED:
             rolled = self._rolled_for(node, source, start, frame)
             if rolled is not None:
                 return rolled
         return self._known_for(node, source, parts, start, frame)
 
-    def _rest_of_loop(self, end: Mixed, goes_on: Any, rest: Callable[[], End]) -> End:
-        """Run `rest` where the loop goes on; elsewhere it has been left by break or return."""
+    def _rest_of_loop(self, end: Mixed, continues: Any, rest: Callable[[], End]) -> End:
+        """Run `rest` if the loop continues; otherwise break or return has ended it."""
         kinds: set[int] = set()
 
-        def go_on() -> Any:
+        def proceed() -> Any:
             found = rest()
             kinds.update(kinds_of(found))
             return tag_of(found)
@@ -145,13 +145,13 @@ class LoopInterpreter(TracedLoopInterpreter):
             returns = convert(end.tag == RETURNS, int)
             return returns * RETURNS
 
-        if goes_on is True:
+        if continues is True:
             return rest()
-        tag = leave() if goes_on is False else self.branches(goes_on, (leave, go_on))
+        tag = leave() if continues is False else self.branches(continues, (leave, proceed))
         return as_end(tag, frozenset(kinds))
 
     def _one_of(self, end: Mixed, wanted: tuple[int, ...]) -> Any:
-        """Whether the end is one of `wanted`: known, or a number of the program."""
+        """Whether the end is one of `wanted`: a bool, or a symbolic bool."""
         if end.kinds <= set(wanted):
             return True
         present = [k for k in wanted if k in end.kinds]
@@ -165,7 +165,7 @@ class LoopInterpreter(TracedLoopInterpreter):
     def _ends(
         self, test: Callable[[], Any], body: Callable[[], End], node: Any, frame: Frame
     ) -> bool:
-        """Whether a loop whose test is known comes to an end: it is run on and taken back."""
+        """Whether a loop with a constant test terminates: it is run to the end and undone."""
 
         def run_on() -> bool:
             for _ in range(MOST_PASSES):
@@ -185,12 +185,12 @@ class LoopInterpreter(TracedLoopInterpreter):
     def _rolled(
         self, test: Callable[[], Any], body: Callable[[], End], node: Any, frame: Frame
     ) -> End | None:
-        """A long loop whose test is known, as a loop of the program; None if it cannot be one."""
+        """A long loop with a constant test as a loop of the program; None if that is impossible."""
         self.at(node, frame)
         try:
             return self.loop(test, body, node, frame)
         except (GraphBreak, TypeError, ValueError, IndexError, KeyError, AttributeError):
-            return None  # it needs to know its numbers, so it goes on pass by pass
+            return None  # it needs constant values, so it is unrolled
 
     def _rolled_for(self, node: ast.For, source: Any, start: int, frame: Frame) -> End | None:
         counter = VariableLocation(frame.variables, f"<counter {node.lineno}>")
@@ -199,7 +199,7 @@ class LoopInterpreter(TracedLoopInterpreter):
         return self._rolled(test, body, node, frame)
 
     def _symbolic_for(self, node: ast.For, source: Any, frame: Frame) -> End:
-        """A loop over a range whose length the run decides."""
+        """A loop over a range of symbolic length."""
         counter = VariableLocation(frame.variables, f"<counter {node.lineno}>")
         self.tracer.store.write(counter, 0)
         test, body = self._counted(node, source, _count(source), counter, frame)
@@ -208,7 +208,7 @@ class LoopInterpreter(TracedLoopInterpreter):
     def _counted(
         self, node: ast.For, source: Any, count: Any, counter: VariableLocation, frame: Frame
     ) -> tuple[Callable[[], Any], Callable[[], End]]:
-        """Test and body of a loop that takes element after element by a counter."""
+        """The test and body of a loop that indexes elements by a counter."""
 
         def test() -> Any:
             return self.truth(counter.read() < count)
@@ -225,16 +225,16 @@ class LoopInterpreter(TracedLoopInterpreter):
         self.at(node, frame)
         return located(
             RuntimeError,
-            f"a loop was run {MOST_PASSES} times while compiling",
+            f"a loop ran for {MOST_PASSES} iterations during compilation",
             got=f"the loop in {self.tracer.span.function if self.tracer.span else '?'}",
-            expected=f"at most {MOST_PASSES} passes of a loop whose test is known",
+            expected=f"at most {MOST_PASSES} iterations of a loop with a constant test",
             fix="make the test depend on a tensor, so that the loop runs in the program",
             span=self.tracer.span,
         )
 
 
 def _count(source: Any) -> Any:
-    """How many passes a loop over `source` takes, as a number of the program."""
+    """The number of iterations of a loop over `source`, as a symbolic number."""
     if isinstance(source, SymbolicZip):
         counts = [_count(part) for part in source.parts]
         least = counts[0]
@@ -248,5 +248,5 @@ def _count(source: Any) -> Any:
         step = abs(source.step)
         return (ahead + (step - 1)) // step
     if known_length(source) == -1:
-        raise GraphBreak(None, "an iterator stands beside a range of unknown length")
+        raise GraphBreak(None, "zip combines an iterator with a range of unknown length")
     return known_length(source)

@@ -1,4 +1,4 @@
-"""Operators, comparisons and truths of values, with the special methods of the user's classes."""
+"""Operators and comparisons, including the special methods of user classes."""
 
 from __future__ import annotations
 
@@ -84,14 +84,14 @@ class Operators(InterpreterBase):
         if found is not NotImplemented:
             return found
         if isinstance(left, np.ndarray | np.generic) and is_symbolic(right):
-            left = Tensor._wrap(np.asarray(left))  # numpy would ask for the numbers
+            left = Tensor._wrap(np.asarray(left))  # NumPy would need the values
         result = BINARY[name](left, right)
         if isinstance(result, (list, dict, set)):
             self.tracer.store.adopt(result)
         return result
 
     def updated(self, name: str, held: Any, value: Any) -> Any:
-        """What `held += value` assigns; containers and objects may change in place."""
+        """The result of `held += value`; containers and objects may change in place."""
         in_place = _IN_PLACE.get(name)
         if isinstance(held, CONTAINERS) and in_place is not None:
             self.change(held)
@@ -106,7 +106,7 @@ class Operators(InterpreterBase):
     def _by_users_methods(
         self, names: tuple[str, str], left: Any, right: Any, plain: Callable[[Any, Any], Any]
     ) -> Any:
-        """What the special methods of the user's classes give, or NotImplemented."""
+        """The result of the special methods of user classes, or NotImplemented."""
         first = special_method(left, names[0])
         second = special_method(right, names[1])
         calls = [] if first is None else [(first, (left, right))]
@@ -156,7 +156,7 @@ class Operators(InterpreterBase):
         return plain(left, right)
 
     def is_same(self, left: Any, right: Any) -> bool:
-        """`left is right`, unless the run decides that."""
+        """`left is right`; raises if that is known only at run time."""
         for value in (left, right):
             if isinstance(value, PathConflict):
                 raise self.conflict_error(value)
@@ -167,11 +167,13 @@ class Operators(InterpreterBase):
         ones, others = _identities(left), _identities(right)
         found = [alias for one in ones for alias in self.tracer.store.aliases_of(one)]
         if any(alias is other for alias in found for other in others):
-            raise GraphBreak(None, "whether two names hold one object depends on a number")
+            raise GraphBreak(
+                None, "whether two names refer to the same object depends on a runtime value"
+            )
         return False
 
     def contains(self, container: Any, value: Any) -> Any:
-        """`value in container`, also where their elements are only known at run time."""
+        """`value in container`, also for symbolic elements."""
         method = special_method(container, "__contains__")
         if method is not None:
             return self.truth(self.call(method, (container, value), {}))
@@ -190,7 +192,7 @@ class Operators(InterpreterBase):
                 found = equal if found is False else either(found, equal)
         return found
 
-    # ---- answered by other parts ------------------------------------------------------------
+    # ---- implemented by other mixins --------------------------------------------------------
 
     def change(self, container: Any) -> None:
         raise NotImplementedError

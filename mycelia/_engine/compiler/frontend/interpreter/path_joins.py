@@ -1,8 +1,8 @@
-"""Where paths meet: one object for each group of objects that the paths bring.
+"""Joining paths: one object for each group of objects that the paths hold.
 
-Each path brings a value for every place that changed. A tensor that all paths bring is itself
-afterwards; others become a new tensor. Two places that hold one tensor on every path hold one
-afterwards, too. Where they do so on some paths only, the two may be the same (`Aliases`).
+Each path has a value for every changed location. A tensor that all paths share stays the same
+object; otherwise the paths' tensors become a new tensor. Two locations that hold the same tensor on
+every path hold the same tensor afterwards; if only on some paths, they may alias (`Aliases`).
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ class JoinedLeaf:
     values: tuple[Any, ...]
     target: Target
     data: tuple[Any, ...]
-    is_version: bool  # of a tensor that is known: nobody has the objects
+    is_version: bool  # versions of a known tensor, which nothing else refers to
 
     @property
     def is_tensor(self) -> bool:
-        """Whether the leaf is a tensor that others may have."""
+        """Whether the leaf is a tensor that other objects may refer to."""
         held = [v for v in self.values if v is not MISSING]
         return isinstance(self.target, TensorType) and all(map(_is_object, held))
 
     @property
     def stale(self) -> StaleNode | None:
-        """The data of a path that cannot be used, if there is one."""
+        """The stale data of a path, if there is any."""
         return next((d for d in self.data if type(d) is StaleNode), None)
 
 
@@ -51,7 +51,7 @@ def _is_object(value: Any) -> bool:
 
 @dataclass
 class PathJoin:
-    """The objects that stand for those of the paths, made when paths meet."""
+    """The joined objects of several paths."""
 
     store: JournaledStore
     paths: Sequence[MutationJournal]
@@ -62,7 +62,7 @@ class PathJoin:
         self.families = [{} for _ in self.paths]
 
     def needed(self, columns: Sequence[JoinedLeaf]) -> list[bool]:
-        """For each column whether the program has to choose its data."""
+        """For each column, whether the program must select its data."""
         seen: set[tuple[int, ...]] = set()
         found = []
         for column in columns:
@@ -75,7 +75,7 @@ class PathJoin:
     def tensors_for(
         self, columns: Sequence[JoinedLeaf], needed: Iterable[bool], items: Iterator[Any]
     ) -> list[Any]:
-        """For each column its tensor, or the node of a number."""
+        """For each column, its tensor, or the node of a number."""
         return [self._joined(c, items if n else None) for c, n in zip(columns, needed, strict=True)]
 
     def _joined(self, column: JoinedLeaf, items: Iterator[Any] | None) -> Any:
@@ -96,7 +96,7 @@ class PathJoin:
         return tensor
 
     def relate(self, new: Any, values: Sequence[Any]) -> None:
-        """Say of which objects `new` may be one, path by path."""
+        """Record the objects that `new` may be identical to, by path."""
         for path, family, value in zip(self.paths, self.families, values, strict=True):
             if value is MISSING:
                 continue
@@ -108,14 +108,14 @@ class PathJoin:
                     self.store.may_be(new, other)
 
     def close(self) -> None:
-        """Say which new objects may be the same, when all are made."""
+        """Record which new objects may be identical, after all are created."""
         for family in self.families:
             for members in family.values():
                 for one, other in combinations({id(m): m for m in members}.values(), 2):
                     self.store.may_be(one, other)
 
     def _common(self, column: JoinedLeaf) -> Any:
-        """The tensor that all paths bring, if they all bring the same from before."""
+        """The tensor from before that all paths share, if there is one."""
         if not column.is_tensor or column.is_version:
             return None
         held = {id(v): v for v in column.values if v is not MISSING}
@@ -126,7 +126,7 @@ class PathJoin:
 
     @staticmethod
     def _key(column: JoinedLeaf) -> tuple[int, ...] | None:
-        """What tells tensors apart: the objects on all paths."""
+        """The identity of a joined tensor: its objects on all paths."""
         if column.is_version or not column.is_tensor:
             return None
         return tuple(map(id, column.values))

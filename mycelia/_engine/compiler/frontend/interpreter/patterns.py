@@ -1,4 +1,4 @@
-"""Patterns of match statements, against values whose structure is known."""
+"""Patterns of match statements, for values of known structure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Bindings = dict[str, Any] | None  # the names a pattern binds, or None where it 
 
 
 class PatternInterpreter(InterpreterBase):
-    """Decides whether a pattern matches; what only the run can tell goes to `conditions`."""
+    """Matches patterns; runtime conditions are collected in `conditions`."""
 
     conditions: list[SymbolicNumber]
 
@@ -52,7 +52,9 @@ class PatternInterpreter(InterpreterBase):
                 self.conditions = before
                 return bound
             if bound or len(self.conditions) > 1:
-                raise GraphBreak(None, "alternatives of a match bind names at run time")
+                raise GraphBreak(
+                    None, "alternatives of a pattern bind names depending on runtime values"
+                )
             options.append(self.conditions[0])
         self.conditions = before
         if not options:

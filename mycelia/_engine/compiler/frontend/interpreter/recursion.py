@@ -1,4 +1,4 @@
-"""Functions that call themselves under a run-time branch: one graph, called by its name."""
+"""Recursive functions under run-time branches: one graph that calls itself."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WIDENS_AFTER = 16
 
 @dataclass(eq=False)
 class ActiveCall:
-    """A call being read."""
+    """A call being traced."""
 
     fn: UserFunction
     span: Span | None
@@ -40,7 +40,7 @@ class ActiveCall:
 
 @dataclass(eq=False)
 class RecursiveGraph:
-    """A function being made into a graph that calls itself."""
+    """A function being traced to a graph that calls itself."""
 
     fn: UserFunction
     names: tuple[str, ...]
@@ -50,8 +50,8 @@ class RecursiveGraph:
     builder: GraphBuilder | None = None
 
 
-class RecursionDetected(Exception):  # it asks the outer call to start again
-    """A call came back to one that is still being read, with arguments of the same forms."""
+class RecursionDetected(Exception):  # the outer call restarts
+    """A function was called again during its tracing, with arguments of the same structures."""
 
     def __init__(self, call: Any, forms: tuple[Structure, ...]) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class RecursionDetected(Exception):  # it asks the outer call to start again
 
 @dataclass(eq=False)
 class PendingCall:
-    """A call on the stack, with the forms of its arguments."""
+    """A call on the stack, with the structures of its arguments."""
 
     fn: UserFunction
     forms: tuple[tuple[str, Structure], ...]
@@ -70,17 +70,17 @@ class PendingCall:
 
 
 class RecursionInterpreter(InterpreterBase):
-    """Finds recursion and closes it."""
+    """Detects recursion and traces it to a recursive graph."""
 
     pending: list[PendingCall]
     recursive: list[RecursiveGraph]
 
     def depth_of(self, fn: UserFunction) -> int:
-        """How many calls of the same function are being read."""
+        """The number of active calls of the same function."""
         return sum(1 for a in self.active if a.fn.definition is fn.definition)
 
     def guarded_call(self, fn: UserFunction, variables: dict[str, Any]) -> Any:
-        """Read a call; where it comes back to itself, make it a graph of its own."""
+        """Trace a call; if it recurses, trace it to a separate recursive graph."""
         running = self._running(fn, variables)
         if running is not None:
             return self._call_running(running, fn, variables)
@@ -94,15 +94,15 @@ class RecursionInterpreter(InterpreterBase):
         except RecursionDetected as found:
             if found.call is not call:
                 raise
-            settled = found.forms
+            converged = found.forms
         finally:
             self.pending.pop()
-        return self._close(fn, variables, settled)
+        return self._close(fn, variables, converged)
 
     def _look_for_itself(self, fn: UserFunction, variables: dict[str, Any]) -> None:
-        """Raise CallsItself for an outer call of the same forms, a run-time branch in between.
+        """Raise RecursionDetected for an outer call of the same structures, outside this branch.
 
-        After some calls whose known arguments always differ, those count as unknown.
+        After several calls with different constant arguments, these become symbolic.
         """
         forms, held = _forms(variables), _forms(capture(fn))
         outer = [
@@ -120,7 +120,7 @@ class RecursionInterpreter(InterpreterBase):
             if widened is not None:
                 raise RecursionDetected(outer[0], widened)
 
-    # ---- making the graph -------------------------------------------------------------------
+    # ---- building the graph -----------------------------------------------------------------
 
     def _close(
         self, fn: UserFunction, variables: dict[str, Any], forms: tuple[Structure, ...]
@@ -133,13 +133,15 @@ class RecursionInterpreter(InterpreterBase):
                 if self._round(made):
                     break
             else:
-                raise GraphBreak(None, f"the types of {fn.definition.name} do not settle")
+                raise GraphBreak(
+                    None, f"the argument types of {fn.definition.name} do not converge"
+                )
         finally:
             self.recursive.pop()
         return self._run_as_loop(made, [variables[n] for n in names])
 
     def _round(self, made: RecursiveGraph) -> bool:
-        """Read the function once under what is assumed of its result; True if that held."""
+        """Trace the function once with the assumed result structure; True if it was correct."""
         tracer = self.tracer
         builder = made.builder = GraphBuilder(made.fn.definition.name, tracer.builder, tracer.span)
         arguments = {}
@@ -157,7 +159,9 @@ class RecursionInterpreter(InterpreterBase):
                 finally:
                     changes = journal.take_back()
                 if changes:
-                    raise GraphBreak(None, f"{made.fn.definition.name} changes state and recurs")
+                    raise GraphBreak(
+                        None, f"{made.fn.definition.name} is recursive and changes state"
+                    )
                 form = (
                     widest_structure_of(result)
                     if made.result is None
@@ -170,9 +174,11 @@ class RecursionInterpreter(InterpreterBase):
         finally:
             tracer.depth -= 1
         captured = list(builder.captured)
-        settled = form == made.result and captured == made.captured and len(wanted) == len(captured)
+        converged = (
+            form == made.result and captured == made.captured and len(wanted) == len(captured)
+        )
         made.result, made.captured = form, captured
-        return settled
+        return converged
 
     def _running(self, fn: UserFunction, variables: dict[str, Any]) -> RecursiveGraph | None:
         for made in reversed(self.recursive):
@@ -189,7 +195,7 @@ class RecursionInterpreter(InterpreterBase):
         return self._emit_call(made, [variables[n] for n in made.names])
 
     def _run_as_loop(self, made: RecursiveGraph, values: list[Any]) -> Any:
-        """The first call of a finished recursive graph: a loop runs it and all calls inside."""
+        """The outermost call of a recursive graph: a loop runs it and all its inner calls."""
         tracer = self.tracer
         assert made.builder is not None and made.result is not None
         pairs = zip(made.forms, values, strict=True)
@@ -228,7 +234,7 @@ def _forms(variables: dict[str, Any]) -> tuple[tuple[str, Structure], ...]:
 
 
 def _fits(made: RecursiveGraph, variables: dict[str, Any]) -> bool:
-    """Whether arguments have the forms a recursive graph takes."""
+    """Whether arguments fit the structures of a recursive graph."""
     if tuple(variables) != made.names:
         return False
     pairs = zip(made.forms, variables.values(), strict=True)
@@ -236,7 +242,7 @@ def _fits(made: RecursiveGraph, variables: dict[str, Any]) -> bool:
 
 
 def _widened(forms: tuple[tuple[str, Structure], ...], variables: dict[str, Any]) -> Any:
-    """Forms that hold the arguments of both calls, or None where there are none."""
+    """Structures that hold the arguments of both calls, or None if there are none."""
     pairs = zip(forms, variables.values(), strict=True)
     found = tuple(extend_structure(form, value) for (_, form), value in pairs)
     if any(isinstance(f, ConstantStructure) and isinstance(f.value, PathConflict) for f in found):

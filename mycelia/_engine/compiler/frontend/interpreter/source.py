@@ -1,4 +1,4 @@
-"""Finding the syntax tree of a function, and what its names mean."""
+"""Source lookup: the syntax tree of a function, and the scopes of its names."""
 
 from __future__ import annotations
 
@@ -82,14 +82,14 @@ def _arguments(args: ast.arguments) -> list[ast.arg]:
 
 
 def _mentioned(node: ast.AST) -> set[str]:
-    """All names read anywhere inside, nested functions included."""
+    """All names used inside, including nested functions."""
     return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} | {
         name for n in ast.walk(node) if isinstance(n, ast.Nonlocal) for name in n.names
     }
 
 
 class _AssignedNames(ast.NodeVisitor):
-    """Collects the names one function assigns, without going into the functions inside it."""
+    """Collects the names that a function assigns, without those of nested functions."""
 
     def __init__(self) -> None:
         self.assigned: set[str] = set()
@@ -163,7 +163,7 @@ class _AssignedNames(ast.NodeVisitor):
 
 
 def _find(fn: FunctionType) -> FunctionNode:
-    """The syntax tree node whose code `fn` is."""
+    """The syntax tree node of `fn`."""
     code = fn.__code__
     tree = _tree_of_file(code.co_filename, _text_of(fn))
     wanted: Any = (
@@ -189,7 +189,7 @@ def _first_line(node: Any) -> int:
 
 
 def _same_code(node: Any, code: CodeType) -> bool:
-    """Whether the columns of `code` lie inside `node`: two lambdas may share a line."""
+    """Whether the columns of `code` are inside `node`: two lambdas may share a line."""
     columns = [
         (line, column) for line, _, column, _ in code.co_positions() if line and column is not None
     ]
@@ -225,7 +225,7 @@ def _tree_of_file(file: str, text: str) -> ast.Module:
 def _no_source(code: CodeType) -> Exception:
     return problem(
         RuntimeError,
-        f"the source of {code.co_name} cannot be read, so it cannot be compiled",
+        f"the source of {code.co_name} is not available, so it cannot be compiled",
         got=f"a function from {code.co_filename}, line {code.co_firstlineno}",
-        fix="keep the function in a file, or give its text in the global name __source__",
+        fix="define the function in a file, or set the global __source__ to the source text",
     )

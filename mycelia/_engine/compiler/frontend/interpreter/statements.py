@@ -1,4 +1,4 @@
-"""Statements: one method for each kind; each says how the statement ends."""
+"""Statements: one `run_` method per node class; each returns how the statement ends."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from mycelia._engine.compiler.frontend.mutation_journal import MISSING, Variable
 from mycelia._engine.compiler.frontend.symbolic import GraphBreak, SymbolicNumber, both, convert
 from mycelia._engine.core.errors import located
 
-RESULT = "<result>"  # the variable that holds what a function returns
+RESULT = "<result>"  # the variable that holds the return value
 
 
 class StatementInterpreter(AssignmentInterpreter, Contexts, PatternInterpreter):
     """Runs statements."""
 
     def run(self, statements: Sequence[ast.stmt], frame: Frame) -> End:
-        """Run statements one after the other, until one does not fall through."""
+        """Run statements in order, until one does not fall through."""
         for place, statement in enumerate(statements):
             rest = statements[place + 1 :]
             if isinstance(statement, ast.If):
@@ -51,17 +51,17 @@ class StatementInterpreter(AssignmentInterpreter, Contexts, PatternInterpreter):
                 continue
             if isinstance(end, int):
                 return end
-            return self.go_on_if(end, FALLS, rest, frame)
+            return self.proceed_if(end, FALLS, rest, frame)
         return FALLS
 
-    def go_on_if(self, end: Mixed, kind: int, rest: Sequence[ast.stmt], frame: Frame) -> End:
-        """Run `rest` where `end` is `kind`; elsewhere the end stays."""
+    def proceed_if(self, end: Mixed, kind: int, rest: Sequence[ast.stmt], frame: Frame) -> End:
+        """Run `rest` if `end` is `kind`; otherwise the end is unchanged."""
         if kind not in end.kinds:
             return end
         others = end.kinds - {kind}
         seen: list[frozenset[int]] = []
 
-        def go_on() -> Any:
+        def proceed() -> Any:
             found = self.run(rest, frame)
             seen.append(kinds_of(found))
             return tag_of(found)
@@ -71,7 +71,7 @@ class StatementInterpreter(AssignmentInterpreter, Contexts, PatternInterpreter):
 
         if not rest:
             return end
-        tag = self.branches(convert(end.tag == kind, bool), (stay, go_on))
+        tag = self.branches(convert(end.tag == kind, bool), (stay, proceed))
         return as_end(tag, others.union(*seen))
 
     def run_one(self, node: ast.stmt, frame: Frame) -> End:
@@ -88,13 +88,13 @@ class StatementInterpreter(AssignmentInterpreter, Contexts, PatternInterpreter):
     # ---- branches ---------------------------------------------------------------------------
 
     def run_if(self, node: ast.If, rest: Sequence[ast.stmt], frame: Frame) -> End | None:
-        """Run an if statement. None: it is over, go on; an end: `rest` has been run, too."""
+        """Run an if statement; returns None if the caller continues, or an end if `rest` ran."""
         test = self.test(node.test, frame)
         if isinstance(test, bool):
             end = self.run(node.body if test else node.orelse, frame)
             if end == FALLS:
                 return None
-            return end if isinstance(end, int) else self.go_on_if(end, FALLS, rest, frame)
+            return end if isinstance(end, int) else self.proceed_if(end, FALLS, rest, frame)
         self.at(node.test, frame)
         return self.fork(test, node.body, node.orelse, rest, frame)
 
@@ -106,17 +106,17 @@ class StatementInterpreter(AssignmentInterpreter, Contexts, PatternInterpreter):
         rest: Sequence[ast.stmt],
         frame: Frame,
     ) -> End | None:
-        """A branch the run decides.
+        """A run-time branch.
 
-        If one side never falls through, the other is followed by `rest` in its own graph, which
-        spares a second decision.
+        If one side never falls through, `rest` is traced into the graph of the other side, which
+        avoids a second branch.
         """
         with_rest = _leaves_early(body) or _leaves_early(orelse)
         kinds: dict[str, frozenset[int]] = {}
 
-        def side(name: str, statements: Sequence[ast.stmt], may_go_on: bool) -> Any:
+        def side(name: str, statements: Sequence[ast.stmt], may_proceed: bool) -> Any:
             end = self.run(statements, frame)
-            if may_go_on and kinds_of(end) == {FALLS} and rest:
+            if may_proceed and kinds_of(end) == {FALLS} and rest:
                 end = self.run(rest, frame)
             kinds[name] = kinds_of(end)
             return tag_of(end)
@@ -134,13 +134,13 @@ class StatementInterpreter(AssignmentInterpreter, Contexts, PatternInterpreter):
             return FALLS if followed and rest else None
         if isinstance(end, int):
             return end
-        return end if followed and rest else self.go_on_if(end, FALLS, rest, frame)
+        return end if followed and rest else self.proceed_if(end, FALLS, rest, frame)
 
     def run_Match(self, node: ast.Match, frame: Frame) -> End:
         return self._run_cases(node.cases, self.eval(node.subject, frame), frame)
 
     def _run_cases(self, cases: Sequence[ast.match_case], subject: Any, frame: Frame) -> End:
-        """The first case that matches; where the run decides, this case or those after it."""
+        """Run the first matching case; a runtime condition branches between it and later cases."""
         for place, case in enumerate(cases):
             self.conditions = []
             bound = self.matches(case.pattern, subject, frame)
@@ -159,7 +159,9 @@ class StatementInterpreter(AssignmentInterpreter, Contexts, PatternInterpreter):
                 if test is False:
                     continue
             elif case.guard is not None:
-                raise GraphBreak(test._data, "a guard follows a match of a number of a tensor")
+                raise GraphBreak(
+                    test._data, "a guard follows a pattern that depends on the value of a tensor"
+                )
             return self._fork_case(test, case, bound, cases[place + 1 :], subject, frame)
         return FALLS
 
@@ -218,7 +220,7 @@ class StatementInterpreter(AssignmentInterpreter, Contexts, PatternInterpreter):
         test = self.test(node.test, frame)
         if isinstance(test, SymbolicNumber):
             self.at(node, frame)
-            raise GraphBreak(test._data, "an assert checks a number of a tensor")
+            raise GraphBreak(test._data, "an assert depends on the value of a tensor")
         if not test:
             message = () if node.msg is None else (self.eval(node.msg, frame),)
             self.at(node, frame)
@@ -297,7 +299,7 @@ class StatementInterpreter(AssignmentInterpreter, Contexts, PatternInterpreter):
         if len(parts) != len(targets):
             raise located(
                 ValueError,
-                f"{len(parts)} values cannot be unpacked into {len(targets)} names",
+                f"cannot unpack {len(parts)} values into {len(targets)} names",
                 span=self.tracer.span,
             )
         for target, part in zip(targets, parts, strict=True):
@@ -370,7 +372,7 @@ def _leaves_early(statements: Sequence[ast.stmt]) -> bool:
 
 
 def _always_leaves(statements: Sequence[ast.stmt]) -> bool:
-    """Whether these statements surely end in return, break, continue or raise."""
+    """Whether these statements always end in return, break, continue, or raise."""
     for statement in statements:
         if isinstance(statement, (ast.Return, ast.Break, ast.Continue, ast.Raise)):
             return True

@@ -1,4 +1,4 @@
-"""The user's call stack in errors: which functions were being read, with what arguments."""
+"""The user's call stack in errors: which functions were being traced, with which arguments."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _READER = str(Path(__file__).parent)
 
 
 def note_line(error: Exception, node: ast.AST, frame: Frame) -> None:
-    """Remember in an error the user's line that it came up in: the innermost one."""
+    """Attach the user's innermost line to an error."""
     if _LINE not in error.__dict__:
         error.__dict__[_LINE] = span_of(node, frame)
 
@@ -28,7 +28,7 @@ def note_line(error: Exception, node: ast.AST, frame: Frame) -> None:
 def note_call(
     error: Exception, fn: UserFunction, variables: dict[str, Any], span: Span | None
 ) -> None:
-    """Remember in an error that it passed through this call."""
+    """Attach a call on the user's stack to an error."""
     names = [a.arg for a in (*fn.definition.node.args.posonlyargs, *fn.definition.node.args.args)]
     shown = ", ".join(_argument(n, variables[n]) for n in names if n in variables)
     place = f", called at {Path(span.file).name}:{span.line}" if span is not None else ""
@@ -36,7 +36,7 @@ def note_call(
 
 
 def with_stack(error: Exception) -> Exception:
-    """The error with the user's line and calls it passed through, without the reader's frames."""
+    """The error with the user's line and call stack, without frames of the interpreter."""
     calls = error.__dict__.pop(_CALLS, None)
     line = error.__dict__.pop(_LINE, None)
     is_located = "\n\n  " in str(error)
@@ -54,7 +54,7 @@ def with_stack(error: Exception) -> Exception:
 
 
 def _is_users(error: Exception) -> bool:
-    """Whether Python raised an error for what the user's line says, and no other code did."""
+    """Whether Python raised the error for the user's line itself, not for other code."""
     code = innermost_frame(error)
     return code is None or code.co_name == "__getattr__" or code.co_filename.startswith(_READER)
 

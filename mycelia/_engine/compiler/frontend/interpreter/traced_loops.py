@@ -1,4 +1,4 @@
-"""Loops of the program: a body that is traced once, with what it changes as the carry."""
+"""Traced loops: the body is traced once, and everything it changes becomes the carry."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ from mycelia._engine.ir.node import GraphNode
 from mycelia._engine.ir.types import TensorType
 from mycelia.tensor.tensor import Tensor
 
-MOST_TRIALS = 12  # of reading a loop body until the types of its variables settle
+MOST_TRIALS = 12  # traces of a loop body until the types of its variables converge
 
 
 @dataclass
 class LoopCarry:
-    """A place a loop changes: its form, and what it held before the loop."""
+    """A location that a loop changes: its structure, and its value before the loop."""
 
     place: Location
     form: Structure
@@ -63,7 +63,7 @@ class LoopCarry:
 
 @dataclass
 class LoopAssumptions:
-    """A loop body read under the assumption that these places change."""
+    """The assumed carry of a loop: the locations that its body changes."""
 
     carried: dict[Key, LoopCarry] = field(default_factory=dict)
     aliases: LoopAliases = field(default_factory=LoopAliases)
@@ -71,20 +71,20 @@ class LoopAssumptions:
 
 @dataclass
 class LoopTrace:
-    """One reading of test and body: graphs, what the places held after, how the body ended."""
+    """One trace of test and body: the graphs, the values afterwards, and how the body ended."""
 
-    goes_on: GraphBuilder
+    condition: GraphBuilder
     step: GraphBuilder
     test: Any
     after: Mutations
     end: End
     tag_parameter: GraphNode | None
-    settled: bool
-    test_changes: bool  # whether the test changes something
+    converged: bool
+    test_changes: bool  # whether the test has side effects
 
 
 class TracedLoopInterpreter(StatementInterpreter):
-    """Makes loops of the program."""
+    """Traces loops."""
 
     def loop(
         self,
@@ -93,7 +93,7 @@ class TracedLoopInterpreter(StatementInterpreter):
         node: ast.While | ast.For,
         frame: Frame,
     ) -> End:
-        """Make a loop of the program: read the body until the types of what it changes settle."""
+        """Trace a loop: repeat tracing the body until the types of the carry converge."""
         tracer = self.tracer
         span = tracer.span
         plan = LoopAssumptions()
@@ -101,29 +101,29 @@ class TracedLoopInterpreter(StatementInterpreter):
             trial = self._try_body(plan, test, body)
             if trial.test_changes:
                 return self.loop(lambda: True, self._with_test(test, body), node, frame)
-            if trial.settled:
+            if trial.converged:
                 break
         else:
             raise located(
                 TypeError,
-                "the types of the variables of a loop do not settle",
+                "the types of the variables of a loop do not converge",
                 got=", ".join(str(getattr(c.place, "name", "?")) for c in plan.carried.values()),
-                fix="give the variables the types they have after one pass before the loop",
+                fix="before the loop, give the variables the types they have after one iteration",
                 span=span,
             )
         tracer.span = span
         return self._finish(plan, trial, node, frame)
 
     def _with_test(self, test: Callable[[], Any], body: Callable[[], End]) -> Callable[[], End]:
-        """A body that begins with the test, for a test that changes something.
+        """A body that begins with the test, for a test with side effects.
 
-        It runs once more than the body.
+        It runs one more time than the original body.
         """
 
         def tested() -> End:
             kinds: set[int] = {STOPS}
 
-            def go_on() -> Any:
+            def proceed() -> Any:
                 end = body()
                 kinds.update(kinds_of(end))
                 return tag_of(end)
@@ -131,7 +131,7 @@ class TracedLoopInterpreter(StatementInterpreter):
             truth = self.truth(test())
             if isinstance(truth, bool):
                 return body() if truth else STOPS
-            tag = self.branches(truth, (lambda: STOPS, go_on))
+            tag = self.branches(truth, (lambda: STOPS, proceed))
             return as_end(tag, frozenset(kinds))
 
         return tested
@@ -140,12 +140,14 @@ class TracedLoopInterpreter(StatementInterpreter):
         self, plan: LoopAssumptions, test: Callable[[], Any], body: Callable[[], End]
     ) -> LoopTrace:
         tracer = self.tracer
-        goes_on, step = (GraphBuilder(n, tracer.builder, tracer.span) for n in ("goes_on", "step"))
+        condition, step = (
+            GraphBuilder(n, tracer.builder, tracer.span) for n in ("goes_on", "step")
+        )
         writes = tracer.store.writes
         tracer.depth += 1
         try:
             tags = []
-            for part, builder in ((0, goes_on), (1, step)):
+            for part, builder in ((0, condition), (1, step)):
                 with tracer.building(builder), tracer.store.journal(builder.graph) as journal:
                     try:
                         tags.append(builder.parameter("end", leaf_type(int)))
@@ -160,13 +162,15 @@ class TracedLoopInterpreter(StatementInterpreter):
                         after = journal.take_back()
         finally:
             tracer.depth -= 1
-        settled = self._extend(plan, after)
+        converged = self._extend(plan, after)
         is_same = self._find_aliases(plan, journal, inside, after)
-        settled = settled and (is_same or tracer.store.writes == writes)  # else they do not matter
-        return LoopTrace(goes_on, step, wanted, after, end, tags[0], settled, test_changes)
+        converged = converged and (
+            is_same or tracer.store.writes == writes
+        )  # otherwise aliases do not matter
+        return LoopTrace(condition, step, wanted, after, end, tags[0], converged, test_changes)
 
     def _enter(self, plan: LoopAssumptions, builder: GraphBuilder) -> dict[Slot, Any]:
-        """Give every carried place the value it has at the start of some pass."""
+        """Set every carried location to its value at the start of an iteration."""
         found: dict[Slot, Any] = {}
         for number, (key, carried) in enumerate(plan.carried.items()):
             name = getattr(carried.place, "name", f"carried_{number}").strip("<>").split()[0]
@@ -179,7 +183,7 @@ class TracedLoopInterpreter(StatementInterpreter):
     def _put(
         self, plan: LoopAssumptions, key: Key, nodes: Sequence[GraphNode], found: dict[Slot, Any]
     ) -> None:
-        """Write a carried place around new nodes; `found` gets its tensors and containers."""
+        """Rebuild a carried location from new nodes; `found` gets its tensors and containers."""
         carried, made = plan.carried[key], self.tracer.store.made
         items: list[Any] = list(nodes)
         for number, (_, target) in enumerate(carried.form.leaves(MISSING)):
@@ -195,8 +199,8 @@ class TracedLoopInterpreter(StatementInterpreter):
             found[key, "container", number] = container
 
     def _extend(self, plan: LoopAssumptions, after: Mutations) -> bool:
-        """Widen the forms of places that the body changed in a new way; True if there are none."""
-        settled = True
+        """Widen the structures of locations that the body changed; True if nothing was widened."""
+        converged = True
         initials = {key: unassigned(place, place.read()) for key, (place, _) in after.items()}
         with after.applied():
             for key, (place, value) in after.items():
@@ -210,16 +214,16 @@ class TracedLoopInterpreter(StatementInterpreter):
                     if form == ConstantStructure(initial):
                         continue
                     if isinstance(initial, MaybeUnbound) and _is_function(value):
-                        continue  # a function made inside the body: each pass makes a new one
+                        continue  # a function created in the body: each iteration creates a new one
                     self.tracer.store.needs(key)
                     plan.carried[key] = LoopCarry(place, form, initial)
-                    settled = False
+                    converged = False
                     continue
                 form = extend_structure(carried.form, value)
                 if form != carried.form:
                     carried.form = form
-                    settled = False
-        return settled
+                    converged = False
+        return converged
 
     def _find_aliases(
         self,
@@ -228,7 +232,7 @@ class TracedLoopInterpreter(StatementInterpreter):
         inside: dict[Slot, Any],
         after: Mutations,
     ) -> bool:
-        """Compare what carried places hold before and after a pass; True if nothing is new."""
+        """Compare the carry before and after an iteration; True if there are no new aliases."""
         given: dict[Slot, Any] = {}
         left: dict[Slot, Any] = {}
         for key, carried in plan.carried.items():
@@ -242,9 +246,9 @@ class TracedLoopInterpreter(StatementInterpreter):
             inside,
             {slot: left[slot] for slot in common},
         )
-        settled = found == plan.aliases
+        converged = found == plan.aliases
         plan.aliases = found
-        return settled
+        return converged
 
     def _finish(self, plan: LoopAssumptions, trial: LoopTrace, node: Any, frame: Frame) -> End:
         tracer = self.tracer
@@ -261,10 +265,10 @@ class TracedLoopInterpreter(StatementInterpreter):
         initial.append(convert(FALLS, int)._data)
         for carried in plan.carried.values():
             initial += [leaf_data(v, t) for v, t in carried.form.leaves(carried.initial)]
-        with tracer.building(trial.goes_on):
-            trial.goes_on.finish(trial.goes_on.local(self._goes_on(trial, leaves_early)))
+        with tracer.building(trial.condition):
+            trial.condition.finish(trial.condition.local(self._condition(trial, leaves_early)))
         carry = [n if isinstance(n, GraphNode) else constant(n) for n in initial]
-        found = tracer.builder.loop(trial.goes_on, trial.step, carry, tracer.span)
+        found = tracer.builder.loop(trial.condition, trial.step, carry, tracer.span)
         items = iter([tracer.builder.item(found, i) for i in range(len(carry))])
         tag = SymbolicNumber.of(next(items), int)
         made: dict[Slot, Any] = {}
@@ -275,14 +279,14 @@ class TracedLoopInterpreter(StatementInterpreter):
         return self._end_of_loop(tag, kinds, trial.test is True, node, frame)
 
     def _end_data(self, end: End) -> Any:
-        """What the next pass asks: 0 to go on, else how the loop was left."""
+        """The tag that the loop condition checks: 0 to continue, else how the loop ended."""
         if not isinstance(end, Mixed):
             return convert(FALLS if end == CONTINUES else end, int)._data
         if CONTINUES not in end.kinds:
             return end.tag._data
         return (end.tag * convert(end.tag != CONTINUES, int))._data
 
-    def _goes_on(self, trial: LoopTrace, leaves_early: bool) -> GraphNode:
+    def _condition(self, trial: LoopTrace, leaves_early: bool) -> GraphNode:
         test = convert(trial.test, bool)
         if not leaves_early:
             data = test._data
@@ -329,7 +333,7 @@ def _is_function(value: Any) -> bool:
 
 
 def _objects(key: Key, carried: LoopCarry, value: Any) -> dict[Slot, Any]:
-    """The tensors and containers in a value of a carried place, by their slots."""
+    """The tensors and containers in the value of a carried location, by slot."""
     found: dict[Slot, Any] = {
         (key, "tensor", number): leaf
         for number, (leaf, target) in enumerate(carried.form.leaves(value))

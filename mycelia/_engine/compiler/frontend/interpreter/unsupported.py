@@ -1,4 +1,4 @@
-"""Errors for Python that the compiler does not read: the construct, the line, the other way."""
+"""Errors for unsupported Python syntax, with the user's line and an alternative."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ if TYPE_CHECKING:
     from mycelia._engine.compiler.frontend.interpreter.user_function import Frame
 
 _WAYS = {
-    "Await": ("await", "do the waiting outside of the compiled function"),
-    "AsyncFor": ("async for", "loop over known elements, outside of async code"),
-    "AsyncWith": ("async with", "do the waiting outside of the compiled function"),
+    "Await": ("await", "await outside the compiled function"),
+    "AsyncFor": ("async for", "use an ordinary loop, or loop outside the compiled function"),
+    "AsyncWith": ("async with", "use async code outside the compiled function"),
     "AsyncFunctionDef": ("async def", "define an ordinary function"),
     "Yield": ("yield", "collect the values in a list and return it"),
     "YieldFrom": ("yield from", "collect the values in a list and return it"),
     "ClassDef": ("a class inside a compiled function", "define the class at module level"),
-    "Global": ("assigning a global name", "return the value, or keep it in a Parameter"),
+    "Global": ("assigning a global name", "return the value, or store it in a Parameter"),
 }
 
 
-def unsupported(reader: InterpreterBase, node: ast.AST, frame: Frame) -> Exception:
-    """The error for a kind of syntax that is not read."""
-    reader.at(node, frame)
+def unsupported(interpreter: InterpreterBase, node: ast.AST, frame: Frame) -> Exception:
+    """The error for an unsupported syntax node."""
+    interpreter.at(node, frame)
     kind = type(node).__name__
-    name, way = _WAYS.get(kind, (kind, "write it with the constructs of docs/guide/graph_mode.md"))
+    name, way = _WAYS.get(kind, (kind, "use a construct listed in docs/guide/graph_mode.md"))
     return located(
         SyntaxError,
         f"{name} cannot be compiled",
-        got=f"{name} in {reader.tracer.span.function if reader.tracer.span else '?'}",
+        got=f"{name} in {interpreter.tracer.span.function if interpreter.tracer.span else '?'}",
         fix=way,
-        span=reader.tracer.span,
+        span=interpreter.tracer.span,
     )

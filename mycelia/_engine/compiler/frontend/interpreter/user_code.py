@@ -1,4 +1,4 @@
-"""Which functions are the user's, so that their source is read."""
+"""Distinguishing user code, which is traced, from library code, which is called."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _GENERATED = (  # as dataclasses do
 
 
 def is_read(fn: types.FunctionType) -> bool:
-    """Whether a function is the user's, so that its source is read; others are run as they are."""
+    """Whether a function is user code, whose source is traced; other functions are called."""
     if hasattr(fn, "__mycelia_native__"):
         return False
     file = fn.__code__.co_filename
@@ -34,18 +34,18 @@ def is_read(fn: types.FunctionType) -> bool:
 
 
 def is_generated(fn: Any) -> bool:
-    """Whether a method was made without a source file, as those of dataclasses are."""
+    """Whether a method was generated without a source file, as by dataclasses."""
     return isinstance(fn, types.FunctionType) and fn.__code__.co_filename == "<string>"
 
 
 def is_users_code(code: types.CodeType) -> bool:
-    """Whether code, such as that of a generator, comes from a file of the user."""
+    """Whether a code object, such as that of a generator, comes from a user file."""
     file = code.co_filename
     return not (file.startswith((FRAMEWORK, "<frozen")) or _is_of_library(file))
 
 
 def special_method(value: Any, name: str) -> types.FunctionType | None:
-    """The user's method that Python calls for `value` under a special name, if there is one."""
+    """The user-defined special method of `value` with this name, if there is one."""
     method = getattr(type(value), name, None)
     return method if isinstance(method, types.FunctionType) and is_read(method) else None
 

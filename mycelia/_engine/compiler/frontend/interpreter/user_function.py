@@ -1,4 +1,4 @@
-"""Functions of a program being read: a definition, and the frame it was defined in."""
+"""Functions and frames of the interpreter: a definition plus its enclosing frame."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DEFAULT = "default of "
 
 @dataclass(eq=False)
 class Frame:
-    """The variables of one call, and the frame around its definition."""
+    """The variables of one call, and the enclosing frame of the function's definition."""
 
     variables: dict[str, Any]
     outer: Frame | None
@@ -23,10 +23,10 @@ class Frame:
     module: dict[str, Any]
     first_argument: Any = None
     owner_class: type | None = None
-    made_in: MutationJournal | None = None  # while this branch or pass was read, if any
+    made_in: MutationJournal | None = None  # the branch or iteration that created it, if any
 
     def holder_of(self, name: str) -> dict[str, Any] | None:
-        """The variables `name` belongs to, looking outwards, or None for a global name."""
+        """The variables of the innermost frame that has `name`, or None for a global name."""
         frame: Frame | None = self
         while frame is not None:
             definition = frame.definition
@@ -43,7 +43,7 @@ class Frame:
 
 @dataclass(eq=False)
 class UserFunction:
-    """A function defined while reading; calling it from Python reads its body, too."""
+    """A function defined in traced code; calling it from Python traces its body, too."""
 
     definition: FunctionDefinition
     frame: Frame
@@ -64,7 +64,7 @@ class UserFunction:
 
 @dataclass(eq=False)
 class TracedCallback:
-    """A user's function handed to the framework: calling it comes back to the reader."""
+    """A user function passed to the framework: calling it returns to the interpreter."""
 
     fn: Callable[..., Any]
 
@@ -77,9 +77,9 @@ class TracedCallback:
 
 
 def lives_on(function: UserFunction) -> bool:
-    """Whether the frames around a function outlast the branch or pass that was just read.
+    """Whether the enclosing frames of a function outlive the branch or iteration just traced.
 
-    Then its variables are joined as those of the frame, and it need not hold them.
+    Then its variables are joined with the frames, and the function need not capture them.
     """
     frame: Frame | None = function.frame
     while frame is not None:
@@ -90,7 +90,7 @@ def lives_on(function: UserFunction) -> bool:
 
 
 def capture(function: UserFunction) -> dict[str, Any]:
-    """What a function holds: variables of enclosing frames it refers to, and its defaults."""
+    """The captured values of a function: variables of enclosing frames, and its defaults."""
     held = {}
     for name in sorted(function.definition.free_names):
         holder = function.frame.holder_of(name)
@@ -100,13 +100,13 @@ def capture(function: UserFunction) -> dict[str, Any]:
 
 
 def defaults_of(function: UserFunction) -> dict[str, Any]:
-    """The defaults, by names that no variable has."""
+    """The defaults, under names that no variable can have."""
     held = {_DEFAULT + str(i): value for i, value in enumerate(function.defaults)}
     return held | {_DEFAULT + name: value for name, value in function.keyword_defaults.items()}
 
 
 def recapture(function: UserFunction, held: dict[str, Any]) -> UserFunction:
-    """The same function, holding something else."""
+    """The same function with other captured values."""
     variables = {name: value for name, value in held.items() if not name.startswith(_DEFAULT)}
     frame = function.frame
     if variables:
