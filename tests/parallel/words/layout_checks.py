@@ -130,7 +130,7 @@ def layout_for_other_devices():
     net = Dense()
     layout = Layout((2, 4), ("dp", "mp"))
     net.matmul.shard((layout("dp", "None"), layout("None", "mp")))
-    words = "another number of devices", "dp=2, mp=4", "runs on 6"
+    words = "wrong number of devices", "dp=2, mp=4", "runs on 6"
     fails(ValueError, *words, at=lambda: net(numbers(SIZE, SIZE)))
 
 
@@ -168,7 +168,7 @@ def layout_with_too_many_dimensions():
     net = Dense()
     layout = Layout((2, 4), ("dp", "mp"))
     net.tanh.shard((layout("dp", "mp", "None"),))
-    words = "Tanh.shard: the strategy of input 0 does not fit", "self.tanh("
+    words = "Tanh.shard: the strategy of input 0 does not match", "self.tanh("
     fails(ValueError, *words, at=lambda: net(numbers(SIZE, SIZE)))
 
 
