@@ -43,7 +43,7 @@ def set_context(*args: Any, **kwargs: Any) -> None:
 
 
 def get_context(attr_key: str) -> Any:
-    """The value of one setting."""
+    """Return the value of one setting, by its `set_context` key."""
     if not isinstance(attr_key, str) or not hasattr(settings.current(), attr_key):
         raise problem(
             ValueError,
@@ -55,16 +55,16 @@ def get_context(attr_key: str) -> Any:
 
 @entry_point
 def set_device(device_target: str, device_id: int | None = None) -> None:
-    """Run on `device_target` from now on."""
+    """Select the device that later operators and programs run on."""
     set_context(device_target=device_target, device_id=device_id or 0)
 
 
 def get_current_device() -> tuple[str, int]:
-    """The kind and number of the device programs run on."""
+    """Return the target (such as "CPU") and the id of the current device."""
     now = settings.current()
     return now.device_target, now.device_id
 
 
 def set_deterministic(deterministic: bool) -> None:
-    """Ask for results that repeat bit for bit; on CPU they always do."""
+    """Request bitwise reproducible results; on CPU they always are."""
     set_context(deterministic="ON" if deterministic else "OFF")

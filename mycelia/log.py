@@ -1,4 +1,4 @@
-"""Messages to the user by severity, as `GLOG_v` lets through: 0 debug to 4 critical."""
+"""Logging by severity; `GLOG_v` sets the lowest level shown, 0 (debug) to 4 (critical)."""
 
 from __future__ import annotations
 
@@ -20,38 +20,38 @@ _LEVELS = {
 
 
 def debug(msg: Any, *args: Any, **kwargs: Any) -> None:
-    """Log what helps to find a fault."""
+    """Log a message that helps to diagnose a problem."""
     _say(logging.DEBUG, msg, args, kwargs)
 
 
 def info(msg: Any, *args: Any, **kwargs: Any) -> None:
-    """Log what goes on."""
+    """Log a message about normal progress."""
     _say(logging.INFO, msg, args, kwargs)
 
 
 def warning(msg: Any, *args: Any, **kwargs: Any) -> None:
-    """Log what may be unwanted."""
+    """Log something that may be a mistake; the program continues."""
     _say(logging.WARNING, msg, args, kwargs)
 
 
 def error(msg: Any, *args: Any, **kwargs: Any) -> None:
-    """Log what went wrong."""
+    """Log an error."""
     _say(logging.ERROR, msg, args, kwargs)
 
 
 def critical(msg: Any, *args: Any, **kwargs: Any) -> None:
-    """Log what nothing can go on after."""
+    """Log an error that the program cannot continue after."""
     _say(logging.CRITICAL, msg, args, kwargs)
 
 
 def get_level() -> str:
-    """The lowest severity that is let through, as `GLOG_v` writes it."""
+    """Return the lowest severity that is shown, as a value of `GLOG_v`."""
     found = os.environ.get(_LEVEL, _DEFAULT)
     return found if found in _LEVELS else _DEFAULT
 
 
 def get_log_config() -> dict[str, str]:
-    """The settings of logging by the names of their environment variables."""
+    """Return the logging settings, keyed by their environment variables."""
     given = {
         name: os.environ[name] for name in ("GLOG_log_dir", "logger_maxBytes") if name in os.environ
     }

@@ -1,4 +1,4 @@
-"""Functions that take functions: compilation, gradients, Jacobians, maps."""
+"""Function transforms: `jit`, `grad`, `vmap`, Jacobians, recomputation, and sharding."""
 
 from mycelia.transforms.compile_markers import JitConfig as JitConfig
 from mycelia.transforms.compile_markers import constexpr as constexpr

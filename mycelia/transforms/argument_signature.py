@@ -1,4 +1,4 @@
-"""The kinds and forms of the arguments of compiled functions."""
+"""Signatures of the arguments of compiled functions: cache keys and structures."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from mycelia.tensor.tensor import Tensor
 
 
 class MutableInt(int):
-    """An int that `set_inputs` takes as any int."""
+    """An int that stands for every int in `set_inputs`."""
 
 
 class MutableFloat(float):
-    """A float that `set_inputs` takes as any float."""
+    """A float that stands for every float in `set_inputs`."""
 
 
 _KINDS: dict[type, type] = {int: int, float: float, MutableInt: int, MutableFloat: float}
@@ -42,9 +42,9 @@ class ReturnedFunction:
 
 
 def key_of(value: Any, known: Container[int] = ()) -> Any:
-    """What a program depends on in a value: types, structure, what is not a number, what is one.
+    """The cache key of a value: types, structure, static values, and which objects are identical.
 
-    Of tensors and containers with the identities in `known` only these count.
+    Tensors and containers whose identities are in `known` are keyed by identity only.
     """
     objects: list[int] = []
     key = _key(value, known, objects)
@@ -54,7 +54,7 @@ def key_of(value: Any, known: Container[int] = ()) -> Any:
 
 
 def _key(value: Any, known: Container[int], objects: list[int]) -> Any:
-    """The key of a value; `objects` gets the identities of its tensors and containers."""
+    """The key of a value; appends the identities of its tensors and containers to `objects`."""
     kind = type(value)
     if kind is Tensor:
         objects.append(id(value))
@@ -86,7 +86,7 @@ def _key(value: Any, known: Container[int], objects: list[int]) -> Any:
 
 
 def numbers_in(value: Any) -> list[Any]:
-    """All plain numbers among the arguments, with their kinds."""
+    """All Python numbers among the arguments, with their types."""
     kind = type(value)
     if kind in _KINDS:
         return [(_KINDS[kind], value)]
@@ -98,12 +98,15 @@ def numbers_in(value: Any) -> list[Any]:
 def call_structure(
     args: Any, kwargs: Any, values: bool, known: Container[int] = ()
 ) -> SequenceStructure:
-    """The form of the arguments of a call."""
+    """The structure of the arguments of a call."""
     return SequenceStructure(tuple, _forms((args, kwargs), values, known))
 
 
 def first_of_each(objects: Sequence[Any]) -> tuple[int, ...]:
-    """For each object the first one that is the same; () if all differ. Numbers always differ."""
+    """For each object, the index of its first occurrence; () if all differ.
+
+    Numbers always count as different.
+    """
     firsts: dict[int, int] = {}
     found = [
         firsts.setdefault(id(one), i) if isinstance(one, (Tensor, *CONTAINERS)) else i
@@ -113,9 +116,9 @@ def first_of_each(objects: Sequence[Any]) -> tuple[int, ...]:
 
 
 def argument_structure(value: Any, values: bool, known: Container[int] = ()) -> Structure:
-    """The form of arguments: tensors are leaves, and so are numbers, unless `values` are known.
+    """The structure of arguments: tensors are leaves; numbers are, too, unless `values` is set.
 
-    Tensors and containers with the identities in `known` are known.
+    Tensors and containers whose identities are in `known` are compile-time constants.
     """
     kind = type(value)
     if known and id(value) in known:
@@ -145,11 +148,11 @@ def _forms(parts: Iterable[Any], values: bool, known: Container[int]) -> tuple[S
 
 
 def all_forms(form: Structure) -> list[Structure]:
-    """A form and all forms inside of it."""
+    """A structure and all structures nested in it."""
     inner = getattr(form, "forms", ())
     return [form, *[f for part in inner for f in all_forms(part)]]
 
 
 def has_numbers(form: Structure) -> bool:
-    """Whether a form has numbers that may differ from call to call."""
+    """Whether a structure has numbers that may differ from call to call."""
     return any(isinstance(part, NumberStructure) for part in all_forms(form))

@@ -1,4 +1,4 @@
-"""Saying what is known while compiling, and what is not: mutable, constexpr, ..."""
+"""Markers for the compiler: `mutable`, `constexpr`, `jit_class`, `lazy_inline`, `JitConfig`."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ _VARIABLE = (int, float, tuple, list, dict, Tensor)
 
 
 def mutable(input_data: Any, dynamic_len: bool = False) -> Any:
-    """A value that compiled functions do not take as a constant.
+    """Mark a value as variable, so that compiled functions do not treat it as a constant.
 
-    Numbers and tensors, also in tuples, lists and dicts, are variable already. This checks that the
-    value can be; in `set_inputs`, a number made by it stands for any number of its type.
+    Numbers and tensors, also nested in tuples, lists, and dicts, are variable by default. This
+    function checks that the value can be; in `set_inputs`, a mutable number stands for every
+    number of its type.
     """
     if isinstance(input_data, bool) or not isinstance(input_data, _VARIABLE):
         raise wrong_type("mutable", "input_data", input_data, "int, float, Tensor, tuple or dict")
     if dynamic_len and not isinstance(input_data, (tuple, list)):
         raise problem(
             TypeError,
-            "mutable: only a tuple or list can have a length that changes",
+            "mutable: only a tuple or a list can have a dynamic length",
             got=type(input_data).__name__,
         )
     return _MUTABLE[type(input_data)](input_data) if type(input_data) in _MUTABLE else input_data
@@ -41,7 +42,7 @@ def constexpr(
     reuse_result: bool = True,
     check: bool = True,
 ) -> Any:
-    """Mark a function that is run while compiling, on values known then."""
+    """Mark a function that runs at compile time, on compile-time constants."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         def run(*args: Any, **kwargs: Any) -> Any:
@@ -53,24 +54,24 @@ def constexpr(
 
 
 def jit_class(cls: type) -> type:
-    """Mark a class whose objects are used in compiled functions; all plain classes can be."""
+    """Mark a class for use in compiled functions; ordinary classes work without the mark."""
     if not isinstance(cls, type):
         raise wrong_type("jit_class", "cls", cls, "a class")
     if hasattr(cls, "construct"):
         raise problem(
             TypeError,
             f"Decorator jit_class is used for user-defined classes and cannot be used for {cls}.",
-            fix="a Cell needs no mark",
+            fix="remove the decorator: a Cell does not need it",
         )
     return cls
 
 
 def lazy_inline(fn: Any = None, attrs: Any = None, policy: Any = None) -> Any:
-    """Decorator of a cell's `__init__`: such cells are parts that a network repeats.
+    """Mark a cell as a repeated block of a network; decorates its `__init__`.
 
-    Where several of them follow each other, are built alike and take each other's results, they are
-    compiled once and run as a loop over their weights. So the time to compile does not grow with
-    the depth of a network. `attrs` and `policy` are taken and not needed.
+    A chain of blocks with the same structure is compiled once and runs as a loop over their
+    weights, so compile time does not grow with the depth of the network. `attrs` and `policy` are
+    accepted for compatibility and ignored.
     """
 
     def decorate(init: Callable[..., None]) -> Callable[..., None]:
@@ -94,7 +95,7 @@ def lazy_inline(fn: Any = None, attrs: Any = None, policy: Any = None) -> Any:
 
 @dataclass
 class JitConfig:
-    """Options of compilation, as `net.set_jit_config` takes them."""
+    """Compilation options for `net.set_jit_config`."""
 
     jit_level: str = ""
     exc_mode: str = "auto"

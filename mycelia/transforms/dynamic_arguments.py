@@ -1,4 +1,4 @@
-"""Arguments of dynamic size: what a network expects, and the programs its sizes share."""
+"""Dynamic shapes: the declared signature of a function and the programs of its size buckets."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ else:  # what arguments without dynamic sizes do without
 
 
 class DynamicSignature:
-    """What a function expects: by position, or by name; tensors describe tensors.
+    """The declared arguments of a function (`set_inputs`), by position or by name.
 
-    A size of -1 (None when the tensor was made) may be any; so may all sizes of a tensor that was
-    made without a shape, and numbers made by `mutable`. Other values are expected as they are.
+    Tensors describe tensors. A size of -1 (None when the tensor was created) is dynamic; so are
+    all sizes of a tensor created without a shape, and numbers created by `mutable`. Other values
+    must match exactly.
     """
 
     def __init__(
@@ -40,7 +41,7 @@ class DynamicSignature:
             raise problem(
                 ValueError,
                 "For Cell, set_inputs should only set inputs or kwargs",
-                got=f"{len(inputs)} by position and {', '.join(by_name)} by name",
+                got=f"{len(inputs)} positional inputs and the keywords {', '.join(by_name)}",
             )
         parameters = list(inspect.signature(fn).parameters.values())
         variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -58,14 +59,14 @@ class DynamicSignature:
 
     @property
     def described(self) -> Any:
-        """The description as `get_inputs` gives it."""
+        """The declared arguments, as `get_inputs` returns them."""
         if not self.by_name:
             return self.inputs
         places = [[self.names.index(name), value] for name, value in self.by_name.items()]
         return {"arg_specified_infos": places, "total_arg_length": len(self.names)}
 
     def check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Raise an error unless arguments are what was described."""
+        """Raise an error unless the arguments match the declared ones."""
         if not self.by_name and len(args) + len(kwargs) != len(self.inputs):
             raise problem(
                 ValueError,
@@ -77,14 +78,14 @@ class DynamicSignature:
             _check(expected, value, place)
 
     def sizes(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int]:
-        """The sizes of arguments that may be any, in order."""
+        """The dynamic sizes of arguments, in order."""
         pairs = self._pairs(args, kwargs)
         return [size for expected, value, _ in pairs for size in _sizes(expected, value)]
 
     def resized(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], new: Mapping[int, int]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Arguments like these, with other numbers for their dynamic sizes."""
+        """A copy of the arguments with other dynamic sizes."""
         found = [_resized(expected, value, new) for expected, value, _ in self._pairs(args, kwargs)]
         rest = dict(zip(kwargs, found[len(args) :], strict=True))
         return tuple(found[: len(args)]), rest
@@ -92,7 +93,7 @@ class DynamicSignature:
     def _pairs(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Iterator[tuple[Any, Any, int]]:
-        """For each argument, by position then by name: what is expected, and which it is."""
+        """For each argument, positional ones first: its declaration and its index."""
         for place, value in enumerate(args):
             yield self._expected(place), value, place
         for name, value in kwargs.items():
@@ -107,7 +108,7 @@ class DynamicSignature:
 
 
 class _UnspecifiedArgument:
-    """Stands for an argument that nothing was said about."""
+    """Marks an argument that was not declared."""
 
 
 _ANYTHING = _UnspecifiedArgument()
@@ -139,7 +140,7 @@ def _check(expected: Any, value: Any, place: int) -> None:
         )
     elif isinstance(expected, (tuple, list)):
         if not isinstance(value, type(expected)) or len(value) != len(expected):
-            raise problem(ValueError, f"{which} has another form", got=_show(value))
+            raise problem(ValueError, f"{which} has the wrong structure", got=_show(value))
         for inner, part in zip(expected, value, strict=True):
             _check(inner, part, place)
     elif isinstance(expected, (MutableInt, MutableFloat)):
@@ -152,7 +153,7 @@ def _check(expected: Any, value: Any, place: int) -> None:
             )
     elif type(expected) is not type(value) or expected != value:
         raise problem(
-            ValueError, f"{which} has another value", got=repr(value), expected=repr(expected)
+            ValueError, f"{which} has the wrong value", got=repr(value), expected=repr(expected)
         )
 
 
@@ -219,7 +220,7 @@ def _resized(expected: Any, value: Any, new: Mapping[int, int]) -> Any:
 
 @dataclass(eq=False)
 class BucketProgram:
-    """The program of a bucket, and the sizes that were run with it."""
+    """The compiled program of a bucket, and the sizes that have run with it."""
 
     bucket: buckets.Bucket
     executable: Executable
@@ -227,25 +228,25 @@ class BucketProgram:
 
     @property
     def label(self) -> str:
-        """Which sizes the program is for."""
+        """A description of the sizes that the program serves."""
         used = ", ".join(_listed(sizes) for sizes in self.used)
         return f"xla, padded to {_listed(self.bucket.sizes.padded)} for sizes {used}"
 
     def holds(self) -> bool:
-        """Whether nothing changed that the program took for constant."""
+        """Whether the constants that the program relies on are unchanged."""
         bucket = self.bucket
         return bucket.padded.guards.hold() and bucket.probe.guards.hold()
 
 
 @dataclass(frozen=True, eq=False)
 class BucketRejection:
-    """Why a bucket has no program, as far as could be seen from one reading."""
+    """Why a bucket has no program, as far as one trace showed."""
 
     why: str
     reading: TracedProgram
 
     def holds(self) -> bool:
-        """Whether nothing changed that the reading took for constant."""
+        """Whether the constants that the trace relied on are unchanged."""
         return self.reading.guards.hold()
 
 
@@ -255,11 +256,11 @@ def _listed(sizes: tuple[int, ...]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class BucketMatch:
-    """One size of arguments, run by the program of its bucket."""
+    """One size of arguments, served by the program of its bucket."""
 
     shared: BucketProgram
     fit: buckets.PaddedCall
-    is_first: bool  # the program was made for this size
+    is_first: bool  # the program was compiled for this size
 
     def __call__(self, leaves: Sequence[Any]) -> list[Any]:
         """The results for arguments of this size."""
@@ -278,7 +279,7 @@ KeyOf = Callable[[tuple[Any, ...], dict[str, Any]], Any]
 
 
 class Buckets:
-    """The programs of a function for a signature: one for each bucket, or why there is none."""
+    """The programs of a function for a signature: one per bucket, or the reason for none."""
 
     def __init__(self, signature: DynamicSignature) -> None:
         self.signature = signature
@@ -287,7 +288,7 @@ class Buckets:
     def fitted(
         self, real: TracedProgram, args: Any, kwargs: Any, read_at: ReadAt, key_of: KeyOf
     ) -> BucketMatch | str:
-        """How to run arguments of this size; a reason where they need a program of their own."""
+        """How to run arguments of this size, or why they need a separate program."""
         dynamic = self.signature.sizes(args, kwargs)
         symbols = tuple(dict.fromkeys(n for n in dynamic if not buckets.is_only_size_in_bucket(n)))
         if not symbols:
@@ -320,7 +321,7 @@ class Buckets:
             larger, other = read_at(*padded), read_at(*probe)
         except GraphBreak as needed:
             return BucketRejection(needed.why, real)
-        except Exception as error:  # user code may refuse a size that no call ever had
+        except Exception as error:  # user code may reject a size that no call has used
             why = f"for another size it raises {type(error).__name__}: {_first_line(error)}"
             return BucketRejection(why, real)
         try:
@@ -332,7 +333,7 @@ class Buckets:
     def _fit(
         self, shared: BucketProgram, sizes: dynamic_axes.DynamicSizes, real: TracedProgram
     ) -> BucketMatch | str:
-        # The probes that the bucket was made with tell its axes apart.
+        # The probe sizes of the bucket distinguish its axes.
         known = dynamic_axes.DynamicSizes(sizes.real, sizes.padded, shared.bucket.sizes.probe)
         try:
             found = buckets.make_padded_call(shared.bucket, known, real)

@@ -1,4 +1,4 @@
-"""What became of a compiled function: its programs, why and how each was compiled."""
+"""`jit.explain`: the compiled programs of a function, and why and how each was compiled."""
 
 from __future__ import annotations
 
@@ -15,18 +15,20 @@ from mycelia.transforms.jit import CompiledFunction, Specialization, jit
 if TYPE_CHECKING:
     from mycelia._engine.parallel.pipeline.training_step import PipelinedStep
 
+_VM = "vm: "  # starts the label of a function with a graph break
+
 
 @dataclass(frozen=True)
 class Explanation:
-    """What a compiled function became: its programs, why each was compiled, how long it took."""
+    """The report of `jit.explain`: compiled programs, reasons, compile times, and choices."""
 
     name: str
-    labels: tuple[str, ...]  # "xla", with its sizes where they are dynamic, or "vm: why"
+    labels: tuple[str, ...]  # "xla", with its sizes if they are dynamic, or "vm: reason"
     compilations: tuple[str, ...]
-    graphs: tuple[int, ...]  # left in each program after closures, calls and constants are gone
+    graphs: tuple[int, ...]  # in each program after inlining and constant folding
     nodes: tuple[int, ...]
     seconds: tuple[dict[str, float], ...]  # of each stage
-    choices: tuple[dict[str, int], ...]  # of work, and of layouts and kernels made in this process
+    choices: tuple[dict[str, int], ...]  # of operators, layouts, and kernels, with their counts
 
     def __str__(self) -> str:
         lines = [f"{self.name}: compiled {len(self.compilations)} times"]
@@ -35,7 +37,9 @@ class Explanation:
         for number, (label, graphs, nodes, seconds, choices) in enumerate(rows, start=1):
             times = ", ".join(f"{stage} {time * 1000:.0f} ms" for stage, time in seconds.items())
             size = f", {graphs} graphs, {nodes} nodes; {times}" if graphs else ""
-            lines.append(f"  program {number}: {label}{size}")
+            if label.startswith(_VM):
+                label = f"graph break, falls back to the interpreter: {label.removeprefix(_VM)}"
+            lines.append(f"  compiled program {number}: {label}{size}")
             if choices:
                 chosen = ", ".join(f"{count} {what}" for what, count in choices.items())
                 lines.append(f"    chosen: {chosen}")
@@ -43,10 +47,14 @@ class Explanation:
 
 
 def explain(fn: Any) -> Explanation:
-    """What became of a compiled function or cell."""
+    """Report the compiled programs of a function or cell, and why and how each was compiled.
+
+    The report also names the reason for each graph break, where the function falls back to the
+    interpreter.
+    """
     compiled = getattr(fn, "compiled", None) or getattr(fn, "__dict__", {}).get("_program")
     if compiled is None:
-        raise problem(TypeError, "explain: this was not compiled", got=repr(fn))
+        raise problem(TypeError, "explain: this function has not been compiled", got=repr(fn))
     programs = _programs(compiled)
     bodies = [nodes_by_graph(p.program.graph) if p.program else {} for p in programs]
     return Explanation(
@@ -62,7 +70,7 @@ def explain(fn: Any) -> Explanation:
 
 @dataclass(frozen=True)
 class _ExplainedProgram:
-    """One program of a compiled function, to be explained."""
+    """One program of a compiled function, as the report shows it."""
 
     label: str
     read: TracedProgram | None
@@ -76,11 +84,11 @@ class _ExplainedProgram:
     def choices(self) -> dict[str, int]:
         found = {} if self.executable is None else self.executable.choices
         narrowed = 0 if self.read is None else self.read.narrowed
-        return {"operators only for what is read": narrowed} | found if narrowed else found
+        return {"operators narrowed to used elements": narrowed} | found if narrowed else found
 
 
 def _programs(compiled: CompiledFunction) -> list[_ExplainedProgram]:
-    """The programs of a compiled function, each once, in the order of their first calls."""
+    """The distinct programs of a compiled function, in the order of their first calls."""
     entries = []
     for entry in compiled.entries.values():
         entries += [entry] if entry.by_value is None else list(entry.by_value.values())
@@ -98,7 +106,7 @@ def _programs(compiled: CompiledFunction) -> list[_ExplainedProgram]:
 
 def _label(entry: Specialization) -> str:
     if entry.vm_reason:
-        return f"vm: {entry.vm_reason}"
+        return f"{_VM}{entry.vm_reason}"
     return f"xla, of exact size {entry.exact_because}" if entry.exact_because else "xla"
 
 

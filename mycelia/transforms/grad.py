@@ -27,12 +27,13 @@ def value_and_grad(
     return_ids: bool = False,
     sens_param: bool = False,
 ) -> Callable[..., Any]:
-    """A function that gives `(fn(...), gradients)`.
+    """Transform `fn` into a function that returns `(fn(...), gradients)`.
 
-    `grad_position` names positional inputs (an int, a tuple, or None), `weights` parameters. With
-    `has_aux` only the first output is differentiated. Several outputs count by their sum. Integers
-    have gradients, too: integers as long as only integers are involved. Python numbers have none;
-    a parameter with `requires_grad=False` has the gradient 0.
+    `grad_position` selects positional inputs (an int, a tuple, or None) and `weights` selects
+    parameters. With `has_aux`, only the first output is differentiated; otherwise the gradient is
+    that of the sum of all outputs. Integer tensors have integer gradients as long as only integers
+    are involved. Python numbers have no gradient; a parameter with `requires_grad=False` has the
+    gradient 0.
     """
     positions = _check_positions(grad_position, weights)
     check_bool("grad", "has_aux", has_aux)
@@ -66,7 +67,10 @@ def grad(
     return_ids: bool = False,
     sens_param: bool = False,
 ) -> Callable[..., Any]:
-    """A function that gives the gradients of `fn`; with `has_aux`, also its further outputs."""
+    """Transform `fn` into a function that returns its gradients.
+
+    With `has_aux`, it also returns the outputs of `fn` after the first.
+    """
     both = value_and_grad(fn, grad_position, weights, has_aux, return_ids, sens_param)
 
     @_compiled_in_graph_mode(fn)
@@ -78,19 +82,19 @@ def grad(
 
 
 def get_grad(gradients: Any, identifier: Any) -> Tensor:
-    """The gradient of one input (by position) or one parameter, out of `return_ids=True`."""
+    """Select the gradient of one input (by position) or parameter from `return_ids=True`."""
     wanted = getattr(identifier, "name", identifier)
     for name, gradient in _pairs(gradients):
         if name == wanted:
             return gradient
-    raise problem(RuntimeError, f"no gradient belongs to {wanted!r}", got=repr(gradients))
+    raise problem(RuntimeError, f"there is no gradient for {wanted!r}", got=repr(gradients))
 
 
 class GradOperation(CheckedKeywords):
-    """The gradient transform as an object, the older interface.
+    """The gradient transform as an object; the older interface to `grad`.
 
-    `get_all` gives the gradients of all inputs, `get_by_list` those of parameters, `sens_param`
-    takes the gradient of the output as the last argument.
+    `get_all` returns the gradients of all inputs, and `get_by_list` those of parameters. With
+    `sens_param`, the last argument of a call is the gradient of the output.
     """
 
     def __init__(
@@ -169,7 +173,7 @@ def _check_positions(grad_position: Any, weights: Any) -> tuple[int, ...]:
 def _with_sens(
     args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], Any, dict[str, Any]]:
-    """The arguments without the gradient of the output, which is the last one or called `sens`."""
+    """Split off the gradient of the output: the last argument or the keyword `sens`."""
     if "sens" in kwargs:
         return args, kwargs["sens"], {k: v for k, v in kwargs.items() if k != "sens"}
     if not args:
@@ -183,7 +187,7 @@ def _as_weights(weights: Any) -> tuple[Tensor, ...]:
     if hasattr(weights, "trainable_params") or not isinstance(weights, Iterable):
         raise problem(
             TypeError,
-            "grad: the weights must come as Parameters",
+            "grad: the weights must be Parameters",
             got=f"a {type(weights).__name__}",
             expected="a Parameter, or a list or tuple of Parameters",
             fix="pass net.trainable_params()",
@@ -212,7 +216,7 @@ def _seeds(pullback: AnyPullback, has_aux: bool, sens: Any) -> list[tuple[Tensor
     if len(seeds) != len(outputs):
         raise problem(
             ValueError,
-            "the gradient given for the outputs does not match them",
+            "the output gradients do not match the outputs",
             got=f"{len(seeds)} tensors for {len(outputs)} outputs",
         )
     for out, seed in zip(outputs, seeds, strict=True):
@@ -221,7 +225,7 @@ def _seeds(pullback: AnyPullback, has_aux: bool, sens: Any) -> list[tuple[Tensor
 
 
 def check_seed(owner: str, output: Tensor, seed: Tensor) -> None:
-    """Check that a gradient given for an output is of its shape and dtype."""
+    """Check that an output gradient has the shape and dtype of its output."""
     if output.shape != seed.shape:
         kind: type[Exception] = ValueError
     elif output.dtype is not seed.dtype:
@@ -230,7 +234,7 @@ def check_seed(owner: str, output: Tensor, seed: Tensor) -> None:
         return
     raise problem(
         kind,
-        f"{owner}: the gradient given for an output does not match it",
+        f"{owner}: the gradient of an output does not match the output",
         got=f"{seed.dtype}{list(seed.shape)} for an output {output.dtype}{list(output.shape)}",
         expected="the same shape and dtype",
     )
@@ -260,18 +264,18 @@ def _arrange(
 
 
 def _is_constant(gradient: Any) -> bool:
-    """Whether this stands for an argument that is no tensor, and holds none."""
+    """Whether this is the placeholder for an argument that holds no tensor."""
     return isinstance(gradient, tuple) and not gradient
 
 
 def _warn_of_constants(owner: str, positions: Sequence[Any], by_input: Sequence[Any]) -> None:
-    """Say which arguments have no gradient, so that it is not missed silently."""
+    """Warn about arguments without a gradient, which would otherwise go unnoticed."""
     for number, gradient in enumerate(by_input):
         if _is_constant(gradient):
             which = positions[number] if owner == "grad" else number
             log.warning(
                 "%s: argument %s has no gradient: it is a constant, not a Tensor. "
-                "Pass Tensor(value) to differentiate by it.",
+                "Pass Tensor(value) to differentiate with respect to it.",
                 owner,
                 which,
             )
@@ -286,10 +290,10 @@ def _pairs(gradients: Any) -> list[tuple[Any, Tensor]]:
 
 
 def _compiled_in_graph_mode(fn: Callable[..., Any]) -> Callable[[Any], Any]:
-    """Name a gradient function after `fn`; called in graph mode, it is compiled as a whole."""
+    """Name a gradient function after `fn` and compile it when it is called in graph mode."""
 
     if not callable(fn):
-        raise problem(TypeError, "a gradient is taken of a function or Cell", got=repr(fn))
+        raise problem(TypeError, "grad: fn must be a function or a Cell", got=repr(fn))
 
     def decorate(gradient: Any) -> Any:
         compiled = CompiledFunction(gradient, f"grad_{getattr(fn, '__name__', type(fn).__name__)}")

@@ -1,4 +1,4 @@
-"""Running a graph on tensors so that eager gradients flow through it, of any order."""
+"""Eager gradients, of any order, through compiled graphs."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from mycelia.tensor.tensor import Tensor
 
 
 class DifferentiableGraph:
-    """A closed graph with a tuple of arrays as its result.
+    """A closed graph, returning a tuple of arrays, that eager mode can differentiate.
 
-    Called while gradients are recorded, it runs a version that also gives what its backward needs;
-    the backward is such a graph, too. Gradients start from the first `seeded` results.
+    Under an active tape, it runs a version that also returns the residuals. Its backward pass is a
+    differentiable graph, too. Gradients start from the first `seeded` results.
     """
 
     def __init__(self, graph: Graph, seeded: int, capacity: int) -> None:
@@ -67,8 +67,8 @@ class DifferentiableGraph:
     def _pull(self, inputs: Sequence[Tensor], kept: list[Tensor], dout: Any) -> tuple[Any, ...]:
         """The gradients of the wanted inputs.
 
-        What was kept is a constant here; inside another gradient it depends on the inputs, so
-        there the whole graph is differentiated again from them.
+        Residuals are constants here. Inside another gradient they depend on the inputs, so there
+        the whole graph is differentiated again from the inputs.
         """
         seeds = [dout[i] for i in self._seeds]
         if thread_mode.recording is None:
@@ -79,7 +79,7 @@ class DifferentiableGraph:
         return tuple(found[: len(self._wanted)])
 
     def _prepare(self) -> None:
-        """Take the graph apart into a forward that remembers and a backward."""
+        """Split the graph into a forward graph with residuals and a backward graph."""
         seeds = dict(enumerate(self.graph.output.type[: self.seeded]))
         parameters = self.graph.parameters
         self._wanted = wanted_operands([self.graph], parameters, set(parameters), seeds)
@@ -112,7 +112,7 @@ def _forward_graph(part: JointGraph) -> Graph:
 def _backward_graph(
     tracer: Tracer, part: JointGraph, wanted: list[int], keeps: bool = True
 ) -> Graph:
-    """From inputs, what was kept, and seeds to gradients; without `keeps` all is computed again."""
+    """From inputs, residuals, and seeds to gradients; without `keeps` it recomputes residuals."""
     builder = GraphBuilder(f"{part.builder.graph.name}_backward")
     mapping: dict[GraphNode, GraphNode] = {
         p: builder.parameter(p.name, p.type) for p in part.parameters
@@ -131,7 +131,7 @@ def _backward_graph(
 
 
 class _GraphRunner:
-    """A graph compiled for what it is first given; its checks of indices wait to be asked."""
+    """A graph compiled for its first arguments; its index checks are deferred."""
 
     def __init__(self, graph: Graph) -> None:
         self._lowered = LoweredGraph(graph)
@@ -151,4 +151,4 @@ def _no_calls(fn: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _no_numbers(node: GraphNode) -> np.ndarray:
-    raise GraphBreak(node, "a gradient rule needs the number of a tensor")
+    raise GraphBreak(node, "a gradient rule needs the value of a tensor")

@@ -1,4 +1,4 @@
-"""The stages of a compilation as files: text, dot and pictures of the graphs."""
+"""Dumps of the IR after each compilation stage: text, dot, and SVG files (`save_graphs`)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _NO_FILE_NAME = re.compile(r"[^\w.-]+")
 
 
 def write_stages(name: str, number: int, stages: Sequence[tuple[str, Graph]]) -> None:
-    """Write the graphs of one compilation, as `set_context(save_graphs=...)` asks for.
+    """Write the graphs of one compilation to files, as `set_context(save_graphs=...)` requests.
 
-    Level 1 writes the last stage only, 2 all of them, 3 all with pictures; the last stage always
-    has a picture. Stages are copies (`_engine/ir/program_copy.py`): later passes change graphs in
-    place.
+    Level 1 writes the last stage only, 2 writes all stages, and 3 adds a picture to each; the last
+    stage always has a picture. Stages are copies (`_engine/ir/program_copy.py`), because later
+    passes change graphs in place.
     """
     level = settings.current().save_graphs
     if level == 0:

@@ -22,7 +22,7 @@ from mycelia.transforms.pullback import AnyPullback, record_call
 def vjp(
     fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool = False
 ) -> tuple[Any, ...]:
-    """`fn(*inputs)` and the function from output gradients to a tuple of input gradients."""
+    """Vector-Jacobian product: `fn(*inputs)` and a function from output to input gradients."""
     chosen = (weights,) if isinstance(weights, Tensor) else tuple(weights or ())
     pullback = record_call(fn, inputs, {}, range(len(inputs)), chosen)
     value = pullback.value[0] if has_aux else pullback.value
@@ -40,10 +40,10 @@ def vjp(
 
 
 def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> tuple[Any, ...]:
-    """`fn(*inputs)` and its derivative in the direction `v`.
+    """Jacobian-vector product: `fn(*inputs)` and its directional derivative along `v`.
 
-    Forward mode from reverse mode: the pullback is linear in the output gradient u, and the
-    derivative of <pullback(u), v> by u is the directional derivative.
+    Forward mode is derived from reverse mode: the pullback is linear in the output gradient u, and
+    the derivative of <pullback(u), v> with respect to u is the directional derivative.
     """
     points = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     directions = v if isinstance(v, (tuple, list)) else (v,)
@@ -67,7 +67,7 @@ def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> t
 def jacrev(
     fn: Callable[..., Any], grad_position: Any = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """The Jacobian of `fn`, one output element after the other."""
+    """Transform `fn` into a function that returns its Jacobian, row by row (reverse mode)."""
     positions = _positions(grad_position)
 
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -87,7 +87,7 @@ def jacrev(
 def jacfwd(
     fn: Callable[..., Any], grad_position: Any = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """The Jacobian of `fn`, one input element after the other."""
+    """Transform `fn` into a function that returns its Jacobian, column by column (forward mode)."""
     positions = _positions(grad_position)
 
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -155,7 +155,7 @@ def _per_output(value: Any, rows: Callable[[Tensor], tuple[Tensor, ...]]) -> Any
 
 
 def _further(outputs: Any) -> Any:
-    """The outputs that are not differentiated: one as it is, several as a tuple."""
+    """The outputs that are not differentiated: a single one, or a tuple of several."""
     return outputs[1] if len(outputs) == 2 else outputs[1:]
 
 
@@ -192,22 +192,22 @@ def _check_within(owner: str, positions: tuple[int, ...], count: int) -> None:
     if any(not 0 <= position < count for position in positions):
         raise problem(
             ValueError,
-            f"{owner}: grad_position names an argument that there is not",
+            f"{owner}: grad_position is out of range",
             got=f"{positions} for {count} arguments",
         )
 
 
 def _check_alike(owner: str, what: str, given: Any, wanted: Any) -> None:
-    """Check that tensors have the shapes and dtypes of others."""
+    """Check that tensors have the expected shapes and dtypes."""
     if any(isinstance(one, (int, float)) for one in (*given, *wanted)):
-        raise problem(TypeError, f"{owner}: {what} are not tensors", got=repr(given))
+        raise problem(TypeError, f"{owner}: {what} must be tensors", got=repr(given))
     given, wanted = tensors_of(given), tensors_of(wanted)
     shapes = [g.shape for g in given]
     expected = [w.shape for w in wanted]
     if shapes != expected:
         raise problem(
             ValueError if len(shapes) == len(expected) else RuntimeError,
-            f"{owner}: {what} do not fit",
+            f"{owner}: {what} have the wrong shapes",
             got=f"shapes {shapes}",
             expected=f"shapes {expected}",
         )
@@ -215,7 +215,7 @@ def _check_alike(owner: str, what: str, given: Any, wanted: Any) -> None:
         if one.dtype is not other.dtype:
             raise problem(
                 TypeError,
-                f"{owner}: {what} do not fit",
+                f"{owner}: {what} have the wrong dtype",
                 got=f"dtype {one.dtype}",
                 expected=f"dtype {other.dtype}",
             )

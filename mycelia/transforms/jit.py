@@ -1,4 +1,4 @@
-"""Compiling functions: `jit`, one program for each kind of arguments."""
+"""`jit`: compiles a function to one program per argument signature."""
 
 from __future__ import annotations
 
@@ -76,25 +76,25 @@ FIRST_CAPACITY = 64
 
 @dataclass(eq=False)
 class Specialization:
-    """What a kind of arguments compiles to: a program, or a reason to run in the vm."""
+    """The result of compiling one signature: a program, or the reason for a graph break."""
 
     arguments: SequenceStructure
     read: TracedProgram | None = None
     executable: Executable | PipelinedStep | None = None
     vm_reason: str = ""
     capacity: int = FIRST_CAPACITY
-    by_value: LRUDict | None = None  # programs for single values of the numbers
+    by_value: LRUDict | None = None  # programs specialized on the values of Python numbers
     runs: int = 0
     differentiable: DifferentiableGraph | None = None
-    sunk: MultiStepProgram | None = None  # several calls as one
-    fitted: BucketMatch | None = None  # how a program for several sizes runs it
-    exact_because: str = ""  # why such a program might be wrong
-    planned: PlannedProgram | None = None  # its layouts, if it is spread over several devices
+    sunk: MultiStepProgram | None = None  # several calls as one program
+    fitted: BucketMatch | None = None  # the padded program of its size bucket
+    exact_because: str = ""  # why a padded program is not provably equivalent
+    planned: PlannedProgram | None = None  # its layouts, if it is sharded over several devices
     settings: int = field(default_factory=settings_version)  # the parallel settings it was made for
-    state: tuple[Location, ...] = ()  # attributes and containers whose values are arguments, too
+    state: tuple[Location, ...] = ()  # attributes and containers that are implicit arguments
 
     def given(self, args: Any, kwargs: Any) -> tuple[Any, ...]:
-        """The arguments of the program: what the call gives, and what the state is now."""
+        """The arguments of the program: those of the call, and the current state."""
         given = (args, kwargs, tuple([place.read() for place in self.state]))
         return given[: len(self.arguments.forms)]
 
@@ -105,14 +105,14 @@ class Specialization:
 
 @dataclass(eq=False)
 class CompiledFunction:
-    """A function with its programs."""
+    """A function and its compiled programs."""
 
     fn: Callable[..., Any]
     name: str
     entries: LRUDict = field(default_factory=LRUDict)
     history: list[str] = field(default_factory=list)
-    buckets: Buckets | None = None  # where arguments have dynamic sizes
-    hooked: dict[Any, CompiledFunction] = field(default_factory=dict)  # for hooks on the arguments
+    buckets: Buckets | None = None  # if arguments have dynamic sizes
+    hooked: dict[Any, CompiledFunction] = field(default_factory=dict)  # by hooks of the arguments
     state: ProgramState = field(default_factory=ProgramState.empty)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -128,7 +128,7 @@ class CompiledFunction:
         return self._run(entry, args, kwargs)
 
     def entry(self, args: Any, kwargs: Any) -> Specialization:
-        """What these arguments compile to, compiled now if it is not yet."""
+        """The specialization for these arguments, compiled on first use."""
         if self.buckets is not None:
             self.buckets.signature.check(args, kwargs)
         key = self._key(args, kwargs)
@@ -145,7 +145,7 @@ class CompiledFunction:
         return entry
 
     def _with_hooks(self, hooks: tuple[tuple[Any, ...], ...]) -> CompiledFunction:
-        """The function for arguments that have these hooks, tensor by tensor."""
+        """The compiled function for arguments with these hooks, tensor by tensor."""
         found = self.hooked.get(hooks)
         if found is None:
             found = CompiledFunction(partial(_call_with_hooks, self.fn, hooks), self.name)
@@ -153,7 +153,7 @@ class CompiledFunction:
         return found
 
     def _key(self, args: Any, kwargs: Any) -> Any:
-        """What tells kinds of calls apart: the arguments, the state, and what is one object."""
+        """The cache key of a call: its arguments, the state, and which objects are identical."""
         if not self.state.places:
             return key_of((args, kwargs), self.state.tensors)
         values = self.state.values()
@@ -161,17 +161,17 @@ class CompiledFunction:
         return (key, "shared") if shares_elements(values) else key
 
     def result(self, entry: Specialization, found: Sequence[Any]) -> Any:
-        """The result of a call from the arrays its program gave."""
+        """The result of a call, rebuilt from the arrays that its program returned."""
         assert entry.read is not None
         return _outside(entry.read.result.build(iter(found)))
 
     def _finished(self, entry: Specialization, found: Sequence[Any], args: Any, kwargs: Any) -> Any:
-        """The result of a call; the attributes and containers that it changes are written."""
+        """The result of a call; also writes the attributes and containers that it changes."""
         read = entry.read
         assert read is not None
         if not read.restores:
             return self.result(entry, found)
-        wait_for_checks()  # what is written may come from a wrong index
+        wait_for_checks()  # a wrong index must not reach attributes and containers
         leaves = iter(read.identities.restored(found, entry.leaves(args, kwargs)))
         result = _outside(read.result.build(leaves))
         values = [_outside(change.form.build(leaves)) for change in read.changes]
@@ -181,7 +181,7 @@ class CompiledFunction:
         return result
 
     def __getstate__(self) -> dict[str, Any]:
-        """A copy starts without programs: they belong to the objects they were read from."""
+        """A copy starts without programs: they belong to the objects they were traced from."""
         buckets = None if self.buckets is None else Buckets(self.buckets.signature)
         own = {"fn": self.fn, "name": self.name, "buckets": buckets, "hooked": {}}
         return own | {"entries": LRUDict(), "history": [], "state": ProgramState.empty()}
@@ -198,7 +198,7 @@ class CompiledFunction:
                 raise
             entry = Specialization(SequenceStructure(tuple, ()), by_value=LRUDict())
         if entry.fitted is not None and not entry.fitted.is_first:
-            self.history.pop()  # another size had the program compiled
+            self.history.pop()  # the program was compiled for another size
         self.entries.keep(self._key(args, kwargs), entry)
         return entry
 
@@ -216,7 +216,7 @@ class CompiledFunction:
             arguments = replace(arguments, forms=(*arguments.forms, form))
         entry = Specialization(arguments, capacity=capacity, state=state)
         if first_of_each(containers_in(arguments, entry.given(args, kwargs))):
-            entry.vm_reason = "two of its arguments or attributes hold one container"
+            entry.vm_reason = "two of its arguments or attributes share a container"
             return entry
         if shares_elements(self.state.values()):
             entry.vm_reason = "one of its attributes shares elements with another tensor"
@@ -229,18 +229,18 @@ class CompiledFunction:
         except (TypeError, ValueError, IndexError, AttributeError) as error:
             if not state or not has_numbers(arguments.forms[-1]):
                 raise
-            entry.vm_reason = f"{type(error).__name__} if the numbers it keeps are unknown"
+            entry.vm_reason = f"{type(error).__name__} with symbolic state"
             return entry
         assert entry.read is not None
         if self.buckets is not None:
             if state or entry.read.changes:
-                entry.exact_because = "since it changes attributes"
+                entry.exact_because = "because it changes attributes"
             else:
                 self._fit(entry, args, kwargs, values, capacity)
         return entry
 
     def _read_within_memory(self, entry: Specialization, shared: tuple[int, ...]) -> None:
-        """Read the function; once more, remembering less, if no layout fits into the devices."""
+        """Trace the function; again with rematerialization if no layout fits in device memory."""
         choices = budgets()
         for number, budget in enumerate(choices, 1):
             entry.read = trace(
@@ -262,7 +262,7 @@ class CompiledFunction:
     def _fit(
         self, entry: Specialization, args: Any, kwargs: Any, values: bool, capacity: int
     ) -> None:
-        """Let a program for several sizes run the entry, if that is certain to be the same."""
+        """Serve the entry with the padded program of its bucket if that is provably equivalent."""
         assert self.buckets is not None and entry.read is not None
 
         def read_at(args: Any, kwargs: Any) -> TracedProgram:
@@ -293,7 +293,7 @@ class CompiledFunction:
         return self._finished(entry, found, args, kwargs)
 
     def _run_recorded(self, entry: Specialization, args: Any, kwargs: Any) -> Any:
-        """Run inside a gradient of eager mode: the program counts as one operator there."""
+        """Run inside an eager gradient, where the program is a single operator on the tape."""
         assert entry.read is not None
         program = entry.read.plain
         leaves = [_tensor(leaf) for leaf in entry.leaves(args, kwargs)]
@@ -324,23 +324,23 @@ class CompiledFunction:
         return self._finished(entry, found[: program.results], args, kwargs)
 
     def _grow(self, entry: Specialization, needed: int, args: Any, kwargs: Any) -> Any:
-        """Compile again with stacks that are large enough, and run again."""
+        """Recompile with stacks that are large enough, and run again."""
         capacity = 1 << (needed - 1).bit_length()
         values = entry.by_value is None and not has_numbers(entry.arguments)
         larger = self._read(args, kwargs, values, capacity)
         entry.read, entry.executable = larger.read, larger.executable
         entry.capacity = capacity
-        self.history.append(f"stacks of {capacity} entries, because a loop made {needed} passes")
+        self.history.append(f"stacks of {capacity} entries, because a loop ran {needed} iterations")
         return self._run(entry, args, kwargs)
 
     def _run_in_vm(self, args: Any, kwargs: Any) -> Any:
         if thread_mode.recording is not None:
-            return self.fn(*args, **kwargs)  # operator by operator, for the gradient
+            return self.fn(*args, **kwargs)  # eagerly, so that the tape sees every operator
         return run_in_vm(self.fn, self.name, args, kwargs, SegmentRunner())
 
 
 def _call_with_hooks(fn: Any, hooks: Any, *args: Any, **kwargs: Any) -> Any:
-    """Call `fn` with hooks on the tensors of the arguments, as they are outside."""
+    """Call `fn` with the hooks that the tensors of the arguments have outside."""
     for tensor, functions in zip(tensors_of((args, kwargs)), hooks, strict=True):
         if functions:
             tensor.__dict__["hooks"] = list(functions)
@@ -350,15 +350,15 @@ def _call_with_hooks(fn: Any, hooks: Any, *args: Any, **kwargs: Any) -> Any:
 def jit(
     function: Callable[..., Any] | None = None, *, input_signature: Any = None, **options: Any
 ) -> Any:
-    """Compile a function: its branches and loops included, once for each kind of arguments.
+    """Compile a function, including its branches and loops, once per argument signature.
 
-    `input_signature` describes the arguments, as `Cell.set_inputs` does: tensors with None in
-    their shapes, whose sizes share programs.
+    `input_signature` declares the arguments, as `Cell.set_inputs` does: tensors with None for
+    dynamic sizes, which share compiled programs.
     """
     if function is None:
         return partial(jit, input_signature=input_signature, **options)
     if not callable(function):
-        raise problem(TypeError, "jit compiles functions", got=repr(function))
+        raise problem(TypeError, "jit: expected a function", got=repr(function))
     compiled = CompiledFunction(function, getattr(function, "__name__", type(function).__name__))
     if input_signature is not None:
         listed = isinstance(input_signature, (tuple, list))
@@ -381,7 +381,7 @@ def jit(
 
 
 def compiled_of(fn: Any) -> CompiledFunction:
-    """The programs of a function or cell; compiled or not, it gets some."""
+    """The `CompiledFunction` of a function or cell, created if it does not exist yet."""
     found = getattr(fn, "compiled", None)
     if isinstance(found, CompiledFunction):
         return found
@@ -401,7 +401,7 @@ def ms_function(
 
 
 class CompiledClosure(ReturnedFunction):
-    """A function that a compiled function returned; calling it runs compiled code again."""
+    """A function that a compiled function returned; calling it runs compiled code."""
 
     _programs: dict[Any, CompiledFunction] = {}
 
@@ -420,7 +420,7 @@ class CompiledClosure(ReturnedFunction):
 
 
 def in_graph_mode() -> bool:
-    """Whether whole functions are compiled now: graph mode, and nothing is being read already."""
+    """Whether calls compile whole functions: in graph mode, and not already tracing."""
     return (
         settings.current().mode == settings.GRAPH_MODE
         and active_tracer() is None
@@ -433,7 +433,7 @@ def _apply(function: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _outside(value: Any) -> Any:
-    """A result as the caller sees it: Python numbers, tensors, callable closures."""
+    """Convert a result for the caller: Python numbers, tensors, callable closures."""
     if isinstance(value, SymbolicNumber):
         return value.kind(value.item())
     if isinstance(value, UserFunction):
@@ -462,11 +462,11 @@ def _still_valid(entry: Specialization, args: Any, kwargs: Any) -> bool:
         return True
     constants = entry.read.constants if entry.state else ()
     if constants and any(id(leaf) in constants for leaf in entry.leaves(args, kwargs)):
-        return False  # a constant has become part of the state
+        return False  # a constant has become state
     return entry.read.guards.hold()
 
 
 def _reason(compiled: CompiledFunction, key: Any) -> str:
     if not compiled.entries:
         return "first call"
-    return "arguments of another kind" if key not in compiled.entries else "a constant changed"
+    return "new argument signature" if key not in compiled.entries else "a constant changed"

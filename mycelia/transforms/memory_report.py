@@ -1,4 +1,4 @@
-"""How much memory a compiled function needs, and which operators and lines of the user need it."""
+"""Memory reports: the peak memory of a compiled function, by operator and source line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ROWS = 12
 
 @dataclass(frozen=True)
 class LiveValue:
-    """A value that is in memory when most is: how large it is, and where it comes from."""
+    """A value that is live at the memory peak: its size and where it comes from."""
 
     bytes: int
     operator: str
@@ -35,17 +35,17 @@ class LiveValue:
 
 @dataclass(frozen=True)
 class MemoryReport:
-    """What a program needs in bytes, as XLA has planned it, and the values that need it.
+    """The memory of a program in bytes, as XLA allocates it, and the values live at the peak.
 
-    `held` is counted on the graph: what lives at the step where most does. XLA places values
-    inside of each other where it can, so `temporary` may be less than their sum.
+    `held` comes from the graph: the values that are live at the peak. XLA reuses buffers where it
+    can, so `temporary` may be less than their sum.
     """
 
     name: str
-    arguments: int  # parameters, optimizer state and inputs
-    results: int  # not counting what takes the place of arguments
-    temporary: int  # everything between
-    at: str  # the operator that runs when most is held
+    arguments: int  # parameters, optimizer state, and inputs
+    results: int  # without those that reuse the buffers of arguments
+    temporary: int  # intermediate values
+    at: str  # the operator that runs at the peak
     held: tuple[LiveValue, ...]  # largest first
 
     @property
@@ -55,7 +55,7 @@ class MemoryReport:
     def __str__(self) -> str:
         parts = ("peak", "arguments", "results", "temporary")
         sizes = ", ".join(f"{part} {getattr(self, part) / _MEGABYTE:.1f} MB" for part in parts)
-        lines = [f"{self.name}: {sizes}", f"  most is held at {self.at}:"]
+        lines = [f"{self.name}: {sizes}", f"  peak at {self.at}:"]
         for held in self.held[:_ROWS]:
             lines.append(f"  {held.bytes / _MEGABYTE:9.1f} MB  {held.operator} {held.type}")
             lines += [f"                {held.line.strip()}"] if held.line else []
@@ -67,7 +67,10 @@ class MemoryReport:
 
 
 def memory_report(fn: Callable[..., Any], *args: Any) -> MemoryReport:
-    """What `fn` (a function or Cell) needs for such arguments; it is compiled, not run."""
+    """Report the memory that `fn` (a function or Cell) needs for these arguments.
+
+    `fn` is compiled, but not run.
+    """
     found = trace_for(fn, args)
     leaves = [value for value, _ in found.arguments.leaves((args, {}))]
     planned = Executable(found.read.program).memory(leaves)
@@ -83,7 +86,7 @@ def memory_report(fn: Callable[..., Any], *args: Any) -> MemoryReport:
 
 
 def _most_held(graph: Graph) -> tuple[str, list[LiveValue]]:
-    """The step of a graph at which its values need most memory, and those values."""
+    """The operator of a graph at which live values need the most memory, and those values."""
     nodes = [n for n in ordered(graph) if isinstance(n, Apply)]
     last = _last_uses(nodes)
     readers = readers_of(nodes)
@@ -102,7 +105,7 @@ def _most_held(graph: Graph) -> tuple[str, list[LiveValue]]:
 
 
 def _last_uses(nodes: list[Apply]) -> dict[GraphNode, int]:
-    """The place of the last node that reads each; parts of a tuple keep it alive."""
+    """The index of the last node that reads each value; items of a tuple keep it alive."""
     last: dict[GraphNode, int] = {node: place for place, node in enumerate(nodes)}
     for place in reversed(range(len(nodes))):
         node = nodes[place]
@@ -117,5 +120,5 @@ def _is_item(node: GraphNode) -> bool:
 
 
 def _text(type_: Any) -> str:
-    """A type, or the first of several."""
+    """The text of a type, or of the first of several."""
     return f"{_text(type_[0])}, ..." if isinstance(type_, tuple) and type_ else str(type_)

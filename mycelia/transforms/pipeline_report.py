@@ -1,4 +1,4 @@
-"""What the pipeline of a training step costs."""
+"""The cost report of a pipeline-parallel training step."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from mycelia.transforms.jit import compiled_of
 
 
 def pipeline_report(step: Any) -> PipelineReport:
-    """The stages of a training step (a cell or a compiled function) that has run in a pipeline."""
+    """Report the stages of a pipelined training step (cell or compiled function) that has run."""
     for entry in reversed(list(compiled_of(step).entries.values())):
         if isinstance(entry.executable, PipelinedStep):
             return entry.executable.report
     raise problem(
         RuntimeError,
-        "pipeline_report: the step has not run in a pipeline",
+        "pipeline_report: the step has not run as a pipeline",
         fix="set pipeline_stages, wrap the network in nn.PipelineCell, and run the step once",
     )

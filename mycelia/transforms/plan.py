@@ -1,4 +1,4 @@
-"""Plans without running: of any function or cell, for devices that are here or only described."""
+"""Sharding plans of a function or cell, without running it, for real or described devices."""
 
 from __future__ import annotations
 
@@ -46,20 +46,20 @@ def plan(
     optimizer_level: int = 0,
     memory: float = inf,
 ) -> Plan:
-    """How `fn` would be spread over devices for arguments like these; it is read, not run.
+    """Plan how `fn` is sharded over devices for these arguments; it is traced, not run.
 
-    `cluster` is a `Cluster`, a file that describes one, or one of "cpu", "a100", "h100", "tpu_v4";
-    `devices` takes so many of them (all that are here, if neither is given). With `memory`, the
-    bytes each device has, layouts that need more are not taken.
+    `cluster` is a `Cluster`, a file that describes one, or one of "cpu", "a100", "h100", "tpu_v4".
+    `devices` is the number of devices to use (default: all local devices). With `memory`, the bytes
+    that each device has, the search rejects layouts that need more.
     """
     wanted = _request(devices, cluster, mode, search, optimizer_level)
     return _planned(_program(fn, args), replace(wanted, memory=memory))
 
 
 def plans_of(fn: Callable[..., Any]) -> list[Plan]:
-    """The plans of all programs that a function or cell was compiled to so far.
+    """The plans of all programs that a function or cell has been compiled to.
 
-    Of a step in a pipeline, those of its stages.
+    For a pipelined step, these are the plans of its stages.
     """
     entries = compiled_of(fn).entries.values()
     found = []
@@ -81,7 +81,10 @@ def simulate(
     search: str = "recursive_programming",
     optimizer_level: int = 0,
 ) -> Scaling:
-    """Price `fn` on clusters of several sizes, which need not be here; it is read once, not run."""
+    """Estimate the cost of `fn` on clusters of several sizes, real or not.
+
+    `fn` is traced once, and not run.
+    """
     if not devices:
         raise wrong_value("simulate", "devices", devices, "at least one number of devices")
     program = _program(fn, args)
@@ -127,7 +130,7 @@ def _request(
 
 
 def cluster_of(given: Cluster | str | Path | None) -> Cluster:
-    """A cluster, by itself, by its name or by its file."""
+    """Resolve a cluster from an object, a name, or a file."""
     if given is None:
         return KNOWN["cpu"]
     if isinstance(given, Cluster):
@@ -139,7 +142,7 @@ def cluster_of(given: Cluster | str | Path | None) -> Cluster:
     if not Path(given).exists():
         raise problem(
             ValueError,
-            "there is no such cluster",
+            "unknown cluster",
             got=repr(str(given)),
             expected=f"a file, or one of {', '.join(KNOWN)}",
         )

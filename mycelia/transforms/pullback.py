@@ -1,4 +1,4 @@
-"""Calling functions for their gradients: recorded eagerly, or read into the program in work."""
+"""Calls with a pullback, on the eager tape or in the graph being traced."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def record_call(
     positions: Sequence[int],
     weights: Sequence[Tensor] = (),
 ) -> AnyPullback:
-    """Call `fn` so that its result can be pulled back to `positions` and `weights`."""
+    """Call `fn` and return its pullback to the inputs at `positions` and the `weights`."""
     tracer = active_tracer()
     for position in positions:
         if not 0 <= position < len(args):
@@ -47,7 +47,7 @@ def record_call(
 
 @dataclass(frozen=True)
 class FrozenWeightsPullback:
-    """A pullback to weights of which some have `requires_grad=False`; their gradients are 0."""
+    """A pullback in which weights with `requires_grad=False` have the gradient 0."""
 
     pullback: Pullback | GraphPullback
     weights: tuple[Tensor, ...]
@@ -59,7 +59,7 @@ class FrozenWeightsPullback:
         return self.pullback.value
 
     def pull(self, seeds: list[tuple[Tensor, Tensor]]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """The gradients of inputs and weights for the given gradients of outputs."""
+        """The gradients of inputs and weights for these output gradients."""
         by_input, found = self.pullback.pull(seeds)
         rest = iter(found)
         by_weight = [
@@ -69,7 +69,7 @@ class FrozenWeightsPullback:
         return by_input, tuple(by_weight)
 
     def close(self) -> None:
-        """Let go of what the call recorded."""
+        """Release the tape of the call."""
         self.pullback.close()
 
 

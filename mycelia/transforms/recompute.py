@@ -1,4 +1,4 @@
-"""Trading time for memory: values that the backward pass computes again."""
+"""Rematerialization: `recompute` trades compute time for memory in the backward pass."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ def recompute(
     context_fn: Any = None,
     **kwargs: Any,
 ) -> Any:
-    """`block(*args, **kwargs)`; in compiled code its inner values are not kept for the backward.
+    """Call `block(*args, **kwargs)`, recomputing its residuals in the backward pass.
 
-    Eager mode keeps what its backward needs, so there this is a plain call.
+    Compiled code then does not store the residuals. Eager mode stores them, so there this is an
+    ordinary call.
     """
     if not callable(block):
         raise wrong_type("recompute", "block", block, "a Cell or a function")

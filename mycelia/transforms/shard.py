@@ -1,4 +1,4 @@
-"""Functions and cells whose inputs, outputs and parameters are cut over devices: `shard`."""
+"""`shard`: sharding of the inputs, outputs, and parameters of a function or cell."""
 
 from __future__ import annotations
 
@@ -30,12 +30,13 @@ def shard(
     device: str = "Ascend",
     level: int = 0,
 ) -> Callable[..., Any]:
-    """`fn`, a function or a cell, with its inputs (and outputs) cut over devices.
+    """Shard the inputs (and outputs) of a function or cell over devices.
 
-    There is a strategy for each of them, as (2, 1) or a `Layout`; None leaves it to the search, as
-    is all inside `fn`. `parameter_plan` has strategies for parameters of a cell, by their names.
-    It counts where `set_auto_parallel_context` spreads programs in a (semi-)automatic mode; else
-    the function is `fn`. `device` and `level` are accepted for scripts that give them.
+    Each input needs a strategy: a tuple such as (2, 1), a `Layout`, or None, which leaves the
+    choice to the search, as for everything inside `fn`. `parameter_plan` maps names of the cell's
+    parameters to strategies. The strategies take effect in the automatic and semi-automatic modes
+    of `set_auto_parallel_context`; in other modes `fn` runs unchanged. `device` and `level` are
+    accepted for compatibility.
     """
     if not callable(fn):
         raise wrong_type("shard", "fn", fn, "a function or a Cell")
@@ -78,12 +79,12 @@ def shard(
 
 
 def _compiles(fn: Any) -> bool:
-    """Whether a call of it is compiled anyway: a cell in graph mode."""
+    """Whether a call of `fn` is compiled without `jit`: a cell in graph mode."""
     return settings.current().mode == settings.GRAPH_MODE and hasattr(fn, "construct")
 
 
 def _each(value: Any, strategy: Any, label: str) -> Any:
-    """A value, its tensors laid out; a tuple of strategies is for a tuple of tensors."""
+    """Apply layouts to the tensors of a value; a tuple of strategies belongs to a tuple."""
     if isinstance(value, (tuple, list)) and not isinstance(strategy, Layout):
         if strategy is None:
             return value
@@ -109,9 +110,9 @@ def _check_count(
     if len(strategies) != len(values):
         raise problem(
             ValueError,
-            f"shard of {name}: there is not one strategy for each of the {what}",
+            f"shard of {name}: the number of strategies does not match the {what}",
             got=f"{len(strategies)} strategies in {label}, {len(values)} {what}",
-            fix="give None for those that may lie anyhow",
+            fix="pass None for those that the search may place",
         )
 
 
@@ -121,7 +122,7 @@ def _lay_out_parameters(fn: Any, plan: Any) -> None:
     if not hasattr(fn, "parameters_and_names"):
         raise problem(
             ValueError,
-            "shard: only a cell has parameters to lay out",
+            "shard: parameter_plan needs a cell, because a function has no parameters",
             got=f"parameter_plan for {fn!r}",
             fix="shard the cell that owns the parameters, or set `parameter.layout`",
         )
@@ -141,7 +142,7 @@ def _lay_out_parameters(fn: Any, plan: Any) -> None:
 
 
 def _parameter(own: Mapping[str, Parameter], name: str) -> Parameter | None:
-    """The parameter of a name: its own, its path in the cell, or either as a path from outside."""
+    """Find a parameter by its name, by its path in the cell, or by a longer path from outside."""
     wanted = name.removeprefix("self.")
     for path, parameter in own.items():
         if any(wanted == n or wanted.endswith(f".{n}") for n in (parameter.name, path)):

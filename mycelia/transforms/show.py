@@ -1,4 +1,4 @@
-"""Looking inside: what a function or cell is read into, as text and as files."""
+"""`show`: the graph of a function or cell, as text."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ STAGES = ("read", "optimized", "xla")
 
 @dataclass(frozen=True, eq=False)
 class TracedCall:
-    """A function read for some arguments, and the form of the pair (args, kwargs) of these."""
+    """A function traced for some arguments, and the structure of their pair (args, kwargs)."""
 
     arguments: Structure
     read: TracedProgram
 
 
 def trace_for(fn: Callable[..., Any], args: tuple[Any, ...]) -> TracedCall:
-    """Read a function or cell, without running it, for arguments of the kinds of `args`.
+    """Trace a function or cell, without running it, for arguments with the types of `args`.
 
-    Numbers are inputs of the program; if it needs to know them, they are constants of it.
+    Python numbers become inputs of the program, or constants if it needs their values.
     """
     if not callable(fn):
         raise wrong_type("show", "fn", fn, "a function or a Cell")
@@ -45,10 +45,10 @@ def trace_for(fn: Callable[..., Any], args: tuple[Any, ...]) -> TracedCall:
 
 
 def show(fn: Callable[..., Any], *args: Any, lines: bool = True, stage: str = "optimized") -> str:
-    """What `fn` is compiled to for these arguments, as text; it is read, not run.
+    """Return the program of `fn` for these arguments as text; `fn` is traced, not run.
 
-    The stage `"read"` is the graph as it was read, `"optimized"` the one handed to the runtime,
-    both with the user's `lines` beside them; `"xla"` is what XLA is given.
+    The stage `"read"` is the traced graph, and `"optimized"` the one that the runtime lowers; both
+    show the user's source `lines`. `"xla"` is the input of XLA.
     """
     if stage not in STAGES:
         raise wrong_value("show", "stage", stage, f"one of {', '.join(STAGES)}")
@@ -64,12 +64,12 @@ def show(fn: Callable[..., Any], *args: Any, lines: bool = True, stage: str = "o
 
 
 def graph_break_error(owner: str, needed: GraphBreak) -> RuntimeError:
-    """The error for a function that does not become one program."""
+    """The error for a function that does not compile to a single program."""
     return problem(
         RuntimeError,
-        f"{owner}: this function is no single program: {needed.why}",
-        expected="shapes and Python decisions that do not depend on the numbers of tensors",
-        fix="leave that part out; it runs piece by piece when it is called",
+        f"{owner}: this function does not compile to a single program: {needed.why}",
+        expected="shapes and Python control flow that do not depend on values of tensors",
+        fix="leave that part out; an ordinary call runs it in the fallback interpreter",
     )
 
 

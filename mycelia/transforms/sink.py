@@ -1,4 +1,4 @@
-"""Data sinking: several steps on several batches as one program, without returning to Python."""
+"""Sink mode: several training steps as one program, without returning to Python."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mycelia.transforms.jit import CompiledFunction, Specialization, compiled_of
 
 
 class MultiStepResults(Sequence[Any]):
-    """What the calls of a compiled function gave, each taken out when it is asked for."""
+    """The results of several calls of a compiled function, each extracted when it is accessed."""
 
     def __init__(
         self, compiled: CompiledFunction, entry: Specialization, stacked: list[Any], count: int
@@ -43,9 +43,9 @@ class MultiStepResults(Sequence[Any]):
 
 
 def run_steps(compiled: CompiledFunction, batches: Sequence[tuple[Any, ...]]) -> Sequence[Any]:
-    """What a compiled function gives for each batch, as if called with one after the other.
+    """Call a compiled function on each batch and return the results.
 
-    They run as one program if all batches are of one kind and the function allows it.
+    The calls run as one program if all batches have the same signature and the function allows it.
     """
     entry = compiled.entry(batches[0], {})
     if not _is_one_kind(batches) or why_one_by_one(entry):
@@ -59,7 +59,7 @@ def run_steps(compiled: CompiledFunction, batches: Sequence[tuple[Any, ...]]) ->
 
 
 def _is_one_kind(batches: Sequence[tuple[Any, ...]]) -> bool:
-    """Whether all batches are tensors of the same shapes and dtypes."""
+    """Whether all batches are tensors with the same shapes and dtypes."""
     first = _kinds(batches[0])
     return None not in first and all(_kinds(batch) == first for batch in batches)
 
@@ -69,13 +69,13 @@ def _kinds(batch: tuple[Any, ...]) -> list[Any]:
 
 
 def why_one_by_one(entry: Specialization) -> str:
-    """Why the calls of an entry cannot be joined into one program, or nothing."""
+    """Why the calls of an entry cannot run as one program, or an empty string."""
     if entry.executable is None or entry.read is None:
-        return f"it runs in the vm: {entry.vm_reason}"
+        return f"it falls back to the interpreter: {entry.vm_reason}"
     if not isinstance(entry.executable, Executable):
         return "it is a pipeline"
     if entry.planned is not None:
-        return "it is spread over several devices"
+        return "it is sharded over several devices"
     if entry.fitted is not None:
         return "its sizes are dynamic"
     if entry.state or entry.read.changes:
@@ -90,9 +90,9 @@ def data_sink(
     jit_config: Any = None,
     input_signature: Any = None,
 ) -> Callable[[], Any]:
-    """A function that runs `fn` on the next `sink_size` batches of `dataset`, for the last result.
+    """Return a function that runs `fn` on the next `sink_size` batches and returns the last result.
 
-    At the end of the dataset it begins again. `fn` is a training step: a Cell or a function.
+    `fn` is a training step: a Cell or a function. At the end, the dataset starts again.
     """
     check_positive_int("data_sink", "sink_size", sink_size)
     compiled = compiled_of(fn)
@@ -102,7 +102,7 @@ def data_sink(
         if args or kwargs:
             raise problem(
                 TypeError,
-                "a function of data_sink takes its arguments from the dataset",
+                "data_sink: the function takes its arguments from the dataset",
                 got=f"{len(args) + len(kwargs)} arguments",
                 expected="none",
             )

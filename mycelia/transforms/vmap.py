@@ -1,4 +1,4 @@
-"""Mapping a function over an axis of its arguments: vmap."""
+"""`vmap`: vectorizes a function over an axis of its arguments."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _PLAIN = (bool, int, float)
 
 
 def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
-    """`fn` over an axis of its arguments, all at once.
+    """Vectorize `fn` over an axis of its arguments.
 
-    `in_axes` says which axis of each argument is mapped over: an int for all, or a structure of
-    ints and None (not mapped) like the arguments; `out_axes` where that axis stands in the results.
-    A CellList is a model ensemble: each cell gets its part of the mapped arguments.
+    `in_axes` selects the mapped axis of each argument: an int for all, or a structure of ints and
+    None (not mapped) like the arguments. `out_axes` is the index of the mapped axis in the results.
+    A CellList is a model ensemble: each cell receives its slice of the mapped arguments.
     """
     compiled = CompiledFunction(lambda *args: _map(fn, in_axes, out_axes, args), "vmap")
     compiled.fn.__mycelia_native__ = True  # type: ignore[attr-defined]
@@ -99,7 +99,7 @@ def _map(fn: Callable[..., Any], in_axes: Any, out_axes: Any, args: tuple[Any, .
 
 
 class _Output:
-    """One tensor or number that a mapped function gives, and the axis it is wanted along."""
+    """One tensor or number that a mapped function returns, and its output axis."""
 
     def __init__(self, tracer: Tracer, leaf: Any, axis: int | None, is_mapped: set[Any]) -> None:
         if not isinstance(leaf, (Tensor, *_PLAIN)):
@@ -110,11 +110,11 @@ class _Output:
         if axis is not None and not -rank - 1 <= axis <= rank:
             raise _wrong("an axis of out_axes is out of range", f"{axis} for {rank} axes")
         if axis is None and self.node is not None and _depends(self.node, is_mapped):
-            raise _wrong("a mapped result has the axis None in out_axes", repr(self.node.type))
+            raise _wrong("out_axes cannot be None for a mapped result", repr(self.node.type))
         self.place = 0 if axis is None else axis % (rank + 1)
 
     def outside(self, items: Iterator[GraphNode], size: int) -> Any:
-        """The value that the caller sees; arrays are the next of the items."""
+        """The value that the caller sees; arrays are taken from `items`."""
         if self.node is None:
             return self.leaf if self.axis is None else stack((Tensor(self.leaf),) * size)
         tensor = Tensor._wrap(next(items))
@@ -136,7 +136,7 @@ def _emit(
     places: list[int],
     size: int,
 ) -> list[GraphNode]:
-    """The map itself, as a node of the program; gives its results."""
+    """Add the map node to the program and return its results."""
     types = builder.graph.output.type
     places = [*places, *([0] * (len(types) - len(places)))]
     in_axes = [None if a is None else a % len(x.shape) for a, x in zip(axes, leaves, strict=True)]
@@ -153,19 +153,19 @@ def _emit(
 
 
 def _ensemble(fn: Any) -> list[Any]:
-    """The cells of a model ensemble; an ordinary function has none."""
+    """The cells of a model ensemble; empty for an ordinary function."""
     if isinstance(fn, (list, tuple)) or getattr(fn, "is_ensemble", False):
         cells = list(fn)
         if len(cells) < 2:
-            raise _wrong("a model ensemble has at least two cells", f"{len(cells)} cells")
+            raise _wrong("a model ensemble needs at least two cells", f"{len(cells)} cells")
         return cells
     if not callable(fn) or isinstance(fn, Primitive):
-        raise _wrong("fn is a function, a Cell, or a CellList", repr(fn))
+        raise _wrong("fn must be a function, a Cell, or a CellList", repr(fn))
     return []
 
 
 def _columns(cells: list[Any]) -> list[tuple[Tensor, ...]]:
-    """The parameters of an ensemble that belong together: one of each cell."""
+    """The parameters of an ensemble grouped by name: one from each cell."""
     parameters = [list(cell.get_parameters()) for cell in cells]
     shapes = [[(p.shape, p.dtype) for p in own] for own in parameters]
     if any(own != shapes[0] for own in shapes[1:]):
@@ -180,7 +180,7 @@ def _columns(cells: list[Any]) -> list[tuple[Tensor, ...]]:
 
 @contextmanager
 def _weights_of(cells: list[Any], nodes: Sequence[GraphNode]) -> Iterator[None]:
-    """Inside the block, the first cell has the weights that the nodes stand for."""
+    """Inside the block, the first cell holds the weights that the nodes represent."""
     parameters = list(cells[0].get_parameters()) if cells else []
     before = [parameter._data for parameter in parameters]
     for parameter, node in zip(parameters, nodes, strict=True):
@@ -198,7 +198,7 @@ def _weights_of(cells: list[Any], nodes: Sequence[GraphNode]) -> Iterator[None]:
 def _spread(
     label: str, axes: Any, value: Any, is_ensemble: bool = True
 ) -> list[tuple[Any, int | None]]:
-    """Every leaf of a value with its axis."""
+    """Pair every leaf of a value with its axis."""
     pairs = _pairs(label, axes, value)
     if not is_ensemble and pairs and all(axis is None for _, axis in pairs):
         raise _wrong(f"{label} cannot be None for all values", f"{label}={axes!r}")
@@ -209,19 +209,17 @@ def _pairs(label: str, axes: Any, value: Any) -> list[tuple[Any, int | None]]:
     if axes is None or (isinstance(axes, int) and not isinstance(axes, bool)):
         return [(leaf, axes) for leaf in leaves_of(value)]
     if not isinstance(axes, (tuple, list)):
-        raise _wrong(f"{label} holds ints and None", f"{label}={axes!r}")
+        raise _wrong(f"{label} must hold ints and None", f"{label}={axes!r}")
     if not isinstance(value, (tuple, list)) or len(axes) != len(value):
         count = len(value) if isinstance(value, (tuple, list)) else 1
-        raise _wrong(
-            f"{label} does not match the values it is for", f"{len(axes)} axes for {count} values"
-        )
+        raise _wrong(f"{label} does not match its values", f"{len(axes)} axes for {count} values")
     return [
         pair for axis, part in zip(axes, value, strict=True) for pair in _pairs(label, axis, part)
     ]
 
 
 def _checked_size(pairs: list[tuple[Any, int | None]], cells: list[Any]) -> int:
-    """How long the mapped axes are."""
+    """The size of the mapped axes."""
     sizes = set()
     for leaf, axis in pairs:
         if axis is None:
@@ -232,7 +230,7 @@ def _checked_size(pairs: list[tuple[Any, int | None]], cells: list[Any]) -> int:
             raise _wrong(f"axis {axis} of in_axes is out of range", f"shape {leaf.shape}")
         sizes.add(leaf.shape[axis])
     if len(sizes) > 1:
-        raise _wrong("the mapped axes must all have one size", f"sizes {sorted(sizes)}")
+        raise _wrong("the mapped axes must have the same size", f"sizes {sorted(sizes)}")
     if not sizes and not cells:
         raise _wrong("in_axes cannot be None for all arguments", "no mapped argument")
     size = sizes.pop() if sizes else len(cells)
@@ -274,15 +272,15 @@ def _depends(node: GraphNode, sources: set[Any]) -> bool:
 
 
 def _check_place(tracer: Tracer, place: Location) -> None:
-    """A mapped function may change its own variables, nothing that outlives it."""
+    """Check that a mapped function only changes local variables."""
     is_state = isinstance(place, TensorLocation) and id(place.tensor) in tracer.inputs
     is_world = isinstance(place, VariableLocation) and place.holder is tracer.world
     is_world = is_world and getattr(place, "name", "") != "<needed>"
     if is_state or is_world:
         raise problem(
             RuntimeError,
-            "vmap: the function changes a parameter, draws random numbers or prints",
-            fix="do that outside of the mapped function",
+            "vmap: the function changes a parameter, draws random numbers, or prints",
+            fix="move the side effect out of the mapped function",
         )
 
 

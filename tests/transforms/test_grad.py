@@ -372,12 +372,12 @@ def test_arguments_of_gradients_that_are_refused(modes):
     x = Tensor([1.0])
     with pytest.raises(TypeError, match="has_aux"):
         ms.grad(square, has_aux=1)
-    with pytest.raises(TypeError, match="not tensors"):
+    with pytest.raises(TypeError, match="must be tensors"):
         ms.jvp(square, x, 1)
-    with pytest.raises(RuntimeError, match="do not fit"):
+    with pytest.raises(RuntimeError, match="have the wrong shapes"):
         ms.vjp(square, x)[1]()
     for jacobian in (ms.jacfwd, ms.jacrev):
-        with pytest.raises(ValueError, match="names an argument that there is not"):
+        with pytest.raises(ValueError, match="grad_position is out of range"):
             jacobian(square, 5)(x)
 
 
