@@ -1,1 +1,1 @@
-"""Tensors, parameters, and how they are made."""
+"""Tensors, parameters, sparse tensors, initializers, and random generators."""

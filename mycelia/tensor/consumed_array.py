@@ -1,4 +1,4 @@
-"""What stands where an array was that a failed step consumed: any use says how to go on."""
+"""Placeholder for an array that a failed step consumed: every use explains how to recover."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from mycelia._engine.core.shape import Shape, size
 
 
 class ConsumedArray:
-    """The shape and dtype of an array whose numbers are gone."""
+    """The shape and dtype of an array whose values are lost."""
 
     __slots__ = ("__weakref__", "dtype", "name", "shape")
-    present: ClassVar[bool] = False  # whether there has been any in this process
+    present: ClassVar[bool] = False  # whether this process has created one
 
     def __init__(self, array: Any, name: str) -> None:
         ConsumedArray.present = True
@@ -44,10 +44,10 @@ class ConsumedArray:
         raise self.error()
 
     def error(self) -> Exception:
-        """What to tell whoever wants the numbers."""
+        """The error that every access to the values raises."""
         return problem(
             RuntimeError,
-            f"the numbers of {self.name} were lost: the device failed in the middle of a step",
+            f"the values of {self.name} were lost: the device failed in the middle of a step",
             got="a step that had started to overwrite its parameters",
             fix="reload them: load_checkpoint(file, network), or train(..., resume_from=folder)",
         )

@@ -1,4 +1,4 @@
-"""Python values, numpy arrays and other arrays become the array of a tensor."""
+"""Conversion of Python values, NumPy arrays, and other arrays to the array of a tensor."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PYTHON_DEFAULTS = {np.dtype(np.float64): np.dtype(np.float32)}
 
 
 def array_from(data: Any, dtype: DType | None) -> Any:
-    """A fresh array with the numbers of `data`, in `dtype` or in the one MindSpore would choose."""
+    """A new array with the values of `data`, in `dtype` or in the dtype that MindSpore chooses."""
     if isinstance(data, TensorProtocol):
         array = data._data  # type: ignore[attr-defined]
         return array if dtype is None else np.asarray(array).astype(dtype.numpy)
@@ -30,7 +30,7 @@ def array_from(data: Any, dtype: DType | None) -> Any:
         return _from_numpy(np.asarray(data), dtype)
     raise problem(
         TypeError,
-        "Tensor: this cannot become a tensor",
+        "Tensor: input_data cannot be converted to a tensor",
         got=f"{type(data).__name__}",
         expected="a Tensor, number, list, tuple or numpy array",
     )
@@ -42,7 +42,7 @@ def _from_numpy(array: np.ndarray, dtype: DType | None) -> np.ndarray:
     if array.dtype.kind in "OSMmV" and array.dtype not in _known():
         raise problem(
             TypeError,
-            "Tensor: the numpy array holds no numbers",
+            "Tensor: the NumPy array has an unsupported dtype",
             got=f"dtype {array.dtype}",
             expected="numbers or bools",
         )
@@ -68,7 +68,7 @@ def _from_python(data: Any, dtype: DType | None) -> np.ndarray:
             expected="rows of equal length",
         ) from None
     if array.dtype.kind == "U":
-        raise problem(TypeError, "Tensor: the list holds words", fix="Tensor(np.array(words))")
+        raise problem(TypeError, "Tensor: the list holds strings", fix="Tensor(np.array(strings))")
     if dtype is not None:
         return array.astype(dtype.numpy)
     array = array.astype(_PYTHON_DEFAULTS.get(array.dtype, array.dtype), copy=False)
@@ -76,7 +76,7 @@ def _from_python(data: Any, dtype: DType | None) -> np.ndarray:
 
 
 def _plain(data: Any) -> Any:
-    """Nested lists with tensors inside as nested lists of arrays."""
+    """Replace the tensors inside nested lists by arrays."""
     if isinstance(data, (list, tuple)):
         return [_plain(d) for d in data]
     return np.asarray(data) if isinstance(data, TensorProtocol) else data
@@ -87,7 +87,7 @@ def check_shape_and_init(
 ) -> tuple[Shape, DType]:
     """Check the arguments of `Tensor(shape=..., dtype=..., init=...)`."""
     if data is not None:
-        raise problem(ValueError, "Tensor: give either input_data or shape and init, not both")
+        raise problem(ValueError, "Tensor: pass either input_data or shape and init, not both")
     if init is None and dtype is None:
         raise problem(TypeError, "Tensor: shape needs dtype or init", fix="add dtype=")
     if shape is None or dtype is None:

@@ -1,4 +1,4 @@
-"""Whether any tensor has hooks."""
+"""A process-wide flag: whether any tensor has hooks."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from typing import ClassVar
 
 
 class TensorHooks:
-    """Programs look for hooks on their arguments only once a hook was registered outside."""
+    """Compiled programs check their arguments for hooks only after a hook has been registered."""
 
     present: ClassVar[bool] = False

@@ -1,4 +1,4 @@
-"""Initial values of parameters, by name and by class."""
+"""Initializers of parameters, by name and by class."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ _ALIASES = {
 
 
 class Initializer:
-    """The base class: a subclass gives values in `_fill`, or fills `arr` in `_initialize`."""
+    """Base class of initializers.
+
+    A subclass returns values from `_fill`, or fills `arr` in `_initialize`.
+    """
 
     needs_matrix: ClassVar[bool] = False
 
@@ -48,7 +51,7 @@ class Initializer:
     def _fill(self, shape: Shape, random: np.random.Generator) -> Any:
         raise problem(
             TypeError,
-            f"{type(self).__name__} does not say how to fill a tensor",
+            f"{type(self).__name__} does not define how to fill a tensor",
             fix="define _initialize(self, arr)",
         )
 
@@ -68,7 +71,7 @@ class One(Initializer):
 
 
 class Constant(Initializer):
-    """One value everywhere."""
+    """The same value for every element."""
 
     def __init__(self, value: Any) -> None:
         super().__init__(value=value)
@@ -79,7 +82,7 @@ class Constant(Initializer):
 
 
 class Normal(Initializer):
-    """Normal numbers around `mean` with deviation `sigma`."""
+    """Normal distribution with mean `mean` and standard deviation `sigma`."""
 
     def __init__(self, sigma: float = 0.01, mean: float = 0.0) -> None:
         super().__init__(sigma=sigma, mean=mean)
@@ -91,7 +94,7 @@ class Normal(Initializer):
 
 
 class Uniform(Initializer):
-    """Uniform numbers in (-scale, scale)."""
+    """Uniform distribution over (-scale, scale)."""
 
     def __init__(self, scale: float = 0.07) -> None:
         super().__init__(scale=scale)
@@ -102,7 +105,7 @@ class Uniform(Initializer):
 
 
 class TruncatedNormal(Initializer):
-    """Normal numbers drawn again until they lie within `a` and `b` deviations."""
+    """Normal distribution truncated to between `a` and `b` standard deviations."""
 
     def __init__(
         self, sigma: float = 0.01, mean: float = 0.0, a: float = -2.0, b: float = 2.0
@@ -115,7 +118,7 @@ class TruncatedNormal(Initializer):
 
 
 class XavierUniform(Initializer):
-    """Glorot's uniform rule: variance 2 / (fan_in + fan_out) times gain squared."""
+    """Glorot (Xavier) uniform initialization: variance gain² · 2 / (fan_in + fan_out)."""
 
     needs_matrix = True
 
@@ -129,7 +132,7 @@ class XavierUniform(Initializer):
 
 
 class XavierNormal(Initializer):
-    """Glorot's normal rule."""
+    """Glorot (Xavier) normal initialization: variance gain² · 2 / (fan_in + fan_out)."""
 
     needs_matrix = True
 
@@ -142,7 +145,7 @@ class XavierNormal(Initializer):
 
 
 class HeUniform(Initializer):
-    """He's uniform rule for a layer followed by `nonlinearity`."""
+    """He (Kaiming) uniform initialization for a layer followed by `nonlinearity`."""
 
     needs_matrix = True
 
@@ -159,7 +162,7 @@ class HeUniform(Initializer):
 
 
 class HeNormal(Initializer):
-    """He's normal rule for a layer followed by `nonlinearity`."""
+    """He (Kaiming) normal initialization for a layer followed by `nonlinearity`."""
 
     needs_matrix = True
 
@@ -197,7 +200,7 @@ class VarianceScaling(Initializer):
             return random.uniform(-deviation * math.sqrt(3), deviation * math.sqrt(3), shape)
         if self.distribution == "untruncated_normal":
             return random.normal(0.0, deviation, shape)
-        # a normal cut at two deviations has this smaller deviation
+        # the standard deviation of a normal distribution truncated at two deviations
         return truncated_normal(random, shape, -2.0, 2.0) * (deviation / 0.87962566103423978)
 
 
@@ -206,7 +209,7 @@ class Identity(Initializer):
 
     def _fill(self, shape: Shape, random: np.random.Generator) -> Any:
         if len(shape) != 2:
-            raise problem(ValueError, "Identity fills matrices only", got=f"shape {shape}")
+            raise problem(ValueError, "Identity: the shape must be a matrix", got=f"shape {shape}")
         return np.eye(*shape)
 
 
@@ -228,7 +231,7 @@ class Orthogonal(Initializer):
 
 
 class Dirac(Initializer):
-    """Convolution weights that pass each input channel on unchanged."""
+    """Convolution weights that copy each input channel to its output channel (a Dirac kernel)."""
 
     def __init__(self, groups: int = 1) -> None:
         super().__init__(groups=groups)
@@ -236,7 +239,9 @@ class Dirac(Initializer):
 
     def _fill(self, shape: Shape, random: np.random.Generator) -> Any:
         if len(shape) not in (3, 4, 5) or shape[0] % self.groups:
-            raise problem(ValueError, "Dirac fills convolution weights only", got=f"shape {shape}")
+            raise problem(
+                ValueError, "Dirac: the shape must be a convolution weight", got=f"shape {shape}"
+            )
         array = np.zeros(shape)
         per_group = shape[0] // self.groups
         centre = tuple(n // 2 for n in shape[2:])
@@ -247,7 +252,7 @@ class Dirac(Initializer):
 
 
 class Sparse(Initializer):
-    """Normal numbers with the fraction `sparsity` of each column set to zero."""
+    """Normal distribution, with a fraction `sparsity` of each column set to zero."""
 
     def __init__(self, sparsity: float, sigma: float = 0.01) -> None:
         super().__init__(sparsity=sparsity, sigma=sigma)
@@ -255,7 +260,7 @@ class Sparse(Initializer):
 
     def _fill(self, shape: Shape, random: np.random.Generator) -> Any:
         if len(shape) != 2:
-            raise problem(ValueError, "Sparse fills matrices only", got=f"shape {shape}")
+            raise problem(ValueError, "Sparse: the shape must be a matrix", got=f"shape {shape}")
         array = random.normal(0.0, self.sigma, shape)
         zeros = math.ceil(shape[0] * self.sparsity)
         for column in range(shape[1]):
@@ -264,12 +269,12 @@ class Sparse(Initializer):
 
 
 def initializer(init: Any, shape: Any = None, dtype: Any = dtypes.float32) -> Tensor:
-    """A tensor of `shape` filled as `init` (a name, a number, an Initializer or a Tensor) says."""
+    """Create a tensor of `shape` from `init`: a name, a number, an Initializer, or a Tensor."""
     if isinstance(init, Tensor):
         if shape is not None and as_shape(shape, "initializer") != init.shape:
             raise problem(
                 ValueError,
-                "initializer: the shape of the tensor given is not the shape asked for",
+                "initializer: the shape of the tensor differs from the requested shape",
                 got=f"{init.shape} and {tuple(shape)}",
             )
         return init
@@ -311,7 +316,7 @@ def _rule(init: Any) -> Initializer:
 
 
 def fans(shape: Shape) -> tuple[int, int]:
-    """How many inputs and outputs each unit of a weight of `shape` is joined to."""
+    """The fan-in and fan-out of a weight: the numbers of inputs and outputs of each unit."""
     field = math.prod(shape[2:])
     return shape[1] * field, shape[0] * field
 
@@ -327,7 +332,7 @@ def _check_mode(mode: str) -> str:
 
 
 def gain_of(nonlinearity: str, slope: float = 0.01) -> float:
-    """The factor by which a nonlinearity asks its weights to be larger."""
+    """The recommended gain of the weights before a nonlinearity."""
     gains = {"tanh": 5.0 / 3, "relu": math.sqrt(2.0)}
     if nonlinearity == "leaky_relu":
         return math.sqrt(2.0 / (1 + slope**2))
@@ -339,7 +344,7 @@ def gain_of(nonlinearity: str, slope: float = 0.01) -> float:
 
 
 def truncated_normal(random: np.random.Generator, shape: Shape, low: float, high: float) -> Any:
-    """Standard normal numbers between `low` and `high`, by drawing the outliers again."""
+    """Standard normal values between `low` and `high`, by rejection sampling."""
     values = random.standard_normal(shape)
     outside = (values < low) | (values > high)
     while np.any(outside):

@@ -1,4 +1,4 @@
-"""The arguments of methods of Tensor that come in several forms: `to` and `select`."""
+"""Arguments of overloaded Tensor methods: `to` and `select`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TO = ("dtype", "device", "other", "non_blocking", "copy")
 
 
 def asked(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, bool]:
-    """The dtype that a call of `to` asks for, or None, and whether it wants a copy."""
+    """The dtype that a call of `to` requests, or None, and whether it requests a copy."""
     refuse_others("Tensor.to", kwargs, _TO)
     flags = [value for value in args if isinstance(value, bool)]  # non_blocking, copy
     given = [value for value in args if not isinstance(value, bool)]
@@ -29,14 +29,14 @@ def asked(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, bool]:
 
 
 def _dtype(value: Any) -> Any:
-    """The dtype that an argument of `to` stands for; None for a device."""
+    """The dtype that an argument of `to` means; None for a device."""
     if value is None or isinstance(value, (DType, np.dtype)):
         return value
     if isinstance(value, str):
         if value.lower() not in [device.lower() for device in DEVICES]:
             raise problem(
                 ValueError,
-                "Tensor.to: no device is called that",
+                "Tensor.to: unknown device",
                 got=repr(value),
                 expected=f"one of {', '.join(DEVICES)}, or a dtype such as mycelia.float16",
                 fix=suggested_device(value),
@@ -45,7 +45,7 @@ def _dtype(value: Any) -> Any:
     if not isinstance(dtype := getattr(value, "dtype", None), DType):
         raise problem(
             TypeError,
-            "Tensor.to: an argument is neither a dtype, a device nor a Tensor",
+            "Tensor.to: an argument is neither a dtype, a device, nor a Tensor",
             got=repr(value),
             expected="to(dtype), to(device, dtype) or to(other)",
         )
@@ -61,7 +61,7 @@ def select(tensor: Any, *args: Any, **kwargs: Any) -> Any:
     if len(args) > 2 or set(given) != set(names):
         raise problem(
             TypeError,
-            "Tensor.select: the arguments are not understood",
+            "Tensor.select: the arguments match neither form",
             got=f"{len(args)} arguments" + "".join(f", {name}=" for name in kwargs),
             expected="select(dim, index) or select(condition, y)",
         )

@@ -1,4 +1,4 @@
-"""The methods of Tensor whose form differs from the operator function of the same name."""
+"""Tensor methods whose signature differs from that of the function of the same name."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _STOP_GRADIENT = shaping.StopGradient.of()
 
 
 class TensorMethods(TensorOperators):
-    """Shape, dtype, reductions and copies in method form."""
+    """Tensor methods for dtypes, shapes, reductions, and copies."""
 
     size: builtins.int
     itemsize: builtins.int
@@ -50,13 +50,13 @@ class TensorMethods(TensorOperators):
     # ---- dtype ------------------------------------------------------------------------------
 
     def astype(self, dtype: Any, copy: bool = True) -> Any:
-        """The same numbers in another dtype; `float` is float64 here, as for NumPy."""
+        """Cast to another dtype; as in NumPy, the Python type `float` means float64 here."""
         return shaping.cast(self, dtypes.float64 if dtype in (float, "float") else dtype)
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
-        """`to(dtype)`, `to(device, dtype)` or `to(other)`: the same numbers in another dtype.
+        """Cast to another dtype: `to(dtype)`, `to(device, dtype)`, or `to(other)`.
 
-        The tensor stays on its device: programs bring tensors to the device they run on.
+        The tensor stays on its device: programs move their inputs to the device that they run on.
         """
         dtype, is_copied = asked(args, kwargs)
         found = self if dtype is None else shaping.cast(self, dtype)
@@ -67,7 +67,7 @@ class TensorMethods(TensorOperators):
         return shaping.cast(self, other.dtype)
 
     def set_dtype(self, dtype: Any) -> Any:
-        """Change the dtype of this very tensor."""
+        """Cast this tensor to `dtype` in place."""
         self._rebind(shaping.cast(self, dtype))
         return self
 
@@ -113,11 +113,11 @@ class TensorMethods(TensorOperators):
     # ---- shape ------------------------------------------------------------------------------
 
     def reshape(self, *sizes: Any, shape: Any = None) -> Any:
-        """The same elements in another shape: `reshape(2, 3)` or `reshape((2, 3))`."""
+        """Change the shape: `reshape(2, 3)` or `reshape((2, 3))`."""
         return shaping.reshape(self, _unpacked(sizes) if shape is None else shape)
 
     def view(self, *sizes: Any, shape: Any = None, dtype: Any = None) -> Any:
-        """The same elements in another shape, or the same bytes read as `dtype`."""
+        """View the elements in another shape, or reinterpret the bytes as `dtype`."""
         if len(sizes) == 1 and isinstance(sizes[0], DType):
             dtype = sizes[0]
         if dtype is not None:
@@ -129,9 +129,9 @@ class TensorMethods(TensorOperators):
         return shaping.reshape(self, other.shape)
 
     def transpose(self, *axes: Any, **dims: Any) -> Any:
-        """The axes in another order, reversed when none is named.
+        """Permute the axes; without arguments, reverse them.
 
-        `transpose(dim0, dim1)` swaps two axes; an order of two axes is a tuple.
+        `transpose(dim0, dim1)` swaps two axes; pass a permutation of two axes as a tuple.
         """
         if dims or (len(axes) == 2 and all(isinstance(axis, builtins.int) for axis in axes)):
             return self._swapped(*axes, **dims)
@@ -142,7 +142,7 @@ class TensorMethods(TensorOperators):
         return swapaxes(self, dim0, dim1)
 
     def permute(self, *order: Any, axis: Any = None, dims: Any = None) -> Any:
-        """The axes in another order: `permute(1, 0)`, `permute((1, 0))` or `permute(dims=...)`."""
+        """Permute the axes: `permute(1, 0)`, `permute((1, 0))`, or `permute(dims=...)`."""
         named = axis if dims is None else dims
         return shaping.transpose(self, tuple(_unpacked(order) if named is None else named))
 
@@ -152,7 +152,7 @@ class TensorMethods(TensorOperators):
 
     @property
     def H(self) -> Any:
-        """The matrix transposed and conjugated."""
+        """The conjugate transpose of a matrix."""
         if len(self.shape) != 2:
             raise problem(ValueError, "H: the tensor must be a matrix", got=f"shape {self.shape}")
         return self.mH
@@ -169,7 +169,7 @@ class TensorMethods(TensorOperators):
     def flatten(
         self, order: Any = "C", last: Any = -1, *, start_dim: builtins.int = 0, end_dim: Any = -1
     ) -> Any:
-        """All elements in one axis, or the axes from `start_dim` to `end_dim` joined."""
+        """Flatten all axes, or those from `start_dim` to `end_dim`."""
         if isinstance(order, builtins.int):  # flatten(start_dim, end_dim)
             order, start_dim, end_dim = "C", order, last
         if order not in ("C", "F"):
@@ -184,7 +184,7 @@ class TensorMethods(TensorOperators):
         return shaping.reshape(self, (-1,))
 
     def resize(self, *new_shape: Any) -> Any:
-        """Another shape: elements are cut off, or zeros added, to fit."""
+        """Change the shape, truncating the elements or padding them with zeros."""
         shape = tuple(_unpacked(new_shape))
         flat = np.zeros(int(np.prod(shape)), self.dtype.numpy)
         kept = np.asarray(self).ravel()[: flat.size]
@@ -221,13 +221,13 @@ class TensorMethods(TensorOperators):
         return True
 
     def repeat(self, repeats: Any, axis: Any = None) -> Any:
-        """Each element repeated, as numpy does."""
+        """Repeat each element, as `numpy.repeat` does."""
         if axis is None:
             return repeat_interleave(self.ravel(), repeats, 0)
         return repeat_interleave(self, repeats, axis)
 
     def tile(self, *counts: Any, reps: Any = None, dims: Any = None) -> Any:
-        """The tensor repeated along its axes: `tile(2, 1)`, `tile((2, 1))` or `tile(dims=...)`."""
+        """Repeat the tensor along its axes: `tile(2, 1)`, `tile((2, 1))`, or `tile(dims=...)`."""
         named = reps if dims is None else dims
         return tile(self, tuple(_unpacked(counts) if named is None else named))
 
@@ -249,20 +249,20 @@ class TensorMethods(TensorOperators):
         return reduction.prod(self, axis, keep_dims, dtype)
 
     def max(self, *args: Any, **kwargs: Any) -> Any:
-        """The largest element, over all axes or those named `axis`.
+        """The largest element, over all axes or over `axis`.
 
         The form is `max(axis=None, keepdims=False, *, initial, where, return_indices)`.
-        `max(dim, keepdim=False)`, with one axis by position or as `dim`, gives the largest elements
-        along it and their positions.
+        `max(dim, keepdim=False)`, with one axis by position or as `dim`, returns the largest
+        elements along it and their indices.
         """
         return self._extreme(reduction.amax, argmax, *args, **kwargs)
 
     def min(self, *args: Any, **kwargs: Any) -> Any:
-        """The smallest element, over all axes or those named `axis`.
+        """The smallest element, over all axes or over `axis`.
 
         The form is `min(axis=None, keepdims=False, *, initial, where, return_indices)`.
-        `min(dim, keepdim=False)`, with one axis by position or as `dim`, gives the smallest
-        elements along it and their positions.
+        `min(dim, keepdim=False)`, with one axis by position or as `dim`, returns the smallest
+        elements along it and their indices.
         """
         return self._extreme(reduction.amin, argmin, *args, **kwargs)
 
@@ -314,7 +314,7 @@ class TensorMethods(TensorOperators):
         return reduction.any(self, axis, keep_dims)
 
     def ptp(self, axis: Any = None, keepdims: Any = False) -> Any:
-        """The distance between the largest and the smallest element."""
+        """The range (maximum minus minimum) of the elements."""
         return self.max(axis=axis, keepdims=keepdims) - self.min(axis=axis, keepdims=keepdims)
 
     # ---- arithmetic of the early API --------------------------------------------------------
@@ -337,9 +337,9 @@ class TensorMethods(TensorOperators):
         return select(self, *args, **kwargs)
 
     def take(self, indices: Any, axis: Any = None, mode: str = "clip") -> Any:
-        """Elements by index, from one axis or from the flattened tensor.
+        """Select elements by index, along an axis or from the flattened tensor.
 
-        Indices out of range mean the nearest one (`clip`) or count on from the other end (`wrap`).
+        Indices out of range are clamped (`clip`) or wrap around (`wrap`).
         """
         source: Any = self.ravel() if axis is None else self
         place = normalize_axis(0 if axis is None else axis, source.ndim, "take")
@@ -349,7 +349,7 @@ class TensorMethods(TensorOperators):
     # ---- copies and values ------------------------------------------------------------------
 
     def copy(self) -> Any:
-        """The same numbers in a tensor of its own; gradients flow through."""
+        """Copy the tensor; gradients flow through the copy."""
         return shaping.identity(self)
 
     def clone(self) -> Any:
@@ -361,7 +361,7 @@ class TensorMethods(TensorOperators):
     def init_data(
         self, slice_index: Any = None, shape: Any = None, opt_shard_group: Any = None
     ) -> Any:
-        """Tensors have their data from the start; kept for scripts that ask."""
+        """Return the tensor, which already has its data; for compatibility with MindSpore."""
         return self
 
     def fill(self, value: Any) -> Any:
@@ -369,7 +369,7 @@ class TensorMethods(TensorOperators):
         return full(self.shape, value, dtype=self.dtype)
 
     def fill_(self, value: Any) -> Any:
-        """Put `value` everywhere in this very tensor."""
+        """Set all elements to `value`, in place."""
         self._become(self.fill(value))
         return self
 
@@ -377,7 +377,7 @@ class TensorMethods(TensorOperators):
         return self.fill_(0)
 
     def copy_(self, src: Any) -> Any:
-        """Put the numbers of `src` into this very tensor."""
+        """Copy the elements of `src` into this tensor, in place."""
         self._become(shaping.cast(shaping.broadcast_to(src, self.shape), self.dtype))
         return self
 
@@ -390,11 +390,11 @@ class TensorMethods(TensorOperators):
     def ormqr(
         self, input2: Any, input3: Any, left: builtins.bool = True, transpose: Any = False
     ) -> Any:
-        """The orthogonal matrix that this tensor and `input2` describe, times `input3`."""
+        """Multiply `input3` by the orthogonal matrix given by this tensor and `input2`."""
         return ormqr(self, input2, input3, left, transpose)
 
     def itemset(self, *args: Any) -> Any:
-        """A copy with one element changed: `itemset(value)` or `itemset(place, value)`."""
+        """Copy the tensor with one element changed: `itemset(value)` or `itemset(index, value)`."""
         *place, value = args
         array = np.array(self)
         where = place[0] if place else 0
@@ -402,49 +402,49 @@ class TensorMethods(TensorOperators):
         target[where] = value
         return type(self)._wrap(array)
 
-    # ---- bytes, places and flags -------------------------------------------------------------
+    # ---- bytes, addresses, and flags ---------------------------------------------------------
 
     def get_bytes(self) -> bytes:
-        """The numbers as they lie in memory."""
+        """The bytes of the elements, as stored in memory."""
         return np.asarray(self).tobytes()
 
     @classmethod
     def convert_bytes_to_tensor(cls, bytes_data: bytes, shape: Any, dtype: DType) -> Any:
-        """A tensor from the bytes that `get_bytes` gave."""
+        """Create a tensor from the bytes that `get_bytes` returned."""
         return cls._wrap(np.frombuffer(bytes_data, dtype.numpy).reshape(shape).copy())
 
     def data_ptr(self) -> builtins.int:
-        """The address of the numbers on the host."""
+        """The address of the elements in host memory."""
         return self.asnumpy().ctypes.data
 
     def storage_offset(self) -> builtins.int:
-        """Every tensor begins where its memory begins."""
+        """The offset of the tensor in its memory: always 0."""
         return 0
 
     def assign_value(self, value: Any) -> Any:
-        """Take the numbers of another tensor."""
+        """Copy the elements of another tensor into this one."""
         self._rebind(value)
         return self
 
     @property
     def data(self) -> Any:
-        """The same numbers, out of reach of gradients; a write to one shows in the other."""
+        """A tensor that shares these elements, without gradients; writes show in both."""
         same = type(self)._wrap(self._data)
         if handlers.before_write is None:
             relate(_STOP_GRADIENT, self, (), (), same)
         return same
 
     def is_init(self) -> builtins.bool:
-        """Whether the numbers are still to come from an initializer: never."""
+        """Whether the data is still uninitialized: always False."""
         return False
 
     @property
     def has_init(self) -> builtins.bool:
-        """Whether the numbers came from an initializer."""
+        """Whether the data came from an initializer."""
         return self.__dict__.get("init") is not None
 
     def register_hook(self, hook: Callable[[Any], Any]) -> HookHandle:
-        """Call `hook(gradient)` in the backward pass; what it returns replaces the gradient."""
+        """Call `hook(gradient)` in the backward pass; its result replaces the gradient."""
         if not callable(hook):
             raise wrong_type("register_hook", "hook", hook, "function")
         if handlers.hook is not None:
@@ -460,5 +460,5 @@ class TensorMethods(TensorOperators):
 
 
 def _unpacked(values: tuple[Any, ...]) -> Any:
-    """The one sequence in `values`, or `values` themselves."""
+    """The single sequence in `values`, or `values` itself."""
     return values[0] if len(values) == 1 and not isinstance(values[0], builtins.int) else values

@@ -1,4 +1,4 @@
-"""Tensors inside of tuples, lists, and dicts."""
+"""Tensors in nested tuples, lists, and dicts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mycelia.tensor.tensor import Tensor
 
 
 def leaves_of(value: Any) -> list[Any]:
-    """The values that are neither tuple, list, nor dict, in order."""
+    """The leaves of a nested value (neither tuple, list, nor dict), in order."""
     if isinstance(value, (tuple, list)):
         return [leaf for part in value for leaf in leaves_of(part)]
     if isinstance(value, dict):
@@ -18,7 +18,7 @@ def leaves_of(value: Any) -> list[Any]:
 
 
 def tensors_of(value: Any) -> list[Tensor]:
-    """The tensors in a value, in order."""
+    """The tensors in a nested value, in order."""
     return [leaf for leaf in leaves_of(value) if isinstance(leaf, Tensor)]
 
 

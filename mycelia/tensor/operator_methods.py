@@ -1,4 +1,4 @@
-"""The methods of Tensor that are operator functions with the tensor as first argument."""
+"""Tensor methods that call an operator function with the tensor as its first argument."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ RENAMED = {
     "scatter_sub": "tensor_scatter_sub",
 }
 
-OWN = (  # methods of `Methods` whose arguments have second names
+OWN = (  # methods of `TensorMethods` whose arguments have alternative names
     *("all", "any", "argmax", "argmin", "mean", "prod", "std", "sum", "var"),
     *("expand_as", "take", "where"),
 )
 
-SECOND_NAMES: dict[str, dict[str, str]] = {  # of arguments, as MindSpore's other forms call them
+SECOND_NAMES: dict[str, dict[str, str]] = {  # of arguments, in MindSpore's other overloads
     "approximate_equal": {"other": "y"},
     "diagonal": {"axis1": "dim1", "axis2": "dim2"},
     "expand_as": {"x": "other"},
@@ -80,7 +80,7 @@ add sub mul div exp log floor sign sigmoid tanh clamp erfinv masked_fill remaind
 
 
 def attach(cls: type) -> None:
-    """Give `cls` a method for every listed function, and `name_` for those that work in place."""
+    """Add a method to `cls` for every listed function, and the in-place variants (`name_`)."""
     for name in SAME:
         setattr(cls, name, _method(getattr(ops, name), name))
     for name, function_name in RENAMED.items():
@@ -96,7 +96,7 @@ def attach(cls: type) -> None:
     for base in cls.__mro__:
         for name, member in vars(base).items():
             if isinstance(member, FunctionType) and not name.startswith("_"):
-                member.__qualname__ = f"{cls.__name__}.{name}"  # as users and errors call it
+                member.__qualname__ = f"{cls.__name__}.{name}"  # the name that users see in errors
 
 
 def _method(fn: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -120,7 +120,7 @@ def _method(fn: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 def _other_names(fn: Callable[..., Any]) -> dict[str, str]:
-    """Names that MindSpore's methods take, too, where `fn` calls these arguments otherwise."""
+    """Alternative argument names that MindSpore's methods accept, mapped to those of `fn`."""
     named = signature(fn).parameters
     found = {}
     for other, ours in (("dim", ("axis",)), ("keepdim", ("keepdims", "keep_dims"))):
@@ -144,16 +144,16 @@ def _in_place(fn: Callable[..., Any], name: str) -> Callable[..., Any]:
 
     method.__name__ = name + "_"
     method.__qualname__ = f"Tensor.{method.__name__}"
-    method.__doc__ = f"`{name}`, its result put into this very tensor."
+    method.__doc__ = f"The in-place variant of `{name}`."
     return method
 
 
 def _fitting(result: Any, target: Any, owner: str) -> Any:
-    """`result` as `target` can hold it."""
+    """Cast `result` so that it fits into `target`."""
     if result.shape != target.shape:
         raise problem(
             ValueError,
-            f"{owner}: the result has another shape than the tensor",
+            f"{owner}: the result and the tensor have different shapes",
             got=f"a result of shape {list(result.shape)}",
             expected=f"shape {list(target.shape)}",
         )

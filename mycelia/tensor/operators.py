@@ -1,4 +1,4 @@
-"""Python's operators on tensors: arithmetic, comparison, bits, subscripts."""
+"""Python operators of tensors: arithmetic, comparison, bitwise operators, and indexing."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ _SEQUENCES = frozenset((list, tuple, np.ndarray))
 
 
 class TensorOperators(TensorProtocol):
-    """The double-underscore methods of Tensor.
+    """The special (double-underscore) methods of Tensor.
 
-    Lists, tuples and NumPy arrays beside a tensor become tensors; an operator that begins with a
-    NumPy array is NumPy's.
+    Lists, tuples, and NumPy arrays are converted to tensors. If the left operand is a NumPy array,
+    NumPy handles the operator.
     """
 
     _data: Any
@@ -204,23 +204,23 @@ class TensorOperators(TensorProtocol):
             raise
 
     def _become(self, other: Any) -> None:
-        """Take the numbers of `other`, and its place in the recording; its views follow."""
-        pending_checks.wait_for_checks()  # what is written may come from a wrong index
+        """Replace this tensor by `other`, including its tape entry; views are updated."""
+        pending_checks.wait_for_checks()  # a wrong index must not reach the tensor
         if handlers.before_write is not None:
-            handlers.before_write(self)  # also where a view of it is written: all are written then
+            handlers.before_write(self)  # also for a write to a view, which writes all of them
         if self._relation is None:
             self._take(other)
         else:
             write(self, other)
 
     def _take(self, other: Any) -> None:
-        """Take the numbers of `other`; memory that is shared with numpy stays shared."""
+        """Copy the elements of `other`; memory shared with NumPy stays shared."""
         if not (self._shared and _copied_into(self._data, other._data)):
             self._data, self._shared = other._data, False
         self._mark = other._mark
 
     def _rebind(self, other: Any) -> None:
-        """Take the numbers of `other`, perhaps of another kind; views keep what they show."""
+        """Replace the array by that of `other`, of any type; views keep their elements."""
         pending_checks.wait_for_checks()
         if handlers.before_write is not None:
             handlers.before_write(self)
@@ -240,7 +240,7 @@ class TensorOperators(TensorProtocol):
 
 
 def _copied_into(memory: Any, array: Any) -> bool:
-    """Write the numbers of an array into memory of numpy, if it can hold them."""
+    """Copy an array into NumPy memory, if shape and dtype fit."""
     if type(memory) is not np.ndarray or not memory.flags.writeable or isinstance(array, GraphNode):
         return False
     if memory.shape != array.shape or memory.dtype != array.dtype:

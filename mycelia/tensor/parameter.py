@@ -1,4 +1,4 @@
-"""Parameters: tensors with a name that a network owns and an optimizer updates."""
+"""Parameters: named tensors that a network owns and an optimizer updates."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DEFAULT_NAME = "Parameter"
 
 
 class CheckedAttribute:
-    """An attribute of a parameter that is checked when it is set."""
+    """A parameter attribute that is validated on assignment."""
 
     def __init__(self, check: Callable[[str, Any], Any]) -> None:
         self._check = check
@@ -63,12 +63,12 @@ def _count(name: str, value: Any) -> int:
 
 
 class Parameter(Tensor):
-    """A tensor that is part of a network's state."""
+    """A named tensor that belongs to the state of a network."""
 
     _is_parameter = True
     _unnamed: ClassVar[int] = 0
     _layout: Strategy | None = None
-    measures_gradients = False  # what comes back as its gradient is a statistic of gradients
+    measures_gradients = False  # whether its gradient is a statistic of gradients
     requires_grad = CheckedAttribute(_flag)
     layerwise_parallel = CheckedAttribute(_flag)
     parallel_optimizer = CheckedAttribute(_flag)
@@ -129,7 +129,7 @@ class Parameter(Tensor):
 
     @property
     def layout(self) -> Strategy | None:
-        """How the parameter is cut over devices, as (2, 1) or a Layout; None: as is cheapest."""
+        """The sharding over devices, as (2, 1) or a Layout; None lets the search choose."""
         return self._layout
 
     @layout.setter
@@ -140,7 +140,7 @@ class Parameter(Tensor):
         note_layout_hint()
 
     def set_data(self, data: Any, slice_shape: bool = False) -> Parameter:
-        """Replace the numbers, and the shape if it differs, keeping the dtype."""
+        """Replace the data, including the shape, but keep the dtype."""
         if not isinstance(data, (Tensor, int, float)):
             raise problem(
                 TypeError,
@@ -163,7 +163,7 @@ class Parameter(Tensor):
         return self.set_data(value)
 
     def clone(self, init: Any = "same") -> Parameter:
-        """A new parameter of the same name, shape and dtype, with the same or other numbers."""
+        """Copy the parameter (name, shape, dtype), with the same or newly initialized data."""
         other = copy.copy(self)
         other._layout = None
         if not (isinstance(init, str) and init == "same"):
@@ -171,7 +171,7 @@ class Parameter(Tensor):
         return other
 
     def init_data(self, layout: Any = None, set_sliced: bool = False) -> Parameter:
-        """Parameters have their data from the start; kept for scripts that ask."""
+        """Return the parameter, which already has its data; for compatibility with MindSpore."""
         return self
 
     def __repr__(self) -> str:
@@ -193,7 +193,7 @@ class ParameterTuple(tuple):
             if not isinstance(item, Parameter):
                 raise problem(
                     TypeError,
-                    "ParameterTuple holds Parameters only",
+                    "ParameterTuple: all items must be Parameters",
                     got=type(item).__name__,
                 )
             if by_name.setdefault(item.name, item) is not item:
@@ -205,7 +205,7 @@ class ParameterTuple(tuple):
         return super().__new__(cls, items)
 
     def clone(self, prefix: str, init: Any = "same") -> ParameterTuple:
-        """Clones of all members, their names behind `prefix` and a dot."""
+        """Clone all parameters and prefix their names with `prefix` and a dot."""
         clones = []
         for parameter in self:
             other = parameter.clone(init)

@@ -1,4 +1,4 @@
-"""How tensors print: MindSpore's form."""
+"""`repr` and `str` of tensors, in MindSpore's format."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def tensor_repr(array: np.ndarray, dtype: DType) -> str:
 
 
 def tensor_str(array: np.ndarray, dtype: DType) -> str:
-    """NumPy's text, but bfloat16 with six decimals."""
+    """The text that NumPy prints, but bfloat16 with six decimals."""
     if dtype is not bfloat16:
         return str(array)
     if array.ndim == 0:
@@ -45,7 +45,7 @@ def _value_text(array: np.ndarray, dtype: DType) -> str:
 
 
 def _formatter(array: np.ndarray, dtype: DType) -> Any:
-    """How single numbers are written; None for integers and bools, as NumPy writes them."""
+    """The NumPy formatter of elements; None for integers and bools, which use NumPy's default."""
     if dtype.is_complex:
         return {"complex_kind": _complex_text}
     if dtype is bfloat16:

@@ -1,4 +1,4 @@
-"""Bringing the arguments of an operator to one dtype: Python numbers follow the tensors."""
+"""Type promotion of operator arguments to a common dtype."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CAST = Cast.of()
 
 
 def have_same_dtype(args: tuple[Any, ...]) -> bool:
-    """Whether all arguments are tensors of one dtype, the case that needs no promotion."""
+    """Whether all arguments are tensors of the same dtype, so that no promotion is needed."""
     first = None
     for arg in args:
         if not isinstance(arg, Tensor):
@@ -33,9 +33,9 @@ def have_same_dtype(args: tuple[Any, ...]) -> bool:
 
 
 def promote(op: Primitive, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Bring the arguments named in `promotes` to one dtype.
+    """Promote the arguments listed in `promotes` to a common dtype.
 
-    Numbers of Python and scalars of NumPy count only by their kind.
+    Python numbers and NumPy scalars are weakly typed: only their kind counts.
     """
     if len(args) == 2 and len(op.promotes) == 2:
         tensor, number = args
@@ -58,14 +58,14 @@ def promote(op: Primitive, args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def to_dtype(value: Any, dtype: DType) -> Any:
-    """A tensor, a number, None, or a sequence of those, in `dtype`."""
+    """Cast a tensor, a number, or a sequence of those to `dtype`; None stays None."""
     if isinstance(value, Tensor):
         return value if value.dtype is dtype else _CAST(value, dtype)
     if isinstance(value, (tuple, list)):
         return tuple([to_dtype(v, dtype) for v in value])
     if value is None:
         return None
-    if not value:  # -0.0 equals 0.0 as a key, so zeros are not kept
+    if not value:  # -0.0 equals 0.0 as a key, so zeros are not cached
         return _number.__wrapped__(value, None, dtype)
     return _number(value, value.__class__, dtype)
 
@@ -82,7 +82,7 @@ def not_a_tensor(op: Primitive, value: Any) -> TypeError:
 
 
 def _beside_scalar(a: Tensor, b: Tensor) -> DType:
-    """The dtype of two tensors, of which one without axes follows the other."""
+    """The common dtype of a 0-d tensor and another tensor; the 0-d one adapts."""
     if bool(a.ndim) is bool(b.ndim):
         return dtypes.promote(a.dtype, b.dtype)
     tensor, scalar = (a, b) if a.ndim else (b, a)
@@ -111,7 +111,7 @@ def _common_dtype(op: Primitive, leaves: list[Any]) -> DType:
 
 @lru_cache(maxsize=4096)
 def _number(value: Any, kind: Any, dtype: DType) -> Tensor:
-    """A Python number as a tensor; the same few come again and again."""
+    """A Python number as a tensor; cached, because programs use the same few again and again."""
     try:
         return Tensor._wrap(np.asarray(value, dtype.numpy))
     except OverflowError:

@@ -21,7 +21,7 @@ Function = Callable[[Any], Any]
 
 
 def _on_both(fn: Function) -> tuple[Function, Function]:
-    """The function of each kept number, for COOTensors and for CSRTensors."""
+    """The element-wise function of the stored values, for COOTensors and for CSRTensors."""
 
     def on(kind: type[SparseTensorBase]) -> Function:
         def apply(x: Any) -> Any:
@@ -30,7 +30,7 @@ def _on_both(fn: Function) -> tuple[Function, Function]:
             return x.map(fn)
 
         apply.__name__ = f"{kind.__name__[:3].lower()}_{fn.__name__}"
-        apply.__doc__ = f"`{fn.__name__}` of each number kept in a {kind.__name__}."
+        apply.__doc__ = f"`{fn.__name__}` of the stored values of a {kind.__name__}."
         return apply
 
     return on(COOTensor), on(CSRTensor)
@@ -70,14 +70,14 @@ coo_tanh, csr_tanh = _on_both(ops.tanh)
 
 
 def coo_add(x1: COOTensor, x2: COOTensor, thresh: Tensor) -> COOTensor:
-    """The sum of two; numbers nearer to 0 than `thresh` are left out."""
+    """Add two COOTensors; sums with an absolute value below `thresh` are dropped."""
     return _coo("coo_add", x1).add(x2, thresh)
 
 
 def coo_concat(sp_input: Any, concat_dim: int = 0) -> COOTensor:
-    """COOTensors one after the other along an axis."""
+    """Concatenate COOTensors along an axis."""
     if not isinstance(sp_input, (tuple, list)) or len(sp_input) < 2:
-        raise problem(ValueError, "coo_concat: at least two COOTensors can be joined")
+        raise problem(ValueError, "coo_concat: pass at least two COOTensors")
     first = _coo("coo_concat", sp_input[0])
     axis = concat_dim % first.ndim
     total, places = 0, []
@@ -103,17 +103,17 @@ def csr_add(a: CSRTensor, b: CSRTensor, alpha: Tensor, beta: Tensor) -> CSRTenso
 
 
 def csr_mul(x: CSRTensor, y: Tensor) -> CSRTensor:
-    """The kept numbers times those of a dense tensor at the same places."""
+    """Multiply the stored values by the elements of a dense tensor at the same indices."""
     return _csr("csr_mul", x) * y
 
 
 def csr_div(x: CSRTensor, y: Tensor) -> CSRTensor:
-    """The kept numbers divided by those of a dense tensor at the same places."""
+    """Divide the stored values by the elements of a dense tensor at the same indices."""
     return _csr("csr_div", x) / y
 
 
 def csr_mv(csr_tensor: CSRTensor, dense: Tensor) -> Tensor:
-    """The product of a matrix and a vector."""
+    """Matrix-vector product of a CSRTensor and a dense vector."""
     return _csr("csr_mv", csr_tensor).mv(dense)
 
 
@@ -125,19 +125,19 @@ def csr_mm(
     adjoint_a: bool = False,
     adjoint_b: bool = False,
 ) -> Any:
-    """The product of two matrices, either turned (and conjugated, if adjoint) first."""
+    """Matrix product; each factor may be transposed first, or conjugated, too (adjoint)."""
     _csr("csr_mm", a)
     left = _turned(a, trans_a, adjoint_a)
     return left.mm(_turned(b, trans_b, adjoint_b))
 
 
 def csr_reduce_sum(csr_tensor: CSRTensor, axis: int) -> Tensor:
-    """The sums along an axis, which stays as 1."""
+    """Sum along an axis, which remains with size 1."""
     return _csr("csr_reduce_sum", csr_tensor).sum(axis)
 
 
 def csr_softmax(logits: CSRTensor, dtype: Any) -> CSRTensor:
-    """The softmax of each row over the numbers kept in it, in `dtype`."""
+    """Softmax over the stored values of each row, in `dtype`."""
     values = _csr("csr_softmax", logits).values.astype(dtype)
     rows = logits.rows().reshape(-1, 1)
     count = logits.shape[:1]
@@ -149,43 +149,43 @@ def csr_softmax(logits: CSRTensor, dtype: Any) -> CSRTensor:
 
 
 def csr_gather(indptr: Tensor, indices: Tensor, dense: Tensor, dense_shape: Any) -> Tensor:
-    """The numbers of a dense matrix at the places of a CSRTensor."""
+    """Gather the elements of a dense matrix at the indices of a CSRTensor."""
     return CSRTensor(indptr, indices, indices, tuple(dense_shape)).at_places(dense)
 
 
 def csr_to_dense(csr_tensor: CSRTensor) -> Tensor:
-    """The whole matrix."""
+    """Convert a CSRTensor to a dense tensor."""
     return _csr("csr_to_dense", csr_tensor).to_dense()
 
 
 def csr_to_coo(tensor: CSRTensor) -> COOTensor:
-    """The same matrix by places."""
+    """Convert a CSRTensor to a COOTensor."""
     return _csr("csr_to_coo", tensor).to_coo()
 
 
 def csr2coo(indptr: Tensor, nnz: int) -> Tensor:
-    """The row of each of `nnz` values, from the starts of the rows."""
+    """Convert row pointers to the row index of each of `nnz` values."""
     each = Tensor(list(range(nnz)), indptr.dtype)
     return CSRTensor(indptr, each, each, (indptr.shape[0] - 1, max(nnz, 1))).rows()
 
 
 def coo2csr(row_indices: Tensor, height: int) -> Tensor:
-    """The starts of `height` rows, from the sorted rows of the values."""
+    """Convert sorted row indices to the row pointers of `height` rows."""
     return row_starts(row_indices, height)
 
 
 def dense_to_sparse_coo(tensor: Tensor) -> COOTensor:
-    """The numbers that are not 0, by place."""
+    """Convert a dense tensor to a COOTensor of its nonzero elements."""
     return coo_of(tensor)
 
 
 def dense_to_sparse_csr(tensor: Tensor) -> CSRTensor:
-    """The numbers that are not 0, by row."""
+    """Convert a dense matrix to a CSRTensor of its nonzero elements."""
     return csr_of(tensor)
 
 
 def make_sparse_tensor(indices: Tensor, values: Tensor, dense_shape: Any) -> COOTensor:
-    """A COOTensor of its parts."""
+    """Create a COOTensor from indices, values, and a dense shape."""
     return COOTensor(indices, values, tuple(dense_shape))
 
 

@@ -1,4 +1,4 @@
-"""Tensors that keep only some of their numbers: COOTensor by place, CSRTensor by row."""
+"""Sparse tensors: COOTensor (coordinates) and CSRTensor (compressed rows)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mycelia.tensor.tensor import Tensor
 
 
 class SparseTensorBase(CheckedKeywords):
-    """What all tensors with few numbers have: values, and the shape of the whole."""
+    """Base class of sparse tensors: stored values and a dense shape."""
 
     values: Tensor
     shape: Shape
@@ -27,7 +27,7 @@ class SparseTensorBase(CheckedKeywords):
 
     @property
     def size(self) -> int:
-        """How many numbers are kept."""
+        """The number of stored values."""
         return self.values.size
 
     @property
@@ -39,25 +39,25 @@ class SparseTensorBase(CheckedKeywords):
         return len(self.shape)
 
     def with_values(self, values: Tensor) -> Any:
-        """The same places with other numbers."""
+        """Replace the stored values, keeping the indices."""
         raise NotImplementedError
 
     def to_dense(self) -> Tensor:
         raise NotImplementedError
 
     def at_places(self, dense: Tensor) -> Tensor:
-        """The numbers of a dense tensor at the places kept here."""
+        """The elements of a dense tensor at the stored indices."""
         raise NotImplementedError
 
     def map(self, fn: Callable[[Any], Any]) -> Any:
-        """The same places, each number through `fn`."""
+        """Apply `fn` to the stored values, keeping the indices."""
         return self.with_values(fn(self.values))
 
     def abs(self) -> Any:
         return self.map(ops.abs)
 
     def astype(self, dtype: Any) -> Any:
-        """The same numbers in another dtype."""
+        """Cast the stored values to another dtype."""
         return self.map(lambda values: values.astype(dtype))
 
     def __neg__(self) -> Any:
@@ -70,7 +70,7 @@ class SparseTensorBase(CheckedKeywords):
         return self.with_values(self.values / self._beside(other))
 
     def _beside(self, other: Any) -> Any:
-        """What meets the kept numbers when the whole tensor meets `other`."""
+        """The elements of `other` that correspond to the stored values."""
         if isinstance(other, Tensor) and other.ndim:
             return self.at_places(ops.broadcast_to(other, self.shape))
         if isinstance(other, (Tensor, int, float)):
@@ -79,9 +79,9 @@ class SparseTensorBase(CheckedKeywords):
 
 
 class COOTensor(SparseTensorBase):
-    """A tensor by its numbers and their places: `values[i]` stands at `indices[i]`.
+    """Sparse tensor in coordinate format: `values[i]` is the element at `indices[i]`.
 
-    A place may stand there twice; the whole then has the sum.
+    Values with equal indices are summed.
     """
 
     def __init__(
@@ -117,19 +117,19 @@ class COOTensor(SparseTensorBase):
         return ops.gather_nd(dense, self.indices)
 
     def to_tuple(self) -> tuple[Tensor, Tensor, Shape]:
-        """The indices, the values, the shape."""
+        """Return the indices, the values, and the shape."""
         return self.indices, self.values, self.shape
 
     def to_dense(self) -> Tensor:
-        """The whole tensor."""
+        """Convert to a dense tensor."""
         return ops.scatter_nd(self.indices, self.values, self.shape)
 
     def to_csr(self) -> CSRTensor:
-        """The same matrix by rows."""
+        """Convert to a CSRTensor."""
         if self.ndim != 2:
             raise problem(
                 ValueError,
-                "COOTensor.to_csr: only a matrix has rows and columns",
+                "COOTensor.to_csr: the tensor must be a matrix",
                 got=str(self.shape),
             )
         order = ops.argsort(self._flat_places())
@@ -138,14 +138,14 @@ class COOTensor(SparseTensorBase):
         return CSRTensor(indptr, columns, self.values[order], self.shape)
 
     def coalesce(self) -> COOTensor:
-        """The same tensor with each place once, in order; its size depends on the places."""
+        """Sort the indices and sum duplicates; the size of the result depends on the indices."""
         places, which = ops.unique(self._flat_places())
         order = ops.argsort(places)
         values = ops.scatter_nd(which.reshape(-1, 1), self.values, places.shape)[order]
         return COOTensor(self._unflattened(places[order]), values, self.shape)
 
     def add(self, other: COOTensor, thresh: Tensor) -> COOTensor:
-        """The sum; numbers nearer to 0 than `thresh` are left out."""
+        """Add another COOTensor; sums with an absolute value below `thresh` are dropped."""
         if not isinstance(other, COOTensor):
             raise wrong_type("COOTensor.add", "other", other, "COOTensor")
         if other.shape != self.shape:
@@ -179,7 +179,7 @@ class COOTensor(SparseTensorBase):
         )
 
     def _flat_places(self) -> Tensor:
-        """The place of each value in the flattened tensor."""
+        """The index of each value in the flattened tensor."""
         indices = self.indices.astype(dtypes.int64)
         place = indices[:, 0]
         for axis in range(1, self.ndim):
@@ -195,7 +195,10 @@ class COOTensor(SparseTensorBase):
 
 
 class CSRTensor(SparseTensorBase):
-    """A matrix by rows: row `i` has `values[indptr[i]:indptr[i + 1]]` in those columns."""
+    """Sparse matrix in compressed-row format.
+
+    Row `i` has `values[indptr[i]:indptr[i + 1]]` in the columns `indices[indptr[i]:indptr[i + 1]]`.
+    """
 
     def __init__(
         self,
@@ -215,13 +218,13 @@ class CSRTensor(SparseTensorBase):
         if indptr.shape != (shape[0] + 1,):
             raise problem(
                 ValueError,
-                "For CSRTensor, 'indptr' has one start for each row, and the end",
+                "For CSRTensor, 'indptr' must have one more element than there are rows",
                 got=f"indptr {indptr.shape}, shape {shape}",
             )
         if indices.ndim != 1 or indices.shape != values.shape[:1]:
             raise problem(
                 ValueError,
-                "For CSRTensor, there must be one column for each value",
+                "For CSRTensor, there must be one column index for each value",
                 got=f"indices {indices.shape}, values {values.shape}",
             )
         self.indptr, self.indices, self.values, self.shape = indptr, indices, values, shape
@@ -233,30 +236,30 @@ class CSRTensor(SparseTensorBase):
         return ops.gather_nd(dense, self.to_coo().indices)
 
     def rows(self) -> Tensor:
-        """The row of each value."""
+        """The row index of each value."""
         each = ops.arange(self.size).astype(self.indptr.dtype)
         found = ops.searchsorted(self.indptr, each, right=True)
         return (found - 1).astype(self.indptr.dtype)
 
     def to_tuple(self) -> tuple[Tensor, Tensor, Tensor, Shape]:
-        """The starts of the rows, the columns, the values, the shape."""
+        """Return the row pointers, the column indices, the values, and the shape."""
         return self.indptr, self.indices, self.values, self.shape
 
     def to_coo(self) -> COOTensor:
-        """The same matrix by places."""
+        """Convert to a COOTensor."""
         columns = self.indices.astype(self.indptr.dtype)
         return COOTensor(ops.stack((self.rows(), columns), 1), self.values, self.shape)
 
     def to_dense(self) -> Tensor:
-        """The whole matrix."""
+        """Convert to a dense tensor."""
         return self.to_coo().to_dense()
 
     def mv(self, dense_vector: Tensor) -> Tensor:
-        """The product with a vector, or a matrix of one column."""
+        """Matrix-vector product with a dense vector, or a matrix with one column."""
         return self.mm(dense_vector)
 
     def mm(self, matrix: Any) -> Any:
-        """The product with a dense matrix (dense) or with another CSRTensor (CSR)."""
+        """Matrix product with a dense matrix (dense result) or a CSRTensor (CSR result)."""
         if isinstance(matrix, CSRTensor):
             return csr_of(ops.matmul(self.to_dense(), matrix.to_dense()))
         if not isinstance(matrix, Tensor):
@@ -273,11 +276,11 @@ class CSRTensor(SparseTensorBase):
         return ops.scatter_nd(self.rows().reshape(-1, 1), terms, shape)
 
     def sum(self, axis: int) -> Tensor:
-        """The sums of the rows (axis 1) or of the columns (axis 0); the axis stays as 1."""
+        """Sum over rows (axis 0) or columns (axis 1); the axis remains with size 1."""
         if not is_int(axis):
             raise wrong_type("CSRTensor.sum", "axis", axis, "int")
         if not -2 <= axis < 2:
-            raise problem(ValueError, "CSRTensor.sum: a matrix has the axes 0 and 1", got=str(axis))
+            raise problem(ValueError, "CSRTensor.sum: the axis must be 0 or 1", got=str(axis))
         kept = axis % 2 ^ 1
         places = (self.rows(), self.indices)[kept]
         sums = ops.scatter_nd(places.reshape(-1, 1), self.values, (self.shape[kept],))
@@ -308,7 +311,7 @@ class CSRTensor(SparseTensorBase):
 
 
 def row_starts(rows: Tensor, count: int) -> Tensor:
-    """Where each of `count` rows starts in the sorted `rows`, and the end."""
+    """The row pointers of `count` rows, from the sorted row indices `rows`."""
     ones = ops.ones(rows.shape, dtypes.int32)
     lengths = ops.scatter_nd(rows.reshape(-1, 1), ones, (count,))
     ends = ops.cumsum(lengths, 0)
@@ -316,7 +319,7 @@ def row_starts(rows: Tensor, count: int) -> Tensor:
 
 
 def coo_of(dense: Tensor) -> COOTensor:
-    """The COOTensor with the numbers of a dense tensor that are not 0."""
+    """Convert a dense tensor to a COOTensor of its nonzero elements."""
     if not isinstance(dense, Tensor):
         raise wrong_type("dense_to_sparse_coo", "tensor", dense, "Tensor")
     places = ops.nonzero(dense)
@@ -324,7 +327,7 @@ def coo_of(dense: Tensor) -> COOTensor:
 
 
 def csr_of(dense: Tensor) -> CSRTensor:
-    """The CSRTensor with the numbers of a dense matrix that are not 0."""
+    """Convert a dense matrix to a CSRTensor of its nonzero elements."""
     return coo_of(dense).to_csr()
 
 

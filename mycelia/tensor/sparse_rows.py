@@ -1,4 +1,4 @@
-"""RowTensor, a tensor of which only some rows are kept, and SparseTensor, COOTensor's old name."""
+"""RowTensor, a tensor with few nonzero rows, and SparseTensor, the old name of COOTensor."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mycelia.tensor.tensor import Tensor
 
 
 class RowTensor(CheckedKeywords):
-    """A tensor by some of its rows: `values[i]` is the row `indices[i]`, the others are 0."""
+    """Row-sparse tensor: `values[i]` is the row `indices[i]`; all other rows are 0."""
 
     indices: Tensor
     values: Tensor
@@ -48,7 +48,7 @@ class RowTensor(CheckedKeywords):
         self.indices, self.values, self.dense_shape = indices, values, shape
 
     def to_dense(self) -> Tensor:
-        """The whole tensor; a row that is kept twice is summed."""
+        """Convert to a dense tensor; rows with equal indices are summed."""
         return ops.scatter_nd(self.indices.reshape(-1, 1), self.values, self.dense_shape)
 
     def __repr__(self) -> str:
@@ -59,7 +59,7 @@ class RowTensor(CheckedKeywords):
 
 
 class SparseTensor(COOTensor):
-    """The name that COOTensor had earlier."""
+    """The old name of COOTensor."""
 
     def __init__(self, indices: Tensor, values: Tensor, shape: Shape) -> None:
         super().__init__(indices, values, shape)

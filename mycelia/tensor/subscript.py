@@ -1,4 +1,4 @@
-"""Subscripts of tensors: what users write in brackets, as numpy would understand it."""
+"""Indexing of tensors, with NumPy's semantics."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def get_item(tensor: Any, index: Any) -> Any:
 
 
 def set_item(tensor: Any, index: Any, value: Any) -> Any:
-    """What `tensor` is after tensor[index] = value; the tensor given stays as it was."""
+    """The result of tensor[index] = value as a new tensor; `tensor` is unchanged."""
     written = _value(tensor, value)
     mask = _lone_mask(tensor.shape, index)
     if mask is not None and not written.shape:
@@ -60,10 +60,10 @@ def set_item(tensor: Any, index: Any, value: Any) -> Any:
 
 @dataclass
 class _SubscriptParser:
-    """A subscript read part by part: the specification, its data, and how far it has come.
+    """Parser of a subscript: the static specification, its index data, and the current axis.
 
-    True and False stand for a new axis that an index array reads once or never; the tensor is
-    grown by those axes first.
+    True and False mean a new axis that an index array reads once or never; the tensor is expanded
+    by those axes first.
     """
 
     shape: Shape
@@ -72,7 +72,7 @@ class _SubscriptParser:
     entries: list[tuple[Any, ...]] = field(default_factory=list)
     data: list[Any] = field(default_factory=list)
     new_axes: list[int] = field(default_factory=list)
-    in_tuple: bool = False  # there, a mask may be shorter or longer than its axis
+    in_tuple: bool = False  # in a tuple, a mask may be shorter or longer than its axis
     by_tensor: bool = False  # the subscript is one tensor
 
     @classmethod
@@ -86,7 +86,7 @@ class _SubscriptParser:
 
     @property
     def spec(self) -> Spec:
-        """The entries without the whole axes at the end."""
+        """The entries, without full slices at the end."""
         count = len(self.entries)
         while count and self.entries[count - 1] is FULL:
             count -= 1
@@ -164,7 +164,7 @@ class _SubscriptParser:
 
 
 def _cut(mask: np.ndarray, size: int) -> np.ndarray:
-    """A mask of an axis, as long as the axis: what it leaves out counts as False."""
+    """Trim or extend a mask to the size of its axis; missing elements count as False."""
     if np.any(mask[size:]):
         raise problem(
             IndexError,
@@ -175,7 +175,7 @@ def _cut(mask: np.ndarray, size: int) -> np.ndarray:
 
 
 def _part(part: Any) -> Any:
-    """One part of a subscript: None, Ellipsis, bool, int, slice, an integer or bool array."""
+    """Normalize one item of a subscript: None, Ellipsis, bool, int, slice, or index array."""
     if part is None or part is Ellipsis or isinstance(part, (bool, int, slice)):
         return part
     if isinstance(part, np.bool_):
@@ -192,7 +192,7 @@ def _part(part: Any) -> Any:
         return part
     raise problem(
         IndexError,
-        "a tensor cannot be indexed by this",
+        "unsupported tensor index",
         got=f"{part!r} of type {type(part).__name__}",
         expected="ints, slices, None, ..., True, and lists, tuples or tensors of ints or bools",
     )
@@ -206,7 +206,7 @@ def _array(part: Any) -> np.ndarray:
 
 
 def _whole(parts: list[Any], rank: int) -> list[Any]:
-    """The parts with the ellipsis (or the end) filled up to one part for each axis."""
+    """Expand the ellipsis (or the end) so that every axis has an item."""
     dots = [i for i, p in enumerate(parts) if p is Ellipsis]
     if len(dots) > 1:
         raise problem(IndexError, "an index can only have a single ellipsis ('...')")
@@ -257,7 +257,7 @@ def _in_range(index: int, size: int) -> int:
 
 
 def _check_array(array: np.ndarray, size: int) -> None:
-    """Refuse numbers outside in an index array on the host; a device would have to be read."""
+    """Reject out-of-range indices in a host array; checking a device array would block."""
     if array.size:
         low, high = array.min(), array.max()
         _in_range(int(low), size)
@@ -265,7 +265,7 @@ def _check_array(array: np.ndarray, size: int) -> None:
 
 
 def _lone_mask(shape: Shape, index: Any) -> Any:
-    """The index if it is one bool tensor over leading axes; nothing has to be read then."""
+    """The index if it is a single bool tensor over leading axes, whose values are not needed."""
     if isinstance(index, tuple) and len(index) == 1:
         index = index[0]
     is_tensor = isinstance(index, TensorProtocol)
@@ -282,7 +282,7 @@ def _value(tensor: Any, value: Any) -> Any:
         return tensor._wrap(array_from(value, None))
     raise problem(
         TypeError,
-        "this cannot be assigned to a part of a tensor",
+        "unsupported value in an assignment to tensor elements",
         got=f"{value!r} of type {type(value).__name__}",
         expected="a number, Tensor, list, tuple or numpy array",
     )

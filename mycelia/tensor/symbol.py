@@ -1,4 +1,4 @@
-"""Sizes that are not known yet, with what is known of them."""
+"""Symbolic sizes of dynamic shapes, with their constraints."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from mycelia.tensor.unsized_array import UNKNOWN
 
 
 class Symbol(int):
-    """An unknown size of a tensor that describes others: `Tensor(shape=(Symbol(max=8), 3))`.
+    """A symbolic size for `set_inputs`: `Tensor(shape=(Symbol(max=8), 3))`.
 
-    It is at most `max` (0: any) and at least `min`, and leaves `remainder` over `divisor`.
+    It is at least `min`, at most `max` (0: no limit), and `remainder` modulo `divisor`.
     """
 
     def __new__(
@@ -51,7 +51,7 @@ class Symbol(int):
     unique: bool
 
     def to_dict(self) -> dict[str, Any]:
-        """What is known of the size."""
+        """The constraints as a dict."""
         known: dict[str, Any] = {}
         if self.max > self.min:
             known["max"] = self.max

@@ -1,4 +1,4 @@
-"""The Tensor: an array on the host or the device, with MindSpore's interface."""
+"""The Tensor class: an array on the host or a device, with MindSpore's interface."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _DEVICES = ("CPU", "GPU", "TPU", "Ascend")
 class Tensor(TensorMethods):
     """An n-dimensional array of one dtype.
 
-    Its array is a numpy array (small or fresh data) or a device array. Arrays are replaced, never
+    It holds a NumPy array (small or new data) or a device array. Arrays are replaced, never
     changed in place, unless `asnumpy` or `from_numpy` shares one with the user.
     """
 
@@ -74,14 +74,14 @@ class Tensor(TensorMethods):
         return tensor
 
     def __getattr__(self, name: str) -> Any:
-        """Only missing attributes come here: a view has no array after a write to another one."""
+        """Called for missing attributes only: a write to a related view deletes a view's array."""
         if name in ("_data", "_mark") and refresh(self):
             return object.__getattribute__(self, name)
-        return object.__getattribute__(self, name)  # raises what the first look raised
+        return object.__getattribute__(self, name)  # raises the original error
 
     def _replace(self, array: Any) -> None:
-        """Give the tensor another array of the same meaning; gradients flow no further back."""
-        pending_checks.wait_for_checks()  # what is written may come from a wrong index
+        """Replace the array of the tensor; gradients do not flow further back."""
+        pending_checks.wait_for_checks()  # a wrong index must not reach the tensor
         if handlers.before_write is not None:
             handlers.before_write(self)
         if handlers.replacement is not None:
@@ -94,7 +94,7 @@ class Tensor(TensorMethods):
 
     @staticmethod
     def from_numpy(array: np.ndarray) -> Tensor:
-        """A tensor that shares memory with `array`: changes to one show in the other."""
+        """Create a tensor that shares memory with `array`: changes to one show in the other."""
         if not isinstance(array, np.ndarray):
             raise TypeError(f"The input array must be numpy.ndarray, but got {type(array)}.")
         dtypes.from_numpy(array.dtype)
@@ -104,7 +104,7 @@ class Tensor(TensorMethods):
 
     @staticmethod
     def from_dlpack(source: Any) -> Tensor:
-        """A tensor with the numbers of any object that speaks dlpack."""
+        """Create a tensor from an object that supports the DLPack protocol."""
         return Tensor(np.from_dlpack(source))
 
     @property
@@ -136,18 +136,18 @@ class Tensor(TensorMethods):
         return np.empty(self.shape, self.dtype.numpy).strides
 
     def _read(self) -> Any:
-        """The array, about to be read: programs that made it say first if an index was wrong."""
+        """The array for a read; first raises pending index errors of the programs before it."""
         if pending_checks.unfinished_checks:
             pending_checks.wait_for_checks()
         return self._data
 
     def asnumpy(self) -> np.ndarray:
-        """The numbers as a numpy array that shares memory with the tensor and may be written."""
+        """Return a writable NumPy array that shares memory with the tensor."""
         data = self._read()
         if getattr(data, "is_fully_addressable", True) is False:
-            return handlers.gather(data)  # a copy: the array stays where all processes have it
+            return handlers.gather(data)  # a copy: the array stays distributed over processes
         if isinstance(data, GraphNode):
-            return np.array(data)  # a copy: the tensor stays a value of the program being read
+            return np.array(data)  # a copy: the tensor stays a value of the traced program
         if self._shared:
             return data
         if type(self._relation) is TensorView:
@@ -255,12 +255,12 @@ def _restore(cls: type[Tensor], array: Any, state: dict[str, Any]) -> Tensor:
 
 
 def _checked_dtype(dtype: Any) -> DType:
-    """One of ours; MindSpore takes no NumPy or Python type here, nor a name."""
+    """Check that `dtype` is a Mycelia dtype; like MindSpore, reject types and names."""
     if isinstance(dtype, DType):
         return dtype
     raise problem(
         TypeError,
-        "Tensor: 'dtype' is no dtype of the framework",
+        "Tensor: 'dtype' must be a Mycelia dtype",
         got=repr(dtype),
         expected="one such as mycelia.float32",
     )
@@ -284,7 +284,7 @@ def tensor(
     const_arg: bool = False,
     device: str | None = None,
 ) -> Tensor:
-    """Make a Tensor. Programs bring it to the device they run on, whatever `device` says."""
+    """Create a Tensor. `device` is ignored: programs move inputs to the device they run on."""
     if device is not None and str(device).partition(":")[0] not in _DEVICES:
         raise wrong_value("tensor", "device", device, f"one of {', '.join(_DEVICES)}")
     return Tensor(input_data, dtype, shape, init, const_arg=const_arg)

@@ -1,4 +1,4 @@
-"""The array of a tensor that only describes others: its sizes are not all known."""
+"""Placeholder arrays of tensors with dynamic shapes, which `set_inputs` accepts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ANY_RANK = (-2,)
 
 
 class UnsizedArray:
-    """Stands where an array stands, with -1 for the sizes that are not known; it has no numbers."""
+    """A shape and a dtype without values; dynamic sizes are -1."""
 
     __slots__ = ("dtype", "shape")
     size = 0
@@ -31,10 +31,10 @@ class UnsizedArray:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         raise problem(
             ValueError,
-            "negative dimensions are not allowed: this tensor has sizes that are not known",
+            "negative dimensions are not allowed: this tensor has dynamic sizes",
             got=f"a tensor of shape {list(self.shape)}",
-            expected="a tensor with numbers",
-            fix="give such a tensor to set_inputs, and call the network with others",
+            expected="a tensor with values",
+            fix="pass such a tensor to set_inputs, and call the network with other tensors",
         )
 
 
@@ -44,12 +44,12 @@ def has_unknown_sizes(shape: Any) -> bool:
 
 
 def unranked(dtype: DType) -> UnsizedArray:
-    """The array of `Tensor(dtype=...)`, a tensor of which only the dtype is known."""
+    """The placeholder for `Tensor(dtype=...)`, where only the dtype is known."""
     return UnsizedArray(ANY_RANK, dtype)
 
 
 def unsized(shape: Any, dtype: DType | None, data: Any, init: Any) -> UnsizedArray:
-    """The array of `Tensor(shape=[None, 3], dtype=...)`."""
+    """The placeholder for `Tensor(shape=[None, 3], dtype=...)`."""
     if data is not None:
         raise problem(
             ValueError,
@@ -67,6 +67,6 @@ def unsized(shape: Any, dtype: DType | None, data: Any, init: Any) -> UnsizedArr
         raise problem(
             ValueError,
             f"'shape' should not have values less than -1 but got ({list(sizes)}).",
-            expected="sizes, with None for those that are not known",
+            expected="sizes, with None for dynamic ones",
         )
     return UnsizedArray(sizes, dtype)

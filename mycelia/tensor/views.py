@@ -1,9 +1,10 @@
-"""Views: tensors that show elements of another tensor, so that a write to one shows in all.
+"""Views: tensors that share elements with another tensor, so that a write to one shows in all.
 
-Arrays are never changed in place, so a view has an array of its own, and a relation: the tensor it
-shows (the root) and the operators that lead there. The root knows its live views, weakly. A write
-to any of them gives the root its new array and takes the arrays of the other views away; whoever
-looks at such a view next has it computed anew. Where nothing is written, a relation costs nothing.
+Arrays are never changed in place, so a view has a separate array and a relation: the tensor that
+it views (the root) and the operators that lead from the root to the view. The root holds weak
+references to its live views. A write to any of them replaces the array of the root and invalidates
+the arrays of the other views, which are recomputed on the next access. Without writes, relations
+cost nothing.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ from mycelia.ops.shapes.reshape import Reshape, StopGradient
 _RESHAPE = Reshape.of()
 _SEEN: dict[tuple[Any, ...], bool] = {}
 _MOST_KNOWN = 4096
-_FEWEST = 16  # references to views before the first look for dead ones
+_FEWEST = 16  # references to views before dead ones are first removed
 
 
 class TensorViews:
-    """The live views of a root; what no longer lives is forgotten now and then.
+    """The live views of a root; dead references are removed now and then.
 
-    All views but the newest keep the root alive, so that any two of them meet in it. A view that is
-    left alone, without its root, is an ordinary tensor again.
+    All views but the newest keep the root alive, so that any two views share a root. The last view
+    of a root that is gone becomes an ordinary tensor again.
     """
 
     __slots__ = ("home", "limit", "lock", "refs")
@@ -44,7 +45,7 @@ class TensorViews:
         self.settle(root)
 
     def settle(self, root: Any) -> None:
-        """Show elements of `root` from now on."""
+        """Attach the views to `root`."""
         self.home: ref[Any] = ref(root, self._free)
 
     def add(self, tensor: Any, root: Any) -> None:
@@ -56,30 +57,30 @@ class TensorViews:
             self._forget_dead()
 
     def live(self) -> list[Any]:
-        """The tensors that show elements of the root."""
+        """The live views of the root."""
         found = [tensor for one in self.refs if (tensor := one()) is not None]
         return [t for t in found if type(t._relation) is TensorView and t._relation.views is self]
 
     def outdate(self, root: Any) -> None:
-        """Take the arrays of all views away."""
+        """Invalidate the arrays of all views."""
         for tensor in self.live():
             tensor._relation.keeper = root
             invalidate(tensor)
 
     def follow(self, root: Any) -> None:
-        """Give all views their new nodes in a program being traced, whose journal hears of each."""
+        """Update the nodes of all views in a traced program and record them in its journal."""
         assert handlers.before_write is not None
         for tensor in self.live():
             handlers.before_write(tensor)
             tensor._data = _computed(tensor._relation, root)._data
 
     def _free(self, _: ref[Any]) -> None:
-        """The root is gone: the only view that may be left has nobody to share with."""
+        """The root is gone: at most one view is left, and it shares elements with no tensor."""
         for tensor in self.live():
             tensor._relation = None
 
     def _forget_dead(self) -> None:
-        """Keep the references to live tensors; other threads may add some meanwhile."""
+        """Remove dead references; other threads may add references meanwhile."""
         if self.lock.acquire(blocking=False):
             try:
                 count = len(self.refs)
@@ -90,7 +91,7 @@ class TensorViews:
 
 
 class TensorView:
-    """How a tensor shows elements of a root: by an operator, after those of `before`."""
+    """The relation of a view to its root: an operator, applied after those of `before`."""
 
     __slots__ = ("before", "data", "is_traced", "keeper", "op", "part", "static", "views")
 
@@ -110,11 +111,11 @@ class TensorView:
         self.data = data  # the arguments after the tensor
         self.static = static
         self.part = part  # of a result that is a tuple
-        self.is_traced = handlers.before_write is not None  # made by a program that is being traced
+        self.is_traced = handlers.before_write is not None  # created while a program is traced
 
     @property
     def root(self) -> Any:
-        """The tensor that the view shows elements of."""
+        """The tensor whose elements the view shares."""
         return self.views.home() if self.keeper is None else self.keeper
 
     @property
@@ -126,7 +127,7 @@ class TensorView:
         return found[::-1]
 
     def as_step(self) -> TensorView:
-        """The same for views of the view: they do not keep the root alive through it."""
+        """This step for views of the view, without keeping the root alive."""
         return TensorView(self.views, self.before, self.op, self.data, self.static, self.part)
 
     def call(self, x: Any) -> tuple[Any, ...]:
@@ -134,14 +135,14 @@ class TensorView:
         return self.op.arguments.merge((x, *self.data), self.static)
 
     def seen(self, array: np.ndarray, *, at_start: bool = False) -> np.ndarray:
-        """The step in numpy, without a copy; or as if all ranges and indices began at 0."""
+        """Apply the step in NumPy, without a copy; `at_start` treats all range starts as 0."""
         data = [0 if at_start else getattr(one, "_data", one) for one in self.data]
         assert self.op.view is not None
         found = self.op.view(*self.op.arguments.merge((array, *data), self.static))
         return found if self.part is None else found[self.part]
 
     def shown(self, x: Any) -> Any:
-        """The step as an operator call, which gradients record."""
+        """Apply the step as an operator call, which the tape records."""
         is_traced = self.is_traced or isinstance(x._data, GraphNode)
         is_tracing = is_traced and handlers.before_write is not None
         run = handlers.dispatch if is_tracing else Handlers.dispatch
@@ -154,7 +155,7 @@ class TensorView:
 
 
 class _Replay(local):
-    """Whether this thread computes a view again: what it makes on the way is no view."""
+    """Whether this thread recomputes a view, whose intermediate results are not views."""
 
     is_running = False
 
@@ -165,7 +166,7 @@ _replay = _Replay()
 def relate(
     op: Primitive, source: Any, data: tuple[Any, ...], static: tuple[Any, ...], result: Any
 ) -> None:
-    """Remember that `result` of a call of `op` shows elements of `source`."""
+    """Register `result` of a call of `op` as a view of `source`."""
     if _replay.is_running:
         return
     relation = source._relation
@@ -193,7 +194,7 @@ def relate(
 
 
 def invalidate(tensor: Any) -> None:
-    """Take the array of a view away; `refresh` computes it when someone asks for it."""
+    """Delete the array of a view; `refresh` recomputes it on the next access."""
     try:
         del tensor._data
         del tensor._mark
@@ -202,7 +203,7 @@ def invalidate(tensor: Any) -> None:
 
 
 def refresh(tensor: Any) -> bool:
-    """Give a view that has no array the one that its root shows now; False for other tensors."""
+    """Recompute the array of an invalidated view; returns False for other tensors."""
     view = tensor._relation
     if type(view) is not TensorView:
         return False
@@ -220,14 +221,14 @@ def refresh(tensor: Any) -> bool:
 
 
 def _computed(view: TensorView, root: Any) -> Any:
-    """What a view shows of `root`, as a new tensor."""
+    """Compute a view of `root` as a new tensor."""
     for step in view.steps:
         root = step.shown(root)
     return root
 
 
 def write(tensor: Any, new: Any) -> None:
-    """Give a related tensor the numbers of `new`, and show them in all that share elements."""
+    """Write `new` into a related tensor and into all tensors that share its elements."""
     relation = tensor._relation
     if type(relation) is not TensorView:
         _take(tensor, new, relation)
@@ -244,9 +245,9 @@ def write(tensor: Any, new: Any) -> None:
 
 
 def _take(root: Any, new: Any, views: Any) -> None:
-    """Give a root the numbers of `new`.
+    """Write `new` into a root.
 
-    Views are outdated before, so that they are right wherever an interruption stops this.
+    Views are invalidated first, so that they stay correct if an interruption stops the write.
     """
     if handlers.before_write is None:
         views.outdate(root)
@@ -256,16 +257,16 @@ def _take(root: Any, new: Any, views: Any) -> None:
 
 
 def renewed(tensor: Any) -> None:
-    """A program gave a related tensor another array: bring those up to date that share elements.
+    """Update the tensors that share elements with one whose array a program replaced.
 
-    A program that writes a view of a tensor it holds writes the tensor, too.
+    A program that writes a view of one of its tensors writes the tensor, too.
     """
     if type(tensor._relation) is not TensorView:
         tensor._relation.outdate(tensor)
 
 
 def check_apart(written: Sequence[Any], others: Sequence[Any]) -> None:
-    """Refuse arguments that a program wrote if others share elements with them."""
+    """Raise if a program wrote an argument that shares elements with another argument."""
     roots = {id(root_of(one)) for one in written}
     related_ones = {id(one): one for one in others if getattr(one, "_relation", None)}
     count = sum(id(root_of(one)) in roots for one in related_ones.values())
@@ -279,13 +280,13 @@ def check_apart(written: Sequence[Any], others: Sequence[Any]) -> None:
 
 
 def root_of(tensor: Any) -> Any:
-    """The tensor whose elements a tensor shows: itself, if it is no view."""
+    """The root of a view; any other tensor is its own root."""
     relation = getattr(tensor, "_relation", None)
     return relation.root if type(relation) is TensorView else tensor
 
 
 def related(tensor: Any) -> list[Any]:
-    """All tensors in which a write to `tensor` shows: itself, its root, and the root's views."""
+    """All tensors that a write to `tensor` changes: itself, its root, and the root's views."""
     relation = tensor._relation
     if relation is None:
         return [tensor]
@@ -296,7 +297,7 @@ def related(tensor: Any) -> list[Any]:
 
 
 def replace(tensor: Any, array: Any) -> None:
-    """Give a related tensor another array; its gradient flows no further back."""
+    """Replace the array of a related tensor; its gradient does not flow further back."""
     new = tensor._wrap(array)
     if type(tensor._relation) is not TensorView:
         new._mark = tensor._mark
@@ -305,14 +306,14 @@ def replace(tensor: Any, array: Any) -> None:
 
 
 def as_it_is(tensor: Any) -> Any:
-    """Another tensor with the same numbers and gradient, in which later writes do not show."""
+    """A snapshot: a tensor with the same values and gradient that later writes do not change."""
     found = tensor._wrap(tensor._data)
     found._mark = tensor._mark
     return found
 
 
 def follow(tensor: Any, new: Any) -> None:
-    """Let gradients flow through `tensor`, which holds the numbers of `new`, as through `new`."""
+    """Let gradients flow through `tensor`, which holds the values of `new`, as through `new`."""
     if tensor._relation is None:
         tensor._mark = new._mark
     elif new._mark is not None:
@@ -320,14 +321,14 @@ def follow(tensor: Any, new: Any) -> None:
 
 
 def numpy_of(view: Any) -> np.ndarray:
-    """The numbers of a view: a copy, or the memory of its root if it shows just that."""
+    """The values of a view: a copy, or the memory of its root if the view spans exactly that."""
     if all(type(step.op) is StopGradient for step in view._relation.steps):
         return view._relation.root.asnumpy()
     return np.array(view._data)
 
 
 def part(tensor: Any) -> None:
-    """Let a tensor leave the others, which keep what they show."""
+    """Detach a tensor from its related tensors, which keep their values."""
     relation = tensor._relation
     if type(relation) is TensorViews:
         old = tensor._wrap(tensor._data)
@@ -353,7 +354,7 @@ def _put_back(root: Any, steps: list[TensorView], new: Any) -> Any:
 
 
 def _scattered(root: Any, steps: list[TensorView], new: Any) -> Any:
-    """The same for operators that only say what they show: element by element."""
+    """The same for operators without an inverse: element by element."""
     places = root._wrap(np.arange(root.size).reshape(root.shape))
     for step in steps:
         places = step.shown(places)
@@ -363,7 +364,7 @@ def _scattered(root: Any, steps: list[TensorView], new: Any) -> Any:
 
 
 def _check_apart(root: Any, steps: list[TensorView]) -> None:
-    """Refuse a write to a view that shows an element of its root more than once."""
+    """Raise for a write to a view that contains an element of its root more than once."""
     shadow = _shadow(root, steps)
     if any(stride == 0 and n > 1 for stride, n in zip(shadow.strides, shadow.shape, strict=True)):
         raise problem(
@@ -384,9 +385,9 @@ def _shadow(root: Any, steps: list[TensorView]) -> np.ndarray:
 
 
 def _is_seen(view: TensorView, op: Primitive, static: tuple[Any, ...]) -> bool:
-    """Whether `op` shows elements of what `view` shows, or must copy them.
+    """Whether `op` applied to `view` is a view, too, or must copy elements.
 
-    That depends on shapes and strides only, not on where ranges begin, which is in the data.
+    This depends on shapes and strides only, not on range starts, which are data.
     """
     steps = view.steps
     if all(step.op.keeps_order for step in steps):

@@ -166,7 +166,7 @@ def test_tensors_of_words_are_kept_and_shown():
 
 
 def test_dtypes_of_other_libraries_are_refused():
-    with pytest.raises(TypeError, match="no dtype of the framework"):
+    with pytest.raises(TypeError, match="must be a Mycelia dtype"):
         Tensor([1.0], np.float32)
     with pytest.raises(TypeError, match="input_data is None"):
         Tensor()
