@@ -1,4 +1,4 @@
-"""Functions, layers and optimizers with the interface that torch made common."""
+"""Functions, layers, and optimizers with PyTorch's names and arguments."""
 
 from mycelia.mint import linalg as linalg
 from mycelia.mint import nn as nn

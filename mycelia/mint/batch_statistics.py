@@ -1,4 +1,4 @@
-"""Batch normalization in pieces, for batches that are computed in several parts."""
+"""The steps of synchronized batch normalization, for batches split over devices."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mycelia._engine.ir.tensor_protocol import check_tensors
 
 
 def batch_norm_stats(input: Any, eps: float) -> Any:
-    """The mean of each channel (axis 1), and 1 over its standard deviation."""
+    """Mean and inverse standard deviation of each channel (axis 1)."""
     check_tensors("batch_norm_stats", input=input)
     variance, mean = ops.var_mean(input, _other_axes(input))
     return mean, ops.rsqrt(ops.add(variance, eps))
@@ -24,7 +24,7 @@ def batch_norm_elemt(
     invstd: Any = None,
     eps: float = 1e-05,
 ) -> Any:
-    """Each channel less its mean, times `invstd` and `weight`, plus `bias`."""
+    """Normalize each channel: (input - mean) * invstd * weight + bias."""
     if mean is None or invstd is None:
         own_mean, own_invstd = batch_norm_stats(input, eps)
         mean = own_mean if mean is None else mean
@@ -45,9 +45,9 @@ def batch_norm_gather_stats_with_counts(
     eps: float = 1e-05,
     counts: Any = None,
 ) -> Any:
-    """The statistics of a whole batch from those of its parts (one row each); running ones move.
+    """Combine the statistics of the parts of a batch (one row each) and update the running ones.
 
-    `counts` says how many elements a channel of each part has.
+    `counts` holds the number of elements per channel of each part.
     """
     if counts is None:
         counts = ops.ones((mean.shape[0],), float32)

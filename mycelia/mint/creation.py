@@ -1,4 +1,4 @@
-"""New tensors: filled, counting up, and with random numbers."""
+"""Creation of tensors: constants, ranges, and random values."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from mycelia.tensor.tensor import Tensor
 
 
 def ones(size: Any, *, dtype: Any = None) -> Any:
-    """A tensor of ones."""
+    """Create a tensor of ones."""
     return ops.ones(size, dtype)
 
 
 def zeros(size: Any, *, dtype: Any = None) -> Any:
-    """A tensor of zeros."""
+    """Create a tensor of zeros."""
     return ops.zeros(size, dtype)
 
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None) -> Any:
-    """A tensor with `fill_value` everywhere."""
+    """Create a tensor filled with `fill_value`."""
     shape = (size,) if is_int(size) else size
     return ops.full(shape, fill_value, dtype=dtype or _dtype_of(fill_value))
 
@@ -33,7 +33,7 @@ def _dtype_of(value: Any) -> Any:
 
 
 def empty(*size: Any, dtype: Any = None, device: Any = None, pin_memory: bool = False) -> Any:
-    """A tensor whose numbers mean nothing (they are 0)."""
+    """Create an uninitialized tensor (its elements are 0)."""
     _check_place("empty", device)
     _check_pinned("empty", device, pin_memory)
     return ops.zeros(_sizes("empty", size), dtype)
@@ -42,14 +42,14 @@ def empty(*size: Any, dtype: Any = None, device: Any = None, pin_memory: bool = 
 def empty_like(
     input: Any, *, dtype: Any = None, device: Any = None, pin_memory: bool = False
 ) -> Any:
-    """A tensor of the shape of `input` whose numbers mean nothing (they are 0)."""
+    """Create an uninitialized tensor (its elements are 0) with the shape of `input`."""
     _check_place("empty_like", device)
     _check_pinned("empty_like", device, pin_memory)
     return ops.zeros_like(input, dtype=dtype)
 
 
 def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None) -> Any:
-    """`steps` evenly spaced numbers from `start` to `end`, both included."""
+    """`steps` evenly spaced values from `start` to `end`, inclusive."""
     wanted = float32 if dtype is None else as_dtype(dtype)
     inner = wanted if wanted.is_float else float32
     first, last = (
@@ -60,38 +60,41 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None) -> Any:
 
 
 def rand(*size: Any, generator: Any = None, dtype: Any = None, device: Any = None) -> Any:
-    """Random numbers from 0 to 1."""
+    """Random values from the uniform distribution over [0, 1)."""
     _check_source("rand", generator, device)
     return ops.rand(_sizes("rand", size), dtype=dtype)
 
 
 def rand_like(input: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    """Random numbers from 0 to 1 in the shape (and dtype) of `input`."""
+    """Uniform random values over [0, 1), with the shape (and dtype) of `input`."""
     _check_place("rand_like", device)
     return ops.rand_like(input, dtype=dtype)
 
 
 def randn(*size: Any, generator: Any = None, dtype: Any = None, device: Any = None) -> Any:
-    """Random numbers from the standard normal distribution."""
+    """Random values from the standard normal distribution."""
     _check_source("randn", generator, device)
     return ops.randn(_sizes("randn", size), dtype=dtype)
 
 
 def randn_like(input: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    """Random numbers from the standard normal distribution in the shape of `input`."""
+    """Standard normal random values, with the shape of `input`."""
     _check_place("randn_like", device)
     return ops.randn_like(input, dtype=dtype)
 
 
 def randint(*args: Any, generator: Any = None, dtype: Any = None, device: Any = None) -> Any:
-    """Random integers from 0 or low up to high: `(high, size)` or `(low, high, size)`."""
+    """Random integers from `low` (default 0) to `high`, exclusive.
+
+    Call it as `randint(high, size)` or `randint(low, high, size)`.
+    """
     _check_source("randint", generator, device)
     low, high, size = _with_low("randint", args, 2)
     return ops.cast(ops.randint(low, high, tuple(size)), int64 if dtype is None else dtype)
 
 
 def randint_like(*args: Any, dtype: Any = None, device: Any = None) -> Any:
-    """Random integers in the shape of a tensor: `(input, high)` or `(input, low, high)`."""
+    """Random integers with the shape of a tensor: `(input, high)` or `(input, low, high)`."""
     _check_place("randint_like", device)
     if not args or not isinstance(args[0], TensorProtocol):
         raise wrong_type("randint_like", "input", args[:1], "a Tensor")
@@ -101,7 +104,7 @@ def randint_like(*args: Any, dtype: Any = None, device: Any = None) -> Any:
 
 
 def _with_low(owner: str, args: tuple[Any, ...], fewest: int) -> tuple[Any, ...]:
-    """The bounds (and what follows them), with a lower bound of 0 if none is given."""
+    """The bounds and the arguments after them; the lower bound defaults to 0."""
     if len(args) not in (fewest, fewest + 1):
         raise problem(
             TypeError,
@@ -113,27 +116,27 @@ def _with_low(owner: str, args: tuple[Any, ...], fewest: int) -> tuple[Any, ...]
 
 
 def randperm(n: int, *, generator: Any = None, dtype: Any = int64) -> Any:
-    """The numbers 0 to n - 1 in random order."""
+    """A random permutation of the integers from 0 to n - 1."""
     _check_source("randperm", generator, None)
     return ops.randperm(check_int("randperm", "n", n), dtype=dtype)
 
 
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, generator: Any = None) -> Any:
-    """Random numbers from normal distributions; two numbers for `mean` and `std` need a `size`."""
+    """Random values from normal distributions; if `mean` and `std` are numbers, pass a `size`."""
     _check_source("normal", generator, None)
     given = [x for x in (mean, std) if isinstance(x, TensorProtocol)]
     for name, value in (("mean", mean), ("std", std)):
         if not isinstance(value, TensorProtocol) and not is_number(value):
             raise wrong_type("normal", name, value, "float or Tensor")
     if not given and size is None:
-        raise problem(ValueError, "normal: two numbers say nothing of the shape", fix="give a size")
+        raise problem(ValueError, "normal: scalar mean and std need a size", fix="pass size=")
     spread = ops.add(ops.zeros_like(given[0]), ops.zeros_like(given[-1])) if given else None
     shape = tuple(size) if spread is None else spread.shape
     return ops.add(ops.mul(ops.randn(shape), std), mean)
 
 
 def bernoulli(input: Any, *, generator: Any = None) -> Any:
-    """1 with the probability that `input` gives for each element, else 0."""
+    """Bernoulli samples: 1 with the probability in `input`, else 0."""
     _check_source("bernoulli", generator, None)
     if not input.dtype.is_float:
         raise wrong_type("bernoulli", "input", input, "a float tensor")
@@ -143,13 +146,13 @@ def bernoulli(input: Any, *, generator: Any = None) -> Any:
 def multinomial(
     input: Any, num_samples: int, replacement: bool = False, *, generator: Any = None
 ) -> Any:
-    """Class numbers (int64) drawn in proportion to the rows of `input`."""
+    """Sample indices (int64) in proportion to the weights in each row of `input`."""
     _check_source("multinomial", generator, None)
     return ops.cast(ops.multinomial(input, num_samples, replacement), int64)
 
 
 def _sizes(owner: str, size: tuple[Any, ...]) -> tuple[int, ...]:
-    """A shape given as one tuple or as one int for each dimension."""
+    """A shape, passed as one tuple or as one int per dimension."""
     listed = size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
     return tuple(check_int(owner, "size", n) for n in listed)
 
@@ -158,9 +161,9 @@ def _check_source(owner: str, generator: Any, device: Any) -> None:
     if generator is not None:
         raise problem(
             TypeError,
-            f"{owner}: random numbers come from one stream for all",
+            f"{owner}: custom generators are not supported",
             got=f"a generator of type {type(generator).__name__}",
-            fix="leave the generator out and use mycelia.set_seed",
+            fix="omit the generator and use mycelia.set_seed",
         )
     _check_place(owner, device)
 

@@ -1,4 +1,4 @@
-"""Functions element by element: arithmetic, rounding, comparisons, choices."""
+"""Element-wise functions: arithmetic, rounding, comparison, and selection."""
 
 from __future__ import annotations
 
@@ -57,70 +57,70 @@ def logaddexp2(input: Any, other: Any) -> Any:
 
 
 def frac(input: Any) -> Any:
-    """The part of each number behind the point, with its sign."""
+    """The fractional part of each element, with its sign."""
     return ops.sub(input, ops.trunc(input))
 
 
 def fix(input: Any) -> Any:
-    """Each number rounded towards 0."""
+    """Round each element toward 0."""
     return ops.trunc(input)
 
 
 def ceil(input: Any) -> Any:
-    """The smallest integers not below `input`."""
+    """Round each element up to the nearest integer."""
     check_tensors("ceil", input=input)
     return ops.ceil(input) if input.dtype.is_float else ops.identity(input)
 
 
 def floor(input: Any) -> Any:
-    """The largest integers not above `input`."""
+    """Round each element down to the nearest integer."""
     check_tensors("floor", input=input)
     return ops.floor(input) if input.dtype.is_float else ops.identity(input)
 
 
 def bitwise_not(input: Any) -> Any:
-    """Every bit turned over; for bools, the opposite."""
+    """Bitwise NOT; logical NOT for bools."""
     check_tensors("bitwise_not", input=input)
     return ops.logical_not(input) if input.dtype is bool_ else ops.invert(input)
 
 
 def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
-    """`input` kept between the limits; where they cross, the upper one holds."""
+    """Clamp `input` to [min, max]; if min > max, the result is max."""
     if min is None and max is None:
-        raise problem(ValueError, "clamp: no limit is given", expected="min or max")
+        raise problem(ValueError, "clamp: min and max are both None", expected="min or max")
     raised = input if min is None else ops.maximum(input, min)
     return raised if max is None else ops.minimum(raised, max)
 
 
 def clone(input: Any) -> Any:
-    """The same numbers in a tensor of its own; gradients flow through."""
+    """Copy the tensor; gradients flow through the copy."""
     check_tensors("clone", input=input)
     return input.copy()
 
 
 def imag(input: Any) -> Any:
-    """The imaginary parts of complex numbers."""
+    """The imaginary part of each element."""
     return ops.imag(input)
 
 
 def isnan(tensor: Any) -> Any:
-    """Which elements are not a number."""
+    """Whether each element is NaN."""
     return ops.isnan(tensor) if tensor.dtype.is_inexact else _never(tensor)
 
 
 def isinf(input: Any) -> Any:
-    """Which elements are infinite."""
+    """Whether each element is infinite."""
     check_tensors("isinf", input=input)
     return ops.isinf(input) if input.dtype.is_inexact else _never(input)
 
 
 def isfinite(input: Any) -> Any:
-    """Which elements are neither infinite nor not a number."""
+    """Whether each element is finite (neither infinite nor NaN)."""
     return ops.logical_not(ops.logical_or(isnan(input), isinf(input)))
 
 
 def isneginf(input: Any) -> Any:
-    """Which elements are -infinity."""
+    """Whether each element is -infinity."""
     check_tensors("isneginf", input=input)
     return ops.isneginf(input) if input.dtype.is_float else _never(input)
 
@@ -130,7 +130,7 @@ def _never(x: Any) -> Any:
 
 
 def equal(input: Any, other: Any) -> Any:
-    """Whether two tensors have the same shape and the same elements, as a bool tensor."""
+    """Whether two tensors have the same shape and elements, as a bool tensor."""
     check_tensors("equal", input=input, other=other)
     if input.shape != other.shape:
         return Tensor(False)
@@ -150,7 +150,10 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
 
 
 def where(condition: Any, input: Any = None, other: Any = None) -> Any:
-    """`input` where the condition holds and `other` elsewhere; alone, where it holds."""
+    """Select `input` where `condition` holds, else `other`.
+
+    With `condition` alone, return the indices where it holds.
+    """
     if input is None and other is None:
         return ops.nonzero(condition, as_tuple=True)
     return ops.where(condition, input, other)

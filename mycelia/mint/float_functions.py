@@ -1,4 +1,4 @@
-"""Functions of floats that take integers and bools too, which they compute as float32."""
+"""Floating-point functions that also accept integers and bools, computed as float32."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from mycelia._engine.ir.tensor_protocol import TensorProtocol
 
 
 def as_float(x: Any) -> Any:
-    """`x`, in float32 if it is a tensor of integers or bools."""
+    """Cast a tensor of integers or bools to float32."""
     if isinstance(x, TensorProtocol) and not x.dtype.is_inexact:
         return ops.cast(x, float32)
     return x
 
 
 def on_floats(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """`function` of one tensor, made to take integers and bools."""
+    """Extend a function of one tensor to integers and bools."""
 
     def called(input: Any) -> Any:
         return function(as_float(input))
@@ -58,5 +58,5 @@ sigmoid = on_floats(ops.sigmoid)
 
 
 def arcsin(x: Any) -> Any:
-    """The angle whose sine is x."""
+    """Inverse sine."""
     return asin(x)

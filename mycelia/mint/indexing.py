@@ -1,4 +1,4 @@
-"""Reading and writing elements at places that tensors name."""
+"""Gather and scatter functions: reading and writing elements at index tensors."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from mycelia._engine.ir.tensor_protocol import TensorProtocol
 
 
 def gather(input: Any, dim: int, index: Any) -> Any:
-    """Elements read one by one along `dim`: out[i][j] = input[index[i][j]][j] for dim 0."""
+    """Gather elements along `dim`: out[i][j] = input[index[i][j]][j] for dim 0."""
     return ops.gather_elements(input, dim, index)
 
 
 def index_select(input: Any, dim: int, index: Any) -> Any:
-    """The slices along `dim` that `index` names."""
+    """Select the slices at `index` along `dim`."""
     return ops.index_select(input, dim, index)
 
 
 def scatter(input: Any, dim: int, index: Any, src: Any) -> Any:
-    """`input` with the elements of `src` (or one number) written one by one along `dim`."""
+    """Write `src` (a tensor or a number) into a copy of `input`, at `index` along `dim`."""
     return ops.scatter(input, dim, index, _first(src, index))
 
 
 def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
-    """`input` with the elements of `src` added one by one along `dim`."""
+    """Add the elements of `src` to a copy of `input`, at `index` along `dim`."""
     return ops.tensor_scatter_elements(input, index, _first(src, index), dim, "add")
 
 
 def _first(src: Any, index: Any) -> Any:
-    """As many elements of `src` along each dimension as there are indices."""
+    """Trim `src` to the shape of the index."""
     if not isinstance(src, TensorProtocol) or src.shape == index.shape:
         return src
     return ops.slice(src, (0,) * len(src.shape), index.shape)
 
 
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
-    """`input` with the slices of alpha * `source` added to the slices along `dim` in `index`."""
+    """Add the slices of alpha * `source` to the slices of `input` at `index` along `dim`."""
     axis = normalize_axis(dim, len(input.shape), "index_add")
     if len(index.shape) != 1 or index.shape[0] != source.shape[axis]:
         raise problem(

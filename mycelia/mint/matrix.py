@@ -1,4 +1,4 @@
-"""Products of vectors and matrices, distances and norms."""
+"""Products of vectors and matrices, distances, and norms."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _COMPUTE_MODES = (
 
 
 def bmm(input: Any, mat2: Any) -> Any:
-    """The products of two batches of matrices."""
+    """Batched matrix product."""
     for name, x in (("input", input), ("mat2", mat2)):
         if len(x.shape) != 3:
             raise problem(
@@ -30,29 +30,29 @@ def bmm(input: Any, mat2: Any) -> Any:
 
 
 def mv(input: Any, vec: Any) -> Any:
-    """The product of a matrix and a vector."""
+    """Matrix-vector product."""
     return ops.mv(input, vec)
 
 
 def dot(input: Any, other: Any) -> Any:
-    """The product of two vectors."""
+    """Dot product of two vectors."""
     if len(input.shape) != 1 or input.shape != other.shape:
         raise problem(
             ValueError,
-            "dot: both inputs must be vectors of one length",
+            "dot: both inputs must be vectors of the same length",
             got=f"shapes {list(input.shape)} and {list(other.shape)}",
         )
     return ops.matmul(input, other)
 
 
 def vdot(input: Any, other: Any) -> Any:
-    """The product of two vectors, the first conjugated."""
+    """Dot product of two vectors, with the first conjugated."""
     check_tensors("vdot", input=input, other=other)
     return dot(ops.conj(input) if input.dtype.is_complex else input, other)
 
 
 def outer(input: Any, vec2: Any) -> Any:
-    """The products of every number of one vector with every number of another."""
+    """Outer product of two vectors."""
     if input.ndim != 1 or vec2.ndim != 1:
         raise problem(
             ValueError,
@@ -63,7 +63,7 @@ def outer(input: Any, vec2: Any) -> Any:
 
 
 def addr_(input: Any, vec1: Any, vec2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
-    """beta * input + alpha * (vec1 outer vec2), put into `input` itself."""
+    """beta * input + alpha * outer(vec1, vec2), in place."""
     return input.copy_(ops.add(ops.mul(input, beta), ops.mul(ops.outer(vec1, vec2), alpha)))
 
 
@@ -73,7 +73,7 @@ def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any =
 
 
 def cross(input: Any, other: Any, dim: int | None = None) -> Any:
-    """The cross product along `dim`, or along the first dimension of size 3."""
+    """Cross product along `dim` (default: the first dimension of size 3)."""
     check_tensors("cross", input=input, other=other)
     if input.shape != other.shape:
         raise problem(
@@ -102,7 +102,7 @@ def cross(input: Any, other: Any, dim: int | None = None) -> Any:
 def cdist(
     x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"
 ) -> Any:
-    """The distances of order `p` between the rows of `x1` and `x2`; all modes compute the same."""
+    """Pairwise p-norm distances between the rows of `x1` and `x2`; the mode has no effect."""
     check_string("cdist", "compute_mode", compute_mode, _COMPUTE_MODES)
     return ops.cdist(x1, x2, float(p))
 
@@ -110,7 +110,7 @@ def cdist(
 def triangular_solve(
     b: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:
-    """The solution of A @ X = b for a triangular A, and A; of A^T @ X = b with `transpose`."""
+    """Solve A @ X = b (with `transpose`, A^T @ X = b) for a triangular A; returns (X, A)."""
     check_bool("triangular_solve", "upper", upper)
     check_bool("triangular_solve", "transpose", transpose)
     matrix = A
@@ -129,28 +129,28 @@ def inv(input: Any) -> Any:
 def matrix_norm(
     A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
 ) -> Any:
-    """The norm of order `ord` of the matrices in the two dimensions `dim`."""
+    """The matrix norm of order `ord` over the two dimensions `dim`."""
     return ops.matrix_norm(A, ord, dim, keepdim, dtype=dtype)
 
 
 def vector_norm(
     x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Any:
-    """The norm of order `ord` of the elements over `dim` (all dimensions for None)."""
+    """The vector norm of order `ord` over `dim` (all dimensions for None)."""
     return ops.vector_norm(x, ord, dim, keepdim, dtype=dtype)
 
 
 def qr(A: Any, mode: str = "reduced") -> Any:
-    """An orthogonal and an upper triangular factor; with mode 'r' the first one is empty."""
+    """QR factorization: (Q, R); with mode 'r', Q is empty."""
     if check_string("qr", "mode", mode, ("reduced", "complete", "r")) != "r":
         return ops.qr(A, mode)
     return ops.zeros((0,), A.dtype), ops.qr(A, "reduced")[1]
 
 
 def conv_tbc(input: Any, weight: Any, bias: Any, pad: int = 0) -> Any:
-    """A convolution along the first axis of (time, batch, channels).
+    """1-D convolution of (time, batch, channels) along the first axis.
 
-    The weight is (kernel, channels in, channels out).
+    The weight has the shape (kernel, channels in, channels out).
     """
     rows = ops.transpose(input, (1, 2, 0))
     kernel = ops.transpose(weight, (2, 1, 0))

@@ -1,4 +1,4 @@
-"""Sums, extremes, norms and statistics over dimensions."""
+"""Reductions: sums, extrema, norms, statistics, and cumulative functions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mycelia.ops.reduction.argmax import Median
 
 
 def in_dtype(x: Any, dtype: Any) -> Any:
-    """`x` in `dtype`, or as it is for None."""
+    """Cast `x` to `dtype`; None leaves it unchanged."""
     return x if dtype is None else ops.cast(x, as_dtype(dtype))
 
 
@@ -37,20 +37,20 @@ def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
 
 
 def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """The sum over `dim` of what is a number; small integers add up as int64."""
+    """The sum over `dim`, ignoring NaN; small integers add up as int64."""
     check_tensors("nansum", input=input)
     known = ops.where(ops.isnan(input), 0.0, input) if input.dtype.is_float else input
     return ops.sum(known, dim, keepdim, dtype=dtype)
 
 
 def all(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    """Whether every element over `dim` is true (not 0)."""
+    """Whether all elements over `dim` are true (nonzero)."""
     check_tensors("all", input=input)
     return ops.all(_truth(input), dim, keepdim)
 
 
 def any(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    """Whether some element over `dim` is true (not 0)."""
+    """Whether any element over `dim` is true (nonzero)."""
     check_tensors("any", input=input)
     return ops.any(_truth(input), dim, keepdim)
 
@@ -60,19 +60,19 @@ def _truth(x: Any) -> Any:
 
 
 def amax(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
-    """The largest element over `dim` (all dimensions when empty)."""
+    """The maximum over `dim` (all dimensions if empty)."""
     return ops.amax(input, dim, keepdim)
 
 
 def amin(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
-    """The smallest element over `dim` (all dimensions when empty)."""
+    """The minimum over `dim` (all dimensions if empty)."""
     return ops.amin(input, dim, keepdim)
 
 
 def max(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
-    """The largest element; with `dim` the largest along it and their places.
+    """The maximum; with `dim`, the maxima along it and their indices.
 
-    With another tensor in place of `dim`, the larger of each two elements.
+    With a tensor instead of `dim`, the element-wise maximum.
     """
     if isinstance(dim, TensorProtocol) or other is not None:
         return ops.maximum(input, dim if other is None else other)
@@ -80,9 +80,9 @@ def max(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None
 
 
 def min(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
-    """The smallest element; with `dim` the smallest along it and their places.
+    """The minimum; with `dim`, the minima along it and their indices.
 
-    With another tensor in place of `dim`, the smaller of each two elements.
+    With a tensor instead of `dim`, the element-wise minimum.
     """
     if isinstance(dim, TensorProtocol) or other is not None:
         return ops.minimum(input, dim if other is None else other)
@@ -90,19 +90,19 @@ def min(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None
 
 
 def argmin(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The position (int64) of the smallest element along `dim`, or in the flattened tensor."""
+    """The index (int64) of the minimum along `dim`, or in the flattened tensor."""
     return ops.cast(ops.argmin(input, dim, keepdim), int64)
 
 
 def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The middle element (the lower of two); with `dim`, also where it is."""
+    """The median (the lower of two middle elements); with `dim`, also its index."""
     if dim is None:
         return Median.of(True)(input)[0]
     return ops.median(input, dim, keepdim)
 
 
 def count_nonzero(input: Any, dim: Any = None) -> Any:
-    """How many elements over `dim` are not 0."""
+    """The number of nonzero elements over `dim`."""
     return ops.count_nonzero(input, () if dim is None else dim, dtype=int64)
 
 
@@ -112,7 +112,7 @@ def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Any:
 
 
 def var(input: Any, dim: Any = None, *, correction: int = 1, keepdim: bool = False) -> Any:
-    """The variance over `dim`, divided by the count less `correction`."""
+    """The variance over `dim`, with the divisor count - correction."""
     return ops.var(input, dim, correction, keepdim)
 
 
@@ -134,7 +134,7 @@ def std_mean(input: Any, dim: Any = None, *, correction: int = 1, keepdim: bool 
 def norm(
     input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Any:
-    """The norm of order `p` over `dim`: of vectors, except for the nuclear norm 'nuc'."""
+    """The vector norm of order `p` over `dim`, or the nuclear matrix norm for 'nuc'."""
     check_tensors("norm", input=input)
     if p == "nuc":
         over = (-2, -1) if dim is None else dim
@@ -145,24 +145,24 @@ def norm(
 
 
 def cumsum(input: Any, dim: int, dtype: Any = None) -> Any:
-    """The running sum along `dim`; integers and bools add up as int64."""
+    """The cumulative sum along `dim`; integers and bools add up as int64."""
     wanted = int64 if dtype is None and not input.dtype.is_inexact else dtype
     return ops.cumsum(input, dim, wanted)
 
 
 def cummax(input: Any, dim: int) -> Any:
-    """The largest element so far along `dim`, and its place."""
+    """The cumulative maximum along `dim`, and its indices."""
     return ops.cummax(input, dim)
 
 
 def cummin(input: Any, dim: int) -> Any:
-    """The smallest element so far along `dim`, and its place."""
+    """The cumulative minimum along `dim`, and its indices."""
     values, places = ops.cummin(input, dim)
     return values, ops.cast(places, int64)
 
 
 def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
-    """exp(input) divided by its sum along `dim`."""
+    """Softmax along `dim`."""
     return ops.softmax(as_float(in_dtype(input, dtype)), dim)
 
 
@@ -173,5 +173,5 @@ def log_softmax(input: Any, dim: int | None = None, *, dtype: Any = None) -> Any
 
 
 def implied_dim(input: Any) -> int:
-    """The dimension that a softmax without one means: the first of 0, 1 or 3, else the second."""
+    """The default dimension of softmax: 0 for tensors with 0, 1, or 3 dimensions, else 1."""
     return 0 if len(input.shape) in (0, 1, 3) else 1

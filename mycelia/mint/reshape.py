@@ -1,4 +1,4 @@
-"""Rearranging, cutting, joining and repeating tensors."""
+"""Reshaping, splitting, joining, and repeating tensors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mycelia._engine.ir.tensor_protocol import TensorProtocol, check_tensors
 
 
 def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
-    """The dimensions from `start_dim` to `end_dim` made one."""
+    """Flatten the dimensions from `start_dim` to `end_dim`."""
     check_tensors("flatten", input=input)
     if not input.shape:
         return ops.reshape(input, (1,))
@@ -21,17 +21,17 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
 
 
 def permute(input: Any, dims: Any) -> Any:
-    """The dimensions in the order `dims`."""
+    """Permute the dimensions."""
     return ops.transpose(input, tuple(dims))
 
 
 def transpose(input: Any, dim0: int, dim1: int) -> Any:
-    """Two dimensions exchanged."""
+    """Swap two dimensions."""
     return ops.swapaxes(input, dim0, dim1)
 
 
 def squeeze(input: Any, dim: Any = None) -> Any:
-    """Without the dimensions of size 1 among `dim` (among all for None)."""
+    """Remove dimensions of size 1: those in `dim`, or all of them for None."""
     check_tensors("squeeze", input=input)
     rank = len(input.shape)
     listed = range(rank) if dim is None else (dim,) if is_int(dim) else tuple(dim)
@@ -41,7 +41,7 @@ def squeeze(input: Any, dim: Any = None) -> Any:
 
 
 def select(input: Any, dim: int, index: int) -> Any:
-    """The slice at `index` of the dimension `dim`, without that dimension."""
+    """Select the slice at `index` along `dim`, and remove that dimension."""
     axis = normalize_axis(check_int("select", "dim", dim), len(input.shape), "select")
     size = input.shape[axis]
     if not -size <= check_int("select", "index", index) < size:
@@ -50,32 +50,32 @@ def select(input: Any, dim: int, index: int) -> Any:
 
 
 def narrow(input: Any, dim: int, start: int, length: int) -> Any:
-    """`length` slices of the dimension `dim`, from `start` on."""
+    """Narrow the dimension `dim` to `length` elements from `start`."""
     return ops.narrow(input, dim, start, length)
 
 
 def chunk(input: Any, chunks: int, dim: int = 0) -> Any:
-    """At most `chunks` parts of equal size along `dim`; the last may be smaller."""
+    """Split into at most `chunks` chunks of equal size along `dim`; the last may be smaller."""
     return ops.chunk(input, chunks, dim)
 
 
 def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
-    """Parts of a given size (the last may be smaller), or of the listed sizes."""
+    """Split into chunks of one size (the last may be smaller), or of the listed sizes."""
     return ops.split(tensor, split_size_or_sections, dim)
 
 
 def cat(tensors: Any, dim: int = 0) -> Any:
-    """Tensors one after the other along `dim`, in the dtype that holds them all."""
+    """Concatenate tensors along `dim`, in their common dtype."""
     return ops.concat(_alike(tensors), dim)
 
 
 def concat(tensors: Any, dim: int = 0) -> Any:
-    """Tensors one after the other along `dim`, in the dtype that holds them all."""
+    """Concatenate tensors along `dim`, in their common dtype."""
     return ops.concat(_alike(tensors), dim)
 
 
 def stack(tensors: Any, dim: int = 0) -> Any:
-    """Tensors of one shape side by side along a new `dim`."""
+    """Stack tensors of the same shape along a new dimension `dim`."""
     return ops.stack(_alike(tensors), dim)
 
 
@@ -90,7 +90,7 @@ def _alike(tensors: Any) -> tuple[Any, ...]:
 def repeat_interleave(
     input: Any, repeats: Any, dim: int | None = None, *, output_size: int | None = None
 ) -> Any:
-    """Each slice along `dim` (each element for None) repeated; `repeats` is one number or many."""
+    """Repeat each slice along `dim` (each element for None) `repeats` times."""
     result = ops.repeat_interleave(input, repeats, dim)
     size = result.shape[0 if dim is None else dim]
     if output_size is not None and size != output_size:
@@ -103,7 +103,7 @@ def repeat_interleave(
 
 
 def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
-    """Vectors spread out over the grid they span, one grid for each."""
+    """Coordinate grids from coordinate vectors."""
     order = check_string("meshgrid", "indexing", indexing or "ij", ("ij", "xy"))
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tuple(tensors[0])
@@ -113,18 +113,20 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
 
 
 def diag(input: Any, diagonal: int = 0) -> Any:
-    """A matrix with the vector on a diagonal, or a diagonal of the matrix."""
+    """A matrix with the vector `input` on a diagonal, or a diagonal of the matrix `input`."""
     check_tensors("diag", input=input)
     rank = len(input.shape)
     if rank not in (1, 2):
-        raise problem(ValueError, "diag: neither a vector nor a matrix", got=f"{rank} dimensions")
+        raise problem(
+            ValueError, "diag: input must be a vector or a matrix", got=f"{rank} dimensions"
+        )
     if rank == 1:
         return ops.diag_embed(input, diagonal)
     return ops.identity(ops.diagonal(input, diagonal))
 
 
 def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
-    """The differences of neighbours along `dim`, taken `n` times; of bools, whether they differ."""
+    """The `n`-th differences of neighbors along `dim`; for bools, whether neighbors differ."""
     check_tensors("diff", input=input)
     ends = [part for part in (prepend, input, append) if part is not None]
     result = cat(ends, dim) if len(ends) > 1 else input

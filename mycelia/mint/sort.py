@@ -1,4 +1,4 @@
-"""Sorting, choosing by rank, counting, and finding distinct elements."""
+"""Sorting, top-k selection, counting, and unique elements."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mycelia.ops.indexing.unique import DistinctSorted
 
 
 def sort(input: Any, *, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
-    """The elements sorted along `dim`, and where they came from; equal ones keep their order."""
+    """Sort along `dim`, stably; returns the elements and their original indices."""
     check_tensors("sort", input=input)
     check_bool("sort", "stable", stable)
     if not input.shape:
@@ -25,18 +25,18 @@ def sort(input: Any, *, dim: int = -1, descending: bool = False, stable: bool = 
 
 
 def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
-    """The places that would sort `input` along `dim`."""
+    """The indices that sort `input` along `dim`."""
     return sort(input, dim=dim, descending=descending, stable=stable)[1]
 
 
 def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """The `k` largest (or smallest) elements along `dim`, and their places."""
+    """The `k` largest (or smallest) elements along `dim`, and their indices."""
     values, places = ops.topk(input, k, dim, largest, sorted)
     return values, ops.cast(places, int64)
 
 
 def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-    """The `k`-th smallest element along `dim`, and its place."""
+    """The `k`-th smallest element along `dim`, and its index."""
     check_tensors("kthvalue", input=input)
     check_bool("kthvalue", "keepdim", keepdim)
     axis = normalize_axis(check_int("kthvalue", "dim", dim), len(input.shape), "kthvalue")
@@ -55,9 +55,10 @@ def unique(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    """The distinct elements, or slices along `dim`, in ascending order.
+    """The unique elements, or slices along `dim`, in ascending order.
 
-    On request also which of them each element is, and how often each occurs.
+    Optionally also returns the index of each element among them (`return_inverse`) and how often
+    each occurs (`return_counts`).
     """
     check_bool("unique", "sorted", sorted)
     found, inverse, counts = DistinctSorted.of(dim)(input)
@@ -68,13 +69,13 @@ def unique(
 
 
 def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
-    """How often each number from 0 on occurs, or the sums of the weights of each."""
+    """Count the occurrences of each non-negative integer, or sum their weights."""
     if not input.dtype.is_integer or len(input.shape) != 1:
         raise wrong_type("bincount", "input", input, "a vector of integers")
     least = check_non_negative_int("bincount", "minlength", minlength)
     places = ops.cast(input, int64)
     if input.size and int(ops.amin(places)) < 0:
-        raise problem(ValueError, "bincount: the numbers must not be negative")
+        raise problem(ValueError, "bincount: the elements must not be negative")
     length = builtins.max(int(ops.amax(places)) + 1, least) if input.size else least
     if weights is None:
         amounts = ops.ones(input.shape, int64)
@@ -86,5 +87,5 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
 
 
 def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
-    """How many elements fall into each of `bins` equal bins from `min` to `max`."""
+    """Histogram with `bins` equal bins from `min` to `max`."""
     return ops.cast(ops.histc(input, bins, float(min), float(max)), input.dtype)

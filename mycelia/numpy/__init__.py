@@ -1,4 +1,4 @@
-"""numpy's functions on tensors, with MindSpore's names, dtypes and defaults."""
+"""NumPy functions on tensors, with MindSpore's names, dtypes, and defaults."""
 
 from mycelia.numpy.apply import apply_along_axis as apply_along_axis
 from mycelia.numpy.apply import apply_over_axes as apply_over_axes

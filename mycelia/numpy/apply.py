@@ -1,4 +1,4 @@
-"""Functions that users give, applied to parts of arrays."""
+"""Functions that apply a user function along axes or piecewise."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mycelia.numpy.indexing import select
 def apply_along_axis(
     func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any
 ) -> Any:
-    """The results of a function for every vector along an axis, in the place of that axis."""
+    """Apply a function to every vector along an axis; its results replace that axis."""
     source = to_tensor(arr)
     place = normalize_axis(axis, source.ndim, "apply_along_axis")
     vectors = ops.moveaxis(source, place, -1)
@@ -32,7 +32,7 @@ def apply_along_axis(
 
 
 def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
-    """A function of an array and an axis, applied for one axis after another."""
+    """Apply a function of an array and an axis repeatedly, for one axis after another."""
     result = to_tensor(a)
     rank = result.ndim
     for axis in axes if isinstance(axes, (list, tuple)) else (axes,):
@@ -42,17 +42,17 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
         if result.ndim != rank:
             raise problem(
                 ValueError,
-                "apply_over_axes: the function gave an array with other axes",
+                "apply_over_axes: the function returned an array with a wrong number of axes",
                 got=f"{found.ndim} axes from {rank}",
             )
     return result
 
 
 def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
-    """At each place the result of the function whose condition is the first to hold.
+    """Evaluate a piecewise-defined function: at each index, the function of the first condition.
 
-    Numbers stand for functions with that value; one more than conditions is for all other places,
-    which are zero without it.
+    Numbers are constant functions. One more function than conditions is the default, which is zero
+    without it.
     """
     source = to_tensor(x)
     if not isinstance(condlist, (list, tuple)) or not _are_arrays(condlist):
@@ -60,9 +60,9 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
     if len(funclist) - len(condlist) not in (0, 1):
         raise problem(
             ValueError,
-            "piecewise: not one function for each condition",
+            "piecewise: the number of functions does not match the conditions",
             got=f"{len(condlist)} conditions and {len(funclist)} functions",
-            expected="as many, or one more for all other places",
+            expected="as many functions as conditions, or one more as the default",
         )
     pieces = [
         to_tensor(call_user_function(f, source, *args, **kw) if callable(f) else f)

@@ -1,4 +1,4 @@
-"""Functions of two arrays, element by element: sums, powers, remainders, bits, comparisons."""
+"""Element-wise functions of two arrays: arithmetic, bitwise, comparison, and logical."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Pair = tuple[Tensor, ...]
 def _function(
     name: str, prepare: Callable[[Any, Any], Pair], of: Callable[[Any, Any], Any], meaning: str
 ) -> Callable[..., Any]:
-    """The function `name` of two arrays: `prepare` makes the tensors, `of` works on them."""
+    """Create the function `name` of two arrays: `prepare` converts them, `of` computes."""
 
     def function(x1: Any, x2: Any, dtype: Any = None) -> Any:
         return typed(of(*prepare(x1, x2)), dtype)
@@ -36,7 +36,7 @@ def _singles(x1: Any, x2: Any) -> Pair:
 
 
 def _quotient(x1: Any, x2: Any) -> Pair:
-    """Without half or single precision on either side, both sides become float32."""
+    """Convert both sides to float32, unless one has half or single precision."""
     tensors = to_tensor(x1), to_tensor(x2)
     if any(t.dtype in (float16, float32) or t.dtype.is_complex for t in tensors):
         return together(*tensors)
@@ -44,7 +44,7 @@ def _quotient(x1: Any, x2: Any) -> Pair:
 
 
 def _following(x1: Any, x2: Any) -> Pair:
-    """A Python number takes the dtype of the tensor beside it."""
+    """Convert to tensors; a Python number adopts the dtype of the tensor."""
     if isinstance(x1, Tensor) and isinstance(x2, NUMBERS):
         return x1, ops.cast(to_tensor(x2), x1.dtype)
     if isinstance(x2, Tensor) and isinstance(x1, NUMBERS):
@@ -60,7 +60,7 @@ def _bools(x1: Any, x2: Any) -> Pair:
 
 
 def _greatest_divisor(x: Any, y: Any) -> Any:
-    """Euclid's algorithm for fractions; whole numbers have an operator."""
+    """Greatest common divisor: Euclid's algorithm for floats; integers have an operator."""
     if not x.dtype.is_float:
         return ops.gcd(x, y)
     x, y = ops.abs(x), ops.abs(y)
@@ -82,22 +82,27 @@ def _least_multiple(x: Any, y: Any) -> Any:
 add = _function("add", together, ops.add, "x1 + x2.")
 subtract = _function("subtract", together, ops.sub, "x1 - x2.")
 multiply = _function("multiply", together, ops.mul, "x1 * x2.")
-divide = _function("divide", _quotient, ops.div, "x1 / x2, with fractions.")
-true_divide = _function("true_divide", _quotient, ops.div, "x1 / x2: another name of `divide`.")
+divide = _function("divide", _quotient, ops.div, "x1 / x2, as floats.")
+true_divide = _function("true_divide", _quotient, ops.div, "x1 / x2: alias of `divide`.")
 floor_divide = _function("floor_divide", together, ops.floor_div, "x1 / x2 rounded down.")
 remainder = _function(
-    "remainder", together, ops.floor_mod, "What division rounded down leaves; the sign is x2's."
+    "remainder", together, ops.floor_mod, "The remainder of floor division, with the sign of x2."
 )
-mod = _function("mod", together, ops.floor_mod, "Another name of `remainder`.")
-fmod = _function("fmod", together, ops.fmod, "What division towards zero leaves; the sign is x1's.")
+mod = _function("mod", together, ops.floor_mod, "Alias of `remainder`.")
+fmod = _function(
+    "fmod", together, ops.fmod, "The remainder of division toward zero, with the sign of x1."
+)
 power = _function("power", together, ops.pow, "x1 to the power of x2.")
 float_power = _function("float_power", _singles, ops.pow, "x1 to the power of x2, in float32.")
-maximum = _function("maximum", _following, ops.maximum, "The larger of two elements.")
-minimum = _function("minimum", _following, ops.minimum, "The smaller of two elements.")
-hypot = _function("hypot", _floats, ops.hypot, "The hypotenuse over two sides.")
+maximum = _function("maximum", _following, ops.maximum, "The element-wise maximum.")
+minimum = _function("minimum", _following, ops.minimum, "The element-wise minimum.")
+hypot = _function("hypot", _floats, ops.hypot, "The hypotenuse: sqrt(x1**2 + x2**2).")
 arctan2 = _function("arctan2", _floats, ops.atan2, "The angle of the point (x2, x1).")
 heaviside = _function(
-    "heaviside", together, ops.heaviside, "0 below zero, 1 above, and x2 where x1 is zero."
+    "heaviside",
+    together,
+    ops.heaviside,
+    "The Heaviside step function of x1: 0 or 1, and x2 where x1 is 0.",
 )
 logaddexp = _function("logaddexp", _floats, ops.logaddexp, "log(exp(x1) + exp(x2)).")
 logaddexp2 = _function("logaddexp2", _floats, ops.logaddexp2, "log2(2**x1 + 2**x2).")
@@ -106,12 +111,12 @@ lcm = _function("lcm", together, _least_multiple, "The least common multiple.")
 
 
 def divmod(x1: Any, x2: Any, dtype: Any = None) -> tuple[Any, Any]:
-    """The quotient rounded down, and what it leaves."""
+    """The quotient of floor division, and the remainder."""
     return floor_divide(x1, x2, dtype), remainder(x1, x2, dtype)
 
 
 def copysign(x1: Any, x2: Any, dtype: Any = None) -> Any:
-    """x1, in its own dtype, with the sign of x2."""
+    """x1 with the sign of x2; the dtype is that of x1."""
     size, sign = to_tensor(x1), to_tensor(x2)
     if size.dtype.is_bool:
         raise problem(TypeError, "copysign: bools have no sign", fix="cast to a number first")
@@ -120,9 +125,11 @@ def copysign(x1: Any, x2: Any, dtype: Any = None) -> Any:
 
 
 def clip(x: Any, xmin: Any, xmax: Any, dtype: Any = None) -> Any:
-    """`x` held between two limits, either of which may be None; the dtype of `x` stays."""
+    """Clip `x` to [xmin, xmax], either of which may be None; the dtype of `x` stays."""
     if xmin is None and xmax is None:
-        raise problem(ValueError, "clip: no limit is given", expected="xmin, xmax or both")
+        raise problem(
+            ValueError, "clip: xmin and xmax are both None", expected="xmin, xmax or both"
+        )
     source = to_tensor(x)
     if xmin is not None:
         source = ops.maximum(source, ops.cast(to_tensor(xmin), source.dtype))
@@ -133,9 +140,9 @@ def clip(x: Any, xmin: Any, xmax: Any, dtype: Any = None) -> Any:
 
 # ---- bits -----------------------------------------------------------------------------------
 
-bitwise_and = _function("bitwise_and", together, ops.bitwise_and, "The bits set in both.")
-bitwise_or = _function("bitwise_or", together, ops.bitwise_or, "The bits set in either.")
-bitwise_xor = _function("bitwise_xor", together, ops.bitwise_xor, "The bits set in one only.")
+bitwise_and = _function("bitwise_and", together, ops.bitwise_and, "Bitwise AND.")
+bitwise_or = _function("bitwise_or", together, ops.bitwise_or, "Bitwise OR.")
+bitwise_xor = _function("bitwise_xor", together, ops.bitwise_xor, "Bitwise XOR.")
 
 # ---- comparisons ----------------------------------------------------------------------------
 
@@ -145,6 +152,6 @@ less = _function("less", together, ops.less, "x1 < x2.")
 less_equal = _function("less_equal", together, ops.less_equal, "x1 <= x2.")
 greater = _function("greater", together, ops.greater, "x1 > x2.")
 greater_equal = _function("greater_equal", together, ops.greater_equal, "x1 >= x2.")
-logical_and = _function("logical_and", _bools, ops.logical_and, "Whether both hold.")
-logical_or = _function("logical_or", _bools, ops.logical_or, "Whether either holds.")
-logical_xor = _function("logical_xor", _bools, ops.logical_xor, "Whether exactly one holds.")
+logical_and = _function("logical_and", _bools, ops.logical_and, "Logical AND.")
+logical_or = _function("logical_or", _bools, ops.logical_or, "Logical OR.")
+logical_xor = _function("logical_xor", _bools, ops.logical_xor, "Logical XOR.")

@@ -1,7 +1,7 @@
-"""What users pass becomes tensors, by the dtype rules of MindSpore's numpy.
+"""Conversion of arguments to tensors, with the dtype rules of MindSpore's NumPy API.
 
-Python numbers, lists and numpy arrays become int32, float32 or bool tensors and then count like any
-other tensor: `add(int8_tensor, 1)` is int32. Tensors keep their dtype.
+Python numbers, lists, and NumPy arrays become int32, float32, or bool tensors and then promote like
+any other tensor: `add(int8_tensor, 1)` is int32. Tensors keep their dtype.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _CODES = "?bBhHiIlLqQefdFD"  # NumPy's one-letter names
 
 
 def to_dtype(dtype: Any) -> DType:
-    """The dtype users mean: ours, numpy's, a name, or a Python type (int is int32)."""
+    """Resolve a dtype: Mycelia's, NumPy's, a name, or a Python type (int is int32)."""
     if dtype is None:
         raise wrong_type("numpy", "dtype", dtype, "a dtype, its name, or a Python type")
     if isinstance(dtype, str) and (dtype in _CODES or dtype[-1:].isdigit()):
@@ -54,7 +54,7 @@ def _by_code(code: str) -> DType:
 
 
 def to_tensor(value: Any) -> Tensor:
-    """A tensor with the numbers of `value`: a tensor, number, numpy array, or nested lists."""
+    """Convert `value` to a tensor: a tensor, a number, a NumPy array, or nested lists."""
     if isinstance(value, Tensor):
         return value
     if isinstance(value, (list, tuple)) and _holds_tensors(value):
@@ -64,7 +64,7 @@ def to_tensor(value: Any) -> Tensor:
         return ops.cast(made, _DEFAULT_WIDTHS.get(made.dtype, made.dtype))
     raise problem(
         TypeError,
-        "numpy: this is not like an array",
+        "numpy: the argument is not array-like",
         got=type(value).__name__,
         expected="a Tensor, int, float, bool, list, tuple or numpy array",
     )
@@ -78,41 +78,41 @@ def _holds_tensors(values: Any) -> bool:
 
 
 def typed(result: Any, dtype: Any) -> Any:
-    """`result`, in `dtype` if there is one."""
+    """Cast `result` to `dtype` if it is not None."""
     return result if dtype is None else ops.cast(result, to_dtype(dtype))
 
 
 def common_dtype(*tensors: Any) -> DType:
-    """The dtype in which tensors meet."""
+    """The common dtype of tensors."""
     return reduce(dtypes.promote, (t.dtype for t in tensors))
 
 
 def together(*values: Any) -> tuple[Tensor, ...]:
-    """Array-likes as tensors of their common dtype."""
+    """Convert array-likes to tensors of their common dtype."""
     tensors = [to_tensor(v) for v in values]
     dtype = common_dtype(*tensors)
     return tuple(ops.cast(t, dtype) for t in tensors)
 
 
 def floating(value: Any) -> Tensor:
-    """An array-like as a tensor with fractions: float32 where it has none."""
+    """Convert an array-like to a floating-point tensor; integers and bools become float32."""
     tensor = to_tensor(value)
     return tensor if tensor.dtype.is_inexact else ops.cast(tensor, dtypes.float32)
 
 
 def single(value: Any) -> Tensor:
-    """An array-like as a float32 tensor."""
+    """Convert an array-like to a float32 tensor."""
     return ops.cast(to_tensor(value), dtypes.float32)
 
 
 def at_least_single(value: Any) -> Tensor:
-    """An array-like as a float tensor of 32 bits or more."""
+    """Convert an array-like to a floating-point tensor of 32 bits or more."""
     tensor = to_tensor(value)
     return tensor if tensor.dtype is dtypes.float64 else ops.cast(tensor, dtypes.float32)
 
 
 def listed(arrays: Any) -> list[Tensor]:
-    """A sequence of array-likes, or the slices of one tensor, as tensors of one dtype."""
+    """Convert a sequence of array-likes, or the slices of a tensor, to tensors of one dtype."""
     if isinstance(arrays, (Tensor, np.ndarray)):
         return list(to_tensor(arrays))
     if not isinstance(arrays, (list, tuple)):
@@ -123,7 +123,7 @@ def listed(arrays: Any) -> list[Tensor]:
 
 
 def to_shape(owner: str, shape: Any) -> Shape:
-    """Sizes from an int, a list, a tuple or a tensor; none may be negative."""
+    """Convert an int, a list, a tuple, or a tensor to a shape; sizes must not be negative."""
     given = shape.tolist() if isinstance(shape, Tensor) else shape
     if not isinstance(given, (int, list, tuple)):
         raise wrong_type(owner, "shape", shape, "int, tuple, list or Tensor")
@@ -134,7 +134,7 @@ def to_shape(owner: str, shape: Any) -> Shape:
 
 
 def integer(owner: str, argument: str, value: Any) -> int:
-    """A whole number; a float is refused."""
+    """Convert an argument to an int; floats raise an error."""
     if isinstance(value, bool):
         return int(value)
     try:
@@ -144,5 +144,5 @@ def integer(owner: str, argument: str, value: Any) -> int:
 
 
 def constant(array: Any, dtype: DType) -> Tensor:
-    """A tensor of known numbers."""
+    """A tensor with constant values."""
     return Tensor(np.asarray(array, dtype.numpy))

@@ -1,4 +1,4 @@
-"""Differences, integrals, convolutions and polynomials."""
+"""Differences, integrals, convolutions, and polynomials."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from mycelia.tensor.tensor import Tensor
 
 
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
-    """The differences of neighbours along an axis, `n` times over."""
+    """The `n`-th differences of neighbors along an axis."""
     source = to_tensor(a)
     place = normalize_axis(axis, source.ndim, "diff") if source.ndim else 0
     times = integer("diff", "n", n)
@@ -47,7 +47,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 
 
 def _end(source: Any, axis: int, values: Any) -> Any:
-    """What `diff` puts before or after; a number fills one slice."""
+    """The slices that `diff` prepends or appends; a number fills one slice."""
     if values is None:
         return None
     end = to_tensor(values)
@@ -57,7 +57,7 @@ def _end(source: Any, axis: int, values: Any) -> Any:
 
 
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
-    """The differences of neighbours in the flattened array, between two given parts."""
+    """The differences of neighbors in the flattened array, with optional values at both ends."""
     middle = diff(to_tensor(ary).ravel())
     parts = [to_begin, middle, to_end]
     given = [to_tensor(p).ravel() for p in parts if p is not None]
@@ -65,7 +65,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
 
 
 def trapz(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    """The area below straight lines through the points, in float32."""
+    """Integral by the trapezoidal rule, in float32."""
     heights = single(y)
     place = normalize_axis(axis, heights.ndim, "trapz")
     size = heights.shape[place] - 1
@@ -81,13 +81,17 @@ def trapz(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 
 
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
-    """The slopes along the axes, by central differences inside and simple ones at the ends."""
+    """The gradient along the axes: central differences inside, one-sided ones at the ends."""
     if edge_order != 1:
         raise problem(NotImplementedError, "gradient: edge_order must be 1", got=str(edge_order))
     values = at_least_single(f)
     axes = normalize_axes(axis, values.ndim, "gradient")
     if len(varargs) not in (0, 1, len(axes)):
-        raise problem(TypeError, "gradient: not one distance for each axis", got=str(len(varargs)))
+        raise problem(
+            TypeError,
+            "gradient: the number of distances does not match the axes",
+            got=str(len(varargs)),
+        )
     steps = varargs * len(axes) if len(varargs) == 1 else varargs or (1,) * len(axes)
     slopes = [_slope(values, n, step) for n, step in zip(axes, steps, strict=True)]
     return slopes[0] if len(slopes) == 1 else slopes
@@ -95,7 +99,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
 
 def _slope(values: Any, axis: int, step: Any) -> Any:
     if to_tensor(step).ndim:
-        raise problem(NotImplementedError, "gradient: distances that vary are not supported")
+        raise problem(NotImplementedError, "gradient: variable spacing is not supported")
     size = values.shape[axis]
     if size < 2:
         raise problem(ValueError, "gradient: two elements are needed", got=f"size {size}")
@@ -107,7 +111,7 @@ def _slope(values: Any, axis: int, step: Any) -> Any:
 
 
 def unwrap(p: Any, discont: float = math.pi, axis: int = -1) -> Any:
-    """Angles with whole turns added, so that neighbours are less than half a turn apart."""
+    """Unwrap angles: add multiples of 2 pi, so that neighbors differ by less than pi."""
     angles = floating(p)
     place = normalize_axis(axis, angles.ndim, "unwrap")
     steps = diff(angles, axis=place)
@@ -123,7 +127,7 @@ def unwrap(p: Any, discont: float = math.pi, axis: int = -1) -> Any:
 
 
 def convolve(a: Any, v: Any, mode: str = "full") -> Any:
-    """The products of two sequences slid over each other, one of them reversed."""
+    """Discrete convolution of two vectors."""
     longer, shorter = _sequences("convolve", mode, *together(a, v))
     if longer.size < shorter.size:
         longer, shorter = shorter, longer
@@ -131,7 +135,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
 
 
 def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
-    """The products of two sequences slid over each other; whole numbers become floats."""
+    """Cross-correlation of two vectors; integers become floats."""
     tensors = together(a, v)
     wanted = {32: float32, 64: float64}.get(tensors[0].dtype.bits, float32)
     kind = tensors[0].dtype if tensors[0].dtype.is_inexact else wanted
@@ -145,14 +149,14 @@ def _sequences(owner: str, mode: str, *tensors: Any) -> tuple[Any, ...]:
     if mode not in ("full", "same", "valid"):
         raise wrong_value(owner, "mode", mode, "one of 'full', 'same', 'valid'")
     if any(t.ndim != 1 for t in tensors):
-        raise problem(ValueError, f"{owner}: not two vectors")
+        raise problem(ValueError, f"{owner}: both arguments must be vectors")
     if not all(t.size for t in tensors):
         raise problem(ValueError, f"{owner}: a vector is empty")
     return tensors
 
 
 def _slide(longer: Any, shorter: Any, mode: str) -> Any:
-    """The sums of products of `shorter` with the windows of `longer`, zeros around it."""
+    """Correlate `shorter` with the zero-padded `longer`."""
     width = shorter.size
     padding = ops.zeros((width - 1,), longer.dtype) if width > 1 else None
     around = ops.concat((padding, longer, padding)) if padding is not None else longer
@@ -185,7 +189,7 @@ def polymul(a1: Any, a2: Any) -> Any:
 
 
 def polyval(p: Any, x: Any) -> Any:
-    """The value of a polynomial at each `x`."""
+    """Evaluate a polynomial at each `x`."""
     coefficients, at = _coefficients(p), to_tensor(x)
     dtype = dtypes.promote(coefficients.dtype, at.dtype)
     kind = dtype if dtype.is_inexact else float32
@@ -209,7 +213,7 @@ def polyder(p: Any, m: int = 1) -> Any:
 
 
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
-    """The `m`-th integral of a polynomial, with the constants `k` (zeros when not given)."""
+    """The `m`-th integral of a polynomial, with integration constants `k` (default: 0)."""
     coefficients = _coefficients(p)
     order = _order("polyint", m)
     if not order:
@@ -230,12 +234,12 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
 def _coefficients(p: Any) -> Tensor:
     source = to_tensor(p)
     if source.ndim > 1:
-        raise problem(ValueError, "polynomial: the coefficients are not a vector or a number")
+        raise problem(ValueError, "polynomial: the coefficients must be a vector or a number")
     return source.ravel()
 
 
 def _equal_degrees(a1: Any, a2: Any) -> tuple[Any, ...]:
-    """The coefficients of two polynomials, the shorter with zeros in front."""
+    """The coefficients of two polynomials, the shorter padded with leading zeros."""
     pair = together(_coefficients(a1), _coefficients(a2))
     size = max(c.size for c in pair)
     return tuple(

@@ -1,4 +1,4 @@
-"""Arrays joined to one, and one array split into several."""
+"""Joining and splitting arrays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mycelia.tensor.tensor import Tensor
 
 
 def concatenate(arrays: Any, axis: Any = 0) -> Any:
-    """Arrays one after another along an axis; flattened first if it is None."""
+    """Concatenate arrays along an axis; None flattens them first."""
     tensors = listed(arrays)
     if axis is None:
         return ops.concat([t.ravel() for t in tensors])
@@ -23,7 +23,7 @@ def concatenate(arrays: Any, axis: Any = 0) -> Any:
 
 
 def append(arr: Any, values: Any, axis: Any = None) -> Any:
-    """`values` after the elements of `arr`; both flattened if no axis is named."""
+    """Append `values` to `arr` along an axis; None flattens both first."""
     first, second = listed((arr, values))
     if axis is not None and first.ndim != second.ndim:
         raise problem(
@@ -35,21 +35,21 @@ def append(arr: Any, values: Any, axis: Any = None) -> Any:
 
 
 def stack(arrays: Any, axis: int = 0) -> Any:
-    """Arrays of one shape, side by side along a new axis."""
+    """Stack arrays of the same shape along a new axis."""
     return ops.stack(listed(arrays), axis)
 
 
 def vstack(tup: Any) -> Any:
-    """Arrays below each other; a vector is a row. One tensor is returned as it is."""
+    """Stack arrays vertically; vectors are rows. A single tensor is returned unchanged."""
     if isinstance(tup, Tensor):
         return tup
     return ops.concat([atleast_2d(t) for t in listed(tup)], 0)
 
 
 def hstack(tup: Any) -> Any:
-    """Arrays beside each other: along the second axis, vectors along their only one.
+    """Stack arrays horizontally: along the second axis, or the only axis of vectors.
 
-    One tensor is returned as it is.
+    A single tensor is returned unchanged.
     """
     if isinstance(tup, Tensor):
         return tup
@@ -58,14 +58,14 @@ def hstack(tup: Any) -> Any:
 
 
 def dstack(tup: Any) -> Any:
-    """Arrays behind each other, along the third axis. One tensor is returned as it is."""
+    """Stack arrays along the third axis. A single tensor is returned unchanged."""
     if isinstance(tup, Tensor):
         return tup
     return ops.concat([three_axes(t) for t in listed(tup)], 2)
 
 
 def column_stack(tup: Any) -> Any:
-    """Vectors, and matrices, as the columns of one matrix. One tensor is returned as it is."""
+    """Stack vectors and matrices as columns. A single tensor is returned unchanged."""
     if isinstance(tup, Tensor):
         return tup
     columns = [t if t.ndim > 1 else ops.reshape(t, (t.size, 1)) for t in listed(tup)]
@@ -76,7 +76,7 @@ def column_stack(tup: Any) -> Any:
 
 
 def split(x: Any, indices_or_sections: Any, axis: int = 0) -> Any:
-    """Equal parts, or the parts between places, along an axis."""
+    """Split along an axis into equal parts, or at the given indices."""
     source = to_tensor(x)
     if is_int(indices_or_sections):
         size = source.shape[normalize_axis(axis, source.ndim, "split")]
@@ -92,7 +92,7 @@ def split(x: Any, indices_or_sections: Any, axis: int = 0) -> Any:
 
 
 def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> Any:
-    """Parts that are as equal as can be, or the parts between places, along an axis."""
+    """Split along an axis into parts of nearly equal size, or at the given indices."""
     source = to_tensor(x)
     place = normalize_axis(axis, source.ndim, "split")
     size = source.shape[place]

@@ -1,4 +1,4 @@
-"""Numbers and dtypes under the names numpy gives them."""
+"""Constants and dtypes with NumPy's names."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Arrays from values and shapes: array, zeros, full, eye, and random numbers."""
+"""Array creation: array, zeros, full, eye, and random values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mycelia.numpy.array_conversion import constant, integer, to_dtype, to_shape
 
 
 def array(obj: Any, dtype: Any = None, copy: bool = True, ndmin: int = 0) -> Any:
-    """A tensor with the numbers of `obj` and at least `ndmin` axes."""
+    """Create a tensor from `obj` with at least `ndmin` axes."""
     made = asarray(obj, dtype)
     missing = ndmin - made.ndim
     if missing > 0:
@@ -24,12 +24,12 @@ def array(obj: Any, dtype: Any = None, copy: bool = True, ndmin: int = 0) -> Any
 
 
 def asarray(a: Any, dtype: Any = None) -> Any:
-    """A tensor with the numbers of `a`; a tensor of the wanted dtype is returned as it is."""
+    """Convert `a` to a tensor; a tensor of the right dtype is returned unchanged."""
     return typed(to_tensor(a), dtype)
 
 
 def asfarray(a: Any, dtype: Any = float32) -> Any:
-    """A tensor of floats; a dtype without fractions means float32."""
+    """Convert to a floating-point tensor; an integer dtype means float32."""
     if dtype is None:
         return asarray(a)
     wanted = to_dtype(dtype)
@@ -37,7 +37,7 @@ def asfarray(a: Any, dtype: Any = float32) -> Any:
 
 
 def copy(a: Any) -> Any:
-    """The same numbers in a tensor of its own."""
+    """Copy an array."""
     return to_tensor(a).copy()
 
 
@@ -52,39 +52,39 @@ def ones(shape: Any, dtype: Any = float32) -> Any:
 
 
 def empty(shape: Any, dtype: Any = float32) -> Any:
-    """A tensor whose numbers do not matter; they are zeros."""
+    """An uninitialized tensor (its elements are 0)."""
     return zeros(shape, dtype)
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
-    """A tensor with `fill_value`, a number or an array that broadcasts, everywhere."""
+    """A tensor filled with `fill_value`, a number or an array that broadcasts."""
     return ops.broadcast_to(typed(to_tensor(fill_value), dtype), to_shape("full", shape))
 
 
 def zeros_like(a: Any, dtype: Any = None, shape: Any = None) -> Any:
-    """Zeros in the shape and dtype of `a`, unless others are given."""
+    """Zeros, by default with the shape and dtype of `a`."""
     return full_like(a, 0, dtype, shape)
 
 
 def ones_like(a: Any, dtype: Any = None, shape: Any = None) -> Any:
-    """Ones in the shape and dtype of `a`, unless others are given."""
+    """Ones, by default with the shape and dtype of `a`."""
     return full_like(a, 1, dtype, shape)
 
 
 def empty_like(prototype: Any, dtype: Any = None, shape: Any = None) -> Any:
-    """Numbers that do not matter in the shape and dtype of `prototype`; they are zeros."""
+    """An uninitialized tensor (its elements are 0) with the shape and dtype of `prototype`."""
     return full_like(prototype, 0, dtype, shape)
 
 
 def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> Any:
-    """`fill_value` everywhere, in the shape and dtype of `a`, unless others are given."""
+    """A tensor filled with `fill_value`, by default with the shape and dtype of `a`."""
     model = to_tensor(a)
     sizes = model.shape if shape is None else shape
     return full(sizes, fill_value, model.dtype if dtype is None else dtype)
 
 
 def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = float32) -> Any:
-    """A matrix with ones on the diagonal `k` above the main one."""
+    """A matrix with ones on the `k`-th diagonal."""
     rows, columns = _matrix_shape("eye", N, M)
     return constant(np.eye(rows, columns, integer("eye", "k", k)), to_dtype(dtype))
 
@@ -109,23 +109,23 @@ def _matrix_shape(owner: str, rows: Any, columns: Any) -> tuple[int, ...]:
 
 
 def rand(*shape: Any, dtype: Any = float32) -> Any:
-    """Numbers drawn evenly from 0 to 1; without a shape, one."""
+    """Random values from the uniform distribution over [0, 1); a single one without a shape."""
     return ops.rand(*_drawn_shape("rand", shape), dtype=_drawn_dtype("rand", dtype))
 
 
 def randn(*shape: Any, dtype: Any = float32) -> Any:
-    """Numbers drawn from the standard normal distribution; without a shape, one."""
+    """Random values from the standard normal distribution; a single one without a shape."""
     return ops.randn(*_drawn_shape("randn", shape), dtype=_drawn_dtype("randn", dtype))
 
 
 def randint(minval: Any, maxval: Any = None, shape: Any = None, dtype: Any = int32) -> Any:
-    """Whole numbers drawn evenly from `minval` up to below `maxval`; from 0 if one is given."""
+    """Random integers from [minval, maxval), or from [0, minval) without `maxval`."""
     low, high = (0, minval) if maxval is None else (minval, maxval)
     for name, value in (("minval", minval), ("maxval", high)):
         if not is_int(value):
             raise wrong_type("randint", name, value, "int")
     if low >= high:
-        raise problem(ValueError, "randint: nothing to draw from", got=f"{low} up to below {high}")
+        raise problem(ValueError, "randint: the range is empty", got=f"[{low}, {high})")
     wanted = to_dtype(dtype)
     if wanted.kind != "int":
         raise wrong_value("randint", "dtype", wanted, "int8, int16, int32 or int64")

@@ -1,4 +1,4 @@
-"""Functions of one array, element by element: roots, logarithms, angles, rounding, signs."""
+"""Element-wise functions of one array: powers, logarithms, trigonometry, rounding, signs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mycelia.numpy.array_conversion import floating, integer, single, to_tensor,
 def _function(
     name: str, prepare: Callable[[Any], Any], of: Callable[[Any], Any], meaning: str
 ) -> Callable[..., Any]:
-    """The function `name` of one array: `prepare` makes the tensor, `of` works on it."""
+    """Create the function `name` of one array: `prepare` converts it, `of` computes."""
 
     def function(x: Any, dtype: Any = None) -> Any:
         return typed(of(prepare(x)), dtype)
@@ -28,17 +28,17 @@ def _function(
 # ---- powers and logarithms ------------------------------------------------------------------
 
 sqrt = _function("sqrt", floating, ops.sqrt, "The square root.")
-exp = _function("exp", floating, ops.exp, "e to the power of each element.")
-expm1 = _function("expm1", floating, ops.expm1, "exp(x) - 1, exact for small x.")
+exp = _function("exp", floating, ops.exp, "The exponential function.")
+expm1 = _function("expm1", floating, ops.expm1, "exp(x) - 1, accurate for small x.")
 log = _function("log", floating, ops.log, "The natural logarithm.")
 log2 = _function("log2", floating, ops.log2, "The logarithm to base 2.")
 log10 = _function("log10", floating, ops.log10, "The logarithm to base 10.")
-log1p = _function("log1p", floating, ops.log1p, "log(1 + x), exact for small x.")
-square = _function("square", to_tensor, ops.square, "Each element times itself.")
+log1p = _function("log1p", floating, ops.log1p, "log(1 + x), accurate for small x.")
+square = _function("square", to_tensor, ops.square, "The square of each element.")
 
 
 def exp2(x: Any, dtype: Any = None) -> Any:
-    """2 to the power of each element; whole numbers stay whole."""
+    """2 to the power of each element; integers stay integers."""
     power = to_tensor(x)
     kind = dtypes.promote(power.dtype, dtypes.int32) if power.dtype.is_bool else power.dtype
     return typed(ops.pow(ops.cast(to_tensor(2), kind), ops.cast(power, kind)), dtype)
@@ -51,7 +51,7 @@ def cbrt(x: Any, dtype: Any = None) -> Any:
 
 
 def reciprocal(x: Any, dtype: Any = None) -> Any:
-    """1 / x; whole numbers stay whole, cut off towards zero."""
+    """1 / x; integers stay integers, truncated toward zero."""
     source = to_tensor(x)
     return typed(ops.cast(ops.div(1.0, floating(source)), source.dtype), dtype)
 
@@ -61,8 +61,8 @@ def reciprocal(x: Any, dtype: Any = None) -> Any:
 sin = _function("sin", floating, ops.sin, "The sine.")
 cos = _function("cos", floating, ops.cos, "The cosine.")
 tan = _function("tan", floating, ops.tan, "The tangent.")
-arcsin = _function("arcsin", floating, ops.asin, "The angle with this sine.")
-arctan = _function("arctan", floating, ops.atan, "The angle with this tangent.")
+arcsin = _function("arcsin", floating, ops.asin, "The inverse sine.")
+arctan = _function("arctan", floating, ops.atan, "The inverse tangent.")
 sinh = _function("sinh", floating, ops.sinh, "The hyperbolic sine.")
 cosh = _function("cosh", floating, ops.cosh, "The hyperbolic cosine.")
 tanh = _function("tanh", floating, ops.tanh, "The hyperbolic tangent.")
@@ -72,41 +72,43 @@ arctanh = _function("arctanh", floating, ops.atanh, "The inverse hyperbolic tang
 
 
 def arccos(input: Any, dtype: Any = None) -> Any:
-    """The angle with this cosine."""
+    """The inverse cosine."""
     return typed(ops.acos(floating(input)), dtype)
 
 
 def deg2rad(x: Any, dtype: Any = None) -> Any:
-    """Degrees as radians."""
+    """Convert degrees to radians."""
     return typed(ops.mul(floating(x), math.pi / 180.0), dtype)
 
 
 def rad2deg(x: Any, dtype: Any = None) -> Any:
-    """Radians as degrees."""
+    """Convert radians to degrees."""
     return typed(ops.mul(floating(x), 180.0 / math.pi), dtype)
 
 
 def radians(x: Any, dtype: Any = None) -> Any:
-    """Degrees as radians: another name of `deg2rad`."""
+    """Convert degrees to radians: alias of `deg2rad`."""
     return deg2rad(x, dtype)
 
 
 # ---- rounding -------------------------------------------------------------------------------
 
-floor = _function("floor", floating, ops.floor, "The next whole number below.")
-ceil = _function("ceil", floating, ops.ceil, "The next whole number above.")
-trunc = _function("trunc", floating, ops.trunc, "The next whole number towards zero.")
-rint = _function("rint", floating, ops.Rint.of(), "The nearest whole number, halves to even.")
+floor = _function("floor", floating, ops.floor, "Round down to the nearest integer.")
+ceil = _function("ceil", floating, ops.ceil, "Round up to the nearest integer.")
+trunc = _function("trunc", floating, ops.trunc, "Round toward zero.")
+rint = _function(
+    "rint", floating, ops.Rint.of(), "Round to the nearest integer; halves round to even."
+)
 
 
 def fix(x: Any) -> Any:
-    """The next whole number towards zero, in float32; float16 stays."""
+    """Round toward zero, in float32; float16 stays."""
     source = to_tensor(x)
     return ops.trunc(source if source.dtype is dtypes.float16 else single(source))
 
 
 def around(a: Any, decimals: int = 0) -> Any:
-    """Rounded to `decimals` places after the point, halves to even."""
+    """Round to `decimals` decimal places; halves round to even."""
     places = integer("around", "decimals", decimals)
     if places < 0:
         raise problem(ValueError, "around: decimals is negative", got=str(places))
@@ -119,13 +121,13 @@ round = around
 
 # ---- signs ----------------------------------------------------------------------------------
 
-absolute = _function("absolute", to_tensor, ops.abs, "The distance from zero.")
-abs = _function("abs", to_tensor, ops.abs, "The distance from zero: another name of `absolute`.")
-fabs = _function("fabs", to_tensor, ops.abs, "The distance from zero.")
+absolute = _function("absolute", to_tensor, ops.abs, "The absolute value.")
+abs = _function("abs", to_tensor, ops.abs, "The absolute value: alias of `absolute`.")
+fabs = _function("fabs", to_tensor, ops.abs, "The absolute value.")
 
 
 def sign(x: Any, dtype: Any = None) -> Any:
-    """-1, 0 or 1 as a number is negative, zero or positive; whole numbers give float32."""
+    """The sign of each element: -1, 0, or 1; the result for integers is float32."""
     source = to_tensor(x)
     if source.dtype.is_bool:
         raise problem(TypeError, "sign: bools have no sign", fix="cast to a number first")
@@ -133,17 +135,17 @@ def sign(x: Any, dtype: Any = None) -> Any:
 
 
 def signbit(x: Any, dtype: Any = None) -> Any:
-    """Whether a number is below zero."""
+    """Whether each element is negative."""
     return typed(ops.less(floating(x), 0.0), dtype)
 
 
 def negative(a: Any, dtype: Any = None) -> Any:
-    """Each element with the other sign."""
+    """The negative of each element."""
     return typed(ops.neg(to_tensor(a)), dtype)
 
 
 def positive(a: Any, dtype: Any = None) -> Any:
-    """Each element as it is."""
+    """Each element unchanged."""
     source = to_tensor(a)
     if source.dtype.is_bool:
         raise problem(TypeError, "positive: bools have no sign", fix="cast to a number first")
@@ -152,23 +154,23 @@ def positive(a: Any, dtype: Any = None) -> Any:
 
 # ---- bits and kinds of numbers --------------------------------------------------------------
 
-invert = _function("invert", to_tensor, ops.invert, "Every bit turned over.")
-bitwise_not = _function("bitwise_not", to_tensor, ops.invert, "Every bit turned over: `invert`.")
-isnan = _function("isnan", floating, ops.isnan, "Whether an element is not a number.")
-isinf = _function("isinf", floating, ops.isinf, "Whether an element is infinite.")
-isfinite = _function("isfinite", floating, ops.isfinite, "Whether an element is finite.")
+invert = _function("invert", to_tensor, ops.invert, "Bitwise NOT.")
+bitwise_not = _function("bitwise_not", to_tensor, ops.invert, "Bitwise NOT: alias of `invert`.")
+isnan = _function("isnan", floating, ops.isnan, "Whether each element is NaN.")
+isinf = _function("isinf", floating, ops.isinf, "Whether each element is infinite.")
+isfinite = _function("isfinite", floating, ops.isfinite, "Whether each element is finite.")
 
 
 def isposinf(x: Any) -> Any:
-    """Whether an element is plus infinity."""
+    """Whether each element is +infinity."""
     return ops.equal(floating(x), math.inf)
 
 
 def isneginf(x: Any) -> Any:
-    """Whether an element is minus infinity."""
+    """Whether each element is -infinity."""
     return ops.equal(floating(x), -math.inf)
 
 
 def logical_not(a: Any, dtype: Any = None) -> Any:
-    """Whether an element is zero or False."""
+    """Logical NOT: whether each element is zero or False."""
     return typed(ops.logical_not(ops.cast(to_tensor(a), dtypes.bool_)), dtype)

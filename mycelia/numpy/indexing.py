@@ -1,4 +1,4 @@
-"""Elements by place or condition: take, where, select, choose, argwhere."""
+"""Selection by index or condition: take, where, select, choose, argwhere."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from mycelia.ops.indexing.index_modes import brought_inside
 
 
 def take(a: Any, indices: Any, axis: Any = None, mode: str = "clip") -> Any:
-    """Elements by place, from one axis or from the flattened array.
+    """Select elements by index, along an axis or from the flattened array.
 
-    Places beyond the ends mean the last ones (`clip`) or count on from the other end (`wrap`).
+    Indices out of range are clamped (`clip`) or wrap around (`wrap`).
     """
     source, places = to_tensor(a), to_tensor(indices)
     if axis is None:
@@ -30,7 +30,7 @@ def take(a: Any, indices: Any, axis: Any = None, mode: str = "clip") -> Any:
 
 
 def take_along_axis(arr: Any, indices: Any, axis: Any) -> Any:
-    """For each place in the other axes, the elements that `indices` has there along `axis`."""
+    """Select elements along `axis` by an index array with the same number of axes."""
     source, places = to_tensor(arr), to_tensor(indices)
     if axis is None:
         source, axis = source.ravel(), 0
@@ -42,7 +42,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any) -> Any:
             got=f"{source.ndim} and {places.ndim}",
         )
     if not places.dtype.is_integer:
-        raise problem(TypeError, "take_along_axis: not whole numbers", got=str(places.dtype))
+        raise problem(TypeError, "take_along_axis: indices must be integers", got=str(places.dtype))
     shape = [max(m, n) for m, n in zip(source.shape, places.shape, strict=True)]
     fitted, shape[place] = list(shape), places.shape[place]
     fitted[place] = source.shape[place]
@@ -57,11 +57,11 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
 
 
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
-    """At each place the choice whose condition is the first to hold, or `default`."""
+    """For each element, the choice of the first condition that holds, or `default`."""
     if len(condlist) != len(choicelist):
         raise problem(
             ValueError,
-            "select: not one choice for each condition",
+            "select: the number of choices does not match the conditions",
             got=f"{len(condlist)} conditions and {len(choicelist)} choices",
         )
     if not len(choicelist):
@@ -75,7 +75,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
 
 
 def choose(a: Any, choices: Any, mode: str = "clip") -> Any:
-    """At each place the element of the choice that `a` numbers there."""
+    """For each element of `a`, the element of the choice with that index."""
     options = listed(choices)
     numbers = brought_inside("choose", to_tensor(a), len(options), mode, from_end=False)
     result = options[-1]
@@ -85,15 +85,15 @@ def choose(a: Any, choices: Any, mode: str = "clip") -> Any:
 
 
 def argwhere(a: Any) -> Any:
-    """The places of the elements that are not zero, one in each row."""
+    """The indices of the nonzero elements, one per row."""
     return ops.argwhere(to_tensor(a))
 
 
-# ---- places in flattened arrays -------------------------------------------------------------
+# ---- flat indices ---------------------------------------------------------------------------
 
 
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
-    """For places in a flattened array, their places along each axis of `shape`."""
+    """Convert flat indices to coordinates in `shape`."""
     sizes = to_shape("unravel_index", shape)
     flat = brought_inside(
         "unravel_index", to_tensor(indices), math.prod(sizes), "clip", from_end=True
@@ -106,12 +106,12 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]
 
 
 def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "clip", order: str = "C") -> Any:
-    """For places along each axis of `dims`, their places in the flattened array, in float32."""
+    """Convert coordinates in `dims` to flat indices, in float32."""
     sizes = to_shape("ravel_multi_index", dims)
     if len(multi_index) != len(sizes):
         raise problem(
             ValueError,
-            "ravel_multi_index: not one index for each axis",
+            "ravel_multi_index: the number of indices does not match the axes",
             got=f"{len(multi_index)} indices for {len(sizes)} axes",
         )
     total = to_tensor(0)
@@ -123,7 +123,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "clip", order: st
 
 
 def _strides(owner: str, sizes: tuple[int, ...], order: str) -> list[int]:
-    """How far apart neighbours along each axis are in the flattened array."""
+    """The strides of each axis in the flattened array, in elements."""
     if order not in ("C", "F"):
         raise wrong_value(owner, "order", order, "'C' or 'F'")
     along = sizes if order == "F" else sizes[::-1]

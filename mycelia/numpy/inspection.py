@@ -1,4 +1,4 @@
-"""Questions about arrays and dtypes that need no arithmetic: size, text, common dtypes."""
+"""Properties of arrays and dtypes: size, text, and common dtypes."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ def isscalar(element: Any) -> bool:
 
 
 def array_str(a: Any) -> str:
-    """The numbers of a tensor as text."""
+    """The elements of a tensor as text."""
     if not isinstance(a, Tensor):
         raise wrong_type("array_str", "a", a, "Tensor")
     return np.array_str(np.asarray(a))
 
 
 def promote_types(type1: Any, type2: Any) -> DType:
-    """The dtype in which two dtypes meet."""
+    """The common dtype of two dtypes."""
     return dtypes.promote(to_dtype(type1), to_dtype(type2))
 
 
 def result_type(*arrays_and_dtypes: Any) -> DType:
-    """The dtype in which tensors, numbers and dtypes meet."""
+    """The common dtype of tensors, numbers, and dtypes."""
     if not arrays_and_dtypes:
-        raise problem(IndexError, "result_type: nothing to find the dtype of")
+        raise problem(IndexError, "result_type: pass at least one array or dtype")
     return reduce(dtypes.promote, map(_dtype_of, arrays_and_dtypes))
 
 

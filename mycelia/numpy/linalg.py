@@ -1,4 +1,4 @@
-"""Products of vectors and matrices, and norms."""
+"""Linear algebra: products of vectors and matrices, and norms."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mycelia.numpy.reduction import sum as total
 
 
 def matmul(x1: Any, x2: Any, dtype: Any = None) -> Any:
-    """The matrix product, over all matrices if there are more axes."""
+    """Matrix product; leading axes are batch axes."""
     return typed(ops.matmul(*_not_numbers("matmul", x1, x2)), dtype)
 
 
@@ -36,19 +36,19 @@ def inner(a: Any, b: Any) -> Any:
 
 
 def outer(a: Any, b: Any) -> Any:
-    """Every element of `a` times every element of `b`."""
+    """Outer product of the flattened arrays."""
     x, y = together(a, b)
     return ops.mul(ops.reshape(x, (x.size, 1)), y.ravel())
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
-    """The sum of products over named axes, or the last of `a` and the first of `b`."""
+    """Tensor contraction over the given axes, or the last of `a` and the first of `b`."""
     x, y = together(a, b)
     return _contract("tensordot", x, y, axes)
 
 
 def kron(a: Any, b: Any) -> Any:
-    """Kronecker's product: `b` times each element of `a`, in its place."""
+    """Kronecker product."""
     return ops.kron(*together(a, b))
 
 
@@ -58,7 +58,7 @@ def _contract(owner: str, x: Any, y: Any, axes: Any) -> Any:
         if any(x.shape[i] != y.shape[j] for i, j in pairs):
             raise problem(
                 ValueError,
-                f"{owner}: the sizes to sum over differ",
+                f"{owner}: the contracted axes have different sizes",
                 got=f"shapes {list(x.shape)} and {list(y.shape)}, axes {axes}",
             )
     return ops.tensor_dot(x, y, axes)
@@ -67,14 +67,14 @@ def _contract(owner: str, x: Any, y: Any, axes: Any) -> Any:
 def _not_numbers(owner: str, *values: Any) -> tuple[Any, ...]:
     tensors = together(*values)
     if any(t.ndim == 0 for t in tensors):
-        raise problem(TypeError, f"{owner}: a number is no matrix", fix="use multiply")
+        raise problem(TypeError, f"{owner}: a scalar is not a matrix", fix="use multiply")
     return tensors
 
 
 def cross(
     a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None
 ) -> Any:
-    """The vectors that stand upright on pairs of vectors of two or three coordinates."""
+    """Cross product of vectors with two or three components."""
     if axis is not None:
         axisa = axisb = axisc = axis
     x, y = (
@@ -83,7 +83,7 @@ def cross(
     )
     sizes = x.shape[-1], y.shape[-1]
     if not set(sizes) <= {2, 3}:
-        raise problem(ValueError, "cross: vectors need 2 or 3 coordinates", got=f"{sizes}")
+        raise problem(ValueError, "cross: vectors need 2 or 3 components", got=f"{sizes}")
     shape = broadcast(x.shape[:-1], y.shape[:-1], op="cross")
     x0, x1, x2 = _coordinates(x, shape)
     y0, y1, y2 = _coordinates(y, shape)
@@ -96,18 +96,18 @@ def cross(
 
 
 def _coordinates(vectors: Any, shape: tuple[int, ...]) -> list[Any]:
-    """Three coordinates, each in `shape`; a missing third one is zero."""
+    """Three components, each in `shape`; a missing third one is zero."""
     parts = [ops.broadcast_to(p, shape) for p in ops.unbind(vectors, -1)]
     return parts if len(parts) == 3 else [*parts, ops.zeros_like(parts[0])]
 
 
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
-    """The sum along the diagonals of the matrices that two axes span."""
+    """The trace (sum of the diagonal) of the matrices in two axes."""
     return total(ops.diagonal(to_tensor(a), offset, axis1, axis2), -1, dtype)
 
 
 def matrix_power(a: Any, n: int) -> Any:
-    """A square matrix multiplied with itself."""
+    """A power of a square matrix."""
     matrix = to_tensor(a)
     power = integer("matrix_power", "n", n)
     if matrix.ndim < 2 or matrix.shape[-1] != matrix.shape[-2]:
@@ -118,9 +118,9 @@ def matrix_power(a: Any, n: int) -> Any:
 
 
 def multi_dot(arrays: Any) -> Any:
-    """The product of several matrices, multiplied in the order that needs the least work."""
+    """The product of several matrices, in the cheapest order of multiplication."""
     if len(arrays) < 2:
-        raise problem(ValueError, "multi_dot: two or more matrices are needed")
+        raise problem(ValueError, "multi_dot: pass at least two matrices")
     matrices = list(together(*arrays))
     is_row, is_column = matrices[0].ndim == 1, matrices[-1].ndim == 1
     if is_row:
@@ -128,7 +128,7 @@ def multi_dot(arrays: Any) -> Any:
     if is_column:
         matrices[-1] = ops.expand_dims(matrices[-1], 1)
     if any(m.ndim != 2 for m in matrices):
-        raise problem(ValueError, "multi_dot: a factor is not a matrix")
+        raise problem(ValueError, "multi_dot: every factor must be a matrix")
     sizes = (*(m.shape[0] for m in matrices), matrices[-1].shape[1])
 
     def product(first: int, last: int) -> Any:
@@ -144,7 +144,7 @@ def multi_dot(arrays: Any) -> Any:
 
 @cache
 def _cheapest_cut(sizes: tuple[int, ...], first: int, last: int) -> tuple[int, int]:
-    """The work of a chain of matrix products, and the place to cut it in two."""
+    """The cost of a chain of matrix products, and the index at which to split it."""
     if first == last:
         return 0, first
     return min(
@@ -172,7 +172,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
 
 def _norm_axes(axis: Any, rank: int) -> tuple[int, ...]:
-    """The axes of a norm in the order in which they are named."""
+    """The normalized axes of a norm, in the given order."""
     normalize_axes(axis, rank, "norm")
     named = range(rank) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
     return tuple(normalize_axis(n, rank, "norm") for n in named)
@@ -180,7 +180,7 @@ def _norm_axes(axis: Any, rank: int) -> tuple[int, ...]:
 
 def _vector_norm(source: Any, order: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     if not is_number(order):
-        raise problem(ValueError, "norm: this order is for matrices", got=repr(order))
+        raise problem(ValueError, "norm: this order needs a matrix", got=repr(order))
     return ops.vector_norm(source, order, axes, keepdims)
 
 
@@ -190,7 +190,7 @@ def _matrix_norm(source: Any, order: Any, axes: tuple[int, ...], keepdims: bool)
     if order not in ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf):
         raise problem(
             ValueError,
-            "norm: no matrix norm has this order",
+            "norm: unknown order of a matrix norm",
             got=repr(order),
             expected="'fro', 'nuc', 1, -1, 2, -2, inf or -inf",
         )

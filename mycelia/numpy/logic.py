@@ -1,4 +1,4 @@
-"""Whether whole arrays are alike, and whether elements occur in another array."""
+"""Comparison of whole arrays, and membership tests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mycelia.tensor.tensor import Tensor
 def isclose(
     a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> Any:
-    """Whether elements are equal up to `atol + rtol * |b|`."""
+    """Whether elements are equal within `atol + rtol * |b|`."""
     x, y = together(a, b)
     return ops.isclose(x, y, rtol, atol, equal_nan)
 
@@ -25,7 +25,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
 
 
 def array_equiv(a1: Any, a2: Any) -> Any:
-    """Whether two arrays are equal once one is broadcast to the shape of the other."""
+    """Whether two arrays are equal after broadcasting one to the shape of the other."""
     x, y = together(a1, a2)
     sizes = zip(reversed(x.shape), reversed(y.shape))
     fits = all(m == n or 1 in (m, n) for m, n in sizes)
@@ -40,17 +40,17 @@ def _all_alike(x: Any, y: Any, equal_nan: bool) -> Any:
 
 
 def isin(element: Any, test_elements: Any, invert: bool = False) -> Any:
-    """For each element, whether it is among `test_elements`."""
+    """Whether each element is in `test_elements`."""
     x, wanted = together(element, test_elements)
     found = ops.any(ops.equal(ops.expand_dims(x, -1), wanted.ravel()), -1)
     return ops.logical_not(found) if invert else found
 
 
 def in1d(ar1: Any, ar2: Any, invert: bool = False) -> Any:
-    """The same as `isin`, flattened."""
+    """The flattened result of `isin`."""
     return isin(to_tensor(ar1).ravel(), ar2, invert)
 
 
 def sometrue(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """Whether any element along the axes is not zero."""
+    """Whether any element over the axes is nonzero."""
     return ops.any(ops.cast(to_tensor(a), bool_), axis, bool(keepdims))

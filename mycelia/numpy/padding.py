@@ -1,4 +1,4 @@
-"""Arrays with a border around them: `pad` and its modes."""
+"""Padding of arrays: `pad` and its modes."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ def pad(
     reflect_type: str = "even",
     **kwargs: Any,
 ) -> Any:
-    """The array with `pad_width` elements before and after it along each axis.
+    """Pad an array by `pad_width` elements before and after each axis.
 
-    They are constant values, the edge, a mirror image (reflect, symmetric), the other end (wrap),
-    a ramp to `end_values`, or the maximum, minimum or mean of the `stat_length` nearest ones. A
-    function gets each padded vector, the widths, the axis and the other arguments.
+    The padding is a constant, the edge, a reflection (reflect, symmetric), the opposite end (wrap),
+    a ramp to `end_values`, or the maximum, minimum, or mean of the nearest `stat_length` elements.
+    A custom function receives each padded vector, the widths, the axis, and the other arguments.
     """
     source = to_tensor(arr)
     widths = _pairs("pad_width", pad_width, source.ndim)
     if any(not is_int(n) or n < 0 for pair in widths for n in pair):
-        raise problem(ValueError, "pad: a width is not a number of elements", got=str(pad_width))
+        raise problem(ValueError, "pad: pad_width must hold non-negative ints", got=str(pad_width))
     if callable(mode):
         return _by_function(source, widths, mode, kwargs)
     values = {
@@ -58,7 +58,7 @@ def pad(
 
 
 def _padded(source: Any, axis: int, width: Any, mode: str, detail: Any, reflect_type: str) -> Any:
-    """The array with borders at both ends of one axis."""
+    """Pad the array at both ends of one axis."""
     if mode in ("edge", "wrap") or (mode in ("reflect", "symmetric") and reflect_type == "even"):
         places = np.pad(np.arange(source.shape[axis]), width, mode)  # type: ignore[call-overload]
         return ops.gather(source, constant(places, int32), axis)
@@ -73,7 +73,7 @@ def _padded(source: Any, axis: int, width: Any, mode: str, detail: Any, reflect_
     elif mode == "median":
         raise problem(NotImplementedError, "pad: mode 'median' is not supported")
     else:
-        raise problem(ValueError, "pad: no such mode", got=f"{mode!r}, {reflect_type!r}")
+        raise problem(ValueError, "pad: unknown mode", got=f"{mode!r}, {reflect_type!r}")
     return ops.concat((borders[0], source, borders[1]), axis)
 
 
@@ -94,7 +94,7 @@ def _statistic(source: Any, axis: int, width: Any, lengths: Any, mode: str, end:
 
 
 def _ramp(source: Any, axis: int, size: int, value: Any, end: int) -> Any:
-    """Numbers at equal distances from the edge (left out) to `value`."""
+    """Evenly spaced values from the edge (exclusive) to `value`."""
     edge = floating(ops.narrow(source, axis, 0 if end == 0 else source.shape[axis] - 1, 1))
     share = np.arange(1, size + 1) / max(size, 1)
     sides = tuple(size if n == axis else 1 for n in range(source.ndim))
@@ -104,7 +104,7 @@ def _ramp(source: Any, axis: int, size: int, value: Any, end: int) -> Any:
 
 
 def _odd_mirror(source: Any, axis: int, width: Any, mode: str) -> Any:
-    """The mirror image turned over around the edge value: a linear map, found from unit vectors."""
+    """The odd reflection around the edge value: a linear map, computed from unit vectors."""
     unit = np.eye(source.shape[axis])
     matrix = np.pad(unit, (width, (0, 0)), mode, reflect_type="odd")  # type: ignore[call-overload]
     kind = source.dtype if source.dtype.is_inexact else float32
@@ -128,7 +128,7 @@ def _by_function(
 
 
 def _pairs(argument: str, value: Any, rank: int) -> list[Any]:
-    """`value` as one pair for each axis: a number, a pair, one pair in a list, or all pairs."""
+    """Expand `value` to one pair per axis: a number, a pair, one pair in a list, or all pairs."""
     given = value.tolist() if isinstance(value, Tensor) else value
     if isinstance(given, float) and argument == "pad_width":
         raise wrong_type("pad", argument, value, "int, list, tuple or Tensor")
@@ -139,7 +139,7 @@ def _pairs(argument: str, value: Any, rank: int) -> list[Any]:
     except ValueError:
         raise problem(
             ValueError,
-            f"pad: {argument} does not fit the axes",
+            f"pad: {argument} does not match the axes",
             got=repr(value),
             expected=f"a number, a pair, or {rank} pairs",
         ) from None

@@ -1,4 +1,4 @@
-"""Numbers in rows and grids: arange, linspace, meshgrid, mgrid, window functions."""
+"""Ranges, grids, and window functions: arange, linspace, meshgrid, mgrid, hanning."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from mycelia.numpy.array_conversion import (
 
 
 def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) -> Any:
-    """The numbers from `start` (0 if one is given) up to below `stop`."""
+    """Evenly spaced values in [start, stop); with one argument, in [0, start)."""
     first, end = (0, start) if stop is None else (start, stop)
     stride = 1 if step is None else step
     whole = all(isinstance(n, int) for n in (first, end, stride))
@@ -34,7 +34,7 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) ->
     count = math.ceil((end - first) / stride)
     if count <= 0:
         raise problem(
-            ValueError, "arange: there is no number", got=f"{first} to {end} in steps of {stride}"
+            ValueError, "arange: the range is empty", got=f"{first} to {end} in steps of {stride}"
         )
     numbers = first + stride * np.arange(count)
     return constant(numbers, (int32 if whole else float32) if dtype is None else to_dtype(dtype))
@@ -49,7 +49,7 @@ def linspace(
     dtype: Any = None,
     axis: int = 0,
 ) -> Any:
-    """`num` numbers at equal distances from `start` to `stop`, along a new axis."""
+    """`num` evenly spaced values from `start` to `stop`, along a new axis."""
     low, high = ops.broadcast_to(*_ends(start, stop)), ops.broadcast_to(*_ends(stop, start))
     count = _count("linspace", num)
     gaps = count - 1 if endpoint else count
@@ -72,7 +72,7 @@ def logspace(
     dtype: Any = None,
     axis: int = 0,
 ) -> Any:
-    """`base` to the powers that `linspace` gives."""
+    """Values evenly spaced on a log scale: `base` to the powers that `linspace` returns."""
     if not is_number(base):
         raise wrong_type("logspace", "base", base, "int or float")
     powers = linspace(start, stop, num, endpoint, axis=axis)
@@ -82,7 +82,7 @@ def logspace(
 def geomspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
 ) -> Any:
-    """`num` numbers of which each is the same multiple of the one before it."""
+    """`num` values in geometric progression from `start` to `stop`."""
     low, high = ops.broadcast_to(*_ends(start, stop)), ops.broadcast_to(*_ends(stop, start))
     count = _count("geomspace", num)
     gaps = max(count - 1 if endpoint else count, 1)
@@ -93,7 +93,7 @@ def geomspace(
 
 
 def _ends(end: Any, other: Any) -> tuple[Any, Any]:
-    """One end of a range in float32, and the shape it has together with the other."""
+    """One end of a range in float32, and the broadcast shape of both ends."""
     this, that = single(end), single(other)
     return this, ops.add(this, that).shape
 
@@ -106,7 +106,7 @@ def _count(owner: str, num: Any) -> int:
 
 
 def _along_first(numbers: Any, rank: int) -> Any:
-    """Known numbers along the first of `rank` + 1 axes."""
+    """Constant values along the first of `rank` + 1 axes."""
     return constant(np.reshape(numbers, (-1,) + (1,) * rank), float32)
 
 
@@ -114,7 +114,7 @@ def _along_first(numbers: Any, rank: int) -> Any:
 
 
 def meshgrid(*xi: Any, sparse: bool = False, indexing: str = "xy") -> list[Any]:
-    """Vectors spread out over the grid they span, one grid for each; flat if `sparse`."""
+    """Coordinate grids from coordinate vectors; `sparse` keeps axes of size 1."""
     if indexing not in ("xy", "ij"):
         raise problem(TypeError, "meshgrid: indexing must be 'xy' or 'ij'", got=repr(indexing))
     vectors = [to_tensor(x).ravel() for x in xi]
@@ -125,7 +125,7 @@ def meshgrid(*xi: Any, sparse: bool = False, indexing: str = "xy") -> list[Any]:
 
 
 def _open_grid(vectors: list[Any], places: list[int]) -> list[Any]:
-    """Each vector along its own axis, of size 1 along the others."""
+    """Reshape each vector to lie along a separate axis, with size 1 along the others."""
     return [
         ops.reshape(v, tuple(v.size if axis == place else 1 for axis in range(len(places))))
         for v, place in zip(vectors, places, strict=True)
@@ -139,15 +139,15 @@ def _full_grid(vectors: list[Any], places: list[int]) -> list[Any]:
 
 
 def ix_(*args: Any) -> tuple[Any, ...]:
-    """Vectors, each along its own axis, that together index the grid they span."""
+    """An open mesh from vectors, which indexes their Cartesian product."""
     vectors = [to_tensor(a) for a in args]
     if any(v.ndim != 1 for v in vectors):
-        raise problem(ValueError, "ix_: an index is not a vector", expected="vectors")
+        raise problem(ValueError, "ix_: every index must be a vector", expected="vectors")
     return tuple(_open_grid(vectors, list(range(len(vectors)))))
 
 
 def indices(dimensions: Any, dtype: Any = int32, sparse: bool = False) -> list[Any]:
-    """For each axis of a grid, the place along it of every point."""
+    """For each axis of a grid, the index along it of every point."""
     if not isinstance(dimensions, (tuple, list)):
         raise wrong_type("indices", "dimensions", dimensions, "tuple or list of ints")
     counters = [constant(np.arange(n), to_dtype(dtype)) for n in dimensions]
@@ -155,7 +155,7 @@ def indices(dimensions: Any, dtype: Any = int32, sparse: bool = False) -> list[A
 
 
 class _Grid:
-    """Grids by slices: `grid[0:3, 0:1:5j]`; an imaginary step is a count with both ends."""
+    """Grids by slices: `grid[0:3, 0:1:5j]`; an imaginary step is a count, ends included."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -165,20 +165,20 @@ class _Grid:
 
     def _vectors(self, key: Any) -> list[Any]:
         if not all(isinstance(k, slice) for k in key):
-            raise problem(TypeError, f"{self._name}: an index is not a slice", got=repr(key))
+            raise problem(TypeError, f"{self._name}: every index must be a slice", got=repr(key))
         return [self._vector(k) for k in key]
 
     def _vector(self, key: slice) -> Any:
         start = 0 if key.start is None else key.start
         if key.stop is None:
-            raise problem(TypeError, f"{self._name}: a slice without an end", got=repr(key))
+            raise problem(TypeError, f"{self._name}: a slice needs an end", got=repr(key))
         if isinstance(key.step, complex):
             return linspace(start, key.stop, int(abs(key.step)))
         return arange(start, key.stop, key.step)
 
 
 class _DenseGrid(_Grid):
-    """Grids whose points are all written out, stacked along a new first axis."""
+    """Dense grids (`mgrid`), stacked along a new first axis."""
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):
@@ -187,7 +187,7 @@ class _DenseGrid(_Grid):
 
 
 class _OpenGrid(_Grid):
-    """Grids as one vector for each axis, which broadcast to the points."""
+    """Open grids (`ogrid`): one vector per axis, which broadcast against each other."""
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):
@@ -203,22 +203,22 @@ ogrid = _OpenGrid("ogrid")
 
 
 def bartlett(M: int) -> Any:
-    """The triangular window of `M` points."""
+    """The Bartlett (triangular) window with `M` points."""
     return constant(np.bartlett(_points("bartlett", M)), float32)
 
 
 def blackman(M: int) -> Any:
-    """Blackman's window: three cosine terms that nearly vanish at the ends."""
+    """The Blackman window with `M` points: three cosine terms."""
     return constant(np.blackman(_points("blackman", M)), float32)
 
 
 def hamming(M: int) -> Any:
-    """Hamming's window: a raised cosine that does not reach zero."""
+    """The Hamming window with `M` points: a raised cosine that does not reach zero."""
     return constant(np.hamming(_points("hamming", M)), float32)
 
 
 def hanning(M: int) -> Any:
-    """Von Hann's window: a raised cosine."""
+    """The Hann window with `M` points: a raised cosine."""
     return constant(np.hanning(_points("hanning", M)), float32)
 
 

@@ -1,4 +1,4 @@
-"""Other shapes and orders of the same elements: reshape, transpose, flip, roll, tile."""
+"""Reshaping and rearranging arrays: reshape, transpose, flip, roll, tile."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from mycelia.tensor.tensor import Tensor
 
 
 def reshape(x: Any, new_shape: Any) -> Any:
-    """The same elements in another shape."""
+    """Change the shape, keeping the elements."""
     return ops.reshape(to_tensor(x), new_shape)
 
 
 def ravel(x: Any) -> Any:
-    """All elements along one axis."""
+    """Flatten to one axis."""
     return to_tensor(x).ravel()
 
 
 def expand_dims(a: Any, axis: Any) -> Any:
-    """New axes of size 1 at the named places of the result."""
+    """Insert axes of size 1 at the given positions of the result."""
     source = to_tensor(a)
     listed = axis if isinstance(axis, (tuple, list)) else (axis,)
     rank = source.ndim + len(listed)
@@ -32,7 +32,7 @@ def expand_dims(a: Any, axis: Any) -> Any:
 
 
 def squeeze(a: Any, axis: Any = None) -> Any:
-    """Without the axes of size 1: all of them, or those named."""
+    """Remove axes of size 1: all of them, or the given ones."""
     source = to_tensor(a)
     named = normalize_axes(axis, source.ndim, "squeeze")
     kept = [n for place, n in enumerate(source.shape) if not (n == 1 and place in named)]
@@ -40,24 +40,24 @@ def squeeze(a: Any, axis: Any = None) -> Any:
 
 
 def transpose(a: Any, axes: Any = None) -> Any:
-    """The axes in another order, reversed when none is given."""
+    """Permute the axes; by default, reverse them."""
     source = to_tensor(a)
     order = tuple(range(source.ndim))[::-1] if axes is None else tuple(axes)
     return ops.transpose(source, order)
 
 
 def swapaxes(x: Any, axis1: int, axis2: int) -> Any:
-    """Two axes exchanged."""
+    """Swap two axes."""
     return ops.swapaxes(to_tensor(x), axis1, axis2)
 
 
 def moveaxis(a: Any, source: Any, destination: Any) -> Any:
-    """Axes moved to other places, the rest in their order."""
+    """Move axes to other positions; the others keep their order."""
     return ops.moveaxis(to_tensor(a), source, destination)
 
 
 def rollaxis(x: Any, axis: int, start: int = 0) -> Any:
-    """One axis moved back until it stands before the axis that is at `start` now."""
+    """Move an axis to the position before the axis that is now at `start`."""
     source = to_tensor(x)
     place = normalize_axis(axis, source.ndim, "rollaxis")
     if not -source.ndim <= integer("rollaxis", "start", start) <= source.ndim:
@@ -74,17 +74,20 @@ def rollaxis(x: Any, axis: int, start: int = 0) -> Any:
 
 
 def atleast_1d(*arys: Any) -> Any:
-    """Numbers as vectors of one element; several arrays give a list."""
+    """View inputs as arrays with at least one axis; several arrays return a list."""
     return _each(arys, lambda t: t if t.ndim else ops.reshape(t, (1,)))
 
 
 def atleast_2d(*arys: Any) -> Any:
-    """Vectors as matrices of one row; several arrays give a list."""
+    """View inputs as arrays with at least two axes (vectors are rows); several return a list."""
     return _each(arys, lambda t: t if t.ndim > 1 else ops.reshape(t, (1, t.size)))
 
 
 def atleast_3d(*arys: Any) -> Any:
-    """Matrices with a third axis of size 1, vectors also with a first; several give a list."""
+    """View inputs as arrays with at least three axes; several arrays return a list.
+
+    Matrices gain a last axis of size 1; vectors gain a first and a last one.
+    """
     return _each(arys, three_axes)
 
 
@@ -104,55 +107,55 @@ def _each(arrays: tuple[Any, ...], shaped: Any) -> Any:
 
 
 def broadcast_to(array: Any, shape: Any) -> Any:
-    """The array repeated, along new axes and those of size 1, to fill `shape`."""
+    """Broadcast the array to `shape`."""
     if not isinstance(shape, (tuple, list)):
         raise wrong_type("broadcast_to", "shape", shape, "tuple or list of ints")
     return ops.broadcast_to(to_tensor(array), to_shape("broadcast_to", shape))
 
 
 def broadcast_arrays(*args: Any) -> list[Any]:
-    """All arrays, each repeated to the shape they have together."""
+    """Broadcast arrays against each other."""
     tensors = [to_tensor(a) for a in args]
     shape = broadcast(*(t.shape for t in tensors), op="broadcast_arrays")
     return [ops.broadcast_to(t, shape) for t in tensors]
 
 
 def tile(a: Any, reps: Any) -> Any:
-    """The whole array repeated along each axis."""
+    """Repeat the whole array along each axis."""
     given = reps.tolist() if isinstance(reps, Tensor) else reps
     times = tuple(given) if isinstance(given, (tuple, list)) else (given,)
     return ops.tile(to_tensor(a), times)
 
 
 def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
-    """Each element repeated, as often as one number or one number for each says."""
+    """Repeat each element; `repeats` is one count for all or one per element."""
     source = to_tensor(a)
     source, place = (source.ravel(), 0) if axis is None else (source, axis)
     counts = repeats.tolist() if isinstance(repeats, Tensor) else repeats
     return ops.repeat_interleave(source, counts, place)
 
 
-# ---- other directions -----------------------------------------------------------------------
+# ---- flips, rotations, and shifts -----------------------------------------------------------
 
 
 def flip(m: Any, axis: Any = None) -> Any:
-    """The order of the elements reversed along the axes (all when none is named)."""
+    """Reverse the elements along the axes (default: all)."""
     source = to_tensor(m)
     return ops.flip(source, normalize_axes(axis, source.ndim, "flip"))
 
 
 def flipud(m: Any) -> Any:
-    """The order along the first axis reversed."""
+    """Reverse the elements along the first axis."""
     return flip(m, 0)
 
 
 def fliplr(m: Any) -> Any:
-    """The order along the second axis reversed."""
+    """Reverse the elements along the second axis."""
     return flip(m, 1)
 
 
 def rot90(a: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
-    """A quarter turn, `k` times, in the plane of two axes, from the first towards the second."""
+    """Rotate by 90 degrees `k` times in the plane of two axes, from the first to the second."""
     source = to_tensor(a)
     first, second = (normalize_axis(n, source.ndim, "rot90") for n in axes)
     if first == second:
@@ -161,7 +164,7 @@ def rot90(a: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
 
 
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
-    """Elements moved along the axes; what leaves at one end comes in at the other."""
+    """Shift elements along the axes, wrapping around at the ends."""
     source = to_tensor(a)
     shifts = tuple(shift) if isinstance(shift, (tuple, list)) else (shift,)
     if axis is None:
@@ -172,7 +175,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     if {len(shifts), len(axes)} - {1, pairs}:
         raise problem(
             ValueError,
-            "roll: the shifts do not fit the axes",
+            "roll: the shifts do not match the axes",
             got=f"shift {shift} and axis {axis}",
             expected="one number, or as many shifts as axes",
         )

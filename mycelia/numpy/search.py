@@ -1,4 +1,4 @@
-"""Places in sorted arrays, and what is read off or counted with them: interp, histograms."""
+"""Search in sorted arrays, interpolation, bin counts, and histograms."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from mycelia.tensor.tensor import Tensor
 
 
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
-    """Where elements of `v` would be put into the sorted vector `a` to keep it sorted."""
+    """The insertion indices of the elements of `v` that keep the vector `a` sorted."""
     if side not in ("left", "right"):
         raise problem(ValueError, "searchsorted: side must be left or right", got=repr(side))
     order, values = together(a, v)
     if order.ndim != 1:
-        raise problem(ValueError, "searchsorted: `a` is not a vector", got=f"{order.ndim} axes")
+        raise problem(ValueError, "searchsorted: `a` must be a vector", got=f"{order.ndim} axes")
     if sorter is not None:
         order = ops.gather(order, to_tensor(sorter), 0)
     return ops.searchsorted(order, values, side=side, out_int32=True)
 
 
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
-    """The number of the bin each element falls into; bins rise or fall, 0 is before the first."""
+    """The bin index of each element; bins are monotonic, and 0 means before the first bin."""
     values, edges = to_tensor(x), to_tensor(bins)
     if edges.ndim != 1:
-        raise problem(ValueError, "digitize: bins is not a vector", got=f"{edges.ndim} axes")
+        raise problem(ValueError, "digitize: bins must be a vector", got=f"{edges.ndim} axes")
     if not edges.size:
         return ops.zeros(values.shape, int32)
     side = "left" if right else "right"
@@ -43,7 +43,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
 
 
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
-    """The values at `x` of straight lines through the points (`xp`, `fp`)."""
+    """Piecewise linear interpolation at `x` through the points (`xp`, `fp`)."""
     dtype = float64 if any(t.dtype is float64 for t in map(to_tensor, (x, xp, fp))) else float32
     at, knots, values = (ops.cast(to_tensor(t), dtype) for t in (x, xp, fp))
     if knots.ndim != 1 or values.shape != knots.shape:
@@ -72,20 +72,20 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any
 
 
 def bincount(x: Any, weights: Any = None, minlength: int = 0, length: Any = None) -> Any:
-    """How often each whole number occurs, or the sum of its weights, in float32.
+    """Count the occurrences of each integer, or sum their weights, in float32.
 
-    Numbers below 0 count as 0; with a `length`, those from there on are left out.
+    Negative values count as 0; with a `length`, larger values are ignored.
     """
     values = to_tensor(x)
     if not values.dtype.is_integer:
-        raise problem(TypeError, "bincount: x must be whole numbers", got=str(values.dtype))
+        raise problem(TypeError, "bincount: x must be integers", got=str(values.dtype))
     if values.ndim != 1:
-        raise problem(ValueError, "bincount: x is not a vector", got=f"{values.ndim} axes")
+        raise problem(ValueError, "bincount: x must be a vector", got=f"{values.ndim} axes")
     amounts = ops.ones(values.shape, float32) if weights is None else single(weights)
     if amounts.shape != values.shape:
         raise problem(
             ValueError,
-            "bincount: not one weight for each element",
+            "bincount: the number of weights does not match the elements",
             got=f"{list(values.shape)} and weights {list(amounts.shape)}",
         )
     places = ops.clamp(ops.cast(values, int32), 0)
@@ -102,7 +102,7 @@ def _bin_count(places: Any, minlength: Any, length: Any) -> int:
 
 
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
-    """The edges of the bins: those given, or of `bins` equal bins over `range` or the data."""
+    """The bin edges: `bins` itself, or those of `bins` equal bins over `range` or the data."""
     if isinstance(bins, str):
         raise problem(NotImplementedError, "histogram: bins by name are not supported", got=bins)
     if isinstance(bins, (Tensor, list, tuple)):
@@ -128,14 +128,14 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
 def _edges(bins: Any) -> Any:
     edges = to_tensor(bins)
     if edges.ndim != 1:
-        raise problem(ValueError, "histogram: the bin edges are not a vector")
+        raise problem(ValueError, "histogram: the bin edges must be a vector")
     return edges
 
 
 def histogram(
     a: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool = False
 ) -> tuple[Any, Any]:
-    """How many elements fall into each bin, and the edges of the bins."""
+    """Histogram: the counts of elements in each bin, and the bin edges."""
     data = to_tensor(a).ravel()
     factors = None if weights is None else to_tensor(weights).ravel()
     edges = [histogram_bin_edges(data, bins, range)]
@@ -147,7 +147,7 @@ def histogram(
 def histogram2d(
     x: Any, y: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool = False
 ) -> tuple[Any, Any, Any]:
-    """How many points fall into each field of a grid, and the edges along both axes."""
+    """2-D histogram: the counts of points in each cell, and the bin edges of both axes."""
     counts, edges = histogramdd((x, y), bins, range, weights, density)
     return counts, edges[0], edges[1]
 
@@ -155,9 +155,9 @@ def histogram2d(
 def histogramdd(
     sample: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool = False
 ) -> tuple[Any, list[Any]]:
-    """How many points fall into each cell of a grid, and the edges along all axes.
+    """N-dimensional histogram: the counts of points in each cell, and the bin edges of all axes.
 
-    The points are the rows of a matrix, or one vector of coordinates for each axis.
+    The points are the rows of a matrix, or one vector of coordinates per axis.
     """
     columns = _coordinates(sample)
     rank = len(columns)
@@ -166,7 +166,9 @@ def histogramdd(
     each = list(bins) if listed and len(bins) == rank else [bins] * rank
     ranges = [None] * rank if range is None else list(range)
     if len(ranges) != rank:
-        raise problem(ValueError, "histogramdd: not one range for each axis", got=str(range))
+        raise problem(
+            ValueError, "histogramdd: the number of ranges does not match the axes", got=str(range)
+        )
     edges = [histogram_bin_edges(c, b, r) for c, b, r in zip(columns, each, ranges, strict=True)]
     factors = None if weights is None else to_tensor(weights).ravel()
     return _count_in_bins(columns, edges, factors, density), edges
@@ -177,14 +179,14 @@ def _coordinates(sample: Any) -> list[Any]:
         return [to_tensor(s).ravel() for s in sample]
     matrix = to_tensor(sample)
     if matrix.ndim != 2:
-        raise problem(ValueError, "histogramdd: sample is not a matrix", got=f"{matrix.ndim} axes")
+        raise problem(ValueError, "histogramdd: sample must be a matrix", got=f"{matrix.ndim} axes")
     return list(ops.unbind(matrix, 1))
 
 
 def _count_in_bins(
     columns: Sequence[Any], edges: Sequence[Any], weights: Any, density: bool
 ) -> Any:
-    """The weights of the points summed in each cell; points outside all cells are left out."""
+    """The sum of the weights of the points in each cell; points outside are ignored."""
     shape = tuple(e.size - 1 for e in edges)
     flat, outside = to_tensor(0), to_tensor(False)
     for column, edge, size in zip(columns, edges, shape, strict=True):
@@ -200,7 +202,7 @@ def _count_in_bins(
 
 
 def _densities(counts: Any, edges: Sequence[Any]) -> Any:
-    """Counts divided by their sum and by the volumes of the cells."""
+    """The density: counts divided by their sum and by the volumes of the cells."""
     result = ops.div(counts, ops.sum(counts))
     for axis, edge in enumerate(map(single, edges)):
         size = edge.size - 1

@@ -1,7 +1,7 @@
-"""Arrays as sets of numbers: unique elements, intersections, differences.
+"""Set operations on arrays: unique elements, intersection, difference.
 
-How many elements a result has depends on the numbers, so in graph mode the part around it runs
-without a compiled graph.
+The size of a result depends on values, so in graph mode the calling function falls back to the
+interpreter.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from mycelia.numpy.logic import in1d
 
 
 def unique(x: Any, return_inverse: bool = False) -> Any:
-    """The different elements in the order in which they first occur.
+    """The unique elements in the order of their first occurrence.
 
-    With `return_inverse` also, for each element of the flattened array, its place among them.
+    With `return_inverse`, also the index among them of each element of the flattened array.
     """
     found, inverse = ops.unique(to_tensor(x).ravel())
     return (found, inverse) if return_inverse else found
@@ -27,11 +27,13 @@ def unique(x: Any, return_inverse: bool = False) -> Any:
 def intersect1d(
     ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False
 ) -> Any:
-    """The elements that both arrays have, sorted; with the places of their first occurrence."""
+    """The sorted intersection of two arrays; optionally with the first indices in both."""
     for flag in (assume_unique, return_indices):
         if not isinstance(flag, bool):
             raise problem(
-                TypeError, "intersect1d: assume_unique or return_indices is no bool", got=repr(flag)
+                TypeError,
+                "intersect1d: assume_unique and return_indices must be bools",
+                got=repr(flag),
             )
     left, right = (t.ravel() for t in together(ar1, ar2))
     left, left_places = _sorted_set(left, assume_unique)
@@ -46,7 +48,7 @@ def intersect1d(
 
 
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
-    """The elements of `ar1` that `ar2` does not have; sorted unless they are known to differ."""
+    """The elements of `ar1` that are not in `ar2`; sorted unless `assume_unique`."""
     left, right = (t.ravel() for t in together(ar1, ar2))
     if not assume_unique:
         left = _sorted_set(left, assume_unique)[0]
@@ -54,7 +56,7 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
 
 
 def _sorted_set(vector: Any, assume_unique: bool) -> tuple[Any, Any]:
-    """The different elements of a vector in order, and where each first occurs."""
+    """The sorted unique elements of a vector, and the index of each first occurrence."""
     values, places = ops.sort(vector)
     if assume_unique or vector.size < 2:
         return values, places

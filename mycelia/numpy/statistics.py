@@ -1,4 +1,4 @@
-"""Averages, variances and correlations."""
+"""Averages, variances, and correlations."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from mycelia.numpy.array_conversion import floating, single, to_tensor, together
 
 
 def std(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
-    """The standard deviation over the axes, its sum divided by the count less `ddof`."""
+    """The standard deviation over the axes, with the divisor count - ddof."""
     return ops.std(floating(x), axis, ddof, keepdims)
 
 
 def var(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
-    """The variance over the axes, its sum divided by the count less `ddof`."""
+    """The variance over the axes, with the divisor count - ddof."""
     return ops.var(floating(x), axis, ddof, keepdims)
 
 
 def average(x: Any, axis: Any = None, weights: Any = None, returned: bool = False) -> Any:
-    """The mean over the axes, weighted if there are weights; with their sum if `returned`."""
+    """The (weighted) mean over the axes; with `returned`, also the sum of the weights."""
     source = to_tensor(x)
     if weights is None:
         result = ops.mean(source, axis)
@@ -41,20 +41,20 @@ def average(x: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
 
 
 def _fitted_weights(source: Any, weights: Any, axis: Any) -> Any:
-    """Weights as many-sided as the data; a vector of weights lies along `axis`."""
+    """Broadcast the weights to the data; a vector of weights lies along `axis`."""
     if weights.shape == source.shape:
         return weights
     if axis is None:
         raise problem(
             TypeError,
-            "average: the weights have another shape, and no axis is named",
+            "average: weights of a different shape need an axis",
             got=f"{list(source.shape)} and weights {list(weights.shape)}",
         )
     place = normalize_axis(axis, source.ndim, "average")
     if weights.shape != (source.shape[place],):
         raise problem(
             ValueError,
-            "average: the weights do not fit the axis",
+            "average: the weights do not match the axis",
             got=f"weights {list(weights.shape)} for axis {place} of {list(source.shape)}",
         )
     sides = [1] * source.ndim
@@ -72,9 +72,9 @@ def cov(
     aweights: Any = None,
     dtype: Any = None,
 ) -> Any:
-    """The covariances of variables, which are the rows (or columns) of `m` and `y`.
+    """The covariance matrix of variables, which are the rows (or columns) of `m` and `y`.
 
-    `fweights` says how often each observation occurred, `aweights` how much it counts.
+    `fweights` are the frequencies of the observations, `aweights` their importance weights.
     """
     data = _variables("cov", m, rowvar)
     if y is not None:
@@ -94,7 +94,7 @@ def cov(
 
 
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:
-    """The correlations of variables, which are the rows (or columns) of `x` and `y`."""
+    """The correlation matrix of variables, which are the rows (or columns) of `x` and `y`."""
     matrix = cov(x, y, rowvar)
     if matrix.ndim == 0:
         return typed(ops.div(matrix, matrix), dtype)
@@ -104,7 +104,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> A
 
 
 def _variables(owner: str, m: Any, rowvar: bool) -> Any:
-    """Data as a float32 matrix with one variable in each row."""
+    """Convert data to a float32 matrix with one variable per row."""
     data = single(m)
     if data.ndim > 2:
         raise problem(ValueError, f"{owner}: more than two axes", got=f"{data.ndim} axes")
@@ -115,7 +115,7 @@ def _variables(owner: str, m: Any, rowvar: bool) -> Any:
 
 
 def _observation_weights(count: int, fweights: Any, aweights: Any) -> tuple[Any, Any]:
-    """The weights of the observations, and the part of them that says how much each counts."""
+    """The total weights of the observations, and the importance weights among them."""
     ones = ops.ones((count,), float32)
     often = ones if fweights is None else _weights(fweights, count, True)
     important = ones if aweights is None else _weights(aweights, count, False)
@@ -125,11 +125,11 @@ def _observation_weights(count: int, fweights: Any, aweights: Any) -> tuple[Any,
 def _weights(values: Any, count: int, whole: bool) -> Any:
     weights = to_tensor(values)
     if whole and not weights.dtype.is_integer:
-        raise problem(TypeError, "cov: fweights must be whole numbers", got=str(weights.dtype))
+        raise problem(TypeError, "cov: fweights must be integers", got=str(weights.dtype))
     if weights.shape != (count,):
         raise problem(
             ValueError,
-            "cov: not one weight for each observation",
+            "cov: the number of weights does not match the observations",
             got=f"weights {list(weights.shape)}",
             expected=f"{count} weights",
         )

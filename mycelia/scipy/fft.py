@@ -13,24 +13,24 @@ from mycelia.tensor.tensor import Tensor
 def dct(
     x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None
 ) -> Any:
-    """The cosine transform along an axis, which is cut or filled with zeros to `n` first."""
+    """Discrete cosine transform along an axis, which is first truncated or zero-padded to `n`."""
     return _along("dct", x, type, n, axis, norm, inverse=False)
 
 
 def idct(
     x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None
 ) -> Any:
-    """The inverse of `dct` along an axis."""
+    """Inverse discrete cosine transform along an axis."""
     return _along("idct", x, type, n, axis, norm, inverse=True)
 
 
 def dctn(x: Any, type: int = 2, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
-    """The cosine transform along several axes, all if none are given."""
+    """Discrete cosine transform along several axes (default: all)."""
     return _over("dctn", x, type, s, axes, norm, inverse=False)
 
 
 def idctn(x: Any, type: int = 2, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
-    """The inverse of `dctn`."""
+    """Inverse discrete cosine transform along several axes."""
     return _over("idctn", x, type, s, axes, norm, inverse=True)
 
 
@@ -38,11 +38,11 @@ def _along(owner: str, x: Any, type: Any, n: Any, axis: Any, norm: Any, *, inver
     if not isinstance(x, Tensor):
         raise wrong_type(owner, "x", x, "Tensor")
     if type != 2:
-        raise problem(ValueError, f"{owner}: takes cosines of type II only", got=f"type={type!r}")
+        raise problem(ValueError, f"{owner}: only type II is supported", got=f"type={type!r}")
     if norm not in (None, "ortho"):
         raise problem(ValueError, f"{owner}: unknown norm", got=repr(norm), expected='"ortho"')
     if n is not None and check_int(owner, "n", n) <= 0:
-        raise problem(ValueError, f"{owner}: n is not above 0", got=str(n))
+        raise problem(ValueError, f"{owner}: n must be positive", got=str(n))
     return CosineTransform.of(inverse, n, check_int(owner, "axis", axis))(x)
 
 
@@ -59,7 +59,7 @@ def _over(owner: str, x: Any, type: Any, s: Any, axes: Any, norm: Any, *, invers
     if len(sizes) != len(chosen):
         raise problem(
             ValueError,
-            f"{owner}: not one size for each axis",
+            f"{owner}: the number of sizes does not match the axes",
             got=f"s={s} and axes={axes}",
         )
     for size, axis in zip(sizes, chosen):

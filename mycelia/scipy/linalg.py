@@ -1,7 +1,7 @@
 """Linear algebra on single matrices with SciPy's interface.
 
-The arguments `overwrite_*`, `check_finite`, `turbo` and `debug` are there for SciPy's sake: nothing
-is overwritten, and numbers are not looked at.
+The arguments `overwrite_*`, `check_finite`, `turbo`, and `debug` are accepted for compatibility and
+ignored.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _DRIVERS = ("gels", "gelsy", "gelss", "gelsd")
 
 
 def block_diag(*arrs: Any) -> Any:
-    """The matrices one after the other along the diagonal, zeros elsewhere."""
+    """Block-diagonal matrix of the given matrices."""
     if not arrs:
         return zeros((1, 0), float32)
     if any(a.ndim > 2 for a in arrs):
@@ -65,7 +65,7 @@ def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
 def cholesky(
     a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
-    """The triangle U with U^T U = a, or with `lower` L with L L^T = a."""
+    """Cholesky factorization: U with U^T U = a or, with `lower`, L with L L^T = a."""
     check_flags("cholesky", lower=lower, overwrite_a=overwrite_a, check_finite=check_finite)
     return cholesky_factor(as_matrix("cholesky", "a", a, square=True), not lower)
 
@@ -73,7 +73,7 @@ def cholesky(
 def cho_factor(
     a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> tuple[Any, bool]:
-    """The Cholesky triangle and whether it is the lower one, as `cho_solve` takes them."""
+    """Cholesky factorization for `cho_solve`: the factor, and whether it is the lower one."""
     check_flags("cho_factor", lower=lower, overwrite_a=overwrite_a, check_finite=check_finite)
     return cholesky_factor(as_matrix("cho_factor", "a", a, square=True), not lower), lower
 
@@ -81,7 +81,7 @@ def cho_factor(
 def cho_solve(
     c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True
 ) -> Any:
-    """The solution of a x = b from the Cholesky factor of a."""
+    """Solve a x = b, given the Cholesky factorization of a."""
     factor, lower = c_and_lower
     check_flags("cho_solve", overwrite_b=overwrite_b, check_finite=check_finite)
     c = as_matrix("cho_solve", "c", factor, square=True)
@@ -101,7 +101,7 @@ def solve_triangular(
     debug: Any = None,
     check_finite: bool = True,
 ) -> Any:
-    """The solution of a x = b (or its transpose) for a triangle; `unit_diagonal` reads 1 on it."""
+    """Solve a x = b (or a^T x = b) for a triangular a; `unit_diagonal` assumes ones on it."""
     if isinstance(trans, bool) or trans not in _TRANSPOSED:
         raise wrong_value("solve_triangular", "trans", trans, "one of 0, 1, 2, 'N', 'T', 'C'")
     check_bool("solve_triangular", "lower", lower)
@@ -123,7 +123,7 @@ def solve(
     assume_a: str = "gen",
     transposed: bool = False,
 ) -> Any:
-    """The solution of a x = b; `assume_a` "pos" goes by Cholesky factors."""
+    """Solve a x = b; `assume_a="pos"` uses a Cholesky factorization."""
     if assume_a not in ("gen", "sym", "her", "pos"):
         raise wrong_value("solve", "assume_a", assume_a, "'gen', 'sym', 'her' or 'pos'")
     a = as_matrix("solve", "a", a, square=True)
@@ -136,7 +136,7 @@ def solve(
 
 
 def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
-    """Both triangular factors in one matrix, and the pivots, which count from 0."""
+    """LU factorization for `lu_solve`: both factors in one matrix, and 0-based pivots."""
     check_flags("lu_factor", overwrite_a=overwrite_a, check_finite=check_finite)
     return LuFactor.of()(as_matrix("lu_factor", "a", a, square=True))
 
@@ -148,7 +148,7 @@ def lu_solve(
     overwrite_b: bool = False,
     check_finite: bool = True,
 ) -> Any:
-    """The solution of a x = b from the result of `lu_factor`; `trans` 1 and 2 transpose a."""
+    """Solve a x = b, given the result of `lu_factor`; `trans` 1 and 2 transpose a."""
     factors, pivots = lu_and_piv
     check_flags("lu_solve", overwrite_b=overwrite_b, check_finite=check_finite)
     factors = as_matrix("lu_solve", "lu", factors, square=True)
@@ -170,7 +170,7 @@ def lu_solve(
 def lu(
     a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> tuple[Any, ...]:
-    """(P, L, U) with P L U = a and P of int32, or with `permute_l` (P L, U)."""
+    """LU factorization: (P, L, U) with P L U = a and P of int32; with `permute_l`, (P L, U)."""
     check_flags("lu", permute_l=permute_l, overwrite_a=overwrite_a, check_finite=check_finite)
     factors, pivots = LuFactor.of()(as_matrix("lu", "a", a))
     permutation, low, high = LuUnpack.of()(factors, pivots + 1)
@@ -191,9 +191,9 @@ def eigh(
     type: int = 1,
     check_finite: bool = True,
 ) -> Any:
-    """Ascending eigenvalues and the eigenvectors of a symmetric (Hermitian) matrix.
+    """Eigenvalues, ascending, and eigenvectors of a symmetric (Hermitian) matrix.
 
-    `type` tells problems with two matrices apart; with one, it makes no difference.
+    `type` selects the problem for two matrices; with one matrix, it has no effect.
     """
     check_flags(
         "eigh",
@@ -208,9 +208,9 @@ def eigh(
         if value is not only:
             raise problem(
                 ValueError,
-                f"eigh: '{name}' cannot be chosen",
+                f"eigh: this value of '{name}' is not supported",
                 got=repr(value),
-                fix=f"leave it out, or give {name}={only}",
+                fix=f"leave it out, or pass {name}={only}",
             )
     a = as_matrix("eigh", "a", a, square=True, allowed=ALL)
     values, vectors = Eigh.of(lower)(a)
@@ -218,12 +218,12 @@ def eigh(
 
 
 def eigvalsh(a: Any, lower: bool = True) -> Any:
-    """The ascending eigenvalues of a symmetric (Hermitian) matrix."""
+    """Eigenvalues of a symmetric (Hermitian) matrix, ascending."""
     return eigh(a, lower=lower, eigvals_only=True)
 
 
 def qr(a: Any, mode: str = "full") -> Any:
-    """(Q, R) with Q R = a; `mode` "economic" gives the narrow Q, "r" gives R alone."""
+    """QR factorization: (Q, R) with Q R = a; "economic" returns the narrow Q, "r" only R."""
     if mode not in ("full", "r", "economic"):
         raise wrong_value("qr", "mode", mode, "'full', 'r' or 'economic'")
     q, r = qr_factors(as_matrix("qr", "a", a), "reduced" if mode == "economic" else "complete")
@@ -231,7 +231,7 @@ def qr(a: Any, mode: str = "full") -> Any:
 
 
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
-    """(U, s, Vh) with U diag(s) Vh = a, or the singular values s alone."""
+    """Singular value decomposition: (U, s, Vh) with U diag(s) Vh = a, or only s."""
     check_bool("svd", "full_matrices", full_matrices)
     a = as_matrix("svd", "a", a)
     if not check_bool("svd", "compute_uv", compute_uv):
@@ -241,16 +241,16 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
 
 
 def expm(A: Any) -> Any:
-    """The exponential of a square matrix."""
+    """Matrix exponential of a square matrix."""
     return MatrixExponential.of()(as_matrix("expm", "A", A, square=True))
 
 
 def lstsq(A: Any, B: Any, rcond: float | None = None, driver: str | None = None) -> tuple[Any, ...]:
-    """(x, residues, rank, singular values) with the least |A x - B| and then the least |x|.
+    """Least squares: (x, residues, rank, singular values), with the minimum-norm solution x.
 
-    `driver` says which of them are worked out, as LAPACK's routine of that name does: "gels" gives
-    residues alone, "gelsy" (the default) the rank alone, the others all. Residues are there for
-    full-rank systems with more equations than unknowns. The rest is empty.
+    `driver` selects the results, like the LAPACK routine of that name: "gels" returns residues
+    only, "gelsy" (the default) the rank only, and the others return all. Residues exist for
+    full-rank systems with more equations than unknowns. All other results are empty.
     """
     driver = "gelsy" if driver is None else driver
     if driver not in _DRIVERS:
@@ -258,7 +258,9 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, driver: str | None = None)
     A, B = (_float_batch(name, value) for name, value in (("A", A), ("B", B)))
     columns = B if B.ndim == A.ndim else expand_dims(B, -1)
     if columns.shape[:-1] != A.shape[:-1]:
-        raise problem(ValueError, "lstsq: the sizes do not fit", got=f"{A.shape} and {B.shape}")
+        raise problem(
+            ValueError, "lstsq: the shapes of A and B do not match", got=f"{A.shape} and {B.shape}"
+        )
     cut = _cutoff(A, rcond)
     x = matmul(pinv(A, rtol=cut), columns)
     values = svd_parts(A, False, False)
@@ -284,7 +286,7 @@ def _float_batch(name: str, value: Any) -> Any:
 
 
 def _cutoff(a: Any, rcond: float | None) -> float:
-    """Singular values up to this part of the largest count as 0."""
+    """The relative cutoff below which singular values count as 0."""
     if rcond is not None:
         return float(rcond)
     return float(np.finfo(a.dtype.numpy).eps) * max(a.shape[-2:])
@@ -295,7 +297,7 @@ def _full_rank(rank: Any, width: int) -> bool:
 
 
 def _triangle_solution(owner: str, a: Any, b: Any, trans: str, lower: bool) -> Any:
-    """op(a) x = b for a triangle, with op none, the transpose or the adjoint."""
+    """Solve op(a) x = b for a triangular a, where op is the identity, transpose, or adjoint."""
     check_system(owner, a, b)
     if trans == "T":
         a, lower = a.T, not lower

@@ -37,7 +37,7 @@ def test_normal_numbers_have_the_mean_and_the_deviation_asked_for():
     values = np.asarray(mint.normal(means, Tensor(np.ones(500, np.float32))))
     assert values.shape == (2, 500) and abs(values[1].mean() - 100) < 0.3
     assert mint.normal(means).shape == (2, 1)
-    with pytest.raises(ValueError, match="say nothing of the shape"):
+    with pytest.raises(ValueError, match="need a size"):
         mint.normal(0.0, 1.0)
 
 
@@ -217,7 +217,7 @@ def test_batch_norm_moves_running_statistics_and_uses_them():
     mean, variance = Tensor(np.zeros(3, np.float32)), Tensor(np.ones(3, np.float32))
     mint.nn.functional.batch_norm(Tensor(x), mean, variance, training=True, momentum=0.5)
     np.testing.assert_allclose(np.asarray(mean), 0.5 * x.mean((0, 2)), atol=1e-6)
-    with pytest.raises(ValueError, match="needs the running statistics"):
+    with pytest.raises(ValueError, match="needs running_mean"):
         mint.nn.functional.batch_norm(Tensor(x), None, None)
 
 
@@ -246,16 +246,16 @@ def test_one_example_needs_no_batch():
     ("error", "match", "call"),
     [
         (TypeError, "dtype", lambda x: mint.mean(mint.arange(3))),
-        (ValueError, "no limit", lambda x: mint.clamp(x)),
+        (ValueError, "both None", lambda x: mint.clamp(x)),
         (ValueError, "3 dimensions", lambda x: mint.bmm(x, x)),
-        (ValueError, "vectors of one length", lambda x: mint.dot(x, x)),
+        (ValueError, "vectors of the same length", lambda x: mint.dot(x, x)),
         (ValueError, "3 elements", lambda x: mint.cross(x, x, dim=0)),
         (ValueError, "shapes differ", lambda x: mint.cross(x, x[:1])),
         (RuntimeError, "out of range", lambda x: mint.kthvalue(x, 9)),
         (ValueError, "index", lambda x: mint.select(x, 0, 7)),
         (ValueError, "unknown order", lambda x: mint.norm(x, "max")),
         (ValueError, "compute_mode", lambda x: mint.cdist(x, x, 2.0, "fast")),
-        (ValueError, "vector nor a matrix", lambda x: mint.diag(x[None])),
+        (ValueError, "vector or a matrix", lambda x: mint.diag(x[None])),
         (ValueError, "not the sum", lambda x: mint.repeat_interleave(x, 2, 0, output_size=5)),
         (TypeError, "vector of integers", lambda x: mint.bincount(x)),
         (ValueError, "negative", lambda x: mint.bincount(Tensor([1, -1]))),

@@ -66,7 +66,7 @@ def test_guesses_limits_and_restarts():
 BAD = [
     (lambda: sparse.cg(Tensor(S), B), TypeError, "'b' must be Tensor"),
     (lambda: sparse.cg(Tensor(S), Tensor(S)), ValueError, "vector"),
-    (lambda: sparse.cg(Tensor(S), Tensor(B[:3])), ValueError, "do not fit"),
+    (lambda: sparse.cg(Tensor(S), Tensor(B[:3])), ValueError, "do not match"),
     (lambda: sparse.bicgstab(S, Tensor(B)), TypeError, "Tensor or function"),
     (lambda: sparse.gmres(Tensor(S), Tensor(B), solve_method="x"), ValueError, "solve_method"),
     (lambda: sparse.cg(Tensor(S), Tensor(B), Tensor([1.0])), ValueError, "x0"),

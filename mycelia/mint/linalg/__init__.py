@@ -1,4 +1,4 @@
-"""Linear algebra: inverses, factors, norms."""
+"""Linear algebra: inverses, factorizations, and norms."""
 
 from mycelia.mint.matrix import inv as inv
 from mycelia.mint.matrix import matrix_norm as matrix_norm

@@ -1,4 +1,4 @@
-"""Layers and losses with the interface that torch made common."""
+"""Layers and losses with PyTorch's names and arguments."""
 
 from mycelia.mint.nn import functional as functional
 from mycelia.mint.nn.activation import ELU as ELU

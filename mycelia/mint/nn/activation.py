@@ -33,7 +33,7 @@ class Sigmoid(Cell):
 
 
 class Tanh(Cell):
-    """The hyperbolic tangent."""
+    """Hyperbolic tangent."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -53,7 +53,7 @@ class LogSigmoid(Cell):
 
 
 class Hardsigmoid(Cell):
-    """Sigmoid by straight lines: (x + 3) / 6 within [0, 1]."""
+    """Piecewise linear approximation of sigmoid: (x + 3) / 6, clamped to [0, 1]."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -73,7 +73,7 @@ class Hardswish(Cell):
 
 
 class SELU(Cell):
-    """The scaled ELU that keeps mean and variance (Klambauer et al. 2017)."""
+    """Scaled ELU, for self-normalizing networks (Klambauer et al. 2017)."""
 
     def construct(self, input: Any) -> Any:
         return F.selu(input)
@@ -121,7 +121,7 @@ class ELU(Cell):
 
 
 class GELU(Cell):
-    """x times the normal distribution function of x, by tanh if `approximate` is 'tanh'."""
+    """x * Phi(x), with the standard normal CDF Phi; approximate='tanh' uses an approximation."""
 
     def __init__(self, approximate: str = "none") -> None:
         super().__init__()
@@ -132,7 +132,7 @@ class GELU(Cell):
 
 
 class GLU(Cell):
-    """One half of x along `dim` times the sigmoid of the other (Dauphin et al. 2016)."""
+    """Gated linear unit: a * sigmoid(b) for the halves a, b of x along `dim` (Dauphin 2016)."""
 
     def __init__(self, dim: int = -1) -> None:
         super().__init__()
@@ -143,7 +143,7 @@ class GLU(Cell):
 
 
 class Hardshrink(Cell):
-    """x where it is farther than `lambd` from 0, else 0."""
+    """x where |x| > lambd, else 0."""
 
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
@@ -154,7 +154,7 @@ class Hardshrink(Cell):
 
 
 class Softshrink(Cell):
-    """x moved by `lambd` towards 0, and 0 where it would pass it."""
+    """Soft shrinkage: sign(x) * max(|x| - lambd, 0)."""
 
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
@@ -165,7 +165,7 @@ class Softshrink(Cell):
 
 
 class Hardtanh(Cell):
-    """x within [min_val, max_val]."""
+    """Clamp x to [min_val, max_val]."""
 
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
@@ -191,7 +191,7 @@ class Threshold(Cell):
 
 
 class Softmax(Cell):
-    """exp(x) divided by its sum along `dim`."""
+    """Softmax along `dim`."""
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()
@@ -213,7 +213,7 @@ class LogSoftmax(Cell):
 
 
 class PReLU(Cell):
-    """Leaky ReLU with a learnt slope, one for all channels or one for each (axis 1)."""
+    """Leaky ReLU with a learned slope, shared or per channel (axis 1)."""
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, dtype: Any = None) -> None:
         super().__init__()

@@ -18,7 +18,7 @@ _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
 class _MintConvolution(Cell):
-    """What the convolutions share: sizes, a weight and a bias."""
+    """Base class of the convolution layers: sizes, a weight, and a bias."""
 
     rank = 1
 
@@ -78,7 +78,7 @@ class _MintConvolution(Cell):
         return convolve(input, self.weight, self.bias, *sizes, self.groups)
 
     def _around(self) -> tuple[int, ...]:
-        """The padding as pairs, the last axis first."""
+        """The padding as pairs, last axis first."""
         if self.padding == "valid":
             return (0,) * (2 * self.rank)
         if self.padding == "same":
@@ -97,23 +97,23 @@ class _MintConvolution(Cell):
 
 
 class Conv1d(_MintConvolution):
-    """The convolution of (N, C, L) or (C, L)."""
+    """1-D convolution of (N, C, L) or (C, L)."""
 
 
 class Conv2d(_MintConvolution):
-    """The convolution of (N, C, H, W) or (C, H, W)."""
+    """2-D convolution of (N, C, H, W) or (C, H, W)."""
 
     rank = 2
 
 
 class Conv3d(_MintConvolution):
-    """The convolution of (N, C, D, H, W) or (C, D, H, W)."""
+    """3-D convolution of (N, C, D, H, W) or (C, D, H, W)."""
 
     rank = 3
 
 
 class ConvTranspose2d(_MintConvolution):
-    """The transpose of Conv2d, which enlarges (N, C, H, W) or (C, H, W)."""
+    """Transposed 2-D convolution, which upsamples (N, C, H, W) or (C, H, W)."""
 
     rank = 2
 
@@ -148,7 +148,7 @@ class ConvTranspose2d(_MintConvolution):
         return F.conv_transpose2d(input, self.weight, self.bias, *sizes, self.groups, self.dilation)
 
     def _extra(self, input: Any, output_size: Any) -> tuple[int, ...]:
-        """The output padding that gives the wanted height and width."""
+        """The output padding that produces the requested height and width."""
         wanted = tuple(output_size)[-2:]
         found = []
         for axis, size in enumerate(input.shape[-2:]):

@@ -1,4 +1,4 @@
-"""Fully connected layers, tables of rows, and layers that rearrange."""
+"""Linear, embedding, identity, and dropout layers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mycelia.tensor.tensor import Tensor
 
 
 class Linear(Cell):
-    """x W^T + b. W has shape (out_features, in_features)."""
+    """Fully connected layer: x @ weight^T + bias, with weight (out_features, in_features)."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Linear(Cell):
 
 
 class Embedding(Cell):
-    """The row of `weight` for each index. The row `padding_idx` starts at zero and stays there."""
+    """Embedding table: one row of `weight` per index. The row `padding_idx` stays zero."""
 
     def __init__(
         self,
@@ -125,7 +125,7 @@ class Embedding(Cell):
 
 
 class Identity(Cell):
-    """Gives its input; takes any arguments when it is made."""
+    """Return the input unchanged; the constructor accepts and ignores any arguments."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -135,7 +135,7 @@ class Identity(Cell):
 
 
 class Dropout(Cell):
-    """Each element set to 0 with probability `p` in training, the rest scaled up."""
+    """Dropout: in training, zero each element with probability `p` and scale up the rest."""
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
@@ -147,7 +147,7 @@ class Dropout(Cell):
 
 
 class Dropout2d(Cell):
-    """Each channel set to 0 with probability `p` in training, the rest scaled up."""
+    """Dropout of whole channels, with probability `p`, in training."""
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()

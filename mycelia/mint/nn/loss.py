@@ -1,4 +1,4 @@
-"""Losses as layers."""
+"""Loss layers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mycelia.nn.cell import Cell
 
 
 class _MintLoss(Cell):
-    """What losses share: how the losses of single elements are made one."""
+    """Base class of the losses: the reduction over elements."""
 
     def __init__(self, reduction: str = "mean") -> None:
         super().__init__()
@@ -17,21 +17,21 @@ class _MintLoss(Cell):
 
 
 class L1Loss(_MintLoss):
-    """The absolute error."""
+    """Absolute error (L1 loss), averaged by default."""
 
     def construct(self, logits: Any, labels: Any) -> Any:
         return F.l1_loss(logits, labels, self.reduction)
 
 
 class MSELoss(_MintLoss):
-    """The squared error."""
+    """Squared error (MSE loss), averaged by default."""
 
     def construct(self, input: Any, target: Any) -> Any:
         return F.mse_loss(input, target, self.reduction)
 
 
 class SmoothL1Loss(_MintLoss):
-    """Half the squared error over `beta` up to `beta`, linear beyond."""
+    """Smooth L1 loss: error² / (2 * beta) for errors below `beta`, else linear."""
 
     def __init__(self, reduction: str = "mean", beta: float = 1.0) -> None:
         super().__init__(reduction)
@@ -42,7 +42,7 @@ class SmoothL1Loss(_MintLoss):
 
 
 class KLDivLoss(_MintLoss):
-    """The divergence of log-probabilities from probabilities, or from log-probabilities."""
+    """Kullback-Leibler divergence of log-probabilities from (log-)probabilities."""
 
     def __init__(self, reduction: str = "mean", log_target: bool = False) -> None:
         super().__init__(reduction)
@@ -53,7 +53,7 @@ class KLDivLoss(_MintLoss):
 
 
 class CosineEmbeddingLoss(_MintLoss):
-    """Pulls vectors with target 1 together, and those with -1 apart up to `margin`."""
+    """Cosine loss: attracts pairs with target 1 and repels pairs with target -1 up to `margin`."""
 
     def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None:
         super().__init__(reduction)
@@ -64,7 +64,7 @@ class CosineEmbeddingLoss(_MintLoss):
 
 
 class BCELoss(_MintLoss):
-    """The loss of probabilities against labels from 0 to 1."""
+    """Binary cross entropy of probabilities and labels from 0 to 1."""
 
     def __init__(self, weight: Any = None, reduction: str = "mean") -> None:
         super().__init__(reduction)
@@ -75,7 +75,7 @@ class BCELoss(_MintLoss):
 
 
 class BCEWithLogitsLoss(_MintLoss):
-    """Sigmoid cross entropy, with more weight for positive examples on request."""
+    """Binary cross entropy of logits, with an optional extra weight of positive examples."""
 
     def __init__(self, weight: Any = None, reduction: str = "mean", pos_weight: Any = None) -> None:
         super().__init__(reduction)
@@ -89,7 +89,7 @@ class BCEWithLogitsLoss(_MintLoss):
 
 
 class NLLLoss(_MintLoss):
-    """The negative log-likelihood of class indices under log-probabilities."""
+    """Negative log-likelihood of class indices under log-probabilities."""
 
     def __init__(
         self, weight: Any = None, ignore_index: int = -100, reduction: str = "mean"
@@ -103,7 +103,7 @@ class NLLLoss(_MintLoss):
 
 
 class CrossEntropyLoss(_MintLoss):
-    """The cross entropy of logits against class indices, or against class probabilities."""
+    """Cross entropy of logits and class indices or class probabilities."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Normalization layers: over batches, layers, groups."""
+"""Normalization layers: batch, layer, and group normalization."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from mycelia.tensor.tensor import Tensor
 
 
 class _MintBatchNorm(Cell):
-    """What the batch normalizations share.
+    """Base class of the batch normalization layers.
 
     The running statistics become (1 - momentum) x old + momentum x new in training; with momentum
-    None they are the plain averages. Without running statistics those of the batch always hold.
+    None they are cumulative averages. Without running statistics, the layer always uses those of
+    the batch.
     """
 
     ranks: tuple[int, ...] = ()
@@ -56,7 +57,7 @@ class _MintBatchNorm(Cell):
         values = initializer(init, (self.num_features,), dtype)
         return Parameter(values, name=name, requires_grad=trained)
 
-    # The statistics keep their own dtype under `to_float`: a cast copy could not be updated.
+    # `to_float` does not cast the statistics: a cast copy could not be updated.
 
     @property
     def running_mean(self) -> Parameter | None:
@@ -85,7 +86,7 @@ class _MintBatchNorm(Cell):
         return F.batch_norm(input, mean, variance, *affine, by_batch, momentum, self.eps)
 
     def _average(self, input: Any) -> None:
-        """Make the running statistics the averages of those of all batches so far."""
+        """Update the running statistics to the averages over all batches so far."""
         axes = tuple(i for i in range(len(input.shape)) if i != 1)
         found = ops.var_mean(ops.stop_gradient(input), axes, 1)
         share = ops.div(1.0, ops.cast(self.num_batches_tracked, dtypes.float32))
@@ -117,7 +118,7 @@ class BatchNorm3d(_MintBatchNorm):
 
 
 class SyncBatchNorm(_MintBatchNorm):
-    """Batch normalization of (N, C, ...) with statistics of the whole batch, however split."""
+    """Batch normalization of (N, C, ...) with statistics of the whole batch across devices."""
 
     def __init__(
         self,
@@ -134,7 +135,7 @@ class SyncBatchNorm(_MintBatchNorm):
 
 
 class GroupNorm(Cell):
-    """Normalization over groups of channels (Wu and He 2018)."""
+    """Group normalization over groups of channels (Wu and He 2018)."""
 
     def __init__(
         self,
@@ -168,7 +169,7 @@ class GroupNorm(Cell):
 
 
 class LayerNorm(Cell):
-    """Normalization over the last axes, whose sizes are `normalized_shape` (Ba et al. 2016)."""
+    """Layer normalization over the last axes, of sizes `normalized_shape` (Ba et al. 2016)."""
 
     def __init__(
         self,

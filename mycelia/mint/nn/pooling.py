@@ -1,4 +1,4 @@
-"""Pooling layers, and the layers that take windows apart and put them together."""
+"""Pooling layers, and Unfold and Fold."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mycelia.nn.cell import Cell
 
 
 class AvgPool1d(Cell):
-    """The average of every window over (N, C, L) or (C, L)."""
+    """1-D average pooling of (N, C, L) or (C, L)."""
 
     def __init__(
         self,
@@ -27,7 +27,7 @@ class AvgPool1d(Cell):
 
 
 class AvgPool2d(Cell):
-    """The average of every window over (N, C, H, W) or (C, H, W)."""
+    """2-D average pooling of (N, C, H, W) or (C, H, W)."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class AvgPool2d(Cell):
 
 
 class AvgPool3d(Cell):
-    """The average of every window over (N, C, D, H, W) or (C, D, H, W)."""
+    """3-D average pooling of (N, C, D, H, W) or (C, D, H, W)."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class AvgPool3d(Cell):
 
 
 class _AdaptiveAverage(Cell):
-    """What the adaptive averages share."""
+    """Base class of the adaptive average pooling layers."""
 
     def __init__(self, output_size: Any) -> None:
         super().__init__()
@@ -78,28 +78,28 @@ class _AdaptiveAverage(Cell):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAverage):
-    """Averages over the last axis, to `output_size`."""
+    """1-D adaptive average pooling to `output_size`."""
 
     def construct(self, input: Any) -> Any:
         return F.adaptive_avg_pool1d(input, self.output_size)
 
 
 class AdaptiveAvgPool2d(_AdaptiveAverage):
-    """Averages over the last two axes, to `output_size`."""
+    """2-D adaptive average pooling to `output_size`."""
 
     def construct(self, input: Any) -> Any:
         return F.adaptive_avg_pool2d(input, self.output_size)
 
 
 class AdaptiveAvgPool3d(_AdaptiveAverage):
-    """Averages over the last three axes, to `output_size`."""
+    """3-D adaptive average pooling to `output_size`."""
 
     def construct(self, input: Any) -> Any:
         return F.adaptive_avg_pool3d(input, self.output_size)
 
 
 class AdaptiveMaxPool1d(Cell):
-    """Maxima over the last axis, to `output_size`, and their places if asked."""
+    """1-D adaptive max pooling to `output_size`, optionally with the indices of the maxima."""
 
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
         super().__init__()
@@ -114,7 +114,7 @@ class AdaptiveMaxPool1d(Cell):
 
 
 class MaxUnpool2d(Cell):
-    """The inverse of max pooling: zeros but at the places of maxima."""
+    """Partial inverse of max pooling: zeros except at the maxima."""
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
         super().__init__()
@@ -125,7 +125,7 @@ class MaxUnpool2d(Cell):
 
 
 class Unfold(Cell):
-    """The windows of images (N, C, H, W) as the columns of matrices."""
+    """Extract the sliding windows of images (N, C, H, W) as matrix columns (im2col)."""
 
     def __init__(
         self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
@@ -138,7 +138,7 @@ class Unfold(Cell):
 
 
 class Fold(Cell):
-    """Images of `output_size` from windows in columns; where windows overlap, they add up."""
+    """Combine columns of windows into images of `output_size`, summing overlaps (col2im)."""
 
     def __init__(
         self,

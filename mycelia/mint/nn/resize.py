@@ -1,4 +1,4 @@
-"""Layers that grow tensors with zeros, and that resize images."""
+"""Zero padding and upsampling layers."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from mycelia.nn.layer.padding import ConstantPad1d, ConstantPad3d
 
 
 class ZeroPad1d(ConstantPad1d):
-    """The last axis made wider with zeros; negative paddings cut."""
+    """Zero padding of the last axis; negative padding crops."""
 
     def __init__(self, padding: Any) -> None:
         super().__init__(padding, 0)
 
 
 class ZeroPad3d(ConstantPad3d):
-    """The last three axes made wider with zeros; negative paddings cut."""
+    """Zero padding of the last three axes; negative padding crops."""
 
     def __init__(self, padding: Any) -> None:
         super().__init__(padding, 0)
 
 
 class Upsample(Cell):
-    """Images resized to `size`, or by `scale_factor`, with the interpolation `mode` names."""
+    """Resize images to `size`, or by `scale_factor`, with the interpolation `mode`."""
 
     def __init__(
         self,
@@ -42,14 +42,14 @@ class Upsample(Cell):
 
 
 class UpsamplingNearest2d(Upsample):
-    """Images resized by repeating pixels."""
+    """Nearest-neighbor upsampling of images."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, "nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Images resized by lines between pixels, corners on corners."""
+    """Bilinear upsampling of images, with aligned corners."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, "bilinear", True)

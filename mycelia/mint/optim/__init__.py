@@ -1,4 +1,4 @@
-"""Optimizers with groups of parameters, called with the gradients."""
+"""Optimizers with PyTorch's arguments and parameter groups; call them with the gradients."""
 
 from mycelia.mint.optim.adam import Adam as Adam
 from mycelia.mint.optim.adam import AdamW as AdamW

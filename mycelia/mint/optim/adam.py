@@ -1,4 +1,4 @@
-"""Adam, and Adam with the decay of weights apart from the gradient."""
+"""The Adam and AdamW optimizers."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from mycelia.tensor.tensor import Tensor
 
 
 class Adam(MintOptimizer):
-    """Steps by running means of gradients and of their squares (Kingma and Ba, 2015).
+    """The Adam optimizer (Kingma and Ba, 2015).
 
-    `amsgrad` divides by the largest mean of squares so far (Reddi et al., 2018).
+    `amsgrad` divides by the maximum of all second-moment estimates (Reddi et al., 2018).
     """
 
     decoupled = False
@@ -91,7 +91,7 @@ class Adam(MintOptimizer):
 
 
 class AdamW(Adam):
-    """Adam with the weights decayed apart from the gradient (Loshchilov and Hutter, 2019)."""
+    """Adam with decoupled weight decay (Loshchilov and Hutter, 2019)."""
 
     decoupled = True
 
@@ -110,4 +110,4 @@ class AdamW(Adam):
 
 
 class FusedAdamW(AdamW):
-    """AdamW; here every step of AdamW is one program for all parameters of a group."""
+    """The same as AdamW, whose update is always one program for all parameters of a group."""

@@ -1,4 +1,4 @@
-"""What the optimizers share: groups of parameters, each with its own settings."""
+"""The base class of the optimizers: parameter groups with separate settings."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from mycelia.tensor.tensor import Tensor
 
 
 class MintOptimizer(Cell):
-    """Called with the gradients of all its parameters, an optimizer changes them.
+    """Base class of optimizers: a call with the gradients updates the parameters.
 
-    `param_groups` lists the settings of each group; its 'lr' is a Parameter, so that schedules can
-    write it between steps.
+    `param_groups` lists the settings of each group. Its 'lr' is a Parameter, so that schedulers can
+    change it between steps.
     """
 
     @entry_point
@@ -32,7 +32,7 @@ class MintOptimizer(Cell):
         self.parameters = ParameterTuple(everything)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add a group: a dict with 'params' and with settings that differ from the defaults."""
+        """Add a group: a dict with 'params' and the settings that differ from the defaults."""
         owner = type(self).__name__
         if not isinstance(param_group, dict) or "params" not in param_group:
             raise wrong_type(owner, "param_group", param_group, "a dict with 'params'")
@@ -48,7 +48,7 @@ class MintOptimizer(Cell):
         self.param_groups.append(group)
 
     def check_group(self, group: dict[str, Any]) -> None:
-        """Refuse settings that make no sense."""
+        """Raise an error for invalid settings."""
 
     def construct(self, gradients: Any) -> Any:
         found = iter(self._checked(gradients))
@@ -58,14 +58,14 @@ class MintOptimizer(Cell):
         return True
 
     def begin_step(self) -> None:
-        """Count the step."""
+        """Increment the step counter."""
 
     def update_group(self, number: int, group: dict[str, Any], gradients: tuple[Any, ...]) -> None:
-        """Change the parameters of one group."""
-        raise problem(NotImplementedError, f"{type(self).__name__} does not say how to update")
+        """Update the parameters of one group."""
+        raise problem(NotImplementedError, f"{type(self).__name__} does not define an update")
 
     def update_fields(self, group: dict[str, Any]) -> dict[str, Any]:
-        """The fields that all update operators share; climbing is a loss of the other sign."""
+        """The arguments that all update operators share; `maximize` negates the gradients."""
         decay = float(group["weight_decay"])
         return {
             "weight_decay": (decay,) * len(group["params"]) if decay else (),
@@ -73,7 +73,7 @@ class MintOptimizer(Cell):
         }
 
     def states(self, prefix: str) -> list[tuple[Any, ...]]:
-        """Zeros in the shapes of the parameters, by group; they are parameters of the optimizer."""
+        """Optimizer states: zeros with the shapes of the parameters, by group."""
         made = self.parameters.clone(prefix, "zeros")
         setattr(self, prefix, made)
         each = iter(made)
@@ -93,7 +93,7 @@ class MintOptimizer(Cell):
         if len(gradients) != len(self.parameters):
             raise problem(
                 ValueError,
-                f"{owner}: the number of gradients is wrong",
+                f"{owner}: wrong number of gradients",
                 got=f"{len(gradients)} gradients",
                 expected=f"{len(self.parameters)}, one for each parameter",
             )
@@ -101,7 +101,7 @@ class MintOptimizer(Cell):
             if parameter.shape != gradient.shape:
                 raise problem(
                     ValueError,
-                    f"{owner}: a gradient has the shape of another parameter",
+                    f"{owner}: a gradient and its parameter have different shapes",
                     got=f"{gradient.shape} for {parameter.name}",
                     expected=f"{parameter.shape}",
                 )
@@ -117,7 +117,7 @@ class MintOptimizer(Cell):
 
 
 def check_not_negative(owner: str, group: dict[str, Any], *names: str) -> None:
-    """Refuse settings that are not numbers, or that are below 0."""
+    """Raise an error for settings that are not numbers or are negative."""
     for name in names:
         value = group[name]
         if isinstance(value, Tensor):
@@ -132,7 +132,7 @@ def _groups_of(owner: str, params: Any) -> list[dict[str, Any]]:
     if isinstance(params, Cell):
         raise problem(
             TypeError,
-            f"{owner}: the parameters must come as a list, not as a network",
+            f"{owner}: expected a list of parameters, not a network",
             got=f"a {type(params).__name__}",
             fix="pass net.trainable_params()",
         )

@@ -1,4 +1,4 @@
-"""Stochastic gradient descent."""
+"""The SGD optimizer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mycelia.tensor.tensor import Tensor
 
 
 class SGD(MintOptimizer):
-    """Gradient descent, with momentum and Nesterov's look ahead on request."""
+    """Stochastic gradient descent, with optional momentum and Nesterov acceleration."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Rounding to whole numbers."""
+"""Rounding to integers."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from mycelia import ops
 
 
 def round(input: Any) -> Any:
-    """The nearest integers, halves to the even one."""
+    """Round to the nearest integer; halves round to even."""
     return ops.round(input)

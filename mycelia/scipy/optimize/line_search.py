@@ -1,4 +1,4 @@
-"""A line search for steps that satisfy the strong Wolfe conditions.
+"""Line search for the strong Wolfe conditions.
 
 Algorithms 3.5 and 3.6 of Nocedal and Wright (2006), "Numerical Optimization".
 """
@@ -16,7 +16,7 @@ from mycelia.transforms.grad import value_and_grad
 
 
 class LineSearchResults(NamedTuple):
-    """Whether it failed, how often what was called, and the step with its value and gradient."""
+    """Whether the search failed, evaluation counts, and the step with its value and gradient."""
 
     failed: bool
     nit: int
@@ -30,7 +30,7 @@ class LineSearchResults(NamedTuple):
 
 
 class Point(NamedTuple):
-    """A step with the value there, the slope along the line and the gradient."""
+    """A step size with its function value, directional derivative, and gradient."""
 
     step: float
     value: float
@@ -40,7 +40,7 @@ class Point(NamedTuple):
 
 @dataclass
 class LineFunction:
-    """A function along a line, which counts how often it was asked."""
+    """A function restricted to a line, with a counter of evaluations."""
 
     evaluate: Callable[[Any], tuple[Any, Any]]
     start: Any
@@ -65,7 +65,7 @@ def line_search(
     c2: float = 0.9,
     maxiter: int = 20,
 ) -> LineSearchResults:
-    """A step along `pk` from `xk` that satisfies the strong Wolfe conditions of c1 and c2."""
+    """Find a step along `pk` from `xk` that satisfies the strong Wolfe conditions (c1, c2)."""
     for name, value in (("xk", xk), ("pk", pk)):
         if not isinstance(value, Tensor):
             raise wrong_type("line_search", name, value, "Tensor")
@@ -79,14 +79,14 @@ def line_search(
 
 
 def evaluator(f: Callable[..., Any], jac: Callable[..., Any] | None) -> Callable[[Any], Any]:
-    """A function that gives the value and the gradient at a place."""
+    """A function that returns the value and the gradient at a point."""
     return value_and_grad(f) if jac is None else lambda x: (f(x), jac(x))
 
 
 def search(
     line: LineFunction, begin: Point, c1: float, c2: float, maxiter: int
 ) -> LineSearchResults:
-    """Widen the step until it passes a good one, then narrow the bracket down."""
+    """Increase the step until it brackets a valid one, then narrow the bracket (zoom)."""
     last, best, count = begin, None, 0
     step = 1.0
     while count < maxiter and best is None:
@@ -116,7 +116,7 @@ def _too_high(here: Point, begin: Point, c1: float) -> bool:
 def _narrowed(
     line: LineFunction, low: Point, high: Point, begin: Point, c1: float, c2: float, maxiter: int
 ) -> Point | None:
-    """A good step between a low point and another; None if there are too few tries."""
+    """Zoom: find a valid step between two points; None if the iterations run out."""
     for _ in range(maxiter):
         here = line.at(_between(low, high))
         if _too_high(here, begin, c1) or here.value >= low.value:
@@ -131,7 +131,7 @@ def _narrowed(
 
 
 def _between(low: Point, high: Point) -> float:
-    """Where the parabola through both is least, or the middle if that is close to an end."""
+    """The minimum of the parabola through both points, or the midpoint if it is near an end."""
     width = high.step - low.step
     bend = high.value - low.value - low.slope * width
     guess = low.step - 0.5 * low.slope * width**2 / bend if bend > 0 else float("nan")

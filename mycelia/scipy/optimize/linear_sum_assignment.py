@@ -1,4 +1,4 @@
-"""Rows and columns paired at the least cost."""
+"""The linear sum assignment problem."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ ALL_COLUMNS = Tensor(sys.maxsize)
 def linear_sum_assignment(
     cost_matrix: Any, maximize: bool, dimension_limit: Any = ALL_COLUMNS
 ) -> tuple[Any, Any]:
-    """Row and column numbers of the pairs of least (or largest) total cost.
+    """The row and column indices of an assignment with minimum (or maximum) total cost.
 
-    Columns from `dimension_limit` on do not count; pairs that are missing for it are -1.
+    Columns from `dimension_limit` on are ignored; pairs that are missing because of it are -1.
     """
     check_bool("linear_sum_assignment", "maximize", maximize)
     for name, value in (("cost_matrix", cost_matrix), ("dimension_limit", dimension_limit)):

@@ -29,16 +29,16 @@ def minimize(
     callback: Any = None,
     options: Mapping[str, Any] | None = None,
 ) -> OptimizeResults:
-    """The x with the least `func(x, *args)` near `x0`; `method` is "BFGS" or "LBFGS".
+    """Minimize `func(x, *args)`, starting at `x0`, with the `method` "BFGS" or "LBFGS".
 
-    `tol` is the gradient's size to stop at, unless the options give `gtol`. Options are `maxiter`,
-    `norm`, `gtol`, `line_search_maxiter` and, for LBFGS, `history_size`.
+    `tol` is the norm of the gradient at which to stop, unless the options contain `gtol`. Options
+    are `maxiter`, `norm`, `gtol`, `line_search_maxiter`, and, for LBFGS, `history_size`.
     """
     if method is None:
-        raise problem(ValueError, "minimize: no method is chosen", fix='method="BFGS"')
+        raise problem(ValueError, "minimize: method is missing", fix='method="BFGS"')
     if not isinstance(method, str) or method.lower() not in _METHODS:
         raise problem(
-            ValueError, f"minimize: no method is called {method!r}", expected='"BFGS" or "LBFGS"'
+            ValueError, f"minimize: unknown method {method!r}", expected='"BFGS" or "LBFGS"'
         )
     if not isinstance(x0, Tensor):
         raise wrong_type("minimize", "x0", x0, "Tensor")
@@ -61,7 +61,7 @@ def minimize(
 
 
 def _check_unused(**given: Any) -> None:
-    """Arguments that are there for SciPy's sake have no meaning yet."""
+    """Raise an error for SciPy arguments that are not supported."""
     for name, value in given.items():
         if value is not None:
             raise problem(ValueError, f"minimize: {name} is not supported by BFGS and LBFGS")

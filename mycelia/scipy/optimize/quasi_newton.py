@@ -16,7 +16,7 @@ WOLFE = 1e-4, 0.9
 
 
 class OptimizeResults(NamedTuple):
-    """The place found, whether it is a minimum and why the search ended, and what was counted."""
+    """The solution, whether and why the search ended, and evaluation counts."""
 
     x: Any
     success: bool
@@ -30,20 +30,20 @@ class OptimizeResults(NamedTuple):
 
 
 class InverseHessian(Protocol):
-    """What is known of the inverse Hessian."""
+    """An approximation of the inverse Hessian."""
 
     def direction(self, gradient: Any) -> Any:
-        """Minus the inverse Hessian times the gradient."""
+        """The search direction: minus the inverse Hessian times the gradient."""
 
     def learn(self, moved: Any, change: Any) -> None:
-        """Take in a move and the change of the gradient along it."""
+        """Update the approximation with a step and the change of the gradient along it."""
 
     def matrix(self) -> Any:
-        """The inverse Hessian, or None if it is not kept."""
+        """The inverse Hessian as a matrix, or None if it is not stored."""
 
 
 class DenseInverseHessian:
-    """The whole inverse Hessian, updated by the BFGS formula."""
+    """The dense inverse Hessian, updated by the BFGS formula."""
 
     def __init__(self, x0: Any) -> None:
         self.inverse = eye(x0.shape[0], x0.shape[0], x0.dtype)
@@ -68,7 +68,7 @@ class DenseInverseHessian:
 
 
 class LimitedMemoryInverseHessian:
-    """The last moves alone, from which L-BFGS works the direction out."""
+    """The last steps, from which L-BFGS computes the direction."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -105,7 +105,7 @@ def minimize_bfgs(
     gtol: float = 1e-5,
     line_search_maxiter: int = 10,
 ) -> OptimizeResults:
-    """BFGS (Nocedal and Wright, algorithm 6.1)."""
+    """Minimize with BFGS (Nocedal and Wright, algorithm 6.1)."""
     return _descend(
         func, x0, jac, DenseInverseHessian(x0), maxiter, norm, gtol, line_search_maxiter
     )
@@ -121,7 +121,7 @@ def minimize_lbfgs(
     gtol: float = 1e-5,
     line_search_maxiter: int = 10,
 ) -> OptimizeResults:
-    """L-BFGS (Nocedal and Wright, algorithm 7.5)."""
+    """Minimize with L-BFGS (Nocedal and Wright, algorithm 7.5)."""
     curvature = LimitedMemoryInverseHessian(
         check_positive_int("minimize", "history_size", history_size)
     )

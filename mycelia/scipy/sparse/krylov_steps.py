@@ -1,4 +1,4 @@
-"""Krylov methods for operators that are only known as functions, step by step in eager mode."""
+"""Krylov methods for linear operators given as functions, step by step in eager mode."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def bicgstab_steps(a: Operator, b: Any, x: Any, m: Operator, limit: float, most:
 def gmres_steps(
     a: Operator, b: Any, x: Any, m: Operator, limit: float, most: int, restart: int
 ) -> Any:
-    """GMRES (Saad and Schultz, 1986), begun anew every `restart` steps, at most `most` times."""
+    """GMRES (Saad and Schultz, 1986), restarted every `restart` steps, at most `most` times."""
     for _ in range(most):
         residual = b - a(x)
         if _length(residual) <= limit:
@@ -73,7 +73,7 @@ def gmres_steps(
 
 
 def _arnoldi_step(a: Operator, m: Operator, start: Any, restart: int) -> Any:
-    """The move in the Krylov space of `start` that makes the eased residual smallest."""
+    """The step in the Krylov space of `start` that minimizes the preconditioned residual."""
     length = _length(start)
     basis, heights = [start / length], np.zeros((restart + 1, restart))
     columns = 0

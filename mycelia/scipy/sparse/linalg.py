@@ -1,9 +1,9 @@
 """Iterative solvers of linear systems with SciPy's interface.
 
-The operator `A` and the preconditioner `M`, close to its inverse, are matrices or functions of
-vectors. With a matrix, a system is one operator of the program, and gradients are those of the
-exact solution. A function is called at each step in eager mode; while a program is compiled it is
-written out as a matrix first.
+The operator `A` and the preconditioner `M`, an approximate inverse, are matrices or functions of
+vectors. With a matrix, the solver is one operator of the program, and its gradients are those of
+the exact solution. Eager mode calls a function at each step; tracing first converts it to a
+matrix.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ def cg(
     M: Any = None,
     callback: Any = None,
 ) -> tuple[Any, Any]:
-    """(x, info) with A x = b for a positive definite A, by conjugate gradients.
+    """Solve A x = b for a positive definite A by conjugate gradients; returns (x, info).
 
-    The residual ends below max(tol * |b|, atol), or `info` is the number of steps, else 0.
+    `info` is 0 if the residual ends below max(tol * |b|, atol), else the number of steps.
     """
     return _solved("cg", A, b, x0, tol, atol, maxiter, M, callback)
 
@@ -54,7 +54,7 @@ def bicgstab(
     M: Any = None,
     callback: Any = None,
 ) -> tuple[Any, Any]:
-    """(x, info) with A x = b by stabilized bi-conjugate gradients; `info` as of `cg`."""
+    """Solve A x = b by stabilized bi-conjugate gradients; returns (x, info) like `cg`."""
     return _solved("bicgstab", A, b, x0, tol, atol, maxiter, M, callback)
 
 
@@ -73,7 +73,7 @@ def gmres(
     callback_type: str | None = None,
     solve_method: str = "batched",
 ) -> tuple[Any, Any]:
-    """(x, info) with A x = b by GMRES, begun anew every `restart` steps; `info` as of `cg`."""
+    """Solve A x = b by GMRES, restarted every `restart` steps; returns (x, info) like `cg`."""
     check_string("gmres", "solve_method", solve_method, ["batched", "incremental"])
     size = check_positive_int("gmres", "restart", restart if restrt is None else restrt)
     return _solved(
@@ -117,7 +117,7 @@ _STEPS: dict[str, Callable[..., Any]] = {
 
 
 def _info(a: Callable[[Any], Any], b: Any, x: Any, tol: float, atol: float, most: int) -> Any:
-    """0 if the residual is small enough (with a little for rounding), else the steps allowed."""
+    """0 if the residual is within the tolerance (plus rounding), else the maximum of steps."""
     size = norm(b)
     missed = norm(b - a(x)) > 1.1 * tol * size + 1.1 * atol + 1e-6 * size
     return cast(missed, int32) * most
@@ -130,7 +130,7 @@ def _function(operator: Any) -> Callable[[Any], Any]:
 
 
 def _matrix(method: str, operator: Any, b: Any) -> Any:
-    """An operator as a matrix; None is the identity."""
+    """Convert a linear operator to a matrix; None is the identity."""
     identity = eye(b.size, b.size, b.dtype)
     if operator is None:
         return identity

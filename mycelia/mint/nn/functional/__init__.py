@@ -1,4 +1,4 @@
-"""Functions for networks: activations, windows, normalization, losses."""
+"""Functional layers: activations, convolution, pooling, normalization, and losses."""
 
 from mycelia.mint.float_functions import sigmoid as sigmoid
 from mycelia.mint.float_functions import tanh as tanh

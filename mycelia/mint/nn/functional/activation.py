@@ -1,4 +1,4 @@
-"""Activation functions, some of which can put their result into their input."""
+"""Activation functions, some with in-place variants."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mycelia.mint.reduction import implied_dim, in_dtype
 
 
 def _put(input: Any, result: Any, inplace: bool) -> Any:
-    """`result`, written into `input` first if asked."""
+    """Return `result`; with `inplace`, write it into `input` first."""
     return input.copy_(result) if inplace else result
 
 
@@ -21,7 +21,7 @@ def relu(input: Any, inplace: bool = False) -> Any:
 
 
 def relu_(input: Any) -> Any:
-    """max(input, 0), put into `input`."""
+    """max(input, 0), in place."""
     return relu(input, True)
 
 
@@ -38,7 +38,7 @@ def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
 
 
 def elu_(input: Any, alpha: float = 1.0) -> Any:
-    """`elu`, put into `input`."""
+    """The in-place variant of `elu`."""
     return elu(input, alpha, True)
 
 
@@ -48,12 +48,12 @@ def silu(input: Any, inplace: bool = False) -> Any:
 
 
 def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
-    """input within [min_val, max_val]."""
+    """Clamp input to [min_val, max_val]."""
     return _put(input, ops.hardtanh(input, min_val, max_val), inplace)
 
 
 def hardtanh_(input: Any, min_val: float = -1, max_val: float = 1) -> Any:
-    """`hardtanh`, put into `input`."""
+    """The in-place variant of `hardtanh`."""
     return hardtanh(input, min_val, max_val, True)
 
 
@@ -63,32 +63,32 @@ def threshold(input: Any, threshold: float, value: float, inplace: bool = False)
 
 
 def threshold_(input: Any, threshold: float, value: float) -> Any:
-    """input where it is above `threshold`, else `value`, put into `input`."""
+    """The in-place variant of `threshold`."""
     return input.copy_(ops.threshold(input, threshold, value))
 
 
 def sigmoid_(input: Any) -> Any:
-    """1 / (1 + exp(-input)), put into `input`."""
+    """1 / (1 + exp(-input)), in place."""
     return input.copy_(ops.sigmoid(input))
 
 
 def leaky_relu(input: Any, negative_slope: float = 0.01) -> Any:
-    """input where it is positive, else negative_slope input."""
+    """input where it is positive, else negative_slope * input."""
     return ops.leaky_relu(input, negative_slope)
 
 
 def gelu(input: Any, *, approximate: str = "none") -> Any:
-    """input times the normal distribution function of input; by tanh when `approximate` says so."""
+    """input * Phi(input), with the normal CDF Phi; approximate='tanh' uses an approximation."""
     return ops.gelu(input, approximate)
 
 
 def npu_gelu(input: Any, approximate: str = "none") -> Any:
-    """input times the normal distribution function of input; by tanh when `approximate` says so."""
+    """input * Phi(input), with the normal CDF Phi; approximate='tanh' uses an approximation."""
     return ops.gelu(input, approximate)
 
 
 def glu(input: Any, dim: int = -1) -> Any:
-    """One half of input along `dim` times the sigmoid of the other."""
+    """Gated linear unit: a * sigmoid(b) for the halves a, b of input along `dim`."""
     return ops.glu(input, dim)
 
 
@@ -103,12 +103,12 @@ def mish(input: Any) -> Any:
 
 
 def selu(input: Any) -> Any:
-    """The scaled ELU that keeps mean and variance."""
+    """Scaled ELU, for self-normalizing networks (Klambauer et al. 2017)."""
     return ops.selu(input)
 
 
 def softmax(input: Any, dim: int | None = None, dtype: Any = None) -> Any:
-    """exp(input) divided by its sum along `dim`."""
+    """Softmax along `dim`."""
     check_tensors("softmax", input=input)
     along = implied_dim(input) if dim is None else dim
     return ops.softmax(as_float(in_dtype(input, dtype)), along)

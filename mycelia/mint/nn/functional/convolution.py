@@ -1,4 +1,4 @@
-"""Linear maps and convolutions."""
+"""Linear and convolution functions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def conv1d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Any:
-    """The convolution of (N, C, L) or (C, L) with `weight` (out, C / groups, kernel)."""
+    """1-D convolution of (N, C, L) or (C, L) with `weight` (out, C / groups, kernel)."""
     sizes = (stride, padding, dilation)
     return _convolved("conv1d", ops.conv1d, 1, input, weight, bias, sizes, groups)
 
@@ -48,7 +48,7 @@ def conv2d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Any:
-    """The convolution of (N, C, H, W) or (C, H, W) with `weight` (out, C / groups, kernel)."""
+    """2-D convolution of (N, C, H, W) or (C, H, W) with `weight` (out, C / groups, kernel)."""
     sizes = (stride, padding, dilation)
     return _convolved("conv2d", ops.conv2d, 2, input, weight, bias, sizes, groups)
 
@@ -62,7 +62,7 @@ def conv3d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Any:
-    """The convolution of volumes, alone or in a batch, with `weight` (out, C / groups, kernel)."""
+    """3-D convolution of (N, C, D, H, W) or (C, D, H, W), `weight` (out, C / groups, kernel)."""
     sizes = (stride, padding, dilation)
     return _convolved("conv3d", ops.conv3d, 3, input, weight, bias, sizes, groups)
 
@@ -89,7 +89,7 @@ def _convolved(
 
 
 def _padding(owner: str, padding: Any, steps: tuple[int, ...]) -> tuple[str, Any]:
-    """How to pad, in the operators' terms: a mode, and a number for each axis."""
+    """The padding as the operators expect it: a mode and one number per axis."""
     if not isinstance(padding, str):
         pads = as_tuple(owner, "padding", padding, len(steps))
         return "pad", pads[0] if len(pads) == 1 else pads
@@ -112,7 +112,7 @@ def conv_transpose2d(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Any:
-    """The transpose of conv2d; the weight is (channels in, channels out / groups, kernel)."""
+    """Transposed 2-D convolution; the weight is (channels in, channels out / groups, kernel)."""
     owner = "conv_transpose2d"
     steps, pads, extra, apart = (
         as_tuple(owner, name, value, 2)

@@ -1,4 +1,4 @@
-"""Rows of a table by number: embeddings and one-hot vectors."""
+"""Embedding lookup and one-hot encoding."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ def embedding(
     norm_type: float = 2.0,
     scale_grad_by_freq: bool = False,
 ) -> Any:
-    """The rows of `weight` that `input` names.
+    """Look up the rows of `weight` at the indices in `input`.
 
-    Rows longer than `max_norm` are shortened in `weight` itself. No gradient flows to the row
-    `padding_idx`; `scale_grad_by_freq` divides gradients by how often a row is used.
+    Used rows with a norm above `max_norm` are renormalized in place in `weight`. The row
+    `padding_idx` receives no gradient. `scale_grad_by_freq` divides gradients by how often a row
+    is used.
     """
     if len(weight.shape) != 2:
         raise problem(ValueError, "embedding: the weight must be a matrix", got=f"{weight.shape}")
@@ -59,7 +60,7 @@ def _counts(input: Any, weight: Any) -> Any:
 
 
 def _shortened(input: Any, weight: Any, max_norm: float, norm_type: float) -> Any:
-    """The weight with the rows that are used and too long scaled down to `max_norm`."""
+    """The weight, with used rows scaled down to a norm of at most `max_norm`."""
     fixed = ops.stop_gradient(weight)
     lengths = ops.vector_norm(fixed, norm_type, 1, True)
     used = ops.expand_dims(ops.greater(_counts(input, weight), 0), 1)
@@ -69,7 +70,7 @@ def _shortened(input: Any, weight: Any, max_norm: float, norm_type: float) -> An
 
 
 def one_hot(tensor: Any, num_classes: int = -1) -> Any:
-    """1 at the place each number names, else 0; without `num_classes` the largest decides."""
+    """One-hot encode class indices; `num_classes` defaults to the largest index plus 1."""
     check_tensors("one_hot", tensor=tensor)
     if not tensor.dtype.is_integer:
         raise wrong_type("one_hot", "tensor", tensor, "a tensor of integers")

@@ -1,4 +1,4 @@
-"""Growing tensors at their edges and resizing images."""
+"""Padding and interpolation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mycelia.ops.image.interpolate import CubicInterpolate
 
 
 def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
-    """`input` grown at its edges; `pad` lists pairs from the last axis on, negative ones cut."""
+    """Pad `input`; `pad` lists pairs starting with the last axis, and negative values crop."""
     return ops.pad(input, pad, mode, value)
 
 
@@ -23,7 +23,7 @@ def interpolate(
     align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None,
 ) -> Any:
-    """`input` (N, C, and up to three dimensions) resized to `size`, or by `scale_factor`."""
+    """Resize `input` (N, C, and up to three spatial axes) to `size`, or by `scale_factor`."""
     factor = _as_floats(scale_factor)
     if mode == "bicubic":
         even = bool(recompute_scale_factor)
@@ -38,16 +38,16 @@ def upsample(
     mode: str = "nearest",
     align_corners: bool | None = None,
 ) -> Any:
-    """Another name of `interpolate`."""
+    """Alias of `interpolate`."""
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 def _cubic(input: Any, size: Any, factor: Any, align_corners: bool, even: bool) -> Any:
-    """Images resized by cubic convolution; `even` spreads the pixels over the rounded size."""
+    """Bicubic interpolation; `even` computes the scale from the rounded size."""
     if (size is None) == (factor is None) or len(input.shape) != 4:
         raise problem(
             ValueError,
-            "interpolate: bicubic takes images (N, C, H, W) and a 'size' or a 'scale_factor'",
+            "interpolate: bicubic needs images (N, C, H, W) and either 'size' or 'scale_factor'",
             got=f"shape {list(input.shape)}, size={size}, scale_factor={factor}",
         )
     if size is not None:

@@ -1,4 +1,4 @@
-"""Losses, with torch's order of arguments."""
+"""Loss functions, with PyTorch's argument order."""
 
 from __future__ import annotations
 
@@ -14,19 +14,22 @@ _REDUCTIONS = ("none", "mean", "sum")
 def binary_cross_entropy(
     input: Any, target: Any, weight: Any = None, reduction: str = "mean"
 ) -> Any:
-    """The loss of probabilities against labels from 0 to 1."""
+    """Binary cross entropy of probabilities and labels from 0 to 1."""
     return ops.binary_cross_entropy(input, target, weight, reduction)
 
 
 def binary_cross_entropy_with_logits(
     input: Any, target: Any, weight: Any = None, reduction: str = "mean", pos_weight: Any = None
 ) -> Any:
-    """Sigmoid cross entropy with weights, and with more weight for positive examples."""
+    """Binary cross entropy of logits, with weights and an extra weight of positive examples."""
     return ops.binary_cross_entropy_with_logits(input, target, weight, pos_weight, reduction)
 
 
 def kl_div(input: Any, target: Any, reduction: str = "mean", log_target: bool = False) -> Any:
-    """target * (log(target) - input) for log-probabilities `input`; the target may be one, too."""
+    """Kullback-Leibler divergence: target * (log(target) - input) for log-probabilities `input`.
+
+    With `log_target`, the target is a log-probability, too.
+    """
     check_string("kl_div", "reduction", reduction, (*_REDUCTIONS, "batchmean"))
     if check_bool("kl_div", "log_target", log_target):
         each = ops.mul(ops.exp(target), ops.sub(target, input))
@@ -38,7 +41,7 @@ def kl_div(input: Any, target: Any, reduction: str = "mean", log_target: bool = 
 
 
 def smooth_l1_loss(input: Any, target: Any, reduction: str = "mean", beta: float = 1.0) -> Any:
-    """Half the squared error over `beta` up to `beta`, linear beyond."""
+    """Smooth L1 loss: error² / (2 * beta) for errors below `beta`, else linear."""
     if beta < 0:
         raise wrong_value("smooth_l1_loss", "beta", beta, "at least 0")
     if beta == 0:
@@ -53,7 +56,7 @@ def nll_loss(
     ignore_index: int = -100,
     reduction: str = "mean",
 ) -> Any:
-    """The negative log-likelihood of class indices under log-probabilities."""
+    """Negative log-likelihood of class indices under log-probabilities."""
     return ops.nll_loss(input, target, weight, ignore_index, reduction)
 
 

@@ -1,4 +1,4 @@
-"""Normalization of batches and of vectors, and dropout."""
+"""Batch normalization, vector normalization, and dropout."""
 
 from __future__ import annotations
 
@@ -21,15 +21,13 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-05,
 ) -> Any:
-    """Batch normalization of (N, C, ...); in training the running statistics move."""
+    """Batch normalization of (N, C, ...); training updates the running statistics."""
     channels = input.shape[1]
     scale = ops.ones((channels,), input.dtype) if weight is None else weight
     offset = ops.zeros((channels,), input.dtype) if bias is None else bias
     if not check_bool("batch_norm", "training", training):
         if running_mean is None or running_var is None:
-            raise problem(
-                ValueError, "batch_norm: without training it needs the running statistics"
-            )
+            raise problem(ValueError, "batch_norm: evaluation needs running_mean and running_var")
         invstd = ops.rsqrt(ops.add(running_var, eps))
         return batch_norm_elemt(input, scale, offset, running_mean, invstd)
     shape = input.shape
@@ -42,18 +40,18 @@ def batch_norm(
 
 
 def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Any:
-    """`input` divided by its norm of order `p` along `dim`, which counts as at least `eps`."""
+    """Divide `input` by max(norm, eps), with its p-norm along `dim`."""
     length = ops.vector_norm(input, p, dim, True)
     return ops.div(input, ops.maximum(length, eps))
 
 
 def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
-    """Each element set to 0 with probability `p` in training, the rest scaled up."""
+    """Dropout: in training, zero each element with probability `p` and scale up the rest."""
     return _dropped("dropout", ops.dropout, input, p, training, inplace)
 
 
 def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
-    """Each channel set to 0 with probability `p` in training, the rest scaled up."""
+    """Dropout of whole channels, with probability `p`, in training."""
     return _dropped("dropout2d", ops.dropout2d, input, p, training, inplace)
 
 

@@ -1,4 +1,4 @@
-"""Pooling: averages and maxima of windows."""
+"""Average and max pooling, max unpooling, and adaptive pooling."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def avg_pool1d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Any:
-    """The average of every window over (N, C, L) or (C, L)."""
+    """1-D average pooling of (N, C, L) or (C, L)."""
     sizes = _sizes("avg_pool1d", 1, kernel_size, stride, padding)
 
     def pooled(x: Any) -> Any:
@@ -37,7 +37,7 @@ def avg_pool2d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Any:
-    """The average of every window over (N, C, H, W) or (C, H, W)."""
+    """2-D average pooling of (N, C, H, W) or (C, H, W)."""
     sizes = _sizes("avg_pool2d", 2, kernel_size, stride, padding)
     divisor = _divisor("avg_pool2d", divisor_override)
 
@@ -56,7 +56,7 @@ def avg_pool3d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Any:
-    """The average of every window over (N, C, D, H, W) or (C, D, H, W)."""
+    """3-D average pooling of (N, C, D, H, W) or (C, D, H, W)."""
     sizes = _sizes("avg_pool3d", 3, kernel_size, stride, padding)
     divisor = _divisor("avg_pool3d", divisor_override)
 
@@ -75,7 +75,7 @@ def max_pool2d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The largest number of every window over (N, C, H, W) or (C, H, W), and its place if asked."""
+    """2-D max pooling of (N, C, H, W) or (C, H, W), optionally with the indices of the maxima."""
     check_bool("max_pool2d", "return_indices", return_indices)
 
     def pooled(x: Any) -> Any:
@@ -92,7 +92,7 @@ def max_unpool2d(
     padding: Any = 0,
     output_size: Any = None,
 ) -> Any:
-    """The inverse of pooling over (N, C, H, W) or (C, H, W): zeros but at the places of maxima."""
+    """Partial inverse of max pooling of (N, C, H, W) or (C, H, W): zeros except at the maxima."""
     wanted = None if output_size is None else tuple(output_size)
 
     def restored(x: Any, places: Any) -> Any:
@@ -103,14 +103,14 @@ def max_unpool2d(
 
 
 def adaptive_avg_pool1d(input: Any, output_size: Any) -> Any:
-    """Averages over the last axis, to `output_size`."""
+    """1-D adaptive average pooling to `output_size`."""
     (size,) = as_tuple("adaptive_avg_pool1d", "output_size", output_size, 1)
     flat = ops.adaptive_avg_pool2d(ops.expand_dims(input, -2), (1, size))
     return ops.squeeze(flat, -2)
 
 
 def adaptive_max_pool1d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
-    """Maxima over the last axis, to `output_size`, and their places if asked."""
+    """1-D adaptive max pooling to `output_size`, optionally with the indices of the maxima."""
     (size,) = as_tuple("adaptive_max_pool1d", "output_size", output_size, 1)
     flat = ops.adaptive_max_pool2d(ops.expand_dims(input, -2), (1, size), True)
     values, places = (ops.squeeze(part, -2) for part in flat)
@@ -122,7 +122,7 @@ def _with_places(result: Any) -> Any:
 
 
 def _sizes(owner: str, rank: int, kernel: Any, stride: Any, padding: Any) -> tuple[Any, Any, Any]:
-    """The window, its steps, and a pair of paddings for each axis."""
+    """The window sizes, the strides, and a pair of paddings for each axis."""
     pads = as_tuple(owner, "padding", padding, rank)
     window = as_tuple(owner, "kernel_size", kernel, rank)
     steps = window if stride is None else as_tuple(owner, "stride", stride, rank)
@@ -130,13 +130,13 @@ def _sizes(owner: str, rank: int, kernel: Any, stride: Any, padding: Any) -> tup
 
 
 def _divisor(owner: str, divisor_override: Any) -> int:
-    """The divisor of every window; 0 stands for its size."""
+    """The divisor of every window; 0 means the size of the window."""
     if divisor_override is None:
         return 0
     if not is_int(divisor_override) or divisor_override == 0:
         raise problem(
             ValueError,
-            f"{owner}: 'divisor_override' must be an int other than 0",
+            f"{owner}: 'divisor_override' must be a nonzero int",
             got=f"{divisor_override!r}",
         )
     return divisor_override

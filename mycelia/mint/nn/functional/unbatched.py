@@ -1,4 +1,4 @@
-"""Functions of batches applied to one example."""
+"""Batched functions applied to unbatched inputs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mycelia._engine.core.errors import problem
 
 
 def batched(owner: str, spatial: int, function: Callable[..., Any], *inputs: Any) -> Any:
-    """`function` of (N, C, ...) inputs with `spatial` more axes; they may come without the N."""
+    """Call `function` of (N, C, ...) inputs with `spatial` spatial axes; the N axis is optional."""
     rank = len(inputs[0].shape)
     if rank == spatial + 2:
         return function(*inputs)
