@@ -27,5 +27,5 @@ ms.communication.init()
 """
     code, output, _ = launch(tmp_path, ["-n", "2"], script)
     assert code == 1
-    assert "has computed on its device already" in output
-    assert "call communication.init() first" in output
+    assert "has already used its device" in output
+    assert "call communication.init() before" in output

@@ -1,4 +1,4 @@
-"""What tensors need before and after all of them get new arrays in one step."""
+"""Preparation and completion of writes that replace the arrays of many tensors in one step."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mycelia.tensor.views import TensorView, renewed
 
 
 def before_writing(tensors: Iterable[Any]) -> None:
-    """Let tensors hold their arrays themselves, and have their views computed anew when needed."""
+    """Unpack packed parameters and invalidate views, which are recomputed on the next access."""
     for tensor in tensors:
         relation = tensor._relation
         if relation is not None and type(relation) is not TensorView:
@@ -19,7 +19,7 @@ def before_writing(tensors: Iterable[Any]) -> None:
 
 
 def after_writing(tensors: Iterable[Any]) -> None:
-    """Say that nobody else looks at the new arrays, and let views show them."""
+    """Mark the new arrays as unshared, and update views."""
     for tensor in tensors:
         if tensor._shared:
             tensor._shared = False

@@ -1,11 +1,11 @@
-"""Arrays that a program takes over, and the new ones that come instead, in one indivisible step.
+"""Buffer donation: a program consumes arrays, and tensors receive the new ones atomically.
 
-XLA writes the new array of a parameter into the memory of the old one, which is gone as soon as a
-run begins. An interruption between that and the assignment of the new array would leave parameters
-without any. So the engine itself puts the results into a list (a `DeliveredResults`) before the
-call that runs the program returns, and one call of C code assigns what has been delivered, in a
-`finally` block. Where the engine runs Python code of its own after the run began, which it does for
-the first arguments of each kind, all this happens in a thread that nothing interrupts.
+XLA writes the new array of a parameter into the memory of the old one, which is invalid as soon as
+a run starts. An interruption between that and the assignment of the new array would leave
+parameters without an array. So JAX itself puts the results into a list (a `DeliveredResults`)
+before the call that runs the program returns, and one call of C code assigns the delivered results,
+in a `finally` block. When JAX runs Python code after the run has started, as it does for the first
+arguments of each type, all this happens in a thread that cannot be interrupted.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from mycelia._engine.runtime.parameter_layout.packs import ParameterPack
 from mycelia._engine.runtime.uninterruptible import uninterruptible
 from mycelia.tensor.consumed_array import ConsumedArray
 
-_KINDS = 4  # of arguments that are remembered for each program
+_KINDS = 4  # argument signatures that are remembered for each program
 
 
 class DeliveredResults(list[Any]):
-    """The results of a program; the engine appends them as soon as they exist.
+    """The results of a program; JAX appends them as soon as they exist.
 
-    To the engine it is a tree of `size` arrays that is rebuilt by adding the arrays to itself.
+    JAX sees a pytree of `size` arrays that is rebuilt by appending the arrays to itself.
     """
 
     __slots__ = ("size",)
@@ -45,12 +45,12 @@ class DeliveredResults(list[Any]):
         self.size = size
 
     def structure(self) -> Any:
-        """The structure of such results, as the engine describes it."""
+        """The pytree structure of such results."""
         self[:] = repeat(0, self.size)
         return jax.tree.structure(self)
 
     def of(self, function: Callable[..., Any]) -> Callable[..., DeliveredResults]:
-        """A function whose results come as this delivery."""
+        """Wrap a function so that its results are delivered here."""
 
         def delivering(*arguments: Any) -> DeliveredResults:
             self[:] = function(*arguments)
@@ -68,10 +68,10 @@ jax.tree_util.register_pytree_node(DeliveredResults, _leaves, list.__iadd__)
 
 
 class BufferDonation:
-    """The tensors that a program writes, and how to run it on their arrays.
+    """The tensors that a program writes, and the code to run it on their arrays.
 
-    Their new arrays begin at place `first` of the results. Calling a program must be one call of C
-    code, or the program delivers its results itself; else every run is to be `in_thread`.
+    Their new arrays start at index `first` of the results. Calling a program must be one call of C
+    code, or the program must deliver its results itself; otherwise every run must be `in_thread`.
     """
 
     def __init__(
@@ -89,10 +89,10 @@ class BufferDonation:
         self._names = [array_attribute(tensor) for tensor in self._tensors]
         self.in_thread = in_thread
         self._delivered: set[int] = set()  # identities of the new arrays of the last run
-        self._known: list[Any] = []  # kinds of inputs that the engine has run before
+        self._known: list[Any] = []  # input signatures that JAX has run before
 
     def forget(self) -> None:
-        """The engine has another executable from here on, or has none."""
+        """Reset after the executable has been replaced or dropped."""
         self._known.clear()
         self.delivery.clear()
 
@@ -105,10 +105,10 @@ class BufferDonation:
         arguments: Sequence[Any],
         drawn: int | None,
     ) -> list[Any]:
-        """The results of a program for `inputs`: it takes the `owned` arrays, and reads the others.
+        """Run a program on `inputs`: it consumes the `owned` arrays and reads the others.
 
-        It draws as many random keys, or says in the result after the new arrays how many. Whoever
-        calls this has the `turn`.
+        It draws `drawn` random keys, or returns their number after the new arrays. The caller must
+        hold the `turn`.
         """
         self.delivery.clear()
         swap = self._swap(drawn)
@@ -129,7 +129,7 @@ class BufferDonation:
         return found
 
     def _run(self, program: Callable[..., Any], inputs: Sequence[Any], swap: Iterator[Any]) -> None:
-        """Run a program; what it returns instead of delivering it is delivered here."""
+        """Run a program; results that it returns instead of delivering are delivered here."""
         returned = filterfalse(self._is_delivery, starmap(program, (inputs,)))
         results = chain.from_iterable(returned)
         try:
@@ -138,17 +138,17 @@ class BufferDonation:
             exhaust(swap)
 
     def _kinds(self, owned: Sequence[Any], state: Sequence[Any], arguments: Sequence[Any]) -> Any:
-        """All that the engine looks at when it decides which executable takes these arrays.
+        """The properties of arrays by which JAX selects an executable.
 
-        That programs are given what they made themselves, and what they read stays the same, is
-        found by identity, which takes less time than to look at each array.
+        Identity checks recognize arrays that the program returned itself or that are unchanged,
+        which is faster than inspecting each array.
         """
         is_own = self._delivered.issuperset(map(id, owned))
         kinds = None if is_own else [*map(_kind, owned)]
         return kinds, [*map(id, state)], [*map(_kind, arguments)]
 
     def _swap(self, drawn: int | None) -> Iterator[Any]:
-        """An iterator that assigns what has been delivered when it is exhausted, or nothing."""
+        """An iterator that assigns the delivered results when it is exhausted, or nothing."""
         delivery, end = self.delivery, self._end
         arrays = map(setattr, self._tensors, self._names, islice(delivery, self._first, end))
         if drawn == 0:
@@ -161,7 +161,7 @@ class BufferDonation:
         return chain(arrays, map(setattr, (owner,), (name,), counts))
 
     def _mark_lost(self) -> None:
-        """After an error: what the failed run has consumed says so whenever it is used."""
+        """After an error, replace the consumed arrays by placeholders that raise on use."""
         for tensor, name in zip(self._tensors, self._names, strict=True):
             array = getattr(tensor, name)
             if isinstance(array, jax.Array) and array.is_deleted():
@@ -174,7 +174,7 @@ def array_attribute(tensor: Any) -> str:
 
 
 def _kind(array: Any) -> Any:
-    """What the engine looks at in an array, besides the shape and dtype, which do not change."""
+    """The properties that JAX checks in an array, besides shape and dtype, which do not change."""
     if type(array) is ndarray:
         return None
     return array.sharding, array.committed, array.weak_type

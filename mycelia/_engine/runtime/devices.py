@@ -1,4 +1,4 @@
-"""Devices: which ones are here, and which one programs run on."""
+"""Devices: discovery, and selection of the one that programs run on."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def available() -> list[str]:
 
 
 def select(target: str, device_id: int = 0) -> str:
-    """Run programs on `target` from now on, or on the best device here, with a warning."""
+    """Select `target` for later programs; if it is missing, warn and use the best device."""
     here = available()
     if target not in here:
         if settings.current().strict_device:
             raise problem(
                 RuntimeError,
                 f"Unsupported device target {target}. This process only supports {here}.",
-                fix="leave strict_device out to run on the best device present",
+                fix="omit strict_device to run on the best available device",
             )
         warn_once(
             f"device_target={target!r} is not on this machine; running on {here[0]}. "
@@ -44,8 +44,8 @@ def select(target: str, device_id: int = 0) -> str:
 
 
 def all_of(target: str) -> list[jax.Device]:
-    """The devices of a kind that this process may use; other processes have their own."""
+    """The local devices of a platform, without those of other processes."""
     try:
         return jax.local_devices(backend=_PLATFORMS[target]) if target in _PLATFORMS else []
-    except RuntimeError:  # jax says that the platform is not there
+    except RuntimeError:  # JAX raises if the platform is missing
         return []

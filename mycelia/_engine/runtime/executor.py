@@ -1,4 +1,4 @@
-"""Running programs: gather their inputs, run them, put what they changed where it belongs."""
+"""Execution of programs: gather the inputs, run, and write back state."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ from mycelia.tensor.views import check_apart, replace
 _REFERENCES = 3  # of an array that only its tensor holds: the slot, a local name, the count itself
 
 
-class LoopStackOverflow(Exception):  # it asks for another program
+class LoopStackOverflow(Exception):  # the caller recompiles with larger stacks
     """The stacks of a program were too small."""
 
     def __init__(self, needed: int) -> None:
@@ -62,9 +62,9 @@ def write_back(
     arguments: Sequence[Any],
     check: Callable[[], None] = wait_for_checks,
 ) -> None:
-    """Write what a run of `program` changed, from all it gave; raise Overflow to run it again.
+    """Write back the state that a run of `program` changed; LoopStackOverflow requests a rerun.
 
-    `check` is called when the run is known to be whole, and nothing is written yet.
+    `check` is called when the run is known to be complete, before anything is written.
     """
     place = program.results + len(program.writes)
     if program.drawn is None:
@@ -101,10 +101,10 @@ def write_back(
 
 
 def as_array(value: Any, least: int = LARGE) -> Any:
-    """The array of a tensor that nobody will change, or a number as an array.
+    """The array of a tensor that will not be changed, or a number as an array.
 
-    An array of the host with so many numbers is given to the device for good: the next run finds
-    it there. Only the CPU needs none of that for a large one, which it reads where it lies.
+    A host array with at least `least` elements moves to the device permanently, so that the next
+    run finds it there. The CPU device instead reads large host arrays in place.
     """
     if not isinstance(value, TensorProtocol):
         return np.asarray(value)
@@ -121,15 +121,15 @@ def as_array(value: Any, least: int = LARGE) -> Any:
 
 
 def state_array(tensor: Any) -> Any:
-    """The array of a tensor that outlives the call: however small, it is on the device for good."""
+    """The array of a tensor that outlives the call, moved to the device whatever its size."""
     array = tensor._data
     return as_array(tensor, least=1) if type(array) is np.ndarray else array
 
 
 def donatable_arrays(tensors: Iterable[Any]) -> list[Any]:
-    """The arrays of tensors, or copies if anyone else looks at them: they may be given away.
+    """The arrays of tensors for donation, copied if they are shared.
 
-    A large array of the host moves to the device before the first run, which needs most memory.
+    A large host array moves to the device before the first run, which needs the most memory.
     """
     found = []
     for tensor in tensors:
@@ -146,10 +146,10 @@ def donatable_arrays(tensors: Iterable[Any]) -> list[Any]:
 
 
 def may_donate(program: Program) -> bool:
-    """Whether a program may write parameters in place: it never fails once it has begun.
+    """Whether a program may write parameters in place, because it never fails once it has started.
 
-    One that writes its arguments, too, writes everything when it is over, and so does one that
-    writes what has another shape or dtype.
+    A program that also writes its arguments, or state of another shape or dtype, writes everything
+    after the run.
     """
     if any(isinstance(which, int) for which in program.writes) or not program.keeps_types:
         return False
@@ -157,27 +157,27 @@ def may_donate(program: Program) -> bool:
 
 
 def guarded(program: Program) -> dict[int, int]:
-    """The outputs that stay as they are if an index is wrong, by the inputs they are written over.
+    """The outputs that keep their old value if an index is wrong, by the inputs they overwrite.
 
-    Where shapes or dtypes change there are none: the checks are waited for before the writes.
+    There are none if shapes or dtypes change: the writes then wait for the checks.
     """
     return program.replaced if program.keeps_types else {}
 
 
 def calls_python(program: Program) -> bool:
-    """Whether a program calls Python functions as it runs, which may fail."""
+    """Whether a program calls Python functions while it runs, which may fail."""
     nodes = chain.from_iterable(nodes_by_graph(program.graph).values())
     return any(getattr(primitive_of(node), "calls_python", False) for node in nodes)
 
 
 class Executable:
-    """A program compiled when it is first run; arrays in, arrays out."""
+    """A program that is compiled at its first run."""
 
-    devices: tuple[Any, ...] = ()  # if it is spread over several
+    devices: tuple[Any, ...] = ()  # if it is sharded over several
 
     def __init__(self, program: Program) -> None:
         self.program = program = self._fitted(program)
-        self.first_run: float | None = None  # seconds, with the engine's compilation
+        self.first_run: float | None = None  # seconds, including XLA's compilation
         self.was_on_disk = False  # an earlier process compiled it
         written = {id(tensor) for tensor in program.writes}
         inputs = program.inputs
@@ -193,7 +193,7 @@ class Executable:
         self._state = [(i, g.which) for i, g in others if g.source is InputSource.STATE]
         self._arguments = [(i, g.which) for i, g in others if g.source is not InputSource.STATE]
         gathered = [*self._donated, *[i for i, _ in (*self._state, *self._arguments)]]
-        self._order = np.argsort(gathered).tolist()  # of inputs among those gathered
+        self._order = np.argsort(gathered).tolist()  # of the inputs among those gathered
         outputs = program.graph.output.type
         self._handover = BufferDonation(
             DeliveredResults(len(outputs)),
@@ -210,11 +210,11 @@ class Executable:
         return world().size > 1
 
     def _fitted(self, program: Program) -> Program:
-        """The program as it is run: on packs of parameters, where that is better."""
+        """The program to run: on packed parameters where that is faster."""
         return pack_parameters(program)
 
     def _begin(self) -> None:
-        """Start without an executable, with operators lowered as the settings say now."""
+        """Reset to no executable, with the current lowering settings."""
         generation = ProgramCache.generation
         self.first_run = None
         graph = self.program.graph
@@ -229,19 +229,19 @@ class Executable:
             keep_unused=True,
         )
         self._run: Callable[..., Any] = self._program
-        self._generation = generation  # at last: what an interruption leaves is begun again
+        self._generation = generation  # last, so that an interrupted setup is repeated
 
     def _lowered_with(self, in_place: dict[int, int], products: int) -> LoweredGraph:
         program = self.program
         return LoweredGraph(program.graph, in_place, products, guarded(program), self.devices)
 
     def _results_of(self, lowered: Callable[..., Any]) -> Callable[..., Any]:
-        """A function to compile, with results that are delivered if it takes over arrays."""
+        """The function to compile; its results are delivered if it consumes donated arrays."""
         self._handover.forget()
         return self._handover.delivery.of(lowered) if self._donated else lowered
 
     def __call__(self, arguments: Sequence[Any]) -> list[Any]:
-        """The results for arguments (tensors and numbers); what the program writes is written."""
+        """Run on arguments (tensors and numbers), write back state, and return the results."""
         if self._generation != ProgramCache.generation:
             self._begin()
         self._ask()
@@ -266,24 +266,24 @@ class Executable:
         return list(found[: self.program.results])
 
     def _ask(self) -> None:
-        """Raise what is known of earlier runs; a program that writes anyway waits for them."""
+        """Raise failed index checks of earlier runs; unguarded programs wait for these runs."""
         if self._writes_anyway:
             wait_for_checks()
         poll_checks()
 
     def _note(self, found: Sequence[Any]) -> None:
-        """Remember what a run found out, and wait for it if that decides what is written."""
+        """Register the index checks of a run, and wait for them if writes depend on them."""
         self._lowered.noted(found)
         if self._writes_anyway:
             wait_for_checks()
 
     @property
     def _writes_anyway(self) -> bool:
-        """Whether the program gives new arrays also where an index is wrong."""
+        """Whether the program returns new arrays even if an index is wrong."""
         return bool(self.program.writes) and not self._lowered.guarded
 
     def _run_in_place(self, arguments: Sequence[Any]) -> list[Any]:
-        """What a run gives that writes parameters into the memory of their old arrays."""
+        """Run with donation: parameters are written into the memory of their old arrays."""
         handover, written = self._handover, self.program.writes
         handover.delivery.clear()
         before_writing(written)
@@ -300,18 +300,18 @@ class Executable:
         return found
 
     def _timed(self, arrays: Sequence[Any], run: Callable[[], Any]) -> Any:
-        """What a run gives; the first one is preceded by compiling, and told to have been long."""
+        """Run; the first run compiles before and measures its time."""
         if self.first_run is not None:
             return observed(self.program.graph.name, run)
         started = perf_counter()
-        uninterruptible(partial(self._prepare, arrays))  # the engine does not bear interruptions
+        uninterruptible(partial(self._prepare, arrays))  # JAX does not tolerate interruptions
         found = observed(self.program.graph.name, run)
         self.first_run = perf_counter() - started
         executable_cache.tidy(self.first_run, found)
         return found
 
     def _prepare(self, arrays: Sequence[Any]) -> None:
-        """Before the first run: an earlier process may have compiled the program."""
+        """Before the first run: load the executable if an earlier process has compiled it."""
         if world().size > 1:
             self._run = multiprocess_jit.compiled(self._program, arrays)
             return
@@ -328,7 +328,7 @@ class Executable:
         self._run = executable_cache.in_turn(executable) if self._donated else executable
 
     def _inputs(self, arguments: Sequence[Any], given_away: Sequence[Any]) -> list[Any]:
-        """All inputs of a run: arguments and state, arrays to be given away, and the number one."""
+        """All inputs of a run: arguments and state, donated arrays, and the number one."""
         gathered = [*given_away, *[state_array(tensor) for _, tensor in self._state]]
         for _, number in self._arguments:
             gathered.append(peek_key() if number is None else as_array(arguments[number]))
@@ -337,19 +337,19 @@ class Executable:
         return move_to_default_device(arrays) if StageArraysFlag.present else arrays
 
     def _lowered_for(self, arguments: Sequence[Any]) -> Any:
-        """The program as it is lowered for some arguments; nothing is given away."""
+        """The program lowered for some arguments, without donation."""
         arrays = self._inputs(arguments, [state_array(tensor) for tensor in self._given_away])
         return self._program.lower(*arrays)
 
     @property
     def choices(self) -> dict[str, int]:
-        """What was chosen for the device when the program was compiled in this process."""
+        """The device-specific choices of the compilation in this process, with their counts."""
         return self._lowered.choices
 
     def text(self, arguments: Sequence[Any]) -> str:
-        """The program as XLA is given it."""
+        """The input of XLA, as text."""
         return self._lowered_for(arguments).as_text()
 
     def memory(self, arguments: Sequence[Any]) -> Any:
-        """What XLA plans to need, in bytes of arguments, results and everything between."""
+        """XLA's memory analysis: the bytes of arguments, results, and temporaries."""
         return self._lowered_for(arguments).compile().memory_analysis()

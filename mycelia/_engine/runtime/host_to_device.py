@@ -1,4 +1,4 @@
-"""Data on its way to the device, ahead of the program that needs it."""
+"""Transfer of host arrays to the device, ahead of the program that needs them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import jax
 import numpy as np
 
-LARGE = 1 << 14  # numbers; smaller arrays of the host are handed over with each call
-_ALIGNMENT = 64  # bytes: at such an address the CPU device reads an array where it lies
+LARGE = 1 << 14  # elements; smaller host arrays are transferred with each call
+_ALIGNMENT = 64  # bytes; the CPU device reads arrays with this alignment in place
 
 
 @cache
@@ -19,7 +19,7 @@ def _is_cpu() -> bool:
 
 
 def is_in_place(array: np.ndarray) -> bool:
-    """Whether programs read this array of the host without a copy."""
+    """Whether programs read this host array without a copy."""
     return (
         _is_cpu()
         and array.flags.c_contiguous
@@ -28,9 +28,9 @@ def is_in_place(array: np.ndarray) -> bool:
 
 
 def on_device(array: np.ndarray, *, owned: bool) -> Any:
-    """An array where programs find it; small ones stay with the host, which is faster for them.
+    """Move an array to the device; small ones stay on the host, which is faster for them.
 
-    An array that is not `owned`, so that others may change it, is copied.
+    An array that is not `owned`, so that user code may change it, is copied.
     """
     if array.size < LARGE:
         return array
@@ -44,7 +44,7 @@ def on_device(array: np.ndarray, *, owned: bool) -> Any:
 
 
 def aligned(shape: tuple[int, ...], kind: np.dtype[Any]) -> np.ndarray:
-    """An array of any content; programs on the CPU read a large one where it lies."""
+    """An uninitialized array; programs on the CPU read a large one in place."""
     count = prod(shape)
     if count < LARGE:
         return np.empty(shape, kind)

@@ -1,7 +1,7 @@
-"""Checks of indices: of eager calls before they run, of programs by a number they give besides.
+"""Index checks: eager calls check before they run; programs return an extra failure code.
 
-A program that has operators with bounds (`Primitive.bounds`) gives one int64 more: 0, or which
-check failed, with the number that was wrong. It is looked at when results are read.
+A program with bounded operators (`Primitive.bounds`) returns an extra int64: 0, or the number of
+the failed check and the wrong index. It is inspected when results are read.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from mycelia._engine.operators import index_bounds
 from mycelia._engine.operators.index_bounds import IndexBound
 from mycelia._engine.runtime.value_ranges import is_proven
 
-_BITS = 40  # of the wrong number; what is left says which check it was
+_BITS = 40  # of the wrong index; the remaining bits number the check
 _LIMIT = (1 << (_BITS - 1)) - 1
-NOT_RUN = -1  # the failure of a run that wrote nothing, because one before it has failed
+NOT_RUN = -1  # the failure of a run that wrote nothing because an earlier one failed
 
 
 def check_call(op: Any, args: tuple[Any, ...]) -> None:
-    """Raise if an operator is called with an index out of range, unless the settings say no.
+    """Raise if an operator is called with an index out of range, unless checks are disabled.
 
-    What is wrong with the shapes of the arguments, the call itself says.
+    Wrong shapes are left to the call itself.
     """
     if not settings.current().check_indices:
         return
@@ -48,7 +48,7 @@ def check_call(op: Any, args: tuple[Any, ...]) -> None:
 
 
 def _fetched(array: Any) -> Any:
-    """An argument on the host; None where other processes hold parts of it."""
+    """An argument on the host; None if other processes hold shards of it."""
     if isinstance(array, jax.Array):
         return np.asarray(array) if array.is_fully_addressable else None
     return np.asarray(array)
@@ -71,9 +71,9 @@ class IndexCheck:
 
 
 class IndexChecks:
-    """The checks of a graph and of all graphs inside, or of some nodes: the first numbered highest.
+    """The checks of a graph and its nested graphs, or of some nodes, numbered in reverse order.
 
-    So the largest of several failures is the one that comes first.
+    So the largest of several failure codes is that of the first failure.
     """
 
     def __init__(self, nodes: Iterable[Sequence[GraphNode]]) -> None:
@@ -85,7 +85,7 @@ class IndexChecks:
 
     @classmethod
     def of(cls, graph: Graph) -> IndexChecks:
-        """Those of all that a graph runs."""
+        """The checks of a graph and of its nested graphs."""
         inside = {g: ordered(g) for g in reachable_graphs(graph)}
         sites = cls(inside.values())
         if sites.count:
@@ -94,13 +94,13 @@ class IndexChecks:
         return sites
 
     def are_in(self, graph: Graph) -> bool:
-        """Whether anything in a graph, or in a graph inside, is checked."""
+        """Whether a graph or a nested graph has checks."""
         return graph in self._graphs
 
     def needed(
         self, nodes: Sequence[GraphNode], others: Iterable[GraphNode] = ()
     ) -> set[GraphNode]:
-        """What of the nodes of a graph, in order, all checks need, and `others` if any."""
+        """The nodes of a graph, in order, that its checks and `others` depend on."""
         found = set(others)
         for node in reversed(nodes):
             if not isinstance(node, Apply):
@@ -115,11 +115,11 @@ class IndexChecks:
         return found
 
     def numbered(self, number: int) -> IndexCheck:
-        """The check that is called by a number."""
+        """The check with a number."""
         return next(s for sites in self.by_node.values() for s in sites if s.number == number)
 
     def _number(self, found: Sequence[tuple[Apply, IndexBound]]) -> None:
-        here = current_span()  # where the program is first run
+        here = current_span()  # the line that first runs the program
         for number, (node, bound) in zip(range(len(found), 0, -1), found, strict=True):
             owner, argument = index_bounds.names(primitive_of(node), bound)
             site = IndexCheck(number, owner, argument, bound, node.span or here)
@@ -127,7 +127,7 @@ class IndexChecks:
 
 
 def _checked(nodes: Iterable[GraphNode]) -> Iterator[tuple[Apply, IndexBound]]:
-    """The nodes of one graph that are checked, but for what is known to be right, or is said."""
+    """The checked nodes of one graph, without checks that are proven or disabled."""
     said: set[Any] = set()
     for node in nodes:
         if not isinstance(node, Apply):
@@ -142,7 +142,7 @@ def _checked(nodes: Iterable[GraphNode]) -> Iterator[tuple[Apply, IndexBound]]:
 
 
 def argument_of(node: Apply, place: index_bounds.Place) -> GraphNode:
-    """The node behind an argument, or behind a part of one."""
+    """The node of an argument, or of an item of one."""
     if isinstance(place, int):
         return node.args[place]
     whole = node.args[place[0]]
@@ -151,7 +151,7 @@ def argument_of(node: Apply, place: index_bounds.Place) -> GraphNode:
 
 @dataclass(frozen=True, eq=False)
 class IndexCheckOutput:
-    """What a program computes for one check: the wrong numbers, but for an offset, and zeros."""
+    """The value that a program computes for one check: wrong indices plus an offset, else 0."""
 
     site: IndexCheck
     row: Any
@@ -161,7 +161,7 @@ class IndexCheckOutput:
 def index_check_outputs(
     sites: Sequence[IndexCheck], args: Sequence[Any]
 ) -> Iterator[IndexCheckOutput]:
-    """What the checks of a node find wrong in its arguments."""
+    """The outputs of the checks of a node for its arguments."""
     for site in sites:
         numbers = site.bound.numbers(tuple(args), jnp.asarray)
         if numbers.size:
@@ -169,10 +169,10 @@ def index_check_outputs(
 
 
 def first_failure(found: Sequence[IndexCheckOutput], failures: Sequence[Any] = ()) -> Any:
-    """As one int64: the check that failed first, with the number; 0 if none did.
+    """The failure code (int64) of the first failed check, with the wrong index; 0 if all passed.
 
-    Rows of one length are looked at together, so that many short ones cost little. Other
-    `failures` may have been put together before.
+    Rows of the same length are evaluated together, so that many short ones cost little. `failures`
+    are codes that have been combined before.
     """
     groups: dict[Any, list[IndexCheckOutput]] = defaultdict(list)
     for one in found:
@@ -194,23 +194,23 @@ def _failures(group: Sequence[IndexCheckOutput]) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class _PendingIndexCheck:
-    """What one run of a program found out about its indices."""
+    """The result of the index checks of one run, not yet inspected."""
 
     sites: IndexChecks
     failure: Any
-    chain: Any = None  # what it has in common with programs that write nothing if it fails
+    chain: Any = None  # identifies the programs that write nothing if this one fails
 
     def is_ready(self) -> bool:
         return self.failure.is_ready()
 
     def ask(self) -> None:
-        failures = np.ravel(self.failure.addressable_data(0))  # one for each step
+        failures = np.ravel(self.failure.addressable_data(0))  # one per step
         if failures.any():
             self._raise(failures)
 
     def _raise(self, failures: np.ndarray) -> None:
         wrong = np.flatnonzero(failures > 0)
-        if not wrong.size:  # what failed before it has been raised
+        if not wrong.size:  # the earlier failure has already been raised
             return
         step = int(wrong[0])
         found = int(failures[step])
@@ -222,17 +222,17 @@ class _PendingIndexCheck:
 
 
 def add_index_check(sites: IndexChecks, failure: Any, chain: Any = None) -> None:
-    """Remember what a run gave besides its results, to be looked at when numbers are read.
+    """Register the failure code of a run, to be inspected when values are read.
 
-    Programs of one `chain` are given the failure of the one before, and write nothing after it.
+    Programs of one `chain` receive the failure of the previous one, and write nothing after it.
     """
     pending_checks.add_check(_PendingIndexCheck(sites, failure, chain))
 
 
 def failed_before(chain: Any) -> Any:
-    """The failure of the last run, which may not be over, if it is of the same chain; else 0.
+    """The failure of the last run, possibly still running, if it is of the same chain; else 0.
 
-    If it is of another one, this waits for it, and raises if it failed.
+    If it belongs to another chain, wait for it, and raise if it failed.
     """
     last = pending_checks.last()
     if isinstance(last, _PendingIndexCheck) and last.chain == chain:

@@ -1,4 +1,4 @@
-"""Checking that an installation computes."""
+"""`run_check`: verifies that the installation works."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mycelia.tensor.tensor import Tensor
 
 
 def run_check() -> None:
-    """Multiply two tensors on the device and say whether the product is right."""
+    """Multiply two tensors on the device and report whether the product is correct."""
     left, right = np.arange(4.0, dtype=np.float32), np.full(4, 3.0, np.float32)
     product = np.asarray(mul(Tensor(left), Tensor(right)))
     if not np.array_equal(product, left * right):
@@ -31,5 +31,5 @@ def run_check() -> None:
 def _version() -> str:
     try:
         return version("mycelia")
-    except PackageNotFoundError:  # run from its sources
+    except PackageNotFoundError:  # running from a source tree
         return "unknown"

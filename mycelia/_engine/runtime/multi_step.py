@@ -1,7 +1,7 @@
-"""Several runs of one program as one: the data of all of them goes in, their results come out.
+"""Sink execution: several runs of a program as one program, over a batch of arguments.
 
-Between the runs nothing returns to Python. What the program writes (parameters, the optimizer's
-state) is carried from run to run, so the numbers are those of runs one after the other.
+Nothing returns to Python between the runs. Written state (parameters, optimizer states) is carried
+from run to run, so the results equal those of separate runs.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ from mycelia.tensor.consumed_array import ConsumedArray, check_not_consumed
 
 
 def why_not_joinable(program: Program) -> str:
-    """Why runs of a program cannot be joined, or nothing."""
+    """Why runs of a program cannot be joined, or an empty string."""
     if program.capacity is not None:
         return "its stacks may have to grow"
     if program.unbound:
-        return "it may meet a variable without a value"
+        return "it may read a variable without a value"
     if program.drawn is None:
-        return "how many random numbers it draws is only known when it runs"
+        return "the number of random keys it draws is only known at run time"
     if any(isinstance(which, int) for which in program.writes):
         return "it writes to its arguments"
     if len(program.graph.output.type) != program.results + len(program.writes):
@@ -61,7 +61,7 @@ def why_not_joinable(program: Program) -> str:
 
 
 class MultiStepProgram:
-    """A program that runs a number of times, each with its own arguments."""
+    """A program that runs a number of times, with separate arguments for each run."""
 
     def __init__(self, program: Program) -> None:
         self.program = program = pack_parameters(program)
@@ -79,7 +79,7 @@ class MultiStepProgram:
         self._generation = -1
 
     def _begin(self) -> None:
-        """Start without executables, with operators lowered as the settings say now."""
+        """Reset to no executables, with the current lowering settings."""
         program, handover = self.program, self._handover
         generation = ProgramCache.generation
         products = small_products(program.graph)
@@ -93,10 +93,10 @@ class MultiStepProgram:
             compiler_options=joined_options(program.graph, products),
         )
         self._compiled: dict[int, Callable[..., Any]] = {}  # by number of runs
-        self._generation = generation  # at last: what an interruption leaves is begun again
+        self._generation = generation  # last, so that an interrupted setup is repeated
 
     def __call__(self, batches: Sequence[Sequence[Any]]) -> list[Any]:
-        """All results, stacked, for the arguments of each run; what the runs write is written."""
+        """Run on the arguments of all runs, write back state, and return the stacked results."""
         if self._generation != ProgramCache.generation:
             self._begin()
         self._ask()
@@ -113,7 +113,7 @@ class MultiStepProgram:
         return list(self._step.noted(found)[len(self.program.writes) :])
 
     def _ask(self) -> None:
-        """Raise what is known of earlier runs; a program without checks waits before it writes."""
+        """Raise failed index checks of earlier runs; programs without guards wait for them."""
         if self.program.writes and not self._step.guarded:
             wait_for_checks()
         poll_checks()
@@ -146,14 +146,14 @@ class MultiStepProgram:
         return [i.which for i in self.program.inputs if i.source is InputSource.ARGUMENT]
 
     def _keys(self, count: int) -> np.ndarray:
-        """The random state at the beginning of each run."""
+        """The random state at the start of each run."""
         assert self.program.drawn is not None
         keys = np.tile(peek_key(), (count, 1))
         keys[:, 1] += np.arange(count, dtype=np.uint32) * np.uint32(self.program.drawn)
         return keys
 
     def _steps(self, state: Any, fixed: Any, arguments: Any, keys: Any, extra: Any) -> list[Any]:
-        """All runs; after one with a wrong index, the others write nothing."""
+        """All runs in a scan; after one with a wrong index, the others write nothing."""
         results, (last, *failed_before) = self.program.results, extra
 
         def body(carry: Any, given: Any) -> Any:
@@ -182,7 +182,7 @@ class MultiStepProgram:
 
 
 def _stacked(arrays: list[Any]) -> np.ndarray:
-    """Equal arrays side by side, where XLA reads them without a copy."""
+    """Stack equally shaped arrays in memory that XLA reads without a copy."""
     first = arrays[0]
     whole = aligned((len(arrays), *first.shape), first.dtype)
     if first.ndim:

@@ -1,4 +1,4 @@
-"""Who watches compiled programs run: nobody, unless a profiler does."""
+"""Observers of program runs, which profilers install."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import jax
 
 
 class RunObserver:
-    """`heard` is told the name of each run of a program, and the seconds at its start and end."""
+    """`heard` receives the program name, the start time, and the end time of each run."""
 
     heard: Callable[[str, float, float], None] | None = None
 
@@ -19,7 +19,7 @@ run_observer = RunObserver()
 
 
 def observed(name: str, program: Callable[..., Any], inputs: Sequence[Any] = ()) -> Any:
-    """What `program` gives; if anybody watches, the run is told when its results are there."""
+    """Call `program`; if there is an observer, wait for the results and report the run."""
     if run_observer.heard is None:
         return program(*inputs)
     began = perf_counter()
@@ -30,5 +30,5 @@ def observed(name: str, program: Callable[..., Any], inputs: Sequence[Any] = ())
 
 
 def wait(results: Any) -> None:
-    """Return when the arrays in `results` are computed."""
+    """Wait until the arrays in `results` are computed."""
     jax.block_until_ready(results)

@@ -1,6 +1,6 @@
-"""Streams and events on a device that does one thing after another.
+"""Streams and events, on a device with a single queue.
 
-All streams are the same queue: work is done in the order it was given, whichever stream is current.
+All streams share the queue: operators run in the order of submission, whatever the current stream.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mycelia._engine.core.pending_checks import wait_for_checks
 
 
 class Event(CheckedKeywords):
-    """A point in the work of a stream; with `enable_timing` it knows when it was reached."""
+    """A marker in a stream; with `enable_timing`, it records the time at which it was reached."""
 
     def __init__(self, enable_timing: bool = False, blocking: bool = False) -> None:
         for name, value in (("enable_timing", enable_timing), ("blocking", blocking)):
@@ -31,24 +31,24 @@ class Event(CheckedKeywords):
         self._reached: float | None = None
 
     def record(self, stream: Stream | None = None) -> None:
-        """Stand after all work given so far."""
+        """Record the event after all operators submitted so far."""
         _check_stream("Event.record", stream)
         synchronize()
         self._reached = time.perf_counter()
 
     def wait(self, stream: Stream | None = None) -> None:
-        """Let later work of a stream wait for this point, which is behind it anyway."""
+        """Make later operators of a stream wait for this event; always satisfied, by order."""
         _check_stream("Event.wait", stream)
 
     def query(self) -> bool:
-        """Whether the work before this point is done."""
+        """Whether the operators before this event are complete."""
         return True
 
     def synchronize(self) -> None:
-        """Wait until the work before this point is done: `record` did."""
+        """Wait for the operators before this event; `record` has already waited."""
 
     def elapsed_time(self, other_event: Event) -> float:
-        """The milliseconds from this point to another one."""
+        """The milliseconds from this event to another one."""
         if not isinstance(other_event, Event):
             raise wrong_type("Event.elapsed_time", "other_event", other_event, "Event")
         for event in (self, other_event):
@@ -56,7 +56,7 @@ class Event(CheckedKeywords):
                 raise problem(
                     RuntimeError,
                     "Event.elapsed_time: an event has no time",
-                    fix="make both with enable_timing=True and record them",
+                    fix="create both with enable_timing=True and record them",
                 )
         assert self._reached is not None and other_event._reached is not None
         return (other_event._reached - self._reached) * 1000
@@ -69,14 +69,14 @@ class Event(CheckedKeywords):
 
 
 class Stream:
-    """The queue of work of the device."""
+    """The queue of operators of the device."""
 
     def __init__(self, priority: int = 0, **kwargs: Any) -> None:
         self.priority = priority
         self.id = kwargs.get("stream_id", 0)
 
     def record_event(self, event: Event | None = None) -> Event:
-        """An event after all work given so far."""
+        """Record and return an event after all operators submitted so far."""
         event = Event() if event is None else event
         if not isinstance(event, Event):
             raise wrong_type("Stream.record_event", "event", event, "Event")
@@ -84,22 +84,22 @@ class Stream:
         return event
 
     def wait_event(self, event: Event) -> None:
-        """Let later work wait for an event."""
+        """Make later operators wait for an event."""
         if not isinstance(event, Event):
             raise wrong_type("Stream.wait_event", "event", event, "Event")
         event.wait(self)
 
     def wait_stream(self, stream: Stream) -> None:
-        """Let later work wait for the work of another stream, which is the same queue."""
+        """Make later operators wait for another stream, which is the same queue."""
         _check_stream("Stream.wait_stream", stream, required=True)
 
     def query(self) -> bool:
-        """Whether all work is done; waits for it."""
+        """Whether all operators are complete; waits for them."""
         synchronize()
         return True
 
     def synchronize(self) -> None:
-        """Wait until all work is done."""
+        """Wait until all operators are complete."""
         synchronize()
 
     def __eq__(self, other: object) -> bool:
@@ -115,7 +115,7 @@ class Stream:
 
 
 class StreamCtx(CheckedKeywords):
-    """Give work to a stream for a while: `with StreamCtx(stream): ...`."""
+    """Context manager that selects the current stream: `with StreamCtx(stream): ...`."""
 
     def __init__(self, ctx_stream: Stream) -> None:
         _check_stream("StreamCtx", ctx_stream, required=True)
@@ -142,12 +142,12 @@ class _CurrentStream:
 
 
 def current_stream() -> Stream:
-    """The stream that work is given to."""
+    """The current stream."""
     return _CurrentStream.stream
 
 
 def default_stream() -> Stream:
-    """The stream a process starts with."""
+    """The default stream of the process."""
     return _DEFAULT
 
 
@@ -157,13 +157,13 @@ def communication_stream() -> Stream:
 
 
 def set_cur_stream(stream: Stream | None) -> None:
-    """Give work to `stream` from now on."""
+    """Select `stream` as the current stream."""
     _check_stream("set_cur_stream", stream)
     _CurrentStream.stream = _DEFAULT if stream is None else stream
 
 
 def synchronize() -> None:
-    """Wait until the device has done everything it was given; raise if an index was wrong."""
+    """Wait until the device has completed all operators; raise if an index was wrong."""
     jax.effects_barrier()
     for array in jax.live_arrays():
         if not array.is_deleted():

@@ -1,7 +1,7 @@
-"""Running what must not be interrupted: in a thread that no signal and no exception reaches.
+"""Calls that must not be interrupted, in a thread that signals do not reach.
 
-Python handles signals in the main thread, and sends an asynchronous exception to one given thread.
-Whoever waits here for the other thread hears of an interruption when that thread is done.
+Python handles signals in the main thread, and raises an asynchronous exception in one given thread.
+The caller waits for the other thread and receives an interruption after that thread is done.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Any
 
 from mycelia._engine.core.source_location import current_span, traced_source
 
-_PATIENCE = 3  # interruptions; then the waiting ends, whatever the other thread does
+_PATIENCE = 3  # interruptions after which the caller stops waiting
 
 
 class _ThreadCall:
-    """One call in the other thread; `outcome` gets its result, or an error, when it is over."""
+    """One call in the other thread; `outcome` receives its result or error."""
 
     def __init__(self, action: Callable[[], Any]) -> None:
         self.action = action
@@ -38,7 +38,7 @@ class _ThreadCall:
 
 
 class _CallThread(Thread):
-    """A thread that is kept for the next call."""
+    """A thread that is reused for the next call."""
 
     def __init__(self) -> None:
         super().__init__(name="undisturbed", daemon=True)
@@ -54,7 +54,7 @@ _idle: list[_CallThread] = []
 
 
 def uninterruptible(action: Callable[[], Any]) -> Any:
-    """What `action` returns or raises; an interruption meanwhile is raised after its end."""
+    """Run `action` to its end; an interruption meanwhile is raised afterwards."""
     if isinstance(current_thread(), _CallThread):
         return action()
     job = _ThreadCall(_in_context(action))
@@ -69,7 +69,7 @@ def uninterruptible(action: Callable[[], Any]) -> Any:
 
 
 def first_call(program: Callable[..., Any], *args: Any) -> Any:
-    """The first call of a program, which compiles it: the engine does not bear interruptions.
+    """The first call of a program, which compiles it: JAX does not tolerate interruptions.
 
     Errors name the line of user code that made the call.
     """
@@ -100,7 +100,7 @@ def _worker() -> _CallThread:
 
 
 def _wait(job: _ThreadCall) -> BaseException | None:
-    """Return when a job is over; with what interrupted the waiting, if anything did."""
+    """Wait for a job, and return the exception that interrupted the wait, if any."""
     found: list[BaseException] = []
     while not job.outcome and len(found) < _PATIENCE:
         try:

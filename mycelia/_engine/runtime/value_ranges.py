@@ -1,6 +1,4 @@
-"""Between which numbers the elements of a node lie, as far as its operators say: then no check of
-an index is needed.
-"""
+"""Value range analysis: proves that indices are in range, so that they need no check."""
 
 from __future__ import annotations
 
@@ -37,12 +35,12 @@ from mycelia.ops.shapes.reshape import (
     Transpose,
 )
 
-Interval = tuple[int, int]  # both ends are part of it
-_LARGEST = 1 << 22  # elements of a constant that is looked at
+Interval = tuple[int, int]  # both ends are inclusive
+_LARGEST = 1 << 22  # elements of a constant that is inspected
 
 
 def is_proven(bound: IndexBound, node: GraphNode) -> bool:
-    """Whether nothing that a node can give is outside of a bound."""
+    """Whether all possible values of a node are within a bound."""
     found = interval(node)
     if found is None or isinstance(bound.high, tuple):
         return isinstance(node, GraphConstant) and _holds(bound, node)
@@ -56,7 +54,7 @@ def _holds(bound: IndexBound, node: GraphConstant) -> bool:
 
 
 def interval(node: GraphNode, depth: int = 16) -> Interval | None:
-    """The least and the largest number that a node may give; None if nothing is known."""
+    """The smallest and the largest possible value of a node; None if unknown."""
     if isinstance(node, GraphConstant):
         return _of_array(node.value)
     if not isinstance(node, Apply) or not depth:
@@ -78,7 +76,7 @@ def _of_array(value: Any) -> Interval | None:
 
 
 def _fits(found: Interval, type_: Any) -> bool:
-    """Whether integers of a type hold an interval, so that no number wraps around."""
+    """Whether an integer type can represent an interval without overflow."""
     if not isinstance(type_, TensorType) or not type_.dtype.is_integer:
         return False
     limits = np.iinfo(type_.dtype.numpy)
@@ -116,7 +114,7 @@ def _select(node: Apply, of: Of) -> Interval | None:
 def _combined(
     corners: Callable[[int, int], int],
 ) -> Callable[[Apply, Of], Interval | None]:
-    """For what grows or falls in each operand: the extremes are at the corners."""
+    """For functions that are monotonic in each operand: the extrema are at the corners."""
 
     def rule(node: Apply, of: Of) -> Interval | None:
         first, second = of(node.args[0]), of(node.args[1])
@@ -129,7 +127,7 @@ def _combined(
 
 
 def _clamped(node: Apply, of: Of) -> Interval | None:
-    """Limits bound what nothing is known of, too."""
+    """Clamping bounds unknown values, too."""
     limits = np.iinfo(node.type.dtype.numpy) if node.type.dtype.is_integer else None
     if limits is None:
         return None
@@ -142,7 +140,7 @@ def _clamped(node: Apply, of: Of) -> Interval | None:
 
 
 def _bounded(closer: Callable[[int, int], int]) -> Callable[[Apply, Of], Interval | None]:
-    """Minimum or Maximum of something unknown and something known."""
+    """Minimum or Maximum of an unknown and a known interval."""
 
     def rule(node: Apply, of: Of) -> Interval | None:
         if not node.type.dtype.is_integer:
@@ -177,7 +175,7 @@ def _chosen(node: Apply, of: Of) -> Interval | None:
 
 
 def _place_along(node: Any) -> Interval | None:
-    """Positions of elements along the axis of an operator."""
+    """Indices of elements along the axis of an operator."""
     shape = node.args[0].type.shape
     axis = getattr(primitive_of(node), "axis", -1)
     return (0, max(shape[axis] - 1, 0)) if shape else (0, 0)

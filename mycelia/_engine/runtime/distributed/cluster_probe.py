@@ -1,4 +1,4 @@
-"""Measuring the devices that are here: how fast they compute, copy and talk."""
+"""Benchmark of the local devices: compute throughput, memory bandwidth, and communication."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from mycelia._engine.distributed.mesh import Mesh, Placement
 from mycelia._engine.runtime.distributed.sharded_execution import all_devices
 from mycelia.ops.collective.redistribute import sharding
 
-_REPEATS = 5  # a measurement is the median of so many
-_LONG_ENOUGH = 0.02  # seconds of one run, beside which the start of a program is nothing
+_REPEATS = 5  # runs; a measurement is their median
+_LONG_ENOUGH = 0.02  # seconds of one run, which make the launch overhead negligible
 _PRODUCTS = (512, 1024, 2048, 4096, 8192)  # rows and columns of matrices
-_COPIES = (1 << 22, 1 << 24, 1 << 26)  # numbers that are copied
-_FEW, _MANY = 16, 1 << 20  # numbers of a short message and of a long one
+_COPIES = (1 << 22, 1 << 24, 1 << 26)  # elements that are copied
+_FEW, _MANY = 16, 1 << 20  # elements of a short and of a long message
 
 
 def probe_cluster() -> Cluster:
-    """The cluster of all devices here, measured in a few seconds.
+    """Measure the cluster of all devices, in a few seconds.
 
-    All devices work at the same time, so those that share cores or memory are measured as they will
-    be used. Products are of float32 on CPU, of bfloat16 elsewhere. A process counts as a host. With
-    one device there is no link to measure: links are then those of the cluster "cpu". In a job of
-    several processes all of them must call this, and all get the same cluster.
+    All devices run at the same time, so devices that share cores or memory are measured under
+    realistic load. Matrix products use float32 on CPU and bfloat16 elsewhere. A process counts as a
+    host. With one device, the links are those of the cluster "cpu". In a job with several
+    processes, all of them must call this function, and all receive the same cluster.
     """
     devices = all_devices()
     here = tuple([d for d in devices if d.process_index == jax.process_index()])
@@ -57,7 +57,7 @@ def probe_cluster() -> Cluster:
 
 
 def _flops(devices: Sequence[Any]) -> float:
-    """Multiplications and additions a second of one device, while all multiply matrices."""
+    """FLOP/s of one device, while all devices multiply matrices."""
     kind = jnp.float32 if devices[0].platform == "cpu" else jnp.bfloat16
     product = jax.jit(lambda x: jnp.einsum("nij,njk->nik", x, x))
     seconds = 0.0
@@ -69,7 +69,7 @@ def _flops(devices: Sequence[Any]) -> float:
 
 
 def _copying(devices: Sequence[Any]) -> float:
-    """Bytes a second that one device reads and writes, while all copy."""
+    """Memory bandwidth of one device (bytes/s, reads plus writes), while all devices copy."""
     copy = jax.jit(lambda x: x + 1)
     seconds = 0.0
     for size in _COPIES:
@@ -80,7 +80,7 @@ def _copying(devices: Sequence[Any]) -> float:
 
 
 def _talk(devices: Sequence[Any]) -> tuple[float, float]:
-    """Bytes a second that each device sends in a sum over all, and seconds before the first."""
+    """Bandwidth (bytes/s) that each device sends in an all-reduce, and the latency in seconds."""
     if len(devices) == 1:
         return KNOWN["cpu"].link, KNOWN["cpu"].latency
     mesh = Mesh((len(devices),))
@@ -92,7 +92,7 @@ def _talk(devices: Sequence[Any]) -> tuple[float, float]:
 
 
 def _seconds(program: Callable[[Any], Any], array: Any) -> float:
-    """The median time of a run, without the first, which compiles."""
+    """The median time of a run, excluding the first, which compiles."""
     jax.block_until_ready(program(array))
     found = []
     for _ in range(_REPEATS):
@@ -103,7 +103,7 @@ def _seconds(program: Callable[[Any], Any], array: Any) -> float:
 
 
 def _each(devices: Sequence[Any], shape: tuple[int, ...], kind: Any) -> Any:
-    """An array of ones of this shape on each device, together one array."""
+    """A sharded array of ones, with a shard of this shape on each device."""
     mesh = Mesh((len(devices),))
     placed = sharding(tuple(devices), mesh, Placement(((0,), *[()] * len(shape))))
     return jax.make_array_from_callback(
@@ -112,7 +112,7 @@ def _each(devices: Sequence[Any], shape: tuple[int, ...], kind: Any) -> Any:
 
 
 def _memory(devices: Sequence[Any]) -> float:
-    """Bytes a device may use: as it says itself, or its share of the machine's."""
+    """Memory of a device in bytes: as it reports, or its share of the host memory."""
     told = devices[0].memory_stats()
     if told and "bytes_limit" in told:
         return float(told["bytes_limit"])
@@ -120,7 +120,7 @@ def _memory(devices: Sequence[Any]) -> float:
 
 
 def _agreed(measured: list[float], devices: Sequence[Any], here: int) -> list[float]:
-    """The means over all devices: the same numbers in every process."""
+    """The means over all devices: the same values in every process."""
     if len(devices) == here:
         return measured
     mesh = Mesh((len(devices),))

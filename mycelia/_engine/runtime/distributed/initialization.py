@@ -1,4 +1,4 @@
-"""Joining other processes: the engine of each is connected to those of the others."""
+"""Initialization of multi-process jobs: connects this process with the other ranks."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from mycelia._engine.runtime.distributed.multiprocess_jit import mesh_of
 from mycelia._engine.runtime.xla.compile import forget_programs
 from mycelia._engine.runtime.xla.materialization import runtime_one
 
-_backend = LazyModule("jax.extend.backend")  # all of jax.extend comes with it
-_FIRST_MEETING = 300  # seconds until all processes must have been started
-_AFTER_LAUNCHER = 3600  # seconds: a launcher that watches all knows more, and says it first
-_LAST_MEETING = 86400  # seconds until all must have ended, if somebody ends them when one fails
+_backend = LazyModule("jax.extend.backend")  # imports all of jax.extend
+_FIRST_MEETING = 300  # seconds until all processes must have started
+_AFTER_LAUNCHER = 3600  # seconds: a launcher that watches all ranks reports failures earlier
+_LAST_MEETING = 86400  # seconds until all must have exited, if a launcher stops them on failure
 
 
 def join(
@@ -34,13 +34,14 @@ def join(
     is_watched: bool,
     is_one_host: bool,
 ) -> None:
-    """Connect with the processes that meet at `coordinator` (host:port); rank 0 listens there.
+    """Connect to the other ranks at `coordinator` (host:port), where rank 0 listens.
 
-    A process that is not heard of for `timeout` seconds counts as lost, unless a launcher watches
-    all of them. If nobody does, one that fails ends at once, so that the others do not wait for it.
+    A process without a heartbeat for `timeout` seconds counts as lost, unless a launcher watches
+    all of them. Without a launcher, a process that fails exits immediately, so that the others do
+    not wait for it.
     """
     _let_go_of_devices()
-    jax.config.update("jax_enable_preemption_service", False)  # SIGTERM ends a process
+    jax.config.update("jax_enable_preemption_service", False)  # SIGTERM must end a process
     try:
         with collective_wait("init", tuple(range(size))):
             jax.distributed.initialize(
@@ -57,9 +58,9 @@ def join(
     except RuntimeError as error:
         raise problem(
             RuntimeError,
-            "init: the processes did not meet",
+            "init: the processes could not connect",
             got=f"rank {rank} of {size} at {coordinator}: {str(error).splitlines()[0]}",
-            fix="start all processes with one coordinator address, at which rank 0 can listen",
+            fix="start all processes with the same coordinator address, where rank 0 can listen",
         ) from None
     _use_chosen_device()
     if not is_watched:
@@ -67,7 +68,7 @@ def join(
 
 
 def leave() -> None:
-    """Part from the other processes, when all of them do."""
+    """Disconnect from the other processes, when all of them do."""
     if not jax.distributed.is_initialized():
         return
     jax.distributed.shutdown()
@@ -75,14 +76,14 @@ def leave() -> None:
 
 
 def is_joined() -> bool:
-    """Whether this process is connected with others."""
+    """Whether this process is connected to others."""
     return jax.distributed.is_initialized()
 
 
 def _let_go_of_devices() -> None:
-    """Forget the devices of this process alone: those of all processes take their place.
+    """Replace the devices of this process by those of all processes.
 
-    Arrays that lie on them would be lost.
+    Arrays on the old devices would be lost.
     """
     runtime_one.cache_clear()
     mesh_of.cache_clear()
@@ -93,9 +94,9 @@ def _let_go_of_devices() -> None:
         shown = ", ".join(f"{array.dtype}{list(array.shape)}" for array in held[:3])
         raise problem(
             RuntimeError,
-            "init: this process has computed on its device already",
+            "init: this process has already used its device",
             got=f"{len(held)} arrays on the device: {shown}",
-            fix="call communication.init() first, before tensors are computed and networks made",
+            fix="call communication.init() before computing tensors and creating networks",
         )
     jax.config.update("jax_default_device", None)
     _backend.clear_backends()
@@ -108,14 +109,14 @@ def _use_chosen_device() -> None:
 
 
 def _own_device(local_rank: int) -> list[int] | None:
-    """The accelerator of this process, if the program is to run on one."""
+    """The accelerator of this process, if programs run on accelerators."""
     return [local_rank] if settings.current().device_target in ("GPU", "TPU") else None
 
 
 def _end_at_once(
     kind: type[BaseException], error: BaseException, frames: TracebackType | None
 ) -> None:
-    """Show an error and end, without the meeting at which processes part from each other."""
+    """Print an error and exit immediately, without the shutdown barrier."""
     sys.__excepthook__(kind, error, frames)
     sys.stdout.flush()
     sys.stderr.flush()

@@ -1,7 +1,7 @@
-"""Programs over several processes: each process brings its own arrays and takes its own results.
+"""`jit` over several processes: each process passes local arrays and receives local results.
 
-To XLA such a program is one that runs on one device of each process. An array of a process is its
-part of an array that all have together, one below the other; nothing is copied for that.
+XLA runs such a program on one device of each process. The local array of a process is its shard of
+a global array, stacked along the first axis; this needs no copies.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ _LOST = ("Connection closed by peer", "Connection reset by peer", "Socket closed
 
 
 class LostProcess(RuntimeError):
-    """Another process of a meeting ended before it was over."""
+    """Another process of a collective exited before it completed."""
 
 
 def needs_other_processes(op: Primitive | None) -> bool:
-    """Whether an operator needs other processes."""
+    """Whether an operator communicates with other processes."""
     return isinstance(op, Collective) and world().size > 1 and len(op.participants()) > 1
 
 
 def participants(graph: Graph) -> Ranks:
-    """The processes that a graph meets, in the order of its program's axis; none if it does not."""
+    """The ranks that a graph communicates with, in the order of its mesh axis; empty if none."""
     if world().size == 1:
         return ()
     return _met(primitive_of(node) for nodes in nodes_by_graph(graph).values() for node in nodes)
@@ -59,7 +59,7 @@ def _met(operators: Iterable[Any]) -> Ranks:
 
 
 def compile_with(operators: Iterable[Any], function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function made of some operators as a program, over processes if one meets others."""
+    """Compile a function of some operators, over processes if one of them communicates."""
     ranks = _met(operators) if world().size > 1 else ()
     if not ranks:
         return compile(function)
@@ -67,7 +67,7 @@ def compile_with(operators: Iterable[Any], function: Callable[..., Any]) -> Call
 
 
 def jit(function: Callable[..., Any], graph: Graph, **how: Any) -> Any:
-    """`jax.jit` for the function that a graph lowers to, over processes if it meets others."""
+    """`jax.jit` for the lowered function of a graph, over processes if it communicates."""
     start_engine()
     ranks = participants(graph)
     if not ranks:
@@ -76,19 +76,19 @@ def jit(function: Callable[..., Any], graph: Graph, **how: Any) -> Any:
 
 
 def compiled(program: Any, arrays: Sequence[Any]) -> Any:
-    """A program for such arrays, compiled now and kept nowhere: each process has its own."""
+    """Compile a program for these arrays without caching it: it is specific to the process."""
     with busy():
         return program.lower(*arrays).compile()
 
 
 def between(op: Primitive, function: Callable[..., Any]) -> Callable[..., Any]:
-    """What an operator computes with other processes, as a program of its own.
+    """An operator that communicates with other processes, as a separate program.
 
-    Which ones these are is asked at each call: a group may be taken apart and made anew.
+    Each call looks up the processes, because a group may be destroyed and created again.
     """
     assert isinstance(op, Collective)
     programs: dict[Ranks, MultiProcessProgram] = {}
-    counted = not isinstance(op, NeighborExchange)  # whose participants are others' at each process
+    counted = not isinstance(op, NeighborExchange)  # its participants differ between processes
 
     def run(*arrays: Any) -> Any:
         op.members()
@@ -103,10 +103,10 @@ def between(op: Primitive, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class MultiProcessProgram:
-    """A function on arrays over some processes; like what `jax.jit` gives, on arrays of this one.
+    """A compiled function over some processes that is called with local arrays, like `jax.jit`.
 
-    `is_whole` says that it is a whole step, not one operator; not `counted` is a meeting to which
-    each process comes with others.
+    `is_whole` marks a whole step instead of one operator. A collective that is not `counted` has
+    different participants in each process.
     """
 
     def __init__(
@@ -139,9 +139,9 @@ class MultiProcessProgram:
 
 
 class _MultiProcessSpecialization:
-    """A program for arguments of one structure; numbers without axes go in and out as rows of one.
+    """A program for one argument structure; 0-d arrays are passed as arrays of one element.
 
-    `donate_argnums` of the function become those of its leaves.
+    `donate_argnums` of the function are mapped to its leaves.
     """
 
     def __init__(
@@ -151,7 +151,7 @@ class _MultiProcessSpecialization:
         self._owner, self._ranks = owner, owner.ranks
         self._mesh = mesh_of(owner.ranks)
         self._tree, self._numbers = tree, numbers
-        self._results: Any = None  # the structure of what comes out, and which of it are numbers
+        self._results: Any = None  # the structure of the results, and which of them are 0-d
 
         def run(*leaves: Any) -> list[Any]:
             rows = [x.reshape(()) if n else x for x, n in zip(leaves, numbers, strict=True)]
@@ -168,12 +168,12 @@ class _MultiProcessSpecialization:
         self.program = jax.jit(whole, **how)
 
     def given(self, leaves: Sequence[Any]) -> list[Any]:
-        """Arrays of this process as its parts of what all have together."""
+        """Local arrays as shards of global arrays."""
         sharding = NamedSharding(self._mesh, PartitionSpec(AXIS))
         return [_part(leaf, sharding, len(self._ranks)) for leaf in leaves]
 
     def run(self, program: Callable[..., Any], leaves: Sequence[Any]) -> Any:
-        """What a run gives this process, when it is there."""
+        """Run the program, wait, and return the local results."""
         owner = self._owner
         with (collective_wait if owner.counted else peer_wait)(owner.name, self._ranks):
             try:
@@ -188,7 +188,7 @@ class _MultiProcessSpecialization:
 
 
 class _LoweredMultiProcessProgram:
-    """A lowered program over processes; `compile` gives what runs on arrays of this one."""
+    """A lowered program over processes; `compile` returns a callable on local arrays."""
 
     def __init__(
         self, owner: MultiProcessProgram, form: _MultiProcessSpecialization, lowered: Any
@@ -218,17 +218,17 @@ def mesh_of(ranks: Ranks) -> Mesh:
 
 
 def translate_error(error: Exception, what: str, ranks: Ranks) -> Exception:
-    """The error of a run, in our words if another process was lost."""
+    """Translate the error of a run if another process was lost."""
     lines = str(error).splitlines() or [type(error).__name__]
     if not any(sign in lines[0] for sign in _LOST):
         return error
     others = [rank for rank in ranks if rank != world().rank]
     return problem(
         LostProcess,
-        f"{what}: a process of the meeting was lost",
+        f"{what}: a participating process was lost",
         got=f"{lines[0]}, in rank {world().rank} at {wait_registry.where()}",
-        expected=f"all of the ranks {others} to come",
-        fix="look for the first error of another rank; this one only follows from it",
+        expected=f"all of the ranks {others} to take part",
+        fix="look for the first error of another rank; this one is a consequence",
     )
 
 
@@ -250,7 +250,7 @@ def _own(array: Any, is_number: bool) -> Any:
 
 
 def _donated(arguments: Sequence[int] | int, tree: Any) -> tuple[int, ...]:
-    """The leaves of the arguments with these numbers."""
+    """The leaf indices of the arguments with these indices."""
     numbers = (arguments,) if isinstance(arguments, int) else tuple(arguments)
     found: list[int] = []
     place = 0

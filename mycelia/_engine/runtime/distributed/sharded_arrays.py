@@ -1,4 +1,4 @@
-"""Arrays in parts: which of them the devices of this process hold, and arrays made part by part."""
+"""Sharded arrays: the shards that this process holds, and arrays built shard by shard."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ Region = tuple[slice, ...]
 
 
 class ArrayResidency(IntEnum):
-    """What a process has of an array."""
+    """How much of an array a process holds."""
 
-    NOTHING = 0  # it lies on devices of other processes
-    HOST = 1  # a copy of its own, with the host
-    DEVICE = 2  # a copy of its own, on its devices
-    SHARED = 3  # some of the parts that it has together with others
+    NOTHING = 0  # it is on devices of other processes
+    HOST = 1  # a local copy in host memory
+    DEVICE = 2  # a local copy on its devices
+    SHARED = 3  # some shards of a global array
 
 
 @dataclass(frozen=True)
 class LocalShard:
-    """A part of an array: where it begins in the whole, and its numbers, wherever they lie."""
+    """A shard of an array: its offset in the whole, and its data on the host or a device."""
 
     offset: Shape
     numbers: Any
@@ -41,16 +41,16 @@ class LocalShard:
         return tuple(self.numbers.shape)
 
     def read(self) -> np.ndarray:
-        """The numbers, without a copy where that can be."""
+        """The data, without a copy if possible."""
         return np.asarray(self.numbers, order="C")
 
     def copied(self) -> LocalShard:
-        """The same as it is now, for a writer who comes later."""
+        """A snapshot of the shard for a later write."""
         return LocalShard(self.offset, np.array(self.numbers, order="C"))
 
 
 def array_residency(array: Any) -> ArrayResidency:
-    """What this process has of an array."""
+    """How much of an array this process holds."""
     if not isinstance(array, jax.Array):
         return ArrayResidency.HOST
     if array.is_fully_addressable:
@@ -59,16 +59,16 @@ def array_residency(array: Any) -> ArrayResidency:
 
 
 def is_on_several_devices(array: Any) -> bool:
-    """Whether an array lies on several devices, of this process or of others."""
+    """Whether an array is on several devices, of this process or of others."""
     return isinstance(array, jax.Array) and (
         len(array.sharding.device_set) > 1 or not array.is_fully_addressable
     )
 
 
 def shards_to_write(array: Any) -> list[LocalShard]:
-    """The parts of an array of which the first device that holds them is one of this process.
+    """The shards of an array whose first device belongs to this process.
 
-    So each part has one writer in the whole job, and nobody needs to ask the others.
+    So each shard has exactly one writer in the job, without communication.
     """
     if not isinstance(array, jax.Array):
         return [LocalShard((0,) * np.ndim(array), array)]
@@ -87,14 +87,14 @@ def shards_to_write(array: Any) -> list[LocalShard]:
 
 
 def offset_of(region: Region, shape: Shape) -> Shape:
-    """Where a region begins."""
+    """The start indices of a region."""
     return tuple([one.indices(size)[0] for one, size in zip(region, shape, strict=True)])
 
 
 def filled_like(array: Any, read: Callable[[Region], np.ndarray]) -> Any:
-    """An array that lies where another does, of numbers that `read` gives for a region of it.
+    """An array with the sharding of another one, filled by calling `read` for each region.
 
-    Only the regions that devices of this process hold are read.
+    Only the regions on devices of this process are read.
     """
     shape = tuple(array.shape)
     if not isinstance(array, jax.Array):
@@ -109,9 +109,9 @@ def filled_like(array: Any, read: Callable[[Region], np.ndarray]) -> Any:
 
 
 def gather_from_all(what: str, numbers: Sequence[int]) -> np.ndarray:
-    """The numbers of every process (int32, equally many), a row each; all of them must ask.
+    """Gather equally many int32 values from every process, one row each; all must call it.
 
-    It is a meeting: nobody goes on before all have come. `what` is its name for a watchdog.
+    It is a barrier: no process continues before all have arrived. `what` names it for a watchdog.
     """
     if world().size == 1:
         return np.array([numbers], np.int32)
@@ -121,7 +121,7 @@ def gather_from_all(what: str, numbers: Sequence[int]) -> np.ndarray:
 
 @cache
 def _telling(what: str, ranks: Ranks, mesh: Any) -> MultiProcessProgram:
-    """A program for these processes; on other devices (`mesh`) it is another."""
+    """The all-gather program of these processes, cached per `mesh`."""
 
     def tell(numbers: Any) -> Any:
         return jax.lax.all_gather(numbers, AXIS)

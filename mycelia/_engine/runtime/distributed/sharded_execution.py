@@ -1,4 +1,4 @@
-"""Running programs that are spread over several devices: one XLA program for all of them."""
+"""Execution of programs that are sharded over several devices, as one XLA program."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from mycelia.ops.collective.redistribute import over, sharding
 
 
 def all_devices() -> tuple[Any, ...]:
-    """The devices of all processes, those of one process next to each other."""
+    """The devices of all processes, grouped by process."""
     return tuple(sorted(jax.devices(), key=lambda device: (device.process_index, device.id)))
 
 
 def gathered(array: Any) -> np.ndarray:
-    """The numbers of an array that several processes hold parts of; all of them must ask.
+    """Gather the shards of an array from several processes, all of which must call it.
 
-    If some hold nothing of it (it lies on a stage of a pipeline), these must ask too.
+    This includes processes that hold no shard (of an array on a pipeline stage).
     """
     if isinstance(array, StageArray):
         return np.asarray(replicate_everywhere(array))
@@ -53,7 +53,7 @@ def _one(index: Any) -> np.ndarray:
 
 
 class ShardedExecutable(Executable):
-    """A program over the first devices of a job; every process runs it."""
+    """A program over the first devices of a job, which every process runs."""
 
     def __init__(self, program: Program) -> None:
         assert program.spread is not None
@@ -62,8 +62,8 @@ class ShardedExecutable(Executable):
         if len(self.devices) < self.spread.mesh.devices:
             raise problem(
                 RuntimeError,
-                "the plan needs more devices than there are",
-                got=f"{self.spread.mesh.devices} devices planned, {len(self.devices)} here",
+                "the plan needs more devices than are available",
+                got=f"{self.spread.mesh.devices} devices planned, {len(self.devices)} available",
                 fix="start the script with `mycelia launch --virtual N` or `mycelia launch -n N`",
             )
         self._meets_others = len({device.process_index for device in self.devices}) > 1
@@ -99,11 +99,11 @@ class ShardedExecutable(Executable):
             keep_unused=True,
         )
         self._run = self._program
-        self._ready: Any = None  # the program, if it was compiled before its first run
-        self._generation = generation  # at last: what an interruption leaves is begun again
+        self._ready: Any = None  # the executable, if it was compiled before its first run
+        self._generation = generation  # last, so that an interrupted setup is repeated
 
     def peak(self) -> int:
-        """The bytes that the program needs on each device; it is compiled to know."""
+        """Peak memory on each device, in bytes; compiles the program to determine it."""
         types = [parameter.type for parameter in self.program.graph.parameters]
         given = [
             jax.ShapeDtypeStruct(type_.shape, type_.dtype.numpy, sharding=wanted)
@@ -119,9 +119,9 @@ class ShardedExecutable(Executable):
             return lowered(*arrays)
 
     def _results(self) -> tuple[Any, ...]:
-        """Where results lie: what is written, where it was; the rest, wherever the engine says.
+        """The shardings of results: written state keeps its sharding; XLA chooses the rest.
 
-        With several processes each of them gets the rest whole, so that it can read it.
+        With several processes, the rest is replicated, so that each process can read it.
         """
         types, first = self.program.graph.output.type, self.program.results
         found: list[Any] = [None] * len(types)
@@ -132,13 +132,13 @@ class ShardedExecutable(Executable):
         return (*found, *[self._sharding(replicated(0))] * self._lowered.extra)
 
     def _prepare(self, arrays: Sequence[Any]) -> None:
-        """Executables of several devices are not kept on disk; processes meet at each run."""
+        """Multi-device executables are not cached on disk; processes synchronize at each run."""
         if self._is_shared:
             ready = self._ready or multiprocess_jit.compiled(self._program, arrays)
             self._run = partial(self._met, ready)
 
     def _met(self, program: Callable[..., Any], *arrays: Any) -> Any:
-        """What a run gives, when all processes have done it; a watchdog knows who is missing."""
+        """Run with all processes and wait; a watchdog tracks the missing ranks."""
         every = tuple(sorted({device.process_index for device in self.devices}))
         with collective_wait(self.program.name, every):
             try:
@@ -163,12 +163,12 @@ class ShardedExecutable(Executable):
         return [*arrays, *self._extra()]
 
     def _extra(self) -> list[Any]:
-        """What a program takes besides its inputs, on all devices."""
+        """The extra arguments of a program, replicated on all devices."""
         everywhere = self._sharding(replicated(0))
         return [self._one, *[self._moved(a, everywhere) for a in self._lowered.failed_before()]]
 
     def _placed(self, array: Any, place: int) -> Any:
-        """An array where the program wants it, from what this process brings of it."""
+        """An array with the sharding of the program, from the data of this process."""
         wanted = self._wanted[place]
         is_part = self._is_shared and place in self.spread.parts and np.ndim(array)
         if is_part and getattr(array, "sharding", None) != wanted:
@@ -176,7 +176,7 @@ class ShardedExecutable(Executable):
         return self._moved(array, wanted)
 
     def _moved(self, array: Any, wanted: Any) -> Any:
-        """An array that lies as `wanted`."""
+        """The array, resharded to `wanted`."""
         if isinstance(array, jax.Array) and array.sharding == wanted:
             return array
         if not self._is_shared:
@@ -188,6 +188,6 @@ class ShardedExecutable(Executable):
 
     def __call__(self, arguments: Sequence[Any]) -> list[Any]:
         found = super().__call__(arguments)
-        if self._is_shared:  # every process goes on with its own copy
+        if self._is_shared:  # every process continues with a local copy
             return [array.addressable_data(0) for array in found]
         return found

@@ -1,6 +1,6 @@
-"""Arrays that pipelines left on the devices of their stages, for programs of one device.
+"""Moves arrays from the devices of pipeline stages to the default device.
 
-If the stages belong to several processes, all of these must run the program: each gets its copy.
+If the stages belong to several processes, all of them must take part, and each receives a copy.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from mycelia._engine.runtime.xla.materialization import runtime_one
 
 
 class StageArraysFlag:
-    """Whether some tensors live on devices of their own."""
+    """Whether some tensors are on devices of pipeline stages."""
 
     present: ClassVar[bool] = False
 
 
 def move_to_default_device(arrays: Any) -> Any:
-    """Arrays (in lists or tuples) on the device where programs run; those that are, untouched."""
+    """Move arrays (in lists or tuples) to the default device, unless they are already there."""
     home = runtime_one().devices()
     (device,) = home
 

@@ -1,14 +1,13 @@
-"""Values that lie on devices of some processes, and how they get to devices of others.
+"""Transfer of values between the devices of different processes, for pipeline stages.
 
-Every process knows of every such value its type and how it lies; the numbers are only where it
-lies. Who sends which part of a value to whom follows from that alone, so all processes find the
-same messages without asking.
+Every process knows the type and the sharding of every such value; only the owners hold the data.
+Senders, receivers, and shards follow from that alone, so all processes derive the same messages
+without communication.
 
-A message is a program over one device of each of two processes, and both wait until it is through.
-Why nobody waits forever: all processes go through the same messages (and the same programs of
-stages) in the same order, and leave out those they have no part in. Of all that is not done yet,
-take the first in that order: whoever takes part in it has nothing before it left to wait for, so it
-comes to it, and it gets done.
+A message is a program over one device of each of two processes, and both wait for its end. This
+cannot deadlock: all processes follow the same order of messages (and of stage programs) and skip
+those that they do not take part in. Consider the first unfinished one in that order: its
+participants have nothing earlier to wait for, so they reach it, and it completes.
 """
 
 from __future__ import annotations
@@ -28,18 +27,18 @@ from mycelia._engine.core.wait_registry import Ranks, busy
 from mycelia._engine.kernels.ring_collectives import AXIS
 from mycelia._engine.runtime.distributed.multiprocess_jit import MultiProcessProgram, mesh_of
 
-Box = tuple[tuple[int, int], ...]  # where a part of an array begins and ends, by dimension
+Box = tuple[tuple[int, int], ...]  # start and end of a region of an array, by dimension
 
 
 @dataclass(frozen=True, eq=False)
 class StageArray:
-    """An array on the devices of a stage; `array` is None in a process that has none of them.
+    """An array on the devices of a stage; `array` is None in processes without these devices.
 
-    It is never wholly here for its readers, so that all processes ask for its numbers together.
+    It never counts as local, so that all processes request its data together.
     """
 
     shape: Shape
-    dtype: Any  # numpy's
+    dtype: Any  # a NumPy dtype
     sharding: Any
     array: Any
 
@@ -61,7 +60,7 @@ class StageArray:
         return set(self.sharding.device_set)
 
     def copied(self) -> StageArray:
-        """The same numbers in memory of their own."""
+        """A copy in separate memory."""
         array = None if self.array is None else jax.numpy.array(self.array)
         return StageArray(self.shape, self.dtype, self.sharding, array)
 
@@ -70,7 +69,7 @@ class StageArray:
 
 
 def own_rank() -> int:
-    """The number of this process."""
+    """The rank of this process."""
     return int(jax.process_index())
 
 
@@ -80,7 +79,7 @@ def ranks_of(devices: Any) -> Ranks:
 
 
 def transfer(value: Any, wanted: Any) -> StageArray:
-    """A value where it is wanted: one that all processes have, or one that lies on a stage."""
+    """Transfer a replicated value or a value of a stage to the `wanted` sharding."""
     if isinstance(value, StageArray):
         return _moved(value, wanted)
     shape, dtype = tuple(np.shape(value)), value.dtype
@@ -95,9 +94,9 @@ def transfer(value: Any, wanted: Any) -> StageArray:
 
 
 def replicate_everywhere(value: Any) -> Any:
-    """The numbers of a value in every process, all of which must ask; others are left as they are.
+    """Replicate a stage value in every process, all of which must call it; others are unchanged.
 
-    They are new memory, which the asker may write.
+    The result is new memory, which the caller may write.
     """
     if not isinstance(value, StageArray):
         return value
@@ -138,7 +137,7 @@ def _moved(value: StageArray, wanted: Any) -> StageArray:
 
 
 def _delivered(value: StageArray, wanted: Mapping[int, tuple[Box, ...]]) -> dict[Box, np.ndarray]:
-    """The parts of a value that this process wants, when everybody has sent what others want."""
+    """The shards of a value that this process needs, after all processes have sent theirs."""
     me = own_rank()
     own = _own_parts(value)
     pieces: dict[Box, np.ndarray] = {}
@@ -154,7 +153,7 @@ def _delivered(value: StageArray, wanted: Mapping[int, tuple[Box, ...]]) -> dict
 
 
 def _own_parts(value: StageArray) -> dict[Box, np.ndarray]:
-    """What the devices of this process hold; computing it may take as long as it takes."""
+    """The shards on the devices of this process; waits for their computation."""
     if value.array is None:
         return {}
     with busy():
@@ -168,9 +167,9 @@ def _own_parts(value: StageArray) -> dict[Box, np.ndarray]:
 def _messages(
     sharding: Any, shape: Shape, reader: int, wanted: tuple[Box, ...]
 ) -> tuple[tuple[int, tuple[Box, ...]], ...]:
-    """Who sends which parts to a process that wants some boxes; what it has, it sends itself.
+    """The senders of the boxes that a process needs; boxes that it holds come from itself.
 
-    What several processes have comes from another one of them for each reader.
+    If several processes hold a box, readers are distributed over them.
     """
     holders: dict[Box, set[int]] = {}
     for device, box in _boxes(sharding, shape).items():
@@ -206,7 +205,7 @@ def _inside(box: Box, outer: Box) -> tuple[slice, ...]:
 
 
 def _cut(parts: dict[Box, np.ndarray], box: Box) -> np.ndarray:
-    """A box out of the part that has all of it."""
+    """Slice a box out of the shard that contains it."""
     for held, numbers in parts.items():
         if _overlap(held, box) == box:
             return numbers[_inside(box, held)]
@@ -248,7 +247,7 @@ def _pair(one: int, other: int) -> Ranks:
 
 @cache
 def _message(sender: int, reader: int, mesh: Any) -> Callable[..., Any]:
-    """A program that brings bytes of one process to another; on another mesh it is another."""
+    """The program that sends bytes from one process to another, cached per mesh."""
     ranks = _pair(sender, reader)
     way = [(ranks.index(sender), ranks.index(reader))]
 
@@ -259,7 +258,7 @@ def _message(sender: int, reader: int, mesh: Any) -> Callable[..., Any]:
 
 
 def rows_of_all(rows: Any) -> np.ndarray:
-    """What each process brings, one below the other in the order of ranks, for all of them."""
+    """Gather the rows of all processes, in the order of ranks, in every process."""
     own = np.ascontiguousarray(rows)
     ranks = tuple(range(world().size))
     every = np.asarray(_telling(ranks, mesh_of(ranks))(own.reshape(-1).view(np.uint8)))
@@ -268,7 +267,7 @@ def rows_of_all(rows: Any) -> np.ndarray:
 
 @cache
 def _telling(ranks: Ranks, mesh: Any) -> Callable[..., Any]:
-    """A program that gives every process the bytes of all; on another mesh it is another."""
+    """The all-gather program for bytes, cached per mesh."""
 
     def batch_of_all(raw: Any) -> Any:
         return jax.lax.all_gather(raw, AXIS)

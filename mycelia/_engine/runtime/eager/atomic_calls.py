@@ -1,4 +1,4 @@
-"""Calls of eager mode that write tensors as a whole or not at all."""
+"""Atomic eager calls: either all tensor writes of a call take effect, or none."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ T = TypeVar("T")
 
 
 def run_atomically(run: Callable[..., T], *args: Any, **kwargs: Any) -> T:
-    """What `run` returns; if it is interrupted or fails, all tensors hold what they held before.
+    """Call `run`; if it is interrupted or fails, all tensors are restored.
 
-    Inside another such call, and while a program is read, the outermost one counts.
+    Of nested calls, the outermost one restores; while tracing, none does.
     """
     if handlers.before_write is not None:
         return run(*args, **kwargs)

@@ -1,8 +1,8 @@
-"""Running a recording backwards: from output gradients to the gradients of chosen values.
+"""The backward pass over an eager tape: from output gradients to the gradients of targets.
 
-Runs of plain operators become one compiled program, kept for each structure; custom backward
-functions and hooked values run in Python between them. Inside another gradient everything runs in
-Python, so that the outer recording sees each step.
+Consecutive plain operators become one compiled program, cached per structure; custom backward
+functions and hooks run in Python between them. Inside another gradient, everything runs in Python,
+so that the outer tape records each step.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from mycelia.tensor.tensor import Tensor
 
 Cotangents = dict[Any, Tensor]
 _programs = ProgramCache()
-MOST_ENTRIES = 512  # of one compiled run: XLA needs far more than twice the time for twice as many
+MOST_ENTRIES = 512  # of one compiled run: XLA's compile time grows superlinearly
 
 
 def backward_pass(
@@ -42,7 +42,7 @@ def backward_pass(
     targets: list[ValueId],
     nested: bool,
 ) -> list[Tensor | None]:
-    """The gradients of `targets`, given the gradients `seeds` of some outputs."""
+    """Compute the gradients of `targets` from the output gradients `seeds`."""
     cotangents: Cotangents = {}
     for mark, seed in seeds:
         _accumulate(cotangents, mark, seed)
@@ -62,7 +62,7 @@ def backward_pass(
 
 
 def batched(items: Iterable[TapeEntry], size: int) -> Iterable[list[TapeEntry]]:
-    """`items` in lists of at most `size`."""
+    """Split `items` into lists of at most `size`."""
     source = iter(items)
     while part := list(islice(source, size)):
         yield part
@@ -71,7 +71,7 @@ def batched(items: Iterable[TapeEntry], size: int) -> Iterable[list[TapeEntry]]:
 def _between(
     entries: list[TapeEntry], targets: list[ValueId], outputs: list[ValueId]
 ) -> list[TapeEntry]:
-    """The entries on a path from a target to an output."""
+    """The tape entries on a path from a target to an output."""
     live = set(targets)
     forward = []
     for entry in entries:
@@ -101,7 +101,7 @@ def _needs_python(entry: TapeEntry) -> bool:
 
 
 def _pull(entry: TapeEntry, cotangents: Cotangents) -> None:
-    """Move the gradient of one call from its outputs to its inputs."""
+    """Propagate the cotangents of one call from its outputs to its inputs."""
     if not any(mark in cotangents for mark in _marks(entry.output_marks)):
         return
     missing = entry.op is not None and entry.op.takes_missing_gradients
@@ -122,7 +122,7 @@ def _scatter(entry: TapeEntry, grads: tuple[Any, ...], cotangents: Cotangents) -
         name = entry.op.name if entry.op is not None else "bprop"
         raise problem(
             RuntimeError,
-            f"{name}: the backward gave too few gradients",
+            f"{name}: the backward function returned too few gradients",
             got=f"{len(grads)} for {len(entry.input_marks)} inputs",
             expected="one for each input",
         )
@@ -178,7 +178,7 @@ def _tensors(arrays: Nested, marks: Nested) -> Any:
 
 
 def _pull_compiled(run: list[TapeEntry], cotangents: Cotangents) -> None:
-    """Pull a run of plain operators (last call first) as one program."""
+    """Propagate cotangents through consecutive plain operators (last call first) in one program."""
     numbering = _StructuralKey()
     structure = tuple([numbering.describe(entry) for entry in run])
     given = [(numbering.mark(m), m) for m in list(cotangents) if m in numbering.marks]
@@ -202,7 +202,7 @@ def _pull_compiled(run: list[TapeEntry], cotangents: Cotangents) -> None:
 
 
 class _StructuralKey:
-    """Numbers for the arrays and marks of a run, so that equal structures are equal keys."""
+    """Numbers the arrays and value ids of a run, so that equal structures have equal keys."""
 
     def __init__(self) -> None:
         self.arrays: list[Any] = []
@@ -238,7 +238,7 @@ class _StructuralKey:
 def _program(
     structure: tuple[Any, ...], statics: list[tuple[Any, ...]], given: tuple[int, ...]
 ) -> Callable[..., Any]:
-    """The function that one structure compiles to: arrays and gradients in, gradients out."""
+    """The function to compile for one structure: from arrays and cotangents to cotangents."""
 
     def run(arrays: list[Any], gradients: list[Any]) -> dict[int, Any]:
         cotangents: Cotangents = {

@@ -1,4 +1,4 @@
-"""Calling a function and differentiating what it did: the base of every gradient transform."""
+"""Differentiation of an eager call: the base of every gradient transform."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ALIAS = Reshape.of()
 
 @dataclass(frozen=True)
 class _GradientTarget:
-    """A tensor to pull gradients back to."""
+    """A tensor whose gradient is requested."""
 
     mark: Any
     shape: tuple[int, ...]
@@ -32,19 +32,19 @@ class _GradientTarget:
 
 @dataclass(frozen=True)
 class Pullback:
-    """The result of a differentiable call, and the way back from it."""
+    """The result of a differentiable call, and its pullback."""
 
     value: Any
     recording: Tape
     start: int
     nested: bool
-    inputs: tuple[Any, ...]  # the differentiated arguments, with targets in place of tensors
+    inputs: tuple[Any, ...]  # the differentiated arguments, with targets instead of tensors
     weights: tuple[Tensor, ...]
     weight_marks: tuple[ValueId, ...]
     result_marks: dict[int, ValueId | None]  # of the weights, by identity, at the end of the call
 
     def pull(self, seeds: list[tuple[Tensor, Tensor]]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """The gradients of inputs and weights for the given gradients of outputs."""
+        """The gradients of inputs and weights for these output gradients."""
         marked = [(self._mark_of_output(out), seed) for out, seed in seeds]
         live = [(mark, seed) for mark, seed in marked if mark is not None]
         flat = [leaf for leaf in leaves_of(self.inputs) if leaf is not None]
@@ -62,7 +62,7 @@ class Pullback:
         return by_input, tuple(grads[len(flat) :])
 
     def _mark_of_output(self, out: Tensor) -> ValueId | None:
-        """The mark of a result; one that is a weight itself carried its mark during the call."""
+        """The value id of a result; a result that is itself a weight had its id during the call."""
         if id(out) in self.result_marks:
             return self.result_marks[id(out)]
         return _mark(out, self.recording)
@@ -79,7 +79,7 @@ def record_call(
     positions: Sequence[int],
     weights: Sequence[Tensor] = (),
 ) -> Pullback:
-    """Call `fn` while recording how its result depends on `positions` and `weights`."""
+    """Call `fn` and record on a tape how its result depends on `positions` and `weights`."""
     outer = thread_mode.recording
     if outer is None:
         poll_checks()  # a training step starts
@@ -115,7 +115,7 @@ def ones_like(tensor: Tensor) -> Tensor:
 
 
 def _watch(value: Any, recording: Tape) -> Any:
-    """A copy of a tensor with an identity of its own, so that nested gradients do not mix."""
+    """A copy of a tensor with a separate value id, so that nested gradients do not mix."""
     if not isinstance(value, Tensor):
         return value
     alias = Tensor._wrap(value._data)
@@ -133,7 +133,7 @@ def _mark(value: Tensor, recording: Tape) -> ValueId | None:
 
 
 def _target(leaf: Any) -> _GradientTarget | None:
-    """What to pull back to for a watched leaf, whatever is written to it during the call."""
+    """The gradient target of a watched leaf, regardless of writes to it during the call."""
     if not isinstance(leaf, Tensor):
         return None
     return _GradientTarget(leaf._mark, leaf.shape, leaf.dtype)

@@ -1,4 +1,4 @@
-"""Calling one operator: arguments to arrays, host kernel or XLA program, results to tensors."""
+"""Eager dispatch of one operator: convert arguments, run a host kernel or XLA program, wrap."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ _programs = ProgramCache()
 
 
 def dispatch(op: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run `op` now on tensors, and remember the call when gradients are being recorded.
+    """Run `op` on tensors immediately, and record the call if a tape is active.
 
-    Two small tensors of one dtype on the host take the shortest way, in one piece: each call and
-    each look at the thread's mode would cost as much as the sum itself. What is wrong with the
-    arguments, the long way says.
+    Two small host tensors of the same dtype take a fast path, written inline: each function call
+    and each lookup of the thread mode would cost as much as the sum itself. The slow path explains
+    wrong arguments.
     """
     kernel = op.pair_kernel
     if kernel is not None and len(args) == 2 and not kwargs:
@@ -124,7 +124,7 @@ def _run(op: Primitive, arrays: tuple[Any, ...], static: tuple[Any, ...]) -> Any
 
 
 def _inlined(op: Primitive, args: tuple[Any, ...]) -> Any:
-    """What an operator gives in a program that is being traced."""
+    """Lower an operator into the program that is being traced."""
     try:
         return op.lower(*args)
     except RULE_ERRORS as error:
@@ -146,7 +146,7 @@ def _on_host(op: Primitive, arrays: tuple[Any, ...]) -> bool:
 
 
 def _run_on_host(op: Primitive, arrays: tuple[Any, ...], static: tuple[Any, ...]) -> Any:
-    """Small arrays already on the host: numpy gives the same numbers without a dispatch."""
+    """Run the host kernel: for small host arrays, NumPy computes the same without a dispatch."""
     kernel: Any = op.host
     try:
         if static:
@@ -160,7 +160,7 @@ def _run_on_host(op: Primitive, arrays: tuple[Any, ...], static: tuple[Any, ...]
 
 
 def _raise_explained_on_host(op: Primitive, types: tuple[Any, ...], error: Exception) -> NoReturn:
-    """Say what is wrong with the arguments by the operator's types, or else what NumPy said."""
+    """Raise the error of the operator's type check for these arguments, or else NumPy's error."""
     try:
         op.infer(*types)
     except RULE_ERRORS as better:
@@ -169,7 +169,7 @@ def _raise_explained_on_host(op: Primitive, types: tuple[Any, ...], error: Excep
 
 
 def _host_arrays(result: Any) -> Any:
-    """What a numpy kernel gave, as arrays: numpy makes scalars of results without axes."""
+    """Convert the results of a host kernel to arrays: NumPy returns 0-d results as scalars."""
     if type(result) is ndarray:
         return result
     if isinstance(result, tuple):
@@ -184,7 +184,7 @@ def _fetched(arrays: Any) -> Any:
 
 
 def _checked(op: Primitive, static: tuple[Any, ...]) -> Any:
-    """`op.lower` with its `infer` run first, once for each program, so that errors are ours."""
+    """`op.lower` preceded by `infer`, once per program, so that errors come from the operator."""
     merge = op.arguments.merge
     has_infer = type(op).infer is not Op.infer
 

@@ -1,8 +1,8 @@
-"""Recording operator calls, and running them backwards.
+"""The tape: operator calls recorded for the backward pass.
 
-One recording serves all nested gradients: each covers a range of its entries. The innermost sweeps
-of a nest run operator by operator, so that the outer one records them too; the outermost sweep is
-compiled as a whole, once for each structure of the recording (see `sweep`).
+One tape serves all nested gradients: each covers a range of its entries. Inner backward passes run
+operator by operator, so that the outer gradient records them, too. The outermost backward pass is
+compiled as a whole, once per structure of the tape (see `backward.py`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Nested = Any  # a leaf, None, or a tuple of those: the shape of an operator's ar
 
 
 class ValueId:
-    """The identity of one value inside a recording. Tensors carry it; entries name it."""
+    """The identity of one value on a tape. Tensors carry it, and tape entries refer to it."""
 
     __slots__ = ("hooks", "recording")
 
@@ -29,7 +29,7 @@ class ValueId:
 
 @dataclass(slots=True)
 class TapeEntry:
-    """One recorded call: the operator (or a custom backward), its values and their marks."""
+    """One recorded call: the operator (or a custom backward), its values, and their ids."""
 
     op: Primitive | None
     static: tuple[Any, ...]
@@ -57,7 +57,7 @@ class Tape:
         arrays: tuple[Any, ...],
         result: Nested,
     ) -> None:
-        """Remember a call if one of its arguments is being differentiated."""
+        """Record a call if one of its arguments is being differentiated."""
         marks = tuple([self.mark_of(a) for a in args])
         if not any(map(has_value_id, marks)):
             return
@@ -67,7 +67,7 @@ class Tape:
     def record_custom(
         self, args: tuple[Any, ...], result: Nested, backward: Callable[..., tuple[Any, ...]]
     ) -> None:
-        """Remember a call whose backward is a Python function of the output gradients."""
+        """Record a call whose backward is a Python function of the output gradients."""
         marks = tuple([self.mark_of(a) for a in args])
         if not any(map(has_value_id, marks)):
             return
@@ -76,7 +76,7 @@ class Tape:
         self.entries.append(entry)
 
     def mark_of(self, value: Any) -> Nested:
-        """The mark of a tensor (or tuple of tensors) if it belongs to this recording."""
+        """The value id of a tensor (or tuple of tensors) if it belongs to this tape."""
         if isinstance(value, Tensor):
             mark = value._mark
             return mark if mark is not None and mark.recording is self else None
@@ -93,12 +93,12 @@ class Tape:
         return result._mark
 
     def close(self) -> None:
-        """Let go of everything recorded; tensors that outlive the recording keep nothing alive."""
+        """Release all entries, so that tensors that outlive the tape keep nothing alive."""
         self.entries.clear()
 
 
 def leaves(nested: Nested) -> list[Any]:
-    """The leaves of a nested value in order, None included."""
+    """The leaves of a nested value in order, including None."""
     if isinstance(nested, tuple):
         return [leaf for part in nested for leaf in leaves(part)]
     return [nested]

@@ -1,4 +1,4 @@
-"""What the current thread is doing: nothing special, recording, or tracing a program."""
+"""The mode of the current thread: plain execution, recording on a tape, or tracing."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class ThreadMode(threading.local):
-    """`recording` collects operator calls for gradients; `inline` lowers them into a trace.
+    """`recording` is the tape of operator calls; `inline` lowers them into an XLA trace.
 
-    `quietly` runs a numpy kernel; `at_once` is the same while calls are neither recorded nor
-    lowered, else None: one look for the shortest way of calling an operator.
+    `quietly` runs a host kernel. `at_once` is the same while calls are neither recorded nor
+    lowered, else None, so that the fast path of dispatch needs a single lookup.
     """
 
     recording: Tape | None = None
@@ -34,16 +34,16 @@ class ThreadMode(threading.local):
         self.at_once = self.quietly if recording is None and not inline else None
 
     def back(self) -> Callable[[], None]:
-        """A call of C code that sets this as it is now: no interruption can split or skip it.
+        """A C-level callable that restores the current mode: no interruption can split or skip it.
 
-        What interrupts the end of a block of `recording_on_tape` may skip the way back there.
+        An interruption at the end of a `recording_on_tape` block may skip the restoration there.
         """
         now = {"recording": self.recording, "inline": self.inline, "at_once": self.at_once}
         return partial(vars(self).update, now)
 
 
 def _quiet_context() -> Context:
-    """A context in which numpy does not warn: nan and inf flow through, as on the device."""
+    """A context in which NumPy does not warn: NaN and inf propagate, as on the device."""
     context = copy_context()
     context.run(np.seterr, all="ignore")
     return context
@@ -54,7 +54,7 @@ thread_mode = ThreadMode()
 
 @contextmanager
 def recording_on_tape(recording: Tape | None) -> Iterator[None]:
-    """Record into `recording` (None: into nothing) inside the block."""
+    """Record on the tape `recording` inside the block; None disables recording."""
     before = thread_mode.recording
     thread_mode.set(recording, thread_mode.inline)
     try:
@@ -65,7 +65,7 @@ def recording_on_tape(recording: Tape | None) -> Iterator[None]:
 
 @contextmanager
 def inlined() -> Iterator[None]:
-    """Operators called inside the block become part of the XLA program being traced."""
+    """Lower operators called inside the block into the XLA program being traced."""
     before = thread_mode.recording, thread_mode.inline
     thread_mode.set(None, inline=True)
     try:

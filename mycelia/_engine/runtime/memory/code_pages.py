@@ -1,7 +1,7 @@
-"""The machine code of compilers in memory: read page by page while they compile, then not needed.
+"""Eviction of the compilers' machine code from memory after compilation.
 
-XLA's and LLVM's libraries are 100 MB and more each. A large program is compiled once and then run
-for hours; what was read of the compilers would count as this process's memory all the time.
+The libraries of XLA and LLVM have 100 MB and more each. A large program is compiled once and then
+runs for hours; the code pages of the compilers would count as memory of this process all the time.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from mycelia._engine.runtime.memory.allocator import c_library
 
 _MAPS = Path("/proc/self/maps")
 _COMPILERS = ("libjax_common.so", "libllvmlite.so")
-_CODE = "r-xp"  # read, executed and never written: the file has all of it
+_CODE = "r-xp"  # read-only code, backed by the file
 _NOT_NEEDED = 4  # MADV_DONTNEED
 
 
 def forget_compilers() -> None:
-    """Leave the code of compilers to the system's file cache; what is called is found there."""
+    """Drop the compilers' code pages, which the system can reload from its file cache."""
     for start, end in _code_of_compilers():
         c_library().madvise(start, end - start, _NOT_NEEDED)
 
 
 def _code_of_compilers() -> list[tuple[int, int]]:
-    """From where to where it lies; nothing where the system does not tell."""
+    """The address ranges of the compilers' code; empty if the system does not report them."""
     if not _MAPS.exists():
         return []
     lines = [line.split(maxsplit=5) for line in _MAPS.read_text().splitlines()]

@@ -1,4 +1,4 @@
-"""Room for a large block of memory that is asked for again and again."""
+"""A pool for one large block of memory that is allocated in every run."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from time import perf_counter, sleep
 
 from mycelia._engine.runtime.memory.allocator import c_library, release_free_memory
 
-_ALIGNMENT = 128  # bytes that XLA asks for besides, to have the block where it wants it
+_ALIGNMENT = 128  # extra bytes that XLA allocates to align the block
 _MARGIN = 1 << 16  # bytes
-_HEAD = 8  # bytes that the C library keeps before a block
+_HEAD = 8  # bytes of the C library's header before a block
 _PATIENCE, _MOMENT = 0.02, 0.0002  # seconds
 
 
 class HugePagePool:
-    """Memory for a block that another thread gets when a run begins, and frees when it is over.
+    """Memory for a block that another thread allocates when a run starts, and frees at its end.
 
-    That thread gets the same memory again only if it is free in time, and whole. Some small block
-    may have taken its last bytes, which are free while a run lasts; then the large one would lie
-    elsewhere from there on, and twice the memory be used. So a margin before the large block is
-    ours, and gives what is missing.
+    That thread receives the same memory again only if it is free in time and contiguous. During a
+    run, a small block may take the free bytes behind it; then the large one would be allocated
+    elsewhere, and memory use would double. So the pool owns a margin before the large block, which
+    provides the missing bytes.
     """
 
     def __init__(self, size: int) -> None:
@@ -26,12 +26,12 @@ class HugePagePool:
         self._margin: int | None = None  # its address
 
     def prepare(self) -> None:
-        """Return when the next block is free where the last one was."""
+        """Wait until the memory of the last block is free for the next one."""
         place, end = self._margin, perf_counter() + _PATIENCE
         self.close()
         while place is not None and not self._is_near(place, self._try(0)):
             if perf_counter() > end:
-                release_free_memory()  # what is free, but not whole
+                release_free_memory()  # free, but not contiguous
                 place = None
             else:
                 sleep(_MOMENT)
@@ -42,22 +42,22 @@ class HugePagePool:
         self._keep(margin)
 
     def close(self) -> None:
-        """Give the margin back."""
-        margin, self._margin = self._margin, None  # before: an interruption must not free it twice
+        """Free the margin."""
+        margin, self._margin = self._margin, None  # first: an interruption must not free it twice
         c_library().free(margin)
 
     __del__ = close
 
     def _try(self, margin: int) -> int:
-        """Where a block with a margin would lie; nobody writes to it, so it takes no memory."""
+        """The address of a trial block with a margin; untouched, so it uses no physical memory."""
         block = c_library().malloc(self._size + margin)
         c_library().free(block)
         return block or 0
 
     def _keep(self, margin: int) -> None:
-        """Take a block with a margin, and leave all but the margin.
+        """Allocate a block with a margin, and free all but the margin.
 
-        The rest begins where XLA wants its block: no bytes before it are left for small ones.
+        The rest starts at the address that XLA needs: no bytes before it are left for small blocks.
         """
         block = c_library().malloc(self._size + margin) or 0
         margin -= (block + margin + _HEAD) % _ALIGNMENT

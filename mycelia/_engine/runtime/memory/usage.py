@@ -1,4 +1,4 @@
-"""How much memory the arrays on the device hold, now and at most."""
+"""Memory usage of device arrays: current values and peaks."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ class _Peaks:
 
 
 def memory_allocated() -> int:
-    """The bytes that living arrays hold."""
+    """Bytes of live arrays."""
     found = sum(array.nbytes for array in jax.live_arrays() if not array.is_deleted())
     _Peaks.allocated = max(_Peaks.allocated, found)
     return found
 
 
 def memory_reserved() -> int:
-    """The bytes the device has set aside; where it does not say, those that arrays hold."""
+    """Bytes reserved by the device; if it does not report them, the bytes of live arrays."""
     stats = _device_stats()
     found = int(stats.get("bytes_reserved", 0)) or memory_allocated()
     _Peaks.reserved = max(_Peaks.reserved, found)
@@ -28,40 +28,40 @@ def memory_reserved() -> int:
 
 
 def max_memory_allocated() -> int:
-    """The most bytes that arrays held when someone looked, or that the device counted."""
+    """Peak of allocated bytes: as the device counts, or over all queries."""
     memory_allocated()
     return max(_Peaks.allocated, int(_device_stats().get("peak_bytes_in_use", 0)))
 
 
 def max_memory_reserved() -> int:
-    """The most bytes that were set aside when someone looked."""
+    """Peak of reserved bytes, over all queries."""
     memory_reserved()
     return _Peaks.reserved
 
 
 def reset_max_memory_allocated() -> None:
-    """Count the most bytes held from now on."""
+    """Reset the peak of allocated bytes."""
     _Peaks.allocated = 0
 
 
 def reset_max_memory_reserved() -> None:
-    """Count the most bytes set aside from now on."""
+    """Reset the peak of reserved bytes."""
     _Peaks.reserved = 0
 
 
 def reset_peak_memory_stats() -> None:
-    """Count both from now on."""
+    """Reset the peaks of allocated and reserved bytes."""
     reset_max_memory_allocated()
     reset_max_memory_reserved()
 
 
 def empty_cache() -> None:
-    """Give back memory that nobody uses: compiled programs that are not running."""
+    """Release unused memory: compiled programs that are not running."""
     jax.clear_caches()
 
 
 def memory_stats() -> dict[str, Any]:
-    """All counts by name."""
+    """All memory statistics by name."""
     allocated, reserved = memory_allocated(), memory_reserved()
     return {
         "total_reserved_memory": reserved,
@@ -73,7 +73,7 @@ def memory_stats() -> dict[str, Any]:
 
 
 def memory_summary() -> str:
-    """All counts as a table."""
+    """All memory statistics as a table."""
     rows = [
         f"| {name.replace('_', ' '):<26} | {count:>16} B |"
         for name, count in memory_stats().items()

@@ -1,4 +1,4 @@
-"""Segments: the nodes between two decisions of Python, compiled and run as one program each."""
+"""Compiled segments of the fallback interpreter: the nodes between two graph breaks."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ _PROGRAMS = ProgramCache()
 
 
 class SegmentRunner:
-    """The numbers known so far; asking for others compiles and runs what they need."""
+    """Holds computed values; a request for another value compiles and runs the nodes it needs."""
 
     def __init__(self) -> None:
         self.values: dict[GraphNode, Any] = {}
         self.runs = 0
 
     def force(self, node: GraphNode) -> np.ndarray:
-        """The numbers behind a node, for Python to decide by: indices up to here must be right."""
+        """The value of a node for Python control flow; raises pending index errors first."""
         found = np.asarray(self.arrays([node])[0])
         wait_for_checks()
         return found
 
     def arrays(self, nodes: list[GraphNode]) -> list[Any]:
-        """The arrays behind some nodes, made by one program if they are not there yet."""
+        """The arrays of some nodes, computed by one program if they are missing."""
         missing = [n for n in nodes if not isinstance(n, GraphConstant) and n not in self.values]
         if missing:
             self._run(missing)
@@ -65,7 +65,7 @@ class SegmentRunner:
 
 
 class _Segment:
-    """Nodes to compute, inputs first, numbered so that equal segments have equal keys."""
+    """The nodes to compute, inputs first, numbered so that equal segments have equal keys."""
 
     def __init__(self, wanted: list[GraphNode], known: dict[GraphNode, Any]) -> None:
         self.inputs: list[Any] = []
@@ -101,7 +101,7 @@ class _Segment:
         return ("static", tagged(node.value), _KeyedStaticValue(node.value))
 
     def run(self, inputs: list[Any]) -> list[Any]:
-        """The values of all nodes, and which check failed, if there are checks."""
+        """The values of all nodes, and the failure code if there are checks."""
         found: list[Any] = []
         wrong: list[IndexCheckOutput] = []
         for node, (op, args) in zip(self.nodes, self.plan, strict=True):
@@ -117,7 +117,7 @@ class _Segment:
 
 
 class _KeyedStaticValue:
-    """A static value beside its key: it takes no part in comparing keys."""
+    """A static value that is ignored when keys are compared."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
