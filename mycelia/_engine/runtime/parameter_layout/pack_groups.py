@@ -1,4 +1,4 @@
-"""Parameters of a graph that become one input, and the nodes that take them apart again."""
+"""Groups of graph parameters that are packed into one input, and the nodes that unpack them."""
 
 from __future__ import annotations
 
@@ -25,45 +25,45 @@ from mycelia.ops.shapes.reshape import Reshape, Transpose
 
 
 class PackGroup:
-    """Parameters of a graph that become one."""
+    """Graph parameters that are packed into one."""
 
     def __init__(self, members: tuple[Any, ...]) -> None:
         self.members = members  # parameters of the graph
-        self.parameter: Any = None  # what they become
+        self.parameter: Any = None  # the packed parameter
         self.written: Any = None  # its new array
 
     @property
     def type(self) -> TensorType:
-        """The type of what they become."""
+        """The type of the packed parameter."""
         raise NotImplementedError
 
     def like(self, members: tuple[Any, ...]) -> PackGroup:
-        """A group of the same kind for others of the same shape: the states of an optimizer."""
+        """A group of the same kind for equally shaped parameters: optimizer states."""
         raise NotImplementedError
 
     def allows(self, update: Update, places: list[int]) -> bool:
-        """Whether an update of the whole is the same as those of its parts."""
+        """Whether one update of the pack is equivalent to updates of its members."""
         raise NotImplementedError
 
     def apart(self, graph: Graph) -> list[GraphNode]:
-        """The members as nodes of `graph`, from the parameter that they became."""
+        """Unpack: the members as nodes of `graph`, computed from the packed parameter."""
         raise NotImplementedError
 
     def joined(self, graph: Graph, nodes: Sequence[GraphNode]) -> GraphNode:
-        """What the members become, for other nodes of their types."""
+        """Pack other nodes that have the types of the members."""
         raise NotImplementedError
 
     def whole(self, nodes: Sequence[GraphNode]) -> GraphNode | None:
-        """The node that was taken apart into these, or None."""
+        """The node that these nodes were unpacked from, or None."""
         return None
 
     def pack(self, values: Sequence[Any]) -> ParameterPack:
-        """What holds the members between two runs."""
+        """The pack that holds the members between two runs."""
         raise NotImplementedError
 
 
 class StackGroup(PackGroup):
-    """Parameters that a program uses as a stack."""
+    """Parameters that a program uses as a stack, along a new first axis."""
 
     @property
     def type(self) -> TensorType:
@@ -103,7 +103,7 @@ class StackGroup(PackGroup):
 
 
 class ConcatenatedGroup(PackGroup):
-    """Small parameters, whose numbers lie one after another."""
+    """Small parameters, flattened and concatenated."""
 
     @property
     def type(self) -> TensorType:
@@ -136,7 +136,7 @@ class ConcatenatedGroup(PackGroup):
 
 
 class TransposedGroup(PackGroup):
-    """One parameter whose axes a program wants in another order."""
+    """One parameter that a program needs with permuted axes."""
 
     def __init__(self, members: tuple[Any, ...], order: Shape) -> None:
         super().__init__(members)
@@ -165,7 +165,7 @@ class TransposedGroup(PackGroup):
 
 
 def path_between(root: GraphNode | None, node: GraphNode) -> list[int] | None:
-    """The indices by which a node takes something out of `root`, or None."""
+    """The item indices that lead from `root` to a node, or None."""
     found: list[int] = []
     while node is not root:
         op = primitive_of(node)
@@ -177,7 +177,7 @@ def path_between(root: GraphNode | None, node: GraphNode) -> list[int] | None:
 
 
 def _is_by_number(update: Update, places: list[int]) -> bool:
-    """Whether an update treats every number of some parameters alike, whatever their shapes."""
+    """Whether an update is element-wise in these parameters, regardless of their shapes."""
     if update.by_norm or len(set(_at(update.weight_decay, places))) > 1:
         return False
     return not any(_at(update.centralize, places))
@@ -188,5 +188,5 @@ def _reshaped(graph: Graph, node: GraphNode, type_: TensorType) -> GraphNode:
 
 
 def _at(values: Sequence[Any], places: list[int]) -> list[Any]:
-    """The entries of some places; a field that was not set has none."""
+    """The entries at some indices; a field that was not set has none."""
     return [values[i] for i in places] if values else []

@@ -1,10 +1,10 @@
-"""Programs on packs: parameters become the inputs that a program works on between its steps.
+"""Rewriting of programs to packed parameters, which stay packed between steps.
 
-A chain of equal blocks reads its weights as stacks, and gradients come as stacks. Convolutions read
-their weights with the axes in another order, and their gradients come in one close to it. What is
-left are the optimizer's updates, one for each weight: they are done on what the weights became.
-A step of a small network takes less time than to hand over its parameters one by one: they are
-joined, and updated at once.
+A chain of identical blocks reads its weights as stacks, and gradients are stacks, too. Convolutions
+read their weights with permuted axes, and their gradients have a similar order. The optimizer
+then updates the packed parameters directly.
+Passing the parameters of a small network one by one takes longer than its step: they are
+concatenated and updated together.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ from mycelia.ops.shapes.concat import Stack
 
 LEAST = 3  # parameters of a stack
 _MANY = 16  # small parameters
-_SMALL, _SMALL_NETWORK = 1 << 12, 1 << 18  # numbers of a parameter, and of all that are updated
+_SMALL, _SMALL_NETWORK = 1 << 12, 1 << 18  # elements of a parameter, and of all updated ones
 
 
 def pack_parameters(program: Program) -> Program:
-    """The program with packs for inputs, or as it is."""
+    """Rewrite a program to packed inputs, where that is possible."""
     plan = _PackingPlan(program)
     return plan.rewritten() if plan.groups else program
 
 
 @dataclass(eq=False)
 class _PackingPlan:
-    """What of a program is packed, and the program after that."""
+    """The choice of groups to pack in a program, and the rewritten program."""
 
     program: Program
     groups: list[PackGroup] = field(default_factory=list)
@@ -96,7 +96,7 @@ class _PackingPlan:
         return len(set(members)) == len(members) >= LEAST and all(map(self._may_be_packed, members))
 
     def _turned(self) -> list[TransposedGroup]:
-        """Parameters that an operator wants with another order of axes, and none as rows."""
+        """Parameters that an operator needs with permuted axes, and no operator reads by row."""
         found = []
         for node in self.nodes:
             op = primitive_of(node)
@@ -108,7 +108,7 @@ class _PackingPlan:
         return found
 
     def _small(self) -> list[ConcatenatedGroup]:
-        """What is left of a small network, by what the update needs to know of each parameter."""
+        """The remaining parameters of a small network, grouped by their update settings."""
         if sum(size(p.type.shape) for p in self.order) > _SMALL_NETWORK:
             return []
         alike: dict[Any, list[Any]] = defaultdict(list)
@@ -120,9 +120,9 @@ class _PackingPlan:
         return [ConcatenatedGroup(tuple(row)) for row in alike.values() if len(row) >= _MANY]
 
     def _joined_elsewhere(self) -> list[ConcatenatedGroup]:
-        """What another program joined and this one only reads, as a whole, too.
+        """Packs that another program concatenated and that this one only reads.
 
-        Not where several processes run a program: it must be the same whatever each ran before.
+        Not with several processes: the program must not depend on what each process ran before.
         """
         if world().size > 1:
             return []
@@ -131,7 +131,7 @@ class _PackingPlan:
         return [ConcatenatedGroup(row) for row in rows if others.isdisjoint(row)]
 
     def _treatment(self, place: int) -> tuple[Any, ...]:
-        """What an update has for one of its parameters alone: rates, decay."""
+        """The settings of an update for one of its parameters: learning rate, weight decay."""
         op = primitive_of(self.update)
         others = self.arguments.keys() - {"gradients", *op.writes}
         rows = [tuple_elements(self.arguments[name]) for name in sorted(others)]
@@ -140,7 +140,7 @@ class _PackingPlan:
 
     @cached_property
     def picked(self) -> set[GraphNode]:
-        """Of which a few rows are read somewhere: those lie together as they are."""
+        """Parameters from which some operator reads a few rows, which must stay contiguous."""
         reads = [(n, op.rows_of) for n in self.nodes if isinstance(op := primitive_of(n), Op)]
         return {n.args[place] for n, place in reads if place is not None}
 
@@ -148,7 +148,7 @@ class _PackingPlan:
         return node in self.inputs and may_be_packed(self.inputs[node].which)
 
     def _fits(self, group: PackGroup) -> bool:
-        """Whether the new arrays of all members come as a whole, too, or there are none."""
+        """Whether the new arrays of all members are available as one array, or there are none."""
         written = [m in self.places for m in group.members]
         if not any(written):
             return True
@@ -158,7 +158,7 @@ class _PackingPlan:
         return group.whole([self.outputs[self.places[m]] for m in group.members])
 
     def _updated(self, group: PackGroup) -> bool:
-        """Whether one update of the whole is the same as those of its parts."""
+        """Whether one update of the pack is equivalent to updates of its members."""
         if not all(m in self.order for m in group.members):
             return False
         places = [self.order[m] for m in group.members]
@@ -227,7 +227,7 @@ class _PackingPlan:
         return group.pack([self.inputs[m].which for m in group.members])
 
     def _add(self, group: PackGroup) -> None:
-        """One parameter for a group; whoever uses a member alone gets it from there."""
+        """Add one parameter for a group; uses of a member are replaced by an unpacking node."""
         group.parameter = self.graph.parameter(f"{group.members[0].name}...", type=group.type)
         self.mapping.update(zip(group.members, group.apart(self.graph), strict=True))
         stack = self.stacks.get(group.members)
@@ -235,7 +235,7 @@ class _PackingPlan:
             self.mapping[stack] = group.parameter
 
     def _state_groups(self, updated: list[PackGroup]) -> dict[str, list[PackGroup]]:
-        """For each argument that an update writes by parameter, a group for each updated one."""
+        """The groups of optimizer states: one per updated group, for each written argument."""
         if not updated:
             return {}
         found = {}
@@ -247,7 +247,7 @@ class _PackingPlan:
         return {"params": updated} | found
 
     def _merge_updates(self, updated: list[PackGroup], states: dict[str, list[PackGroup]]) -> None:
-        """One update that has an entry for each group instead of its members."""
+        """Rewrite the update to have one entry per group instead of its members."""
         op, arguments, graph = primitive_of(self.update), self.arguments, self.graph
         merged = [[self.order[m] for m in g.members] for g in updated]
         inside = {i for places in merged for i in places}
@@ -278,7 +278,7 @@ class _PackingPlan:
         self._place_results(new, op, alone, states)
 
     def _joined(self, group: PackGroup, nodes: list[GraphNode]) -> GraphNode:
-        """Gradients as a whole; those of a stack mostly were one before they were taken apart."""
+        """Pack gradients; those of a stack usually were one array before they were unpacked."""
         whole = group.whole(nodes)
         if whole is not None:
             return copy_nodes([whole], self.graph, self.mapping)[0]
@@ -287,7 +287,7 @@ class _PackingPlan:
     def _place_results(
         self, new: Apply, op: Any, alone: list[int], states: dict[str, list[PackGroup]]
     ) -> None:
-        """Say what became of the results of the update."""
+        """Map the results of the old update to those of the new one."""
         graph, types = self.graph, new.type[1]
         updates = graph.apply(Item(1), new, type=types)
         wholes = [graph.apply(Item(w), updates, type=t) for w, t in enumerate(types)]

@@ -1,10 +1,9 @@
-"""Parameters that live on the device in another form than users see, as programs want them.
+"""Packs: parameters that stay on the device in the layout of a program between calls.
 
-A program of many equal blocks works on their weights as stacks; convolutions want the axes of their
-weights in another order; the parameters of a small network are handed over as one. Kept that way
-between two calls, they cost neither copies nor a kernel for each of them. Whoever looks at such a
-parameter meanwhile gets it in its own form; whoever gives it another array takes it out of the
-pack, which is then made anew.
+A program of many identical blocks uses their weights as stacks; convolutions need permuted axes;
+the parameters of a small network are passed as one array. Storing them that way between calls
+avoids copies and a kernel for each of them. Reading such a parameter meanwhile returns it in its
+original layout; assigning an array to it removes it from the pack, which is then rebuilt.
 """
 
 from __future__ import annotations
@@ -24,21 +23,21 @@ from mycelia._engine.ir.tensor_protocol import TensorProtocol
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 
-_SLOT: Any = Tensor.__dict__["_data"]  # where a tensor holds its array
+_SLOT: Any = Tensor.__dict__["_data"]  # the descriptor of a tensor's array
 _RELATION: Any = Tensor.__dict__["_relation"]
 _PACKS: WeakValueDictionary[tuple[Any, ...], ParameterPack] = WeakValueDictionary()
 
 
 class ParameterPack(TensorProtocol):
-    """Parameters of one dtype as one array; to programs it is a tensor."""
+    """Parameters of one dtype as one array; programs use it like a tensor."""
 
-    _shared = False  # nobody else looks at the array: what members give are copies
+    _shared = False  # the array is never shared: members return copies
     is_viewed = False  # a member has views
 
     def __init__(self, members: Sequence[Parameter]) -> None:
         self.members = tuple(members)
         self._array: Any = None
-        self._outside = set(range(len(members)))  # members that have an array of their own
+        self._outside = set(range(len(members)))  # members with a separate array
 
     @property
     def _data(self) -> Any:
@@ -51,7 +50,7 @@ class ParameterPack(TensorProtocol):
         self._array = array
 
     def is_made_of(self, source: Any) -> bool:
-        """Whether what was made of an array, given as a weak reference, is still right."""
+        """Whether a value derived from an array (a weak reference) is still valid."""
         return source is not None and source() is self._array
 
     @property
@@ -59,13 +58,13 @@ class ParameterPack(TensorProtocol):
         return self if self.is_viewed else None
 
     def outdate(self, root: Any) -> None:
-        """Take the arrays of all views of members away."""
+        """Invalidate the arrays of all views of members."""
         for member in self.members:
             if member._relation is not None:
                 member._relation.outdate(member)
 
     def leave(self, place: int) -> None:
-        """A member has another array from now on."""
+        """Mark a member as having a separate array."""
         self._outside.add(place)
 
     def member(self, place: int) -> Any:
@@ -77,11 +76,11 @@ class ParameterPack(TensorProtocol):
         raise NotImplementedError
 
     def _joined(self) -> Any:
-        """The array of the pack for those of its members."""
+        """The array of the pack, computed from the arrays of its members."""
         raise NotImplementedError
 
     def _gather(self) -> None:
-        """Join the arrays of all members, and make those views that are none."""
+        """Pack the arrays of all members, and turn members with separate arrays into views."""
         self._array = self._joined()
         for place in self._outside:
             member = self.members[place]
@@ -95,7 +94,7 @@ class ParameterPack(TensorProtocol):
 
 
 class StackedPack(ParameterPack):
-    """The arrays of its members one after another along a new first axis."""
+    """The arrays of its members, stacked along a new first axis."""
 
     def member(self, place: int) -> Any:
         return self._array[place]
@@ -108,7 +107,7 @@ class StackedPack(ParameterPack):
 
 
 class TransposedPack(ParameterPack):
-    """One parameter with its axes in another order."""
+    """One parameter with permuted axes."""
 
     def __init__(self, members: Sequence[Parameter], order: Shape) -> None:
         super().__init__(members)
@@ -125,16 +124,16 @@ class TransposedPack(ParameterPack):
 
 
 class ConcatenatedPack(ParameterPack):
-    """Small parameters of any shape, their numbers one after another.
+    """Small parameters of any shape, flattened and concatenated.
 
-    A program that needs some of them as they are needs most, so that all are taken apart at once.
+    A program that needs some of them separately needs most of them, so all are unpacked together.
     """
 
     def __init__(self, members: Sequence[Parameter]) -> None:
         super().__init__(members)
         self._shapes = [member.shape for member in members]
         self._ends = list(accumulate(map(size, self._shapes)))
-        self._apart: tuple[Any, list[Any]] = None, []  # of which array, and its parts
+        self._apart: tuple[Any, list[Any]] = None, []  # the unpacked array, and its parts
         self._take_apart = jax.jit(self._parts)
 
     def member(self, place: int) -> Any:
@@ -147,7 +146,7 @@ class ConcatenatedPack(ParameterPack):
         return self._shapes[place]
 
     def _joined(self) -> Any:
-        """Written on the host, where a few new members need no other."""
+        """Concatenate on the host, where replacing a few members is cheap."""
         if self._array is None:
             return np.concatenate([np.ravel(member._data) for member in self.members])
         found = np.array(self._array)
@@ -162,11 +161,11 @@ class ConcatenatedPack(ParameterPack):
 
 
 class _PackMember:
-    """What a packed parameter holds instead of an array."""
+    """The placeholder that a packed parameter holds instead of an array."""
 
     def __init__(self, pack: ParameterPack, place: int) -> None:
         self.pack, self.place = pack, place
-        self._made: tuple[Any, Any] = None, None  # of which array of the pack, and the own array
+        self._made: tuple[Any, Any] = None, None  # the pack's array, and the member's from it
 
     @property
     def array(self) -> Any:
@@ -180,7 +179,7 @@ class _PackMember:
 
 
 class PackedParameter(Parameter):
-    """A parameter while it is a part of a pack."""
+    """A parameter while it belongs to a pack."""
 
     @property
     def _data(self) -> Any:
@@ -189,7 +188,7 @@ class PackedParameter(Parameter):
 
     @_data.setter
     def _data(self, array: Any) -> None:
-        """Leave the pack, in an order in which an interruption leaves the old array or the new."""
+        """Leave the pack; an interruption leaves either the old array or the new one."""
         view = _view(self)
         if view is not None:
             view.leave()
@@ -220,9 +219,9 @@ class PackedParameter(Parameter):
 
 
 def _view(parameter: Parameter) -> _PackMember | None:
-    """What a packed parameter holds; a copy in the making holds nothing yet.
+    """The placeholder of a packed parameter; a copy under construction has none yet.
 
-    One whose class or array was about to change when it was interrupted holds an array.
+    After an interruption in the middle of a class or array change, it holds an array.
     """
     try:
         held = _SLOT.__get__(parameter)
@@ -232,14 +231,14 @@ def _view(parameter: Parameter) -> _PackMember | None:
 
 
 def unpack_parameters(tensors: Iterable[Any]) -> None:
-    """Let parameters hold their arrays themselves: then others are assigned without Python code."""
+    """Unpack parameters, so that new arrays can be assigned without running Python code."""
     for tensor in tensors:
         if type(tensor) is PackedParameter:
             tensor._data = tensor._data
 
 
 def pack_of(kind: type[ParameterPack], members: Sequence[Parameter], *how: Any) -> ParameterPack:
-    """The pack of these parameters, the same for all programs."""
+    """The pack of these parameters, shared by all programs."""
     key = (kind, *map(id, members), *how)
     found = _PACKS.get(key)
     if found is None or any(a is not b for a, b in zip(found.members, members, strict=True)):
@@ -248,10 +247,10 @@ def pack_of(kind: type[ParameterPack], members: Sequence[Parameter], *how: Any) 
 
 
 def joined_packs() -> list[ConcatenatedPack]:
-    """What programs joined so far."""
+    """All concatenated packs so far."""
     return [pack for pack in _PACKS.values() if isinstance(pack, ConcatenatedPack)]
 
 
 def may_be_packed(value: Any) -> bool:
-    """Whether an input of a program is a plain parameter of a network."""
+    """Whether an input of a program is an ordinary parameter of a network."""
     return type(value) in (Parameter, PackedParameter)

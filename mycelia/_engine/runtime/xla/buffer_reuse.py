@@ -1,8 +1,8 @@
-"""Results that take the place of inputs: which readers of the input have to be done before.
+"""In-place outputs: the readers of an input that must run before its buffer is overwritten.
 
-XLA copies an input that is written while something else may still read it. A new weight is computed
-from a gradient, and most that reads the old weight is needed for that gradient; the rest has to be
-found, so that it can be waited for.
+XLA copies an input that is overwritten while another operation may still read it. A new weight
+depends on a gradient, which depends on most readers of the old weight; this module finds the other
+readers, so that the write can wait for them.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from mycelia._engine.operators.operator import Op
 from mycelia.ops.shapes.reshape import Reshape, Transpose
 
 _LARGE = 1 << 14
-_PASSING = Tuple | Item | Transpose | Reshape  # the next operator reads what these were given
+_PASSING = Tuple | Item | Transpose | Reshape  # their readers count as readers of their input
 
 
 def other_readers(graph: Graph, in_place: dict[int, int]) -> dict[int, list[Apply]]:
-    """What reads an input and is not needed for the output that takes its place, by output."""
+    """The readers of an input that the output in its place does not depend on, by output."""
     if not in_place:
         return {}
     outputs = graph.output.args if isinstance(graph.output, Apply) else ()
@@ -42,10 +42,10 @@ def other_readers(graph: Graph, in_place: dict[int, int]) -> dict[int, list[Appl
 
 
 def _readers(graph: Graph, inputs: set[Any]) -> dict[GraphNode, list[Apply]]:
-    """What computes something from each input, perhaps turned or as a part of a tuple."""
+    """The readers of each input, also through transposes, reshapes, and tuples."""
     sources: dict[GraphNode, list[GraphNode]] = {
         p: [p] for p in inputs
-    }  # of tuples, and of their parts
+    }  # of tuples, and of their items
     found: dict[GraphNode, list[Apply]] = {p: [] for p in inputs}
     for node in ordered(graph):
         if not isinstance(node, Apply) or node is graph.output:
@@ -60,7 +60,7 @@ def _readers(graph: Graph, inputs: set[Any]) -> dict[GraphNode, list[Apply]]:
 
 
 def _needs(graph: Graph, bits: dict[Apply, int]) -> dict[GraphNode, Any]:
-    """For each node, which of the marked ones it is computed from; for tuples, by their parts."""
+    """For each node, the marked nodes that it depends on; for tuples, by item."""
     found: dict[GraphNode, Any] = {}
     for node in ordered(graph):
         if not isinstance(node, Apply):
@@ -83,12 +83,12 @@ def _needs(graph: Graph, bits: dict[Apply, int]) -> dict[GraphNode, Any]:
 
 
 def _all(mark: Any) -> int:
-    """Everything that any part needs."""
+    """The union of the marks of all items."""
     return reduce(or_, map(_all, mark), 0) if isinstance(mark, tuple) else mark
 
 
 def _spread(type_: Any, each: list[int]) -> Any:
-    """The marks of the parts of tuples, in the structure of an operator's results."""
+    """Marks in the structure of an operator's results, by item of tuples."""
     if not isinstance(type_, tuple):
         return _all(tuple(each))
     if all(isinstance(t, TensorType) for t in type_):
@@ -97,7 +97,7 @@ def _spread(type_: Any, each: list[int]) -> Any:
 
 
 def _is_large(node: GraphNode) -> bool:
-    """Whether a node computes so many floats that copying them would cost something."""
+    """Whether a node computes so many floats that a copy would be expensive."""
     if not isinstance(node, Apply) or not isinstance(node.type, TensorType):
         return False
     return node.type.dtype.is_float and node.size >= _LARGE

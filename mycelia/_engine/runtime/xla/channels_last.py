@@ -1,9 +1,9 @@
-"""Layouts while a graph is lowered: images keep their channels last as long as they can.
+"""Channels-last lowering: images stay channels-last (NHWC) between operators.
 
 In graphs, images are (batch, channels, *spatial). On CPU, operators over many channels are fastest
-with the channels innermost, so such an operator takes its images that way and gives its result as
-a `ChannelsLastImage`. Operators that do not care (elementwise ones, reductions, concatenations)
-pass it on; the first that does care gets a plain array, which costs a transpose.
+with channels-last images, so such an operator accepts and returns a `ChannelsLastImage`.
+Layout-agnostic operators (element-wise ones, reductions, concatenations) preserve it; any other
+operator receives a plain array, which costs a transpose.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mycelia.ops.shapes.concat import Concat
 
 @dataclass(frozen=True)
 class ChannelsLastImage:
-    """An image with its channels last, where the graph has them second."""
+    """A channels-last image, whose channels are the second axis in the graph."""
 
     array: Any
 
@@ -36,14 +36,14 @@ class ChannelsLastImage:
 
 @dataclass
 class LayoutLowering:
-    """Lowers operators, and counts what became of their layouts."""
+    """Lowers operators, and counts the chosen layouts and kernels."""
 
-    kept: int = 0  # operators that ran with the channels last
+    kept: int = 0  # operators that ran channels-last
     moved: set[int] = field(default_factory=set)  # images that were transposed, by identity
-    forms: Counter[str] = field(default_factory=Counter)  # of operators, as they were chosen
+    forms: Counter[str] = field(default_factory=Counter)  # chosen kernels of operators
 
     def apply(self, op: Primitive, args: list[Any]) -> Any:
-        """What an operator gives for arrays, some of them perhaps with the channels last."""
+        """Apply an operator to arrays, some of which may be channels-last."""
         rank = _rank_of_last(args)
         if isinstance(op, Op):
             if rank is None and op.prefers_last(*args):
@@ -60,7 +60,7 @@ class LayoutLowering:
         return op.lower(*args)
 
     def plain(self, value: Any) -> Any:
-        """A value, and all its parts, in the axes of the graph."""
+        """Convert a value, with all items, to the axes of the graph."""
         if isinstance(value, ChannelsLastImage):
             self.moved.add(id(value))
             return value.plain
@@ -69,7 +69,7 @@ class LayoutLowering:
         return value
 
     def _apply_last(self, op: Op, args: list[Any], rank: int) -> Any:
-        """The result with the channels last, or None if the operator cannot."""
+        """The channels-last result, or None if the operator does not support it."""
         if op.elementwise:
             return _marked(op.lower(*[self._spread(a, rank) for a in args]), rank)
         if isinstance(op, Reduction):
@@ -93,7 +93,7 @@ class LayoutLowering:
         return jnp.transpose(found, tuple(order)) if np.any(np.diff(order) != 1) else found
 
     def _spread(self, value: Any, rank: int) -> Any:
-        """An operand that broadcasts against an image, with axes like the image's."""
+        """Permute the axes of an operand that broadcasts against an image, to match the image."""
         if isinstance(value, (tuple, list)):
             return type(value)([self._spread(v, rank) for v in value])
         if isinstance(value, ChannelsLastImage) or np.ndim(value) == 0:
@@ -102,7 +102,7 @@ class LayoutLowering:
         return jnp.moveaxis(jnp.reshape(value, (*missing, *value.shape)), 1, -1)
 
     def _image(self, value: Any, rank: int) -> Any:
-        """An argument as the form with the channels last takes it; also static shapes."""
+        """Convert an argument, or a static shape, to channels-last."""
         if isinstance(value, ChannelsLastImage):
             return value.array
         if isinstance(value, tuple) and len(value) == rank and isinstance(value[0], int):
@@ -114,7 +114,7 @@ class LayoutLowering:
 
 
 def _place(axis: int, rank: int) -> int:
-    """Where an axis of the graph is when the channels are last."""
+    """The channels-last index of an axis of the graph."""
     return axis if axis == 0 else rank - 1 if axis == 1 else axis - 1
 
 
@@ -128,7 +128,7 @@ def _rank_of_last(args: Any) -> int | None:
 
 
 def _marked(result: Any, rank: int) -> Any:
-    """A result whose parts of this rank are images with the channels last."""
+    """Mark the items of a result that have this rank as channels-last images."""
     if isinstance(result, tuple):
         return tuple([_marked(r, rank) for r in result])
     return ChannelsLastImage(result) if getattr(result, "ndim", 0) == rank else result

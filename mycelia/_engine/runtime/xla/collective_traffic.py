@@ -1,8 +1,8 @@
-"""Which collectives a compiled XLA program runs and how many bytes they move, read from its text.
+"""Collectives of a compiled XLA program and the bytes that they move, parsed from its HLO text.
 
 The text is that of one device (`compiled.as_text()`). Bytes are those of the program as compiled:
-where XLA widens a sum (bfloat16 on CPU), the wide numbers are counted. Counts of collectives mean
-little, since XLA merges them; bytes mean the same however it does.
+where XLA widens a sum (bfloat16 on CPU), the widened elements count. The number of collectives
+means little, since XLA merges them; the number of bytes does not depend on that.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from mycelia._engine.core.errors import problem
 
 KINDS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-permute")
 
-# How often the result (for reduce-scatter the operand) passes the link of a device on a ring,
+# How often the result (for reduce-scatter, the operand) passes the link of a device on a ring,
 # in shares of (n - 1) / n.
 _SHARES = {"all-reduce": 2, "all-gather": 1, "reduce-scatter": 1, "all-to-all": 1}
 
@@ -66,7 +66,7 @@ class CompiledCollective:
 
     @property
     def moved(self) -> float:
-        """The bytes each device sends, all times together, if groups are rings."""
+        """The bytes that each device sends in total, if groups are rings."""
         if self.kind == "collective-permute":
             return float(self.bytes * self.times)
         share = _SHARES[self.kind] * (self.devices - 1) / self.devices
@@ -74,20 +74,20 @@ class CompiledCollective:
 
 
 def transfers(text: str) -> tuple[CompiledCollective, ...]:
-    """All collectives that one run of the program performs.
+    """All collectives of one run of the program.
 
-    A loop multiplies what is in it; of a conditional, the branch that moves most counts.
+    A loop multiplies its body; of a conditional, the branch that moves the most bytes counts.
     """
     return _HloModule(text).transfers()
 
 
 def moved_bytes(text: str) -> float:
-    """The bytes each device sends in one run of the program."""
+    """The bytes that each device sends in one run of the program."""
     return sum(transfer.moved for transfer in transfers(text))
 
 
 class _HloModule:
-    """The computations of a program by name, and what each transfers, found when asked for."""
+    """The computations of an HLO module by name, with lazily computed transfers."""
 
     def __init__(self, text: str) -> None:
         self.computations: dict[str, list[str]] = {}
@@ -155,7 +155,7 @@ class _HloModule:
         )
 
     def _loop(self, rest: str) -> Iterator[CompiledCollective]:
-        """What a loop moves: its body once for each trip, its condition once more than that."""
+        """The transfers of a loop: its body once per trip, its condition once more."""
         body, condition = _BODY.search(rest), _CONDITION.search(rest)
         if body is None or condition is None:
             raise problem(ValueError, "a while without body or condition", got=rest[:200])
@@ -170,7 +170,7 @@ class _HloModule:
             yield replace(transfer, times=transfer.times * (trips + 1))
 
     def _limit(self, condition: str) -> int:
-        """The trips of a loop that counts from 0 in steps of 1, from what it compares with."""
+        """The trip count of a loop from 0 in steps of 1, from the constant in its condition."""
         lines = list(self.computations[condition])
         for line in self.computations[condition]:
             for called in _called(line):
@@ -180,7 +180,7 @@ class _HloModule:
         if len(numbers) != 1 or compared not in (["LT"], ["LE"]):
             raise problem(
                 ValueError,
-                "how often a loop with collectives runs cannot be read from the program",
+                "the trip count of a loop with collectives is unknown",
                 got=f"condition {condition} with constants {numbers} and comparisons {compared}",
                 expected="known_trip_count, or one comparison with one constant",
                 fix="use a loop of a fixed length",
@@ -193,13 +193,13 @@ def _sum(moved: tuple[CompiledCollective, ...]) -> float:
 
 
 def _count(text: str, name: str) -> int:
-    """A number in the first line of the program, which says over how many devices it runs."""
+    """A number in the first line of the program, such as the number of devices."""
     found = re.search(rf"\b{name}=(\d+)", text[: text.find("\n")])
     return int(found[1]) if found else 1
 
 
 def _called(rest: str) -> Iterator[str]:
-    """The computations that an instruction other than a loop or a choice runs once."""
+    """The computations that an instruction, other than a loop or conditional, runs once."""
     for found in _CALLED.finditer(rest):
         yield found[1]
     for several in _CALLED_SEVERAL.finditer(rest):
@@ -216,10 +216,10 @@ def _names(listed: str) -> list[str]:
 
 
 def _result_of_start(kind: str, type_: str) -> str:
-    """The part of the type of a started collective that is its result.
+    """The result type in the type of an asynchronous collective start.
 
-    A started all-reduce has the type of its result; all others, and an all-reduce wrapped in a
-    computation of its own, have (operands, results, what is needed to wait).
+    An all-reduce-start has the type of its result; all others, and an all-reduce wrapped in a
+    separate computation, have (operands, results, context).
     """
     parts = _parts(type_)
     if kind == "all-reduce" and not parts[0].startswith("("):
@@ -230,7 +230,7 @@ def _result_of_start(kind: str, type_: str) -> str:
 
 
 def _parts(type_: str) -> list[str]:
-    """The members of a tuple type, `(f32[2], (f32[3], s32[]))`; the type itself if it is none."""
+    """The items of a tuple type, `(f32[2], (f32[3], s32[]))`; any other type itself."""
     if not type_.startswith("("):
         return [type_]
     parts, depth, start = [], 0, 1
@@ -246,7 +246,7 @@ def _parts(type_: str) -> list[str]:
 
 
 def _bytes(type_: str) -> int:
-    """The size of an array, or of all arrays of a tuple."""
+    """The size in bytes of an array, or of all arrays of a tuple."""
     total = 0
     for dtype, sizes in _ARRAY.findall(type_):
         elements = math.prod(int(size.strip(" <=")) for size in sizes.split(",") if size)
@@ -264,7 +264,7 @@ def _bits(dtype: str) -> int:
 
 
 def _members(rest: str, everybody: int) -> int:
-    """The devices of a group, in any of the ways XLA writes groups."""
+    """The number of devices of a group, in any of XLA's notations."""
     if pairs := _PAIRS.search(rest):
         return pairs[1].count("{")
     if counted := _COUNTED_GROUPS.search(rest):
@@ -280,6 +280,6 @@ def _members(rest: str, everybody: int) -> int:
         return everybody
     raise problem(
         ValueError,
-        "groups of devices in an unknown spelling",
+        "unknown notation of device groups",
         got=rest[rest.find("replica_groups=") :][:200],
     )

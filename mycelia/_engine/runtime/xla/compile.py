@@ -1,4 +1,4 @@
-"""Compiling functions on arrays into XLA programs, with the options measured to be best."""
+"""Compilation of functions to XLA programs, with tuned compiler options."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _JOINED_OPTIONS = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_
 # For convolutions of small images: XLA's older kernels for loops compile in half the time there and
 # run as fast. (Elsewhere they take longer: a small transformer 28 s instead of 5.)
 _QUICK_OPTIONS = {"xla_cpu_use_fusion_emitters": False}
-_SMALL = 1 << 18  # numbers
+_SMALL = 1 << 18  # elements
 
 # Over several devices XLA for CPU joins all sums of gradients into one, for which all of them are
 # kept twice. One by one they take as long or less: 44 ms a step of a small transformer become 35.
@@ -42,7 +42,7 @@ _APART_OPTIONS = {"xla_disable_hlo_passes": "cpu-all-reduce-combiner"}
 
 
 def options(graph: Graph | None = None) -> dict[str, Any] | None:
-    """The compiler options for the device programs run on, and for the graph to be compiled."""
+    """The compiler options for the current device and a graph."""
     if jax.default_backend() != "cpu":
         return None
     quick = _QUICK_OPTIONS if graph is not None and _is_small_with_images(graph) else {}
@@ -50,19 +50,19 @@ def options(graph: Graph | None = None) -> dict[str, Any] | None:
 
 
 def joined_options(graph: Graph, products: int) -> dict[str, Any] | None:
-    """The same for a program that is lowered knowing its number of `small_products`."""
+    """The options for a program whose number of `small_products` is known."""
     chosen = options(graph)
     return chosen | _JOINED_OPTIONS if chosen is not None and products else chosen
 
 
 def small_products(graph: Graph) -> int:
-    """How many operators multiply so small matrices that one core would do it alone."""
+    """The number of matrix products that are so small that XLA would run them on one core."""
     nodes = chain.from_iterable(nodes_by_graph(graph).values())
     return sum(map(_has_small_products, nodes)) if on_cpu() else 0
 
 
 def spread_options(graph: Graph) -> dict[str, Any] | None:
-    """The same for a program over several devices; `comm_fusion` may join sums of gradients."""
+    """The options for a program over several devices; `comm_fusion` may fuse gradient sums."""
     chosen, fusion = options(graph), parallel_settings()["comm_fusion"]
     is_joined = fusion["openstate"] and fusion["allreduce"]["mode"] != "auto"
     return chosen if chosen is None or is_joined else chosen | _APART_OPTIONS
@@ -82,20 +82,20 @@ def _is_small_with_images(graph: Graph) -> bool:
 
 
 def _elements(type_: Any) -> int:
-    """The numbers of the largest tensor of a type."""
+    """The number of elements of the largest tensor of a type."""
     if isinstance(type_, tuple):
         return max(map(_elements, type_), default=0)
     return size(type_.shape) if isinstance(type_, TensorType) else 0
 
 
 class ProgramCache(LRUDict):
-    """Compiled programs by what they compute and for which arrays, the last used ones.
+    """A least-recently-used cache of compiled programs, keyed by operators and argument types.
 
-    They are forgotten when programs are to be made anew.
+    It is cleared when programs must be recompiled.
     """
 
     _all: ClassVar[list[ProgramCache]] = []
-    generation: ClassVar[int] = 0  # how often they were forgotten
+    generation: ClassVar[int] = 0  # how often the caches were cleared
 
     def __init__(self) -> None:
         super().__init__()
@@ -103,21 +103,21 @@ class ProgramCache(LRUDict):
 
 
 def forget_programs() -> None:
-    """From here on, all programs are compiled again: how operators are lowered has changed."""
+    """Clear all program caches, because the lowering of operators has changed."""
     ProgramCache.generation += 1
     for programs in ProgramCache._all:
         programs.clear()
 
 
 def without_engine_frames(error: Exception) -> Exception:
-    """`error` as raised while a program was traced, without jax's own frames and remarks."""
+    """Strip JAX's frames and notes from an error that was raised while tracing."""
     error.__dict__.pop("__notes__", None)
     error.__cause__ = None
     return error.with_traceback(None)
 
 
 def kinds_of(arrays: Any) -> Any:
-    """What a program for arrays (in tuples or lists) depends on: their shapes and dtypes."""
+    """The key of arrays (in tuples or lists) for a program: their shapes and dtypes."""
     if isinstance(arrays, (tuple, list)):
         return tuple([kinds_of(array) for array in arrays])
     return None if arrays is None else (arrays.shape, arrays.dtype)
@@ -125,17 +125,17 @@ def kinds_of(arrays: Any) -> Any:
 
 class _EngineState:
     is_started: ClassVar[bool] = False
-    is_lost: ClassVar[bool] = False  # it was left behind in the process that this one is a copy of
+    is_lost: ClassVar[bool] = False  # this process is a fork, without the threads of XLA
 
 
 def start_engine() -> None:
-    """Let the engine set itself up, undisturbed: it would not recover from an interruption."""
+    """Initialize JAX without interruptions, which it would not recover from."""
     if _EngineState.is_lost:
         raise problem(
             RuntimeError,
-            "this process was forked from one that had used XLA, whose threads were left behind",
-            got="a program to compile or run in the child process, which would wait forever",
-            expected="processes that are forked before the first operator, or spawned",
+            "this process was forked from one that had used XLA, and lacks XLA's threads",
+            got="a program to compile or run in the child process, which would deadlock",
+            expected="processes that are spawned, or forked before the first operator",
             fix='start them with multiprocessing.get_context("spawn")',
         )
     if not _EngineState.is_started:
@@ -144,7 +144,7 @@ def start_engine() -> None:
 
 
 def _forked() -> None:
-    """In a child process: nothing runs that needs the threads of the parent."""
+    """In a forked child process: disable everything that needs the threads of the parent."""
     if _EngineState.is_started:
         _EngineState.is_lost = True
         forget_programs()
@@ -154,6 +154,6 @@ os.register_at_fork(after_in_child=_forked)
 
 
 def compile(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """`fn` as a function compiled once for each set of argument shapes and dtypes."""
+    """Compile `fn`, once per combination of argument shapes and dtypes."""
     start_engine()
     return jax.jit(fn, compiler_options=options())

@@ -1,9 +1,9 @@
-"""Compiled programs kept on disk, so that the next process need not compile them again.
+"""The on-disk cache of compiled programs, which later processes load instead of compiling.
 
-Whole programs are kept as executables (`executables.py`), the small ones of eager mode by the
-engine's own cache. Every file is named by a hash of all it depends on, written beside and moved
-into place, so processes can share a folder. What is loaded is machine code: a folder that others
-can write to is not used.
+Whole programs are stored as executables (`executable_cache.py`), the small ones of eager mode by
+JAX's cache. Every file is named by a hash of its dependencies, written to a temporary file, and
+renamed, so processes can share a folder. The files contain machine code: a folder that other users
+can write to is rejected.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class _AppliedCacheFolder:
 
 
 def folder() -> Path:
-    """Where programs are kept: the setting, else the user's cache folder."""
+    """The cache folder: from the setting, else the user's cache folder."""
     chosen = settings.current().compile_cache_path or os.environ.get("MS_COMPILER_CACHE_PATH")
     if chosen:
         return Path(chosen) / "programs"
@@ -39,13 +39,13 @@ def folder() -> Path:
 
 
 def is_wanted() -> bool:
-    """Whether the settings or the environment ask for the cache."""
+    """Whether the settings or the environment enable the cache."""
     asked = os.environ.get("MS_COMPILER_CACHE_ENABLE") == "1"
     return settings.current().enable_compile_cache or asked
 
 
 def apply() -> None:
-    """Switch the engine's cache on or off, as the settings say now."""
+    """Enable or disable JAX's cache, according to the settings."""
     wanted = str(folder()) if is_wanted() else None
     if wanted == _AppliedCacheFolder.folder:
         return
@@ -60,7 +60,7 @@ def apply() -> None:
 
 @contextmanager
 def without_engine_cache() -> Iterator[None]:
-    """The engine keeps nothing: what it loads from its own cache it cannot write out again."""
+    """Disable JAX's cache: executables loaded from it cannot be serialized again."""
     jax.config.update(_LEAST_KEY, math.inf)
     try:
         yield
@@ -69,7 +69,7 @@ def without_engine_cache() -> Iterator[None]:
 
 
 def _check_trusted(path: Path) -> None:
-    """Make the folder if it is not there; nobody but its owner may write to it."""
+    """Create the folder if it is missing; raise if anyone but its owner may write to it."""
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     if os.name != "posix":
         return
@@ -77,7 +77,7 @@ def _check_trusted(path: Path) -> None:
     if about.st_uid not in (os.getuid(), 0) or about.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise problem(
             PermissionError,
-            f"others can write to the folder of compiled programs {path}, and could run their code",
+            f"other users can write to the cache of compiled programs {path}, and inject code",
             got=f"owner {about.st_uid}, mode {stat.filemode(about.st_mode)}",
             expected="a folder that only you can write to",
             fix=f"chmod go-w {path}, or another compile_cache_path",

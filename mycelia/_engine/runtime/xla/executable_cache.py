@@ -1,9 +1,9 @@
-"""Whole executables kept on disk: the next process neither traces nor compiles its programs.
+"""Executables stored on disk, so that later processes neither trace nor compile them.
 
-A file is a SHA-256 checksum, a line with the kernels of ours that the executable calls, and what
-the engine makes of it. Its name is a hash of all that the executable depends on: the graph,
-Mycelia's own files, the engine, its options, the settings and the device. Loading one runs machine
-code, so the folder must be the user's own.
+A file contains a SHA-256 checksum, a line with the native kernels that the executable calls, and
+the serialized executable. Its name is a hash of all dependencies: the graph, Mycelia's source
+files, the JAX version, compiler options, settings, and the device. Loading a file runs machine
+code, so the folder must belong to the user.
 """
 
 from __future__ import annotations
@@ -41,21 +41,21 @@ from mycelia._engine.runtime.xla.disk_cache import (
 
 _CHECKSUM = 32  # bytes
 _END = b"\n"  # of the line with kernels
-_FREEING = 0.05  # seconds in which XLA frees what a run needed, after its results are there
+_FREEING = 0.05  # seconds in which XLA frees temporaries after the results are ready
 _MUCH = 1 << 28  # bytes
-_LONG = 2.0  # seconds of something that leaves much memory behind
+_LONG = 2.0  # seconds of a compilation or run that leaves much free memory
 _OWN_SETTINGS = ("compile_cache_path", "enable_compile_cache", "save_graphs", "save_graphs_path")
 
 
 def cached_executable(
     program: Any, graph: Graph, treatment: Any, arrays: Sequence[Any], results: Any
 ) -> tuple[Callable[..., Any], bool]:
-    """`program` (of jax.jit) as an executable for such arrays, and whether it was on disk.
+    """The executable of `program` (of `jax.jit`) for these arrays, and whether it was on disk.
 
-    `treatment` says what is done with inputs and outputs of the graph; `results` is the structure
-    of the results.
+    `treatment` describes the handling of inputs and outputs of the graph; `results` is the
+    structure of the results.
 
-    If not, it is kept there now, unless there is no cache or the graph has no lasting name.
+    A new executable is stored, unless the cache is disabled or the graph has no stable hash.
     """
     path = _path(graph, treatment) if is_wanted() else None
     if path is None:
@@ -74,7 +74,7 @@ def cached_executable(
 
 
 def _compiled(lowered: Any) -> Any:
-    """An executable; what a long compilation used goes back before the first run needs memory."""
+    """Compile; after a long compilation, release its memory before the first run."""
     started = perf_counter()
     made = lowered.compile()
     tidy(perf_counter() - started)
@@ -82,10 +82,10 @@ def _compiled(lowered: Any) -> Any:
 
 
 def tidy(seconds: float, results: Any = ()) -> None:
-    """After something long that gave `results`, free memory goes back to the system once.
+    """After a long compilation or run, return free memory to the system once.
 
-    The first run of a program finds memory full of holes, and leaves its own in places where the
-    next run may not find it again: a step of ResNet-50 would keep 2.5 GB instead of 1.6.
+    The first run of a program allocates from a fragmented heap, and the next run may not find the
+    same memory again: a step of ResNet-50 would use 2.5 GB instead of 1.6.
     """
     if seconds >= _LONG:
         jax.block_until_ready(results)
@@ -95,10 +95,10 @@ def tidy(seconds: float, results: Any = ()) -> None:
 
 
 def in_turn(executable: Any) -> Callable[..., Any]:
-    """An executable that is given what its last run wrote; if it needs much memory, it has to wait.
+    """Wrap an executable so that a run with large temporaries waits for the previous one.
 
-    The results of a run are there shortly before XLA frees what it needed. A step of ResNet-50 that
-    begins in between takes new memory: in every other process 2.2 GB instead of 1.5.
+    The results of a run are ready shortly before XLA frees its temporaries. A step of ResNet-50
+    that starts in between allocates new memory: in every other process, 2.2 GB instead of 1.5.
     """
     needed = _needed(executable) if jax.default_backend() == "cpu" and keeps_memory() else 0
     if needed < _MUCH:
@@ -114,23 +114,23 @@ def in_turn(executable: Any) -> Callable[..., Any]:
 
 
 def _needed(executable: Any) -> int:
-    """Bytes that a run needs besides arguments and results."""
+    """Bytes of temporaries of a run."""
     found = executable.memory_analysis()
     return 0 if found is None else found.temp_size_in_bytes
 
 
 def _path(graph: Graph, treatment: Any) -> Path | None:
-    """Where an executable is kept, or None if there are Python functions in its graph."""
+    """The file of an executable, or None if its graph contains Python functions."""
     try:
         name = fingerprint(graph, vocabulary())
-    except RuntimeError:  # Python functions among the nodes, operators of the user
+    except RuntimeError:  # Python functions among the nodes, or custom operators
         return None
     key = hashlib.sha256("\n".join((name, repr(treatment), *_surroundings())).encode())
     return folder() / f"{key.hexdigest()}.program"
 
 
 def _surroundings() -> list[str]:
-    """What an executable depends on besides its graph."""
+    """The dependencies of an executable besides its graph."""
     now = settings.current()
     chosen = {k: v for k, v in vars(now).items() if k not in _OWN_SETTINGS}
     return [repr(chosen), repr(options()), *_machine()]
@@ -151,14 +151,14 @@ def _machine() -> tuple[str, ...]:
 
 
 def _own_files() -> str:
-    """The state of Mycelia's own code, by the sizes and times of its files."""
+    """The state of Mycelia's source code, by the sizes and times of its files."""
     files = sorted(PACKAGE.rglob("*.py"))
     found = [(p.relative_to(PACKAGE).as_posix(), p.stat()) for p in files]
     return repr([(name, about.st_size, about.st_mtime_ns) for name, about in found])
 
 
 def _processor() -> str:
-    """What the processor can do: machine code made for one may not run on another."""
+    """The processor's features: machine code for one may not run on another."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
@@ -173,7 +173,7 @@ def _load(path: Path, inputs: Any, results: Any) -> Callable[..., Any] | None:
         return None
     body = data[_CHECKSUM:]
     if hashlib.sha256(body).digest() != data[:_CHECKSUM]:
-        warnings.warn(f"a damaged file among the compiled programs: {path}", stacklevel=2)
+        warnings.warn(f"ignoring a damaged file of a compiled program: {path}", stacklevel=2)
         return None
     kernels, _, executable = body.partition(_END)
     if not native.are_ready(kernels.decode().split()):
@@ -184,7 +184,7 @@ def _load(path: Path, inputs: Any, results: Any) -> Callable[..., Any] | None:
 def _keep(path: Path, compiled: Any, kernels: Sequence[str]) -> None:
     try:
         executable, _, _ = serialize_executable.serialize(compiled)
-    except (NotImplementedError, ValueError):  # some devices and programs have no such form
+    except (NotImplementedError, ValueError):  # some devices and programs cannot be serialized
         return
     body = " ".join(kernels).encode() + _END + executable
     write_atomically(path, [hashlib.sha256(body).digest(), body])

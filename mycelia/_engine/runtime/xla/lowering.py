@@ -1,4 +1,4 @@
-"""Graphs as functions on arrays: each node by its operator's `lower`, control flow by XLA's."""
+"""Lowering of graphs to functions on arrays: operators by `lower`, control flow by XLA."""
 
 from __future__ import annotations
 
@@ -58,17 +58,17 @@ from mycelia.ops.shapes.reshape import Barrier
 
 
 class LoweredGraph:
-    """A graph as a function from arrays to the arrays of its output.
+    """A lowered graph: a function from arrays to the arrays of its output.
 
-    It may be given one argument more, `keeping.one()`, of which nothing is known in advance: then
-    XLA computes values that are worth keeping once. `in_place` says which output takes the place
-    of which input: it comes after everything that reads the input, so that no copy is needed.
+    With the extra argument `materialization.runtime_one()`, whose value is unknown to XLA, values
+    that are worth materializing are computed once. `in_place` maps outputs to the inputs that they
+    overwrite: such an output waits for all readers of the input, so that no copy is needed.
     If it has `small_products`, the program is compiled with `joined_options`.
 
-    If there are `checks` of indices, it gives one number more, which `index_checks.note` takes. The
-    outputs in `guarded`, by the inputs that they are written over, are then those inputs unless all
-    indices are right, and it takes one argument more: the failure of the run before on these
-    `devices`, or 0.
+    With index `checks`, it returns an extra failure code (see `index_checks.add_index_check`). The
+    outputs in `guarded` then equal the inputs that they overwrite unless all indices are right, and
+    the function accepts an extra argument: the failure of the previous run on these `devices`, or
+    0.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class LoweredGraph:
         devices: tuple[Any, ...] = (),
     ) -> None:
         self.__name__ = graph.name.replace("<", "").replace(">", "") or "program"
-        self.choices: dict[str, int] = {}  # how often something was chosen, once it was called
+        self.choices: dict[str, int] = {}  # device-specific choices and their counts, after a call
         self._graph = graph
         self._readers = other_readers(graph, in_place or {})
         self._small_products = small_products
@@ -90,23 +90,23 @@ class LoweredGraph:
 
     @property
     def extra(self) -> int:
-        """How many numbers come after the results."""
+        """The number of extra outputs after the results."""
         return 1 if self.checks.count else 0
 
     @property
     def size(self) -> int:
-        """How many arrays it gives."""
+        """The number of output arrays."""
         return len(self._graph.output.type) + self.extra
 
     def noted(self, found: Sequence[Any]) -> Sequence[Any]:
-        """The results of a run; what comes after them is remembered until they are read."""
+        """The results of a run; registers the failure code until the results are read."""
         if not self.checks.count:
             return found
         add_index_check(self.checks, found[-1], self._chain)
         return found[:-1]
 
     def failed_before(self) -> tuple[Any, ...]:
-        """The argument that a program with `guarded` outputs takes after all others."""
+        """The last argument of a program with `guarded` outputs."""
         return (failed_before(self._chain),) if self.guarded else ()
 
     def __call__(self, *arrays: Any) -> Any:
@@ -123,11 +123,11 @@ class LoweredGraph:
         return (*found, *([order.failure()] if self.extra else []))
 
     def _guarded(self, order: _GraphEvaluator, arrays: Sequence[Any], failed_before: Any) -> Any:
-        """Check first, and compute the rest only if all indices are right, else nothing is changed.
+        """Check indices first, and compute the rest only if all are right; else change nothing.
 
-        As the whole rest is one branch, nothing is paid for each number: selecting between new and
-        old ones would make XLA compute the states of optimizers twice, or copy them. Convolutions
-        are no part of it: XLA rearranges them for its fast kernel outside of branches only.
+        The rest is a single branch, so there is no cost per element: selecting between new and old
+        values would make XLA compute optimizer states twice, or copy them. Convolutions stay
+        outside of the branch: only there does XLA rewrite them for its fast kernel.
         """
         types = self._graph.output.type
         values = order.checked(self._graph, arrays)
@@ -143,7 +143,7 @@ class LoweredGraph:
         return *lax.cond(failure == 0, run, stay), failure
 
     def _outputs(self, order: _GraphEvaluator, values: dict[GraphNode, Any]) -> tuple[Any, ...]:
-        """The outputs of the graph; those that take the place of an input wait for its readers."""
+        """The outputs of the graph; those that overwrite an input wait for its readers."""
         found = order.layouts.plain(values[self._graph.output])
         if order.holds_back:
             found = list(found)
@@ -155,22 +155,22 @@ class LoweredGraph:
 
 
 class _GraphEvaluator:
-    """Remembers the order of the nodes of each graph while one program is traced."""
+    """Evaluates graphs while one program is traced, caching the node order of each graph."""
 
     def __init__(self, one: Any, checks: IndexChecks) -> None:
         self._orders: dict[Graph, tuple[list[GraphNode], set[GraphNode]]] = {}
         self._checks = checks
         self._marked: list[IndexCheckOutput] = []  # by checks, in the graph being traced
-        self._is_checked: set[GraphNode] = set()  # before what depends on it is lowered
-        self._failures: list[Any] = []  # of graphs inside
+        self._is_checked: set[GraphNode] = set()  # before their dependents are lowered
+        self._failures: list[Any] = []  # of nested graphs
         self.layouts = LayoutLowering()
         self.holds_back = (
             drops_barriers() and one is not None
-        )  # what XLA would compute early, or twice
+        )  # values that XLA would compute early, or twice
         self.one = one
 
     def choices(self, in_place: int, small_products: int) -> dict[str, int]:
-        """What was chosen for the device, and how often; only what was chosen at all."""
+        """The device-specific choices with nonzero counts."""
         found = {
             "operators with channels last": self.layouts.kept,
             "images transposed": len(self.layouts.moved),
@@ -187,15 +187,15 @@ class _GraphEvaluator:
     def values(
         self, graph: Graph, arrays: Sequence[Any], known: dict[GraphNode, Any] | None = None
     ) -> dict[GraphNode, Any]:
-        """What each node of a graph gives, with what is `known` of it."""
+        """The values of all nodes of a graph, given the `known` ones."""
         values = known or dict(zip(graph.parameters, arrays, strict=True))
         self._add_values(values, graph, self._nodes(graph)[0])
         return values
 
     def checked(self, graph: Graph, arrays: Sequence[Any]) -> dict[GraphNode, Any]:
-        """What the nodes give that all checks of a graph need; what they find is remembered.
+        """Evaluate the nodes that the checks of a graph need, and record the checks' outputs.
 
-        Nodes that had better not be in a branch are among them.
+        This includes nodes that must not be in a branch, such as convolutions.
         """
         nodes = self._nodes(graph)[0]
         values: dict[GraphNode, Any] = dict(zip(graph.parameters, arrays, strict=True))
@@ -212,7 +212,7 @@ class _GraphEvaluator:
         return values
 
     def _nodes(self, graph: Graph) -> tuple[list[GraphNode], set[GraphNode]]:
-        """The nodes of a graph in order, and those that are worth keeping."""
+        """The nodes of a graph in order, and those to materialize."""
         found = self._orders.get(graph)
         if found is None:
             nodes = ordered(graph)
@@ -222,7 +222,7 @@ class _GraphEvaluator:
     def _add_values(
         self, values: dict[GraphNode, Any], graph: Graph, nodes: Sequence[GraphNode]
     ) -> None:
-        """Compute what some nodes of a graph give, in order, but for what is there."""
+        """Evaluate nodes of a graph in order, skipping those that have values."""
         worth = self._nodes(graph)[1] if self.holds_back else ()
         for node in nodes:
             if node in values:
@@ -271,14 +271,14 @@ class _GraphEvaluator:
             raise_explained(op, tuple(map(_given, node.args)), error, node.span)
 
     def _in_time(self, op: Any, args: list[Any]) -> list[Any]:
-        """The arguments of an operator, those held back that it would rearrange too early."""
+        """The arguments of an operator; delays those that XLA would rearrange too early."""
         if self.holds_back and isinstance(op, Op) and on_cpu():
             for late, before in op.late().items():
                 args[late] = delayed_until([args[late]], [args[before]], self.one)[0]
         return args
 
     def _held_back(self, node: Apply, values: tuple[Any, ...], after: tuple[Any, ...]) -> Any:
-        """What a barrier gives: the program's own parameters are there in any case."""
+        """The values of a barrier; graph parameters do not need it."""
         assert isinstance(node.args[0], Apply)
         computed = [not isinstance(n, GraphParameter) for n in node.args[0].args]
         if not any(computed):
@@ -288,15 +288,15 @@ class _GraphEvaluator:
         return tuple([next(found) if c else v for v, c in zip(values, computed)])
 
     def _operands(self, node: Apply, values: dict[GraphNode, Any]) -> list[Any]:
-        """What the graphs of a control primitive receive."""
+        """The operands of the graphs of a control-flow primitive."""
         return self.layouts.plain([values[n] for n in operands_of(node)])
 
     def failure(self) -> Any:
-        """The first check that failed so far, as one number."""
+        """The failure code of the first failed check so far."""
         return first_failure(self._marked, self._failures)
 
     def _apart(self, graph: Graph) -> Callable[..., tuple[Any, Any]]:
-        """A graph as a function that XLA runs by itself: its results, and its failure or None."""
+        """A graph as a separate function: its results, and its failure code or None."""
         types = graph.output.type
 
         def run(*arrays: Any) -> tuple[Any, Any]:
@@ -360,7 +360,7 @@ class _GraphEvaluator:
         return found
 
     def _while(self, node: Apply, values: dict[GraphNode, Any]) -> Any:
-        """A loop; it ends where a check of its own fails, as its numbers mean nothing then."""
+        """A while loop; it ends when one of its checks fails, which makes its values invalid."""
         goes_on, step = graphs_of(node)
         operands = self._operands(node, values)
         types = step.output.type
@@ -380,7 +380,7 @@ class _GraphEvaluator:
             found, own = run(*arrays, *fixed)
             return found, _first(failure, own)
 
-        # Behind a barrier the start is no constant: XLA would else run known loops while compiling.
+        # The barrier hides constant initial values: XLA would otherwise run loops at compile time.
         start = lax.optimization_barrier(_typed(tuple(operands[:count]), types))
         last, failure = lax.while_loop(test, body, (start, self._none(step)))
         self._add(failure)
@@ -389,7 +389,7 @@ class _GraphEvaluator:
         return last
 
     def _none(self, graph: Graph) -> Any:
-        """No failure, where a graph might have one."""
+        """The code for no failure, if a graph has checks."""
         return jnp.zeros((), jnp.int64) if self._checks.are_in(graph) else None
 
     def _add(self, failure: Any) -> None:
@@ -403,19 +403,19 @@ def _given(node: GraphNode) -> Any:
 
 
 def _first(before: Any, failure: Any) -> Any:
-    """The failure of a loop up to now: the first one stays."""
+    """The failure of a loop so far: the first one wins."""
     return before if before is None or failure is None else jnp.where(before == 0, failure, before)
 
 
 def _known(values: dict[GraphNode, Any], node: GraphNode) -> Any:
-    """What a node gives, as far as it is known: None for what is not, or for parts that are not."""
+    """The value of a node, with None for unknown values or items."""
     if node in values or not tuple_elements(node):
         return values.get(node)
     return tuple([values.get(part) for part in tuple_elements(node)])
 
 
 def _convolves(node: GraphNode) -> bool:
-    """Whether a node is a convolution, or runs graphs that have some."""
+    """Whether a node is a convolution, or runs graphs with convolutions."""
     if not isinstance(node, Apply):
         return False
     op = primitive_of(node)
@@ -426,17 +426,17 @@ def _convolves(node: GraphNode) -> bool:
 
 
 def _nothing(type_: TensorType) -> Any:
-    """What stands for a result that is not computed."""
+    """A placeholder for a result that is not computed."""
     return jnp.full(type_.shape, jnp.nan if type_.dtype.is_float else 0, type_.dtype.numpy)
 
 
 def is_operator(op: Any) -> bool:
-    """Whether a primitive computes by a `lower` of its own."""
+    """Whether a primitive has a `lower` rule."""
     return isinstance(op, Primitive) and not isinstance(op, Named)
 
 
 def apply_node(op: Any, values: list[Any]) -> Any:
-    """What a primitive without graphs gives for arrays and static values."""
+    """Apply a primitive without graphs to arrays and static values."""
     if op is TUPLE:
         return tuple(values)
     if type(op) is Item:
@@ -448,12 +448,12 @@ def apply_node(op: Any, values: list[Any]) -> Any:
     if type(op) is Custom:
         return values[-1]
     if not isinstance(op, Primitive):
-        raise RuntimeError(f"the program calls {op!r}, which is no operator")
+        raise RuntimeError(f"the program calls {op!r}, which is not an operator")
     return op.lower(*values)
 
 
 def _typed(values: tuple[Any, ...], types: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Values as arrays of exactly the inferred types, so that all sides of a choice agree."""
+    """Cast values to exactly the inferred types, so that all branches agree."""
     return tuple(
         [
             jax.lax.convert_element_type(jnp.asarray(v), t.dtype.numpy)

@@ -1,9 +1,9 @@
-"""Which values of a graph are written to memory once, and not computed again where they are used.
+"""Materialization: values that are written to memory once instead of being recomputed by readers.
 
-XLA on CPU puts an elementwise value into every loop that reads it, so what several operators use is
-computed several times, and so is what it was computed from: a residual network computes chains of
-blocks again and again. A division counts as too costly to repeat, so a value divided by a one that
-is only known at run time is computed once. (x / 1 is x, for every number.)
+XLA on CPU fuses an element-wise value into every loop that reads it, so a value with several
+readers is computed several times, and so are its inputs: a residual network recomputes chains of
+blocks. XLA considers a division too expensive to repeat, so a value divided by a one that is only
+known at run time is computed once. (x / 1 is x, for every x.)
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from mycelia._engine.runtime.xla.channels_last import ChannelsLastImage
 from mycelia.ops.shapes.reshape import Reshape
 
 _KEPT = ("float32", "float64")
-_LEAST = 1 << 16  # smaller values stay in the caches of the processor anyway
+_LEAST = 1 << 16  # elements; smaller values stay in the processor's caches
 
 
 @cache
 def runtime_one() -> Any:
-    """The number one on the device, as the last argument of programs."""
+    """The number one on the device, the last argument of programs."""
     return jnp.ones((), jnp.float32)
 
 
 def values_to_materialize(nodes: Iterable[GraphNode]) -> set[GraphNode]:
-    """The nodes of a graph whose values several others read, and that are only loops to XLA."""
+    """The nodes of a graph that have several readers and that XLA would fuse into loops."""
     if not on_cpu():
         return set()
     nodes = list(nodes)
@@ -49,7 +49,7 @@ def values_to_materialize(nodes: Iterable[GraphNode]) -> set[GraphNode]:
 
 
 def materialized(value: Any, by: Any) -> Any:
-    """`value` as something XLA computes once; `by` is the one that programs are given."""
+    """Make XLA compute `value` once; `by` is the runtime one of the program."""
     if isinstance(value, ChannelsLastImage):
         return ChannelsLastImage(materialized(value.array, by))
     return value / jnp.asarray(by, value.dtype)
@@ -58,12 +58,12 @@ def materialized(value: Any, by: Any) -> Any:
 def delayed_until(
     values: Sequence[Any], after: Sequence[Any], by: Any, *, once: bool = False
 ) -> tuple[Any, ...]:
-    """`values` as something XLA cannot know before `after` is computed.
+    """Delay `values` until `after` is computed.
 
-    It takes its own barriers away on CPU, and then computes nothing twice. So the values are
-    multiplied by a number that is one, but might be an element of `after` for all XLA knows. Each
-    reader would multiply for itself, and the values would be held along with one that is written:
-    with `once`, all read the same, which takes the place of the value.
+    XLA removes its optimization barriers on CPU. So the values are multiplied by a number that is
+    one, but that XLA must assume to depend on `after`. Without `once`, each reader multiplies
+    separately, and the values stay live next to an overwritten one; with `once`, all readers share
+    one product, which replaces the value.
     """
     firsts = [a[(0,) * a.ndim].astype(jnp.float32) for a in _arrays(after) if a.size]
     unknown = jnp.where(by == 1, by, sum(firsts))
@@ -81,7 +81,7 @@ def _times(value: Any, factor: Any) -> Any:
 
 
 def _arrays(value: Any) -> list[Any]:
-    """All arrays of nested tuples, in whatever layout."""
+    """All arrays of nested tuples, in any layout."""
     if isinstance(value, (tuple, list)):
         return [a for v in value for a in _arrays(v)]
     return [value.array if isinstance(value, ChannelsLastImage) else jnp.asarray(value)]

@@ -1,4 +1,4 @@
-"""The bytes that a compiled XLA program needs on each device."""
+"""Memory of a compiled XLA program on each device, in bytes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mycelia._engine.core.errors import problem
 
 @dataclass(frozen=True)
 class MemoryPlan:
-    """Bytes on one device: arguments, outputs, what both share, and what exists in between."""
+    """Bytes on one device: arguments, outputs, aliased buffers, and temporaries."""
 
     arguments: int
     outputs: int
@@ -19,15 +19,15 @@ class MemoryPlan:
 
     @property
     def peak(self) -> int:
-        """The most bytes in use at once. (XLA's own figure lacks the temporary ones on CPU.)"""
+        """Peak memory in bytes. (XLA's own figure lacks temporaries on CPU.)"""
         return self.arguments + self.outputs - self.shared + self.temporary
 
 
 def memory_plan(compiled: Any) -> MemoryPlan:
-    """What `jax.jit(f).lower(...).compile()` needs."""
+    """The memory plan of `jax.jit(f).lower(...).compile()`."""
     analysis = compiled.memory_analysis()
     if analysis is None:
-        raise problem(RuntimeError, "the platform does not say how much memory a program needs")
+        raise problem(RuntimeError, "the platform does not report the memory of programs")
     return MemoryPlan(
         arguments=analysis.argument_size_in_bytes,
         outputs=analysis.output_size_in_bytes,
