@@ -334,7 +334,7 @@ def test_a_loop_that_counts_down_is_refused():
         "%w = (s32[], f32[8]) while(%t), condition=%test, body=%body",
         before=ADD + LOOP.format(direction="GT"),
     )
-    with pytest.raises(ValueError, match="how often"):
+    with pytest.raises(ValueError, match="trip count"):
         transfers(text)
 
 

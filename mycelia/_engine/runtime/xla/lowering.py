@@ -174,7 +174,7 @@ class _GraphEvaluator:
         found = {
             "operators with channels last": self.layouts.kept,
             "images transposed": len(self.layouts.moved),
-            "values kept": sum(len(kept) for _, kept in self._orders.values()),
+            "values materialized": sum(len(kept) for _, kept in self._orders.values()),
             "weights written after other readers": in_place,
             "operators with small products on all cores": small_products,
             **self.layouts.forms,
