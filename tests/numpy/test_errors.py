@@ -126,7 +126,11 @@ V = Tensor(np.arange(4, dtype=np.float32))
         (lambda: mnp.polyder(V, -1), ValueError, "negative"),
         (lambda: mnp.polyint(V, 3, [1, 2]), ValueError, "too few"),
         (lambda: mnp.piecewise(V, [V < 1], [1, 2, 3]), ValueError, "number of functions"),
-        (lambda: mnp.apply_over_axes(lambda x, n: x[0, 0], X, 0), ValueError, "wrong number of axes"),
+        (
+            lambda: mnp.apply_over_axes(lambda x, n: x[0, 0], X, 0),
+            ValueError,
+            "wrong number of axes",
+        ),
     ],
 )
 def test_bad_input_is_refused(call: Any, kind: type, message: str):

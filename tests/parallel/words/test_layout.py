@@ -91,7 +91,11 @@ def test_no_layouts_leave_the_mesh_open():
         (lambda: ms.shard(ops.abs, [(1,)]), TypeError, "'in_strategy' must be tuple"),
         (lambda: ms.shard(ops.abs, ((1,),), device="TPU"), ValueError, "one of CPU, GPU, Ascend"),
         (lambda: ms.shard(ops.abs, ((1,),), level=4), ValueError, "0, 1 or 2"),
-        (lambda: ms.shard(ops.abs, ((1,),), None, {"w": (1,)}), ValueError, "a function has no parameters"),
+        (
+            lambda: ms.shard(ops.abs, ((1,),), None, {"w": (1,)}),
+            ValueError,
+            "a function has no parameters",
+        ),
         (lambda: AutoParallel(ops.abs, "auto"), ValueError, "one of semi_auto"),
         (lambda: AutoParallel(3), TypeError, "a Cell or a function"),
         (lambda: AutoParallel(ops.abs).hsdp(optimizer_level="level4"), ValueError, "level"),
